@@ -1,0 +1,84 @@
+"""Which IP addresses a measurement may touch.
+
+Python's own `is_private` and `is_global` give other answers from one patch level to the next and call several ranges public
+that lead inside (6to4, NAT64, SIIT), so the list is ours: the special-purpose registries of IANA (RFC 6890) and what embeds
+an IPv4 address (RFC 4291, 6052, 3056, 4380).
+"""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_DENIED_V4 = tuple(
+    IPv4Network(cidr)
+    for cidr in (
+        "0.0.0.0/8",
+        "10.0.0.0/8",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "172.16.0.0/12",
+        "192.0.0.0/24",
+        "192.0.2.0/24",
+        "192.88.99.0/24",
+        "192.168.0.0/16",
+        "198.18.0.0/15",
+        "198.51.100.0/24",
+        "203.0.113.0/24",
+        "224.0.0.0/4",
+        "240.0.0.0/4",
+    )
+)
+_DENIED_V6 = tuple(
+    IPv6Network(cidr)
+    for cidr in (
+        "::/96",
+        "::ffff:0:0:0/96",
+        "64:ff9b:1::/48",
+        "100::/64",
+        "2001::/23",
+        "2001:db8::/32",
+        "3fff::/20",
+        "5f00::/16",
+        "fc00::/7",
+        "fe80::/10",
+        "fec0::/10",
+        "ff00::/8",
+    )
+)
+# What embeds an IPv4 address and is judged by it: mapped, NAT64, 6to4. Their bit offsets from the left.
+_EMBEDDING = ((IPv6Network("::ffff:0:0/96"), 96), (IPv6Network("64:ff9b::/96"), 96), (IPv6Network("2002::/16"), 16))
+
+
+def parse_networks(text: str) -> tuple[Network, ...]:
+    """Comma-separated CIDR ranges. Raises ValueError naming the range that is none."""
+    return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
+
+
+def may_measure(address: str, *, allowed: tuple[Network, ...] = ()) -> bool:
+    """Whether an address is on the public Internet, or within ranges that the operator of this agent allowed.
+
+    False for what is no address. A zone (fe80::1%eth0) is local by its nature.
+    """
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, IPv6Address) and parsed.scope_id is not None:
+        return False
+    return any(_contains(network, parsed) for network in allowed) or not _is_denied(parsed)
+
+
+def _is_denied(address: Address) -> bool:
+    if isinstance(address, IPv4Address):
+        return any(address in network for network in _DENIED_V4)
+    if any(address in network for network in _DENIED_V6):
+        return True
+    return any(
+        _is_denied(IPv4Address(int(address) >> (96 - offset) & 0xFFFFFFFF)) for network, offset in _EMBEDDING if address in network
+    )
+
+
+def _contains(network: Network, address: Address) -> bool:
+    return network.version == address.version and address in network

@@ -1,0 +1,128 @@
+"""Why a target could not be measured: a closed vocabulary, each word with the one to blame and a sentence for people."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Stage(StrEnum):
+    """How far the run had come."""
+
+    TARGET = "target"
+    DNS = "dns"
+    CONNECT = "connect"
+    TLS = "tls"
+    SEND = "send"
+    WAIT = "wait"
+    DOWNLOAD = "download"
+    REDIRECT = "redirect"
+    BROWSER = "browser"
+    CHECK = "check"
+
+
+class Blame(StrEnum):
+    TARGET = "target"
+    NETWORK = "network"
+    MONITOR = "monitor"
+
+
+class FailureKind(StrEnum):
+    INVALID_URL = "invalid_url"
+    BLOCKED_DESTINATION = "blocked_destination"
+    PROFILE_UNAVAILABLE = "profile_unavailable"
+    DNS_NOT_FOUND = "dns_not_found"
+    DNS_SERVER_FAILURE = "dns_server_failure"
+    DNS_TIMEOUT = "dns_timeout"
+    CONNECT_REFUSED = "connect_refused"
+    CONNECT_UNREACHABLE = "connect_unreachable"
+    CONNECT_TIMEOUT = "connect_timeout"
+    CONNECTION_RESET = "connection_reset"
+    TLS_TIMEOUT = "tls_timeout"
+    TLS_ALERT = "tls_alert"
+    TLS_NOT_SPOKEN = "tls_not_spoken"
+    CERTIFICATE_EXPIRED = "certificate_expired"
+    CERTIFICATE_NOT_YET_VALID = "certificate_not_yet_valid"
+    CERTIFICATE_WRONG_HOST = "certificate_wrong_host"
+    CERTIFICATE_SELF_SIGNED = "certificate_self_signed"
+    CERTIFICATE_UNTRUSTED = "certificate_untrusted"
+    CERTIFICATE_INVALID = "certificate_invalid"
+    RESPONSE_TIMEOUT = "response_timeout"
+    RESPONSE_INVALID = "response_invalid"
+    RESPONSE_TOO_LARGE = "response_too_large"
+    DOWNLOAD_TIMEOUT = "download_timeout"
+    DOWNLOAD_INCOMPLETE = "download_incomplete"
+    TOO_MANY_REDIRECTS = "too_many_redirects"
+    STATUS_UNEXPECTED = "status_unexpected"
+    TEXT_MISSING = "text_missing"
+    PAGE_TIMEOUT = "page_timeout"
+    PAGE_CRASHED = "page_crashed"
+    PAGE_IS_DOWNLOAD = "page_is_download"
+    PAGE_ERROR = "page_error"
+    BROWSER_FAILED = "browser_failed"
+    INTERNAL_ERROR = "internal_error"
+
+
+class _Meaning(NamedTuple):
+    stage: Stage
+    blame: Blame
+    sentence: str
+
+
+_MEANINGS: dict[FailureKind, _Meaning] = {
+    FailureKind.INVALID_URL: _Meaning(Stage.TARGET, Blame.TARGET, "The address is not one that can be measured."),
+    FailureKind.BLOCKED_DESTINATION: _Meaning(
+        Stage.CONNECT, Blame.TARGET, "The host leads to an address that this region may not measure."
+    ),
+    FailureKind.PROFILE_UNAVAILABLE: _Meaning(
+        Stage.TARGET, Blame.MONITOR, "This region cannot shape its network to the chosen profile."
+    ),
+    FailureKind.DNS_NOT_FOUND: _Meaning(Stage.DNS, Blame.TARGET, "The host name does not exist."),
+    FailureKind.DNS_SERVER_FAILURE: _Meaning(Stage.DNS, Blame.TARGET, "The name servers answered with an error."),
+    FailureKind.DNS_TIMEOUT: _Meaning(Stage.DNS, Blame.NETWORK, "The name servers did not answer in time."),
+    FailureKind.CONNECT_REFUSED: _Meaning(Stage.CONNECT, Blame.TARGET, "The server refused the connection."),
+    FailureKind.CONNECT_UNREACHABLE: _Meaning(Stage.CONNECT, Blame.NETWORK, "There is no route to the server."),
+    FailureKind.CONNECT_TIMEOUT: _Meaning(Stage.CONNECT, Blame.NETWORK, "The server did not answer the connection in time."),
+    FailureKind.CONNECTION_RESET: _Meaning(Stage.WAIT, Blame.TARGET, "The server closed the connection without an answer."),
+    FailureKind.TLS_TIMEOUT: _Meaning(Stage.TLS, Blame.TARGET, "The TLS handshake did not finish in time."),
+    FailureKind.TLS_ALERT: _Meaning(Stage.TLS, Blame.TARGET, "The server broke off the TLS handshake with an alert."),
+    FailureKind.TLS_NOT_SPOKEN: _Meaning(Stage.TLS, Blame.TARGET, "The server does not speak TLS on this port."),
+    FailureKind.CERTIFICATE_EXPIRED: _Meaning(Stage.TLS, Blame.TARGET, "The certificate has expired."),
+    FailureKind.CERTIFICATE_NOT_YET_VALID: _Meaning(Stage.TLS, Blame.TARGET, "The certificate is not valid yet."),
+    FailureKind.CERTIFICATE_WRONG_HOST: _Meaning(Stage.TLS, Blame.TARGET, "The certificate is for another host name."),
+    FailureKind.CERTIFICATE_SELF_SIGNED: _Meaning(Stage.TLS, Blame.TARGET, "The certificate is signed by itself."),
+    FailureKind.CERTIFICATE_UNTRUSTED: _Meaning(
+        Stage.TLS, Blame.TARGET, "No trusted authority vouches for the certificate, or an intermediate is missing."
+    ),
+    FailureKind.CERTIFICATE_INVALID: _Meaning(Stage.TLS, Blame.TARGET, "The certificate could not be verified."),
+    FailureKind.RESPONSE_TIMEOUT: _Meaning(Stage.WAIT, Blame.TARGET, "No first byte came in time."),
+    FailureKind.RESPONSE_INVALID: _Meaning(Stage.WAIT, Blame.TARGET, "The answer is not valid HTTP."),
+    FailureKind.RESPONSE_TOO_LARGE: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The answer is larger than the limit."),
+    FailureKind.DOWNLOAD_TIMEOUT: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The body did not end in time."),
+    FailureKind.DOWNLOAD_INCOMPLETE: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The connection closed in the middle of the body."),
+    FailureKind.TOO_MANY_REDIRECTS: _Meaning(Stage.REDIRECT, Blame.TARGET, "The address redirects in a circle or too often."),
+    FailureKind.STATUS_UNEXPECTED: _Meaning(Stage.CHECK, Blame.TARGET, "The server answered with a status that is not accepted."),
+    FailureKind.TEXT_MISSING: _Meaning(Stage.CHECK, Blame.TARGET, "The text that must be there is missing."),
+    FailureKind.PAGE_TIMEOUT: _Meaning(Stage.BROWSER, Blame.TARGET, "The page did not finish loading in time."),
+    FailureKind.PAGE_CRASHED: _Meaning(Stage.BROWSER, Blame.TARGET, "The page crashed the browser tab."),
+    FailureKind.PAGE_IS_DOWNLOAD: _Meaning(Stage.BROWSER, Blame.TARGET, "The address is a file to save, not a page."),
+    FailureKind.PAGE_ERROR: _Meaning(Stage.BROWSER, Blame.TARGET, "The browser could not load the page."),
+    FailureKind.BROWSER_FAILED: _Meaning(Stage.BROWSER, Blame.MONITOR, "The browser of this region could not be used."),
+    FailureKind.INTERNAL_ERROR: _Meaning(Stage.TARGET, Blame.MONITOR, "The measurement itself failed; this is a fault of the monitor."),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """`detail` is the sentence for people, with what was seen; make one with `failure()` so that no word lacks its meaning."""
+
+    kind: FailureKind
+    stage: Stage
+    blame: Blame
+    detail: str
+
+
+def failure(kind: FailureKind, evidence: str | None = None, *, stage: Stage | None = None) -> Failure:
+    """A failure with its usual stage and blame; `evidence` (an address, a status, an alert) is put behind the sentence."""
+    meaning = _MEANINGS[kind]
+    detail = meaning.sentence if evidence is None else f"{meaning.sentence.removesuffix('.')}: {evidence}"
+    return Failure(kind=kind, stage=stage or meaning.stage, blame=meaning.blame, detail=detail)

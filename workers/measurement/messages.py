@@ -1,0 +1,210 @@
+"""What crosses the wire between the service and a region. Encoding is in `wire`; golden messages are in `examples/`.
+
+Adding an optional field keeps a message's version. Removing one or changing what it means makes the next version, and the
+old one stays readable until no region speaks it.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+from uuid import UUID
+
+from workers.measurement.connection import Connection, Header
+from workers.measurement.failure import Failure
+from workers.measurement.profile import NATIVE, Profile
+from workers.measurement.timing import Timing
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Waterfall
+
+
+class Kind(StrEnum):
+    """What a monitor does: a raw TLS probe or a page load in Chrome."""
+
+    PROBE = "probe"
+    PAGE = "page"
+
+
+class MissedReason(StrEnum):
+    """Why a slot has no measurement. No data is not "down"."""
+
+    SERVICE_DOWN = "service_down"
+    NO_AGENT = "no_agent"
+    QUEUE_FULL = "queue_full"
+    AGENT_LOST = "agent_lost"
+    LATE = "late"
+    CANCELLED = "cancelled"
+
+
+class Clock(StrEnum):
+    """Who stamped the arrivals: the kernel, as each packet came in, or our own process when it got to run."""
+
+    KERNEL = "kernel"
+    USER = "user"
+
+
+class ProgressStage(StrEnum):
+    """What a person who waits is told, in this order."""
+
+    QUEUED = "queued"
+    STARTING = "starting"
+    CONNECTING = "connecting"
+    LOADING = "loading"
+    COMPUTING = "computing"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One execution to carry out. `accepted_status` empty means 200 to 399."""
+
+    run_id: UUID
+    monitor_id: UUID
+    kind: Kind
+    url: str
+    region: str
+    scheduled_for: datetime
+    attempt: int
+    expires_at: datetime
+    timeout_us: int
+    urgent: bool = False
+    config_version: int = 1
+    profile: Profile = NATIVE
+    headers: tuple[Header, ...] = ()
+    accepted_status: tuple[int, ...] = ()
+    body_text: str | None = None
+    ignore_certificate_errors: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """One request of a probe: a redirect on the way, or the last answer. `connection` is a `Connection.number`."""
+
+    url: str
+    connection: int
+    timing: Timing
+    status: int | None = None
+    response_headers: tuple[Header, ...] = ()
+    head_bytes: int | None = None
+    body_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeMeasurement:
+    """A raw probe. The last hop is the answer; earlier ones are redirects.
+
+    `tls_network_us` is the handshake without our own cryptography. `scheduling_lag_us` is the most that our process was
+    late in looking at an arrival: with the user's clock it is an error of the figures, with the kernel's it is not.
+    """
+
+    kind: Literal["probe"] = "probe"
+    hops: tuple[Hop, ...] = ()
+    connections: tuple[Connection, ...] = ()
+    tls_network_us: int | None = None
+    clock: Clock = Clock.KERNEL
+    scheduling_lag_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageMeasurement:
+    """A page load in Chrome. `document` is the number of the final main-frame request; `has_screenshot` tells of an upload."""
+
+    kind: Literal["page"] = "page"
+    waterfall: Waterfall
+    vitals: Vitals
+    document: int | None = None
+    title: str | None = None
+    browser_version: str | None = None
+    has_screenshot: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+Measurement = ProbeMeasurement | PageMeasurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    outcome: Literal["measured"] = "measured"
+    measurement: Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The target could not be measured to the end; `measurement` is what was seen before."""
+
+    outcome: Literal["failed"] = "failed"
+    failure: Failure
+    measurement: Measurement | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    outcome: Literal["missed"] = "missed"
+    reason: MissedReason
+
+
+Outcome = Measured | Failed | Missed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """What came of a request. `started_at` is the agent's wall clock: it is shown, never used for order."""
+
+    run_id: UUID
+    monitor_id: UUID
+    kind: Kind
+    region: str
+    scheduled_for: datetime
+    attempt: int
+    config_version: int
+    agent: str
+    agent_version: str
+    started_at: datetime
+    duration_us: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where an urgent run is now. `requests` counts those begun, once a page is loading."""
+
+    run_id: UUID
+    stage: ProgressStage
+    requests: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heartbeat:
+    """Sent every 15 s. `holding` names the runs whose leases the service must extend; `spooled` counts results not yet accepted."""
+
+    agent: str
+    agent_version: str
+    sent_at: datetime
+    browser_version: str | None = None
+    browser_sandbox: bool | None = None
+    holding: tuple[UUID, ...] = ()
+    spooled: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatReply:
+    """`received_at` lets the agent see its clock's skew; `lost` names runs that are no longer its own and should be dropped."""
+
+    received_at: datetime
+    lost: tuple[UUID, ...] = ()
+
+
+class ReceiptStatus(StrEnum):
+    """Each of these ends the agent's duty to keep the result."""
+
+    STORED = "stored"
+    DUPLICATE = "duplicate"
+    REFUSED = "refused"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipts:
+    """The answer to a batch of results: one status for each line, in the order sent."""
+
+    statuses: tuple[ReceiptStatus, ...] = field(default=())

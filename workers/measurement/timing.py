@@ -1,0 +1,84 @@
+"""When things happened inside one exchange: spans on the run's own clock, and the phases that follow from them.
+
+Every instant is an integer number of microseconds since the run began (`_us`). The run has one wall-clock anchor,
+`started_at`; everything else is the kernel's or the monotonic clock relative to it. What was not seen is None.
+"""
+
+from dataclasses import dataclass
+
+PHASES = ("dns", "connect", "tls", "send", "wait", "download")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of time; `start_us <= end_us`. Raises ValueError when it would end before it starts."""
+
+    start_us: int
+    end_us: int
+
+    def __post_init__(self) -> None:
+        if self.end_us < self.start_us:
+            raise ValueError(f"a span cannot end ({self.end_us} us) before it starts ({self.start_us} us)")
+
+    @property
+    def duration_us(self) -> int:
+        return self.end_us - self.start_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """One request from the wish to its last byte. W3C Resource Timing meanings, but `connect` never contains `tls`.
+
+    `wait` runs from the last byte of the request sent to the first byte of the response. `end_us` is None when the
+    exchange never finished. Gaps between spans are real time in no phase (queueing, the browser's own work) and are shown.
+    """
+
+    start_us: int
+    end_us: int | None = None
+    dns: Span | None = None
+    connect: Span | None = None
+    tls: Span | None = None
+    send: Span | None = None
+    wait: Span | None = None
+    download: Span | None = None
+
+    @property
+    def first_byte_us(self) -> int | None:
+        return None if self.wait is None else self.wait.end_us
+
+    @property
+    def total_us(self) -> int | None:
+        return None if self.end_us is None else self.end_us - self.start_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phases:
+    """How long each phase took. `ttfb_us` is start to first byte; `total_us` start to last byte."""
+
+    dns_us: int | None = None
+    connect_us: int | None = None
+    tls_us: int | None = None
+    send_us: int | None = None
+    wait_us: int | None = None
+    download_us: int | None = None
+    ttfb_us: int | None = None
+    total_us: int | None = None
+
+
+def phases_of(timing: Timing) -> Phases:
+    """The durations of a timing's spans; a span that is absent gives None, one of no length gives 0."""
+    first_byte_us = timing.first_byte_us
+    return Phases(
+        dns_us=_duration_us(timing.dns),
+        connect_us=_duration_us(timing.connect),
+        tls_us=_duration_us(timing.tls),
+        send_us=_duration_us(timing.send),
+        wait_us=_duration_us(timing.wait),
+        download_us=_duration_us(timing.download),
+        ttfb_us=None if first_byte_us is None else first_byte_us - timing.start_us,
+        total_us=timing.total_us,
+    )
+
+
+def _duration_us(span: Span | None) -> int | None:
+    return None if span is None else span.duration_us

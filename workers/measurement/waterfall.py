@@ -1,0 +1,77 @@
+"""Everything a page asked for, on one clock: the document behind a waterfall."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workers.measurement.connection import Connection, Header
+from workers.measurement.timing import Timing
+
+
+class ResourceType(StrEnum):
+    DOCUMENT = "document"
+    STYLESHEET = "stylesheet"
+    SCRIPT = "script"
+    IMAGE = "image"
+    FONT = "font"
+    MEDIA = "media"
+    FETCH = "fetch"
+    WEBSOCKET = "websocket"
+    OTHER = "other"
+
+
+class ServedFrom(StrEnum):
+    """Who answered. Only `network` has connection phases."""
+
+    NETWORK = "network"
+    MEMORY_CACHE = "memory_cache"
+    DISK_CACHE = "disk_cache"
+    SERVICE_WORKER = "service_worker"
+    DATA = "data"
+
+
+class TimingSource(StrEnum):
+    """Where the phases of a row come from: Chrome's network log is the truth, DevTools events the fallback."""
+
+    NETLOG = "netlog"
+    CDP = "cdp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One row. `connection` is a `Connection.number`; connection phases stand at the first request that used it.
+
+    `transferred_bytes` is what came over the wire, head included; `body_bytes` the decoded body. `failure` is the
+    browser's name for a network error (ERR_…). `timing.start_us` is when the page asked for it.
+    """
+
+    number: int
+    url: str
+    method: str
+    resource_type: ResourceType
+    timing: Timing
+    timing_source: TimingSource
+    served_from: ServedFrom = ServedFrom.NETWORK
+    status: int | None = None
+    protocol: str | None = None
+    connection: int | None = None
+    reused: bool | None = None
+    address: str | None = None
+    mime_type: str | None = None
+    transferred_bytes: int | None = None
+    body_bytes: int | None = None
+    priority: str | None = None
+    initiator_url: str | None = None
+    render_blocking: bool | None = None
+    redirected_to: str | None = None
+    failure: str | None = None
+    request_headers: tuple[Header, ...] = ()
+    response_headers: tuple[Header, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waterfall:
+    """Rows in order of start. `truncated` says that the page asked for more than is kept."""
+
+    requests: tuple[Request, ...]
+    connections: tuple[Connection, ...]
+    truncated: bool = False
