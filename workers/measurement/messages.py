@@ -4,6 +4,7 @@ Adding an optional field keeps a message's version. Removing one or changing wha
 old one stays readable until no region speaks it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -52,6 +53,10 @@ class ProgressStage(StrEnum):
     LOADING = "loading"
     COMPUTING = "computing"
     DONE = "done"
+
+
+# What an instrument calls as it goes; the number counts the requests begun, once a page is loading.
+OnProgress = Callable[[ProgressStage, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,75 @@
+"""How both sides talk to Celery's broker, Redis: URL, options and the rights of a region's account. Strings, so that no import crosses.
+
+Read in kombu 5.7.0 (`Connection.__init__`, `transport/redis.py:_connparams`) and tried against Redis 7.0:
+
+* A unix socket is `redis+socket://user:password@/path/to.sock?virtual_host=0`. redis-py's own `unix://…?db=0` is not known
+  to kombu and would be taken for a transport called "unix".
+* User and password must be percent-encoded. Above all `;` would be taken for the start of a second broker.
+* `rediss://` without any `ssl_…` in its query connects without TLS settings and only warns, so the check of the server's
+  certificate is spelled out.
+* `global_keyprefix` goes before every key that kombu touches, also its bookkeeping of unacknowledged messages, which all
+  regions would otherwise share.
+"""
+
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
+
+from workers.measurement.routes import key_prefix
+
+# Four to five times the longest run (120 s). It only brings back what died without a lease; see DESIGN 3.
+VISIBILITY_TIMEOUT_S = 600
+# kombu's commands, found by running a worker under an account without rights and reading ACL LOG.
+_COMMANDS = (
+    "brpop llen lpush rpush lpop lrange hget hset hdel zadd zrem zrange zrevrangebyscore sadd srem smembers "
+    "set get del exists expire watch unwatch multi exec discard eval evalsha script|load"
+)
+
+
+class BrokerUrlError(ValueError):
+    """The broker's URL cannot be used; the text says why and never holds the password."""
+
+
+def broker_url(url: str, *, ca_file: str | None = None) -> str:
+    """The URL as kombu wants it, from what redis-py and people write: unix://, redis:// or rediss://.
+
+    `ca_file` (PEM) is added to `rediss://` as the authority to trust. Raises BrokerUrlError for another scheme.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "unix":
+        return _socket_url(url)
+    if parts.scheme == "rediss":
+        query = {"ssl_cert_reqs": "required"} | ({"ssl_ca_certs": ca_file} if ca_file else {})
+        given = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        return parts._replace(query=urlencode(query | given)).geturl()
+    if parts.scheme in ("redis", "redis+socket"):
+        return url
+    raise BrokerUrlError(
+        f"the broker's URL must begin with unix://, redis:// or rediss://, not {parts.scheme[:20] or 'nothing'}"
+    )
+
+
+def broker_options(region: str) -> dict[str, object]:
+    """`broker_transport_options` of a Celery app that serves, or publishes to, one region."""
+    return {
+        "global_keyprefix": key_prefix(region),
+        "visibility_timeout": VISIBILITY_TIMEOUT_S,
+        "health_check_interval": 10,
+        "socket_keepalive": True,
+        "socket_connect_timeout": 5,
+        "socket_timeout": 30,
+        "retry_on_timeout": True,
+    }
+
+
+def acl_rules(region: str) -> str:
+    """What follows `ACL SETUSER <name> on >password` for the account of a region: its own keys and the commands of a worker."""
+    commands = " ".join(f"+{command}" for command in _COMMANDS.split())
+    return f"resetkeys resetchannels ~{key_prefix(region)}* -@all +@connection {commands} -@dangerous"
+
+
+def _socket_url(url: str) -> str:
+    parts = urlsplit(url)
+    account, _, _ = parts.netloc.rpartition("@")
+    user, _, password = (quote(unquote(part), safe="") for part in account.partition(":"))
+    database = parse_qs(parts.query).get("db", ["0"])[-1]
+    login = f"{user}:{password}@" if account else ""
+    return f"redis+socket://{login}{parts.path}?virtual_host={database}"
