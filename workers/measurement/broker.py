@@ -1,14 +1,14 @@
-"""How both sides talk to Celery's broker, Redis: URL, options and the rights of a region's account. Strings, so that no import crosses.
+"""How both sides reach Celery's broker, Redis: URL, options and the rights of a region's account. Strings and no imports.
 
 Read in kombu 5.7.0 (`Connection.__init__`, `transport/redis.py:_connparams`) and tried against Redis 7.0:
 
-* A unix socket is `redis+socket://user:password@/path/to.sock?virtual_host=0`. redis-py's own `unix://…?db=0` is not known
-  to kombu and would be taken for a transport called "unix".
+* A unix socket is `redis+socket://user:password@/path/to.sock?virtual_host=0`. redis-py's own `unix://…?db=0` is not
+  known to kombu and would be taken for a transport called "unix".
 * User and password must be percent-encoded. Above all `;` would be taken for the start of a second broker.
-* `rediss://` without any `ssl_…` in its query connects without TLS settings and only warns, so the check of the server's
-  certificate is spelled out.
-* `global_keyprefix` goes before every key that kombu touches, also its bookkeeping of unacknowledged messages, which all
-  regions would otherwise share.
+* `rediss://` without any `ssl_…` in its query connects without TLS settings and only warns, so the check of the
+  server's certificate is spelled out.
+* `global_keyprefix` goes before every key that kombu touches, also its bookkeeping of unacknowledged messages, which
+  all regions would otherwise share.
 """
 
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
@@ -61,7 +61,10 @@ def broker_options(region: str) -> dict[str, object]:
 
 
 def acl_rules(region: str) -> str:
-    """What follows `ACL SETUSER <name> on >password` for the account of a region: its own keys and the commands of a worker."""
+    """What follows `ACL SETUSER <name> on >password` for a region's account: its own keys, the commands of a worker.
+
+    `script|load` is not in the categories but needed on a fresh Redis, where kombu's lock is not cached yet.
+    """
     commands = " ".join(f"+{command}" for command in _COMMANDS.split())
     return f"resetkeys resetchannels ~{key_prefix(region)}* -@all +@connection {commands} -@dangerous"
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
 
-# One namespace for each decision: reusing an id between decisions correlates them (all monitors of one slot in one region).
+# One namespace for each decision: reusing an id between decisions correlates them (one slot would mean one region).
 _RUN = UUID("0d9c6d0b-5b44-4c47-9f0c-6a8c0a8a7f31")
 
 

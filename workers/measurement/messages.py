@@ -1,7 +1,7 @@
 """What crosses the wire between the service and a region. Encoding is in `wire`; golden messages are in `examples/`.
 
-Adding an optional field keeps a message's version. Removing one or changing what it means makes the next version, and the
-old one stays readable until no region speaks it.
+Adding an optional field keeps a message's version. Removing one or changing what it means makes the next version, and
+the old one stays readable until no region speaks it.
 """
 
 from collections.abc import Callable
@@ -112,7 +112,7 @@ class ProbeMeasurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMeasurement:
-    """A page load in Chrome. `document` is the number of the final main-frame request; `has_screenshot` tells of an upload."""
+    """A page load in Chrome. `document` is the number of the final main-frame request; `has_screenshot` says one was sent."""
 
     kind: Literal["page"] = "page"
     waterfall: Waterfall
@@ -180,7 +180,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heartbeat:
-    """Sent every 15 s. `holding` names the runs whose leases the service must extend; `spooled` counts results not yet accepted."""
+    """Sent every 15 s. `holding` names the runs whose leases the service must extend.
+
+    `spooled` counts results not yet accepted.
+    """
 
     agent: str
     agent_version: str
@@ -193,7 +196,7 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatReply:
-    """`received_at` lets the agent see its clock's skew; `lost` names runs that are no longer its own and should be dropped."""
+    """`received_at` lets the agent see its clock's skew; `lost` names runs no longer its own, to be dropped."""
 
     received_at: datetime
     lost: tuple[UUID, ...] = ()

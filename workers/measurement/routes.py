@@ -13,7 +13,7 @@ HEARTBEAT_INTERVAL_S = 15
 
 
 def queue_name(kind: Kind, *, urgent: bool) -> str:
-    """The queue inside a region's own key prefix. Urgent work (a person or a gate waits) never stands behind the schedule."""
+    """The queue inside a region's own key prefix. Urgent work (a person or a gate waits) never stands behind other work."""
     return f"{kind}.now" if urgent else f"{kind}"
 
 

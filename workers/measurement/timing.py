@@ -30,7 +30,7 @@ class Timing:
     """One request from the wish to its last byte. W3C Resource Timing meanings, but `connect` never contains `tls`.
 
     `wait` runs from the last byte of the request sent to the first byte of the response. `end_us` is None when the
-    exchange never finished. Gaps between spans are real time in no phase (queueing, the browser's own work) and are shown.
+    exchange never finished. Gaps between spans are real time in no phase (queueing, the browser's own work): shown.
     """
 
     start_us: int

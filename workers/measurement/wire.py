@@ -1,7 +1,7 @@
 """Messages to bytes and back. The only module that knows how they are encoded.
 
-A message travels as JSON in an envelope `{"kind", "version", "body"}`. Unknown fields are ignored, so that an older reader
-understands a newer writer; an unknown kind or version is refused.
+A message travels as JSON in an envelope `{"kind", "version", "body"}`. Unknown fields are ignored, so that an older
+reader understands a newer writer; an unknown kind or version is refused.
 """
 
 import json
