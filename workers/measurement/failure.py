@@ -28,6 +28,7 @@ class Blame(StrEnum):
 
 class FailureKind(StrEnum):
     INVALID_URL = "invalid_url"
+    INVALID_REQUEST = "invalid_request"
     BLOCKED_DESTINATION = "blocked_destination"
     PROFILE_UNAVAILABLE = "profile_unavailable"
     DNS_NOT_FOUND = "dns_not_found"
@@ -40,6 +41,7 @@ class FailureKind(StrEnum):
     TLS_TIMEOUT = "tls_timeout"
     TLS_ALERT = "tls_alert"
     TLS_NOT_SPOKEN = "tls_not_spoken"
+    TLS_FAILED = "tls_failed"
     CERTIFICATE_EXPIRED = "certificate_expired"
     CERTIFICATE_NOT_YET_VALID = "certificate_not_yet_valid"
     CERTIFICATE_WRONG_HOST = "certificate_wrong_host"
@@ -70,6 +72,9 @@ class _Meaning(NamedTuple):
 
 _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.INVALID_URL: _Meaning(Stage.TARGET, Blame.TARGET, "The address is not one that can be measured."),
+    FailureKind.INVALID_REQUEST: _Meaning(
+        Stage.TARGET, Blame.TARGET, "The request cannot be sent as it is configured."
+    ),
     FailureKind.BLOCKED_DESTINATION: _Meaning(
         Stage.CONNECT, Blame.TARGET, "The host leads to an address that this region may not measure."
     ),
@@ -81,11 +86,18 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.DNS_TIMEOUT: _Meaning(Stage.DNS, Blame.NETWORK, "The name servers did not answer in time."),
     FailureKind.CONNECT_REFUSED: _Meaning(Stage.CONNECT, Blame.TARGET, "The server refused the connection."),
     FailureKind.CONNECT_UNREACHABLE: _Meaning(Stage.CONNECT, Blame.NETWORK, "There is no route to the server."),
-    FailureKind.CONNECT_TIMEOUT: _Meaning(Stage.CONNECT, Blame.NETWORK, "The server did not answer the connection in time."),
-    FailureKind.CONNECTION_RESET: _Meaning(Stage.WAIT, Blame.TARGET, "The server closed the connection without an answer."),
+    FailureKind.CONNECT_TIMEOUT: _Meaning(
+        Stage.CONNECT, Blame.NETWORK, "The server did not answer the connection in time."
+    ),
+    FailureKind.CONNECTION_RESET: _Meaning(
+        Stage.WAIT, Blame.TARGET, "The server closed the connection without an answer."
+    ),
     FailureKind.TLS_TIMEOUT: _Meaning(Stage.TLS, Blame.TARGET, "The TLS handshake did not finish in time."),
     FailureKind.TLS_ALERT: _Meaning(Stage.TLS, Blame.TARGET, "The server broke off the TLS handshake with an alert."),
     FailureKind.TLS_NOT_SPOKEN: _Meaning(Stage.TLS, Blame.TARGET, "The server does not speak TLS on this port."),
+    FailureKind.TLS_FAILED: _Meaning(
+        Stage.TLS, Blame.TARGET, "No TLS version or cipher could be agreed on with the server."
+    ),
     FailureKind.CERTIFICATE_EXPIRED: _Meaning(Stage.TLS, Blame.TARGET, "The certificate has expired."),
     FailureKind.CERTIFICATE_NOT_YET_VALID: _Meaning(Stage.TLS, Blame.TARGET, "The certificate is not valid yet."),
     FailureKind.CERTIFICATE_WRONG_HOST: _Meaning(Stage.TLS, Blame.TARGET, "The certificate is for another host name."),
@@ -98,16 +110,24 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.RESPONSE_INVALID: _Meaning(Stage.WAIT, Blame.TARGET, "The answer is not valid HTTP."),
     FailureKind.RESPONSE_TOO_LARGE: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The answer is larger than the limit."),
     FailureKind.DOWNLOAD_TIMEOUT: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The body did not end in time."),
-    FailureKind.DOWNLOAD_INCOMPLETE: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The connection closed in the middle of the body."),
-    FailureKind.TOO_MANY_REDIRECTS: _Meaning(Stage.REDIRECT, Blame.TARGET, "The address redirects in a circle or too often."),
-    FailureKind.STATUS_UNEXPECTED: _Meaning(Stage.CHECK, Blame.TARGET, "The server answered with a status that is not accepted."),
+    FailureKind.DOWNLOAD_INCOMPLETE: _Meaning(
+        Stage.DOWNLOAD, Blame.TARGET, "The connection closed in the middle of the body."
+    ),
+    FailureKind.TOO_MANY_REDIRECTS: _Meaning(
+        Stage.REDIRECT, Blame.TARGET, "The address redirects in a circle or too often."
+    ),
+    FailureKind.STATUS_UNEXPECTED: _Meaning(
+        Stage.CHECK, Blame.TARGET, "The server answered with a status that is not accepted."
+    ),
     FailureKind.TEXT_MISSING: _Meaning(Stage.CHECK, Blame.TARGET, "The text that must be there is missing."),
     FailureKind.PAGE_TIMEOUT: _Meaning(Stage.BROWSER, Blame.TARGET, "The page did not finish loading in time."),
     FailureKind.PAGE_CRASHED: _Meaning(Stage.BROWSER, Blame.TARGET, "The page crashed the browser tab."),
     FailureKind.PAGE_IS_DOWNLOAD: _Meaning(Stage.BROWSER, Blame.TARGET, "The address is a file to save, not a page."),
     FailureKind.PAGE_ERROR: _Meaning(Stage.BROWSER, Blame.TARGET, "The browser could not load the page."),
     FailureKind.BROWSER_FAILED: _Meaning(Stage.BROWSER, Blame.MONITOR, "The browser of this region could not be used."),
-    FailureKind.INTERNAL_ERROR: _Meaning(Stage.TARGET, Blame.MONITOR, "The measurement itself failed; this is a fault of the monitor."),
+    FailureKind.INTERNAL_ERROR: _Meaning(
+        Stage.TARGET, Blame.MONITOR, "The measurement itself failed; this is a fault of the monitor."
+    ),
 }
 
 

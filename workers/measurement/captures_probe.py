@@ -1,0 +1,139 @@
+"""What a raw probe saw, as it saw it: marks, arrivals and record headers. `compute/probe.py` says what they mean.
+
+Two clocks appear. `_ns` marks of our own doing are monotonic; `kernel_ns` is the wall clock at which the kernel took a packet
+in. `ClockReading` pairs, taken before and after, join the two and betray a clock that was set meanwhile.
+"""
+
+from dataclasses import dataclass
+
+from workers.measurement.connection import Header
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockReading:
+    """Both clocks at one instant."""
+
+    wall_ns: int
+    monotonic_ns: int
+
+    @property
+    def offset_ns(self) -> int:
+        return self.wall_ns - self.monotonic_ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """When data came in. `user_ns` is when our process had it in its hands; `kernel_ns` is None without a stamp."""
+
+    user_ns: int
+    kernel_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """One read from the socket; `size` 0 is the end of the stream. `writes` counts what we had sent before it."""
+
+    arrival: Arrival
+    size: int
+    writes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordHeader:
+    """The five bytes before a TLS record. `read` is the index of the read that brought the first of them."""
+
+    content_type: int
+    length: int
+    read: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookupCapture:
+    """A question to a name server, from the first packet sent to the last answer that was used."""
+
+    asked_ns: int
+    answered: Arrival
+    aliases: tuple[str, ...] = ()
+    min_ttl_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectCapture:
+    """A TCP connection made. `rtt_us` is the kernel's own SYN to SYN-ACK; `retransmits` tells that a SYN was lost."""
+
+    started_ns: int
+    ended_ns: int
+    rtt_us: int | None = None
+    retransmits: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateFault:
+    """What OpenSSL held against a certificate of the chain: its error number and words, and how far from the leaf."""
+
+    code: int
+    depth: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandshakeCapture:
+    """A TLS handshake that came to its end. `reads` is how many of the hop's reads belong to it.
+
+    `flights_sent_ns` are the instants at which our flights left, ClientHello first. `own_ns` is the time spent in our own
+    cryptography. `chain` is DER, as the server sent it.
+    """
+
+    flights_sent_ns: tuple[int, ...]
+    own_ns: int
+    reads: int
+    version: str
+    cipher: str | None = None
+    protocol: str | None = None
+    chain: tuple[bytes, ...] = ()
+    faults: tuple[CertificateFault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendCapture:
+    started_ns: int
+    ended_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseCapture:
+    """`first_read` is the index of the read with the first byte of the response; `last_read` is None when it never ended."""
+
+    first_read: int
+    last_read: int | None = None
+    status: int | None = None
+    headers: tuple[Header, ...] = ()
+    head_bytes: int | None = None
+    body_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HopCapture:
+    """One request and its answer. What was not reached is None."""
+
+    url: str
+    host: str
+    port: int
+    address: str | None = None
+    lookup: LookupCapture | None = None
+    connect: ConnectCapture | None = None
+    handshake: HandshakeCapture | None = None
+    send: SendCapture | None = None
+    response: ResponseCapture | None = None
+    reads: tuple[Read, ...] = ()
+    records: tuple[RecordHeader, ...] = ()
+    received_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeCapture:
+    """A whole probe: redirects in order, then the answer."""
+
+    before: ClockReading
+    after: ClockReading
+    hops: tuple[HopCapture, ...]

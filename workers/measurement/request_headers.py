@@ -1,0 +1,35 @@
+"""Which request headers a person may set: judged before they are stored, and again before they are sent."""
+
+import re
+
+from workers.measurement.connection import Header
+
+MAX_HEADERS = 32
+MAX_VALUE_CHARS = 4096
+_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
+# What decides where the request goes or where it ends is ours to say (RFC 9110, 7.6.1 and 8.6).
+_OURS = frozenset(
+    "host connection content-length transfer-encoding te trailer upgrade expect keep-alive proxy-connection accept-encoding".split()
+)
+
+
+def header_fault(headers: tuple[Header, ...]) -> str | None:
+    """A sentence on the first header that cannot be sent, or None when all can."""
+    if len(headers) > MAX_HEADERS:
+        return f"There are {len(headers)} request headers; at most {MAX_HEADERS} can be sent."
+    return next((fault for fault in map(_fault, headers) if fault), None)
+
+
+def _fault(header: Header) -> str | None:
+    if not _NAME.fullmatch(header.name):
+        return f"The header name {header.name[:64]!r} is not one; use letters, digits and hyphens."
+    if header.name.lower() in _OURS:
+        return f"The header {header.name} is set by the measurement itself; leave it out."
+    if len(header.value) > MAX_VALUE_CHARS:
+        return f"The value of header {header.name} has {len(header.value)} characters; at most {MAX_VALUE_CHARS} can be sent."
+    if any(
+        ord(char) < 32 and char != "\t" or 127 <= ord(char) < 160 or 0xD800 <= ord(char) <= 0xDFFF
+        for char in header.value
+    ):
+        return f"The value of header {header.name} holds a control character or line break; remove it."
+    return None
