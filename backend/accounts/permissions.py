@@ -1,0 +1,40 @@
+"""Who may do what. Pure: a role in, yes or no out."""
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import TextChoices
+
+
+class Role(TextChoices):
+    OWNER = "owner"
+    ADMIN = "admin"
+    MEMBER = "member"
+    VIEWER = "viewer"
+
+
+class Permission(TextChoices):
+    """The verbs that are guarded. Reading needs membership alone."""
+
+    READ = "read"
+    EDIT_SITES = "edit_sites"
+    MANAGE_REGIONS = "manage_regions"
+    MANAGE_MEMBERS = "manage_members"
+    MANAGE_ORGANISATION = "manage_organisation"
+
+
+_VIEWER = frozenset({Permission.READ})
+_MEMBER = _VIEWER | {Permission.EDIT_SITES}
+_ADMIN = _MEMBER | {Permission.MANAGE_REGIONS, Permission.MANAGE_MEMBERS}
+_OWNER = _ADMIN | {Permission.MANAGE_ORGANISATION}
+_MATRIX = {Role.VIEWER: _VIEWER, Role.MEMBER: _MEMBER, Role.ADMIN: _ADMIN, Role.OWNER: _OWNER}
+
+
+def allows(role: str, permission: Permission) -> bool:
+    """Whether a role includes a permission. Raises ValueError for a role that does not exist."""
+    return permission in _MATRIX[Role(role)]
+
+
+def check(role: str, permission: Permission) -> None:
+    """Raises PermissionDenied, with a sentence for people, unless the role includes the permission."""
+    if not allows(role, permission):
+        needed = next(name.value for name in reversed(Role) if permission in _MATRIX[name])
+        raise PermissionDenied(f"Your role is {role}; this needs the role {needed}. Ask an owner or admin.")

@@ -1,0 +1,42 @@
+"""Values that are encrypted at rest. Keys rotate: the first encrypts, all decrypt."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.db import models
+
+if TYPE_CHECKING:
+    _TextField = models.TextField[Any, Any]
+else:
+    _TextField = models.TextField  # Fields take type parameters in the stubs only.
+
+
+class DecryptionError(RuntimeError):
+    """No key of FIRSTBYTE_FERNET_KEYS opens this value: a key was removed while values encrypted with it remained."""
+
+
+class EncryptedJSONField(_TextField):
+    """A JSON value stored as a Fernet token. An empty value is stored as an empty text: it holds no secret."""
+
+    def get_prep_value(self, value: Any) -> str:
+        if not value:
+            return ""
+        return _fernet().encrypt(json.dumps(value, separators=(",", ":")).encode()).decode()
+
+    def from_db_value(self, value: str | None, expression: object, connection: object) -> Any:
+        if not value:
+            return self.get_default()
+        try:
+            return json.loads(_fernet().decrypt(value.encode()))
+        except InvalidToken:
+            # Without its context: the token itself has no place in a log.
+            raise DecryptionError(f"{self.name}: none of FIRSTBYTE_FERNET_KEYS opens the stored value.") from None
+
+
+def _fernet() -> MultiFernet:
+    if not settings.FERNET_KEYS:
+        raise ImproperlyConfigured("FIRSTBYTE_FERNET_KEYS is not set: secrets cannot be stored or read without it.")
+    return MultiFernet([Fernet(key) for key in settings.FERNET_KEYS])

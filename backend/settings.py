@@ -1,0 +1,194 @@
+"""Django's settings for every place the service runs in; what differs comes from the environment by `config`."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from backend.config import load
+
+CONFIG = load()
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+SECRET_KEY = CONFIG.secret_key.get_secret_value()
+FERNET_KEYS = CONFIG.keys
+DEBUG = CONFIG.debug
+ALLOWED_HOSTS = CONFIG.hosts
+BASE_URL = CONFIG.base_url
+REDIS_URL = CONFIG.redis_url.get_secret_value()
+METRICS_TOKEN = CONFIG.metrics_token.get_secret_value()
+EXTRA_PORTS = CONFIG.extra_ports
+PRIVATE_TARGETS = CONFIG.private_targets
+
+ROOT_URLCONF = "backend.urls"
+WSGI_APPLICATION = "backend.wsgi.application"
+INSTALLED_APPS = [
+    "backend.accounts",
+    "backend.sites",
+    "backend.fleet",
+    "backend.runs",
+    "backend.web",
+    "allauth",
+    "allauth.account",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "backend.web.middleware.request_id",
+    "backend.web.middleware.security_headers",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # A forgotten view asks for a login. Doors with other keys (the agents' API, health) say @login_not_required.
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "backend.web.context.frame",
+            ]
+        },
+    }
+]
+
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        "HOST": CONFIG.db_host,
+        "PORT": CONFIG.db_port,
+        "NAME": CONFIG.db_name,
+        "USER": CONFIG.db_user,
+        "PASSWORD": CONFIG.db_password.get_secret_value(),
+        "CONN_MAX_AGE": 0,
+        "OPTIONS": {"connect_timeout": 5},
+    }
+}
+if CONFIG.db_pool_size:
+    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# An underscore cannot be part of a region's code, so no region's broker account reaches these keys.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": "_cache",
+    }
+}
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+USE_THOUSAND_SEPARATOR = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = BASE_DIR / ".run" / "static"
+MEDIA_ROOT = CONFIG.media_root
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+# Without a manifest (nothing was collected yet) files are served from where they lie, so that a checkout runs at once.
+if not (STATIC_ROOT / "staticfiles.json").exists():
+    STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    WHITENOISE_USE_FINDERS = True
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "web:sites"
+ACCOUNT_ADAPTER = "backend.accounts.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
+# The operator makes accounts; an address is right because its owner can sign in, not because a mail was answered.
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_PREVENT_ENUMERATION = True
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = CONFIG.origin.scheme
+ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "reset_password": "20/h/ip,5/h/key"}
+
+# A cookie with the __Host- prefix cannot be set by a neighbouring host name; browsers take it over HTTPS only.
+_COOKIE = "__Host-" if CONFIG.https else ""
+SESSION_COOKIE_NAME = f"{_COOKIE}firstbyte-session"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_SECURE = CONFIG.https
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = f"{_COOKIE}firstbyte-csrf"
+CSRF_COOKIE_SECURE = CONFIG.https
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_TRUSTED_ORIGINS = [BASE_URL]
+CSRF_FAILURE_VIEW = "backend.web.views.errors.csrf_failure"
+
+SECURE_SSL_REDIRECT = CONFIG.https
+# Probes of the platform come by plain HTTP from within.
+SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|healthz|metrics)$"]
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if CONFIG.trust_proxy else None
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if CONFIG.https else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = CONFIG.https
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# W021: a domain on the preload list cannot leave it for months; that is its owner's decision, not ours.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
+if CONFIG.loopback and not CONFIG.https:
+    # No authority gives a certificate for loopback: HSTS, the redirect and Secure cookies would lock the browser out.
+    SILENCED_SYSTEM_CHECKS += ["security.W004", "security.W008", "security.W012", "security.W016"]
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
+DATA_UPLOAD_MAX_NUMBER_FILES = 5
+
+_MAIL = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+_MAIL_URL = CONFIG.mail_server
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = CONFIG.email_from
+EMAIL_TIMEOUT = 10
+if _MAIL_URL.scheme == "file":
+    EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
+    EMAIL_FILE_PATH = unquote(_MAIL_URL.path)
+elif _MAIL_URL.scheme:
+    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    EMAIL_HOST = _MAIL_URL.hostname
+    EMAIL_PORT = _MAIL_URL.port or _MAIL[_MAIL_URL.scheme]
+    EMAIL_HOST_USER = unquote(_MAIL_URL.username or "")
+    EMAIL_HOST_PASSWORD = unquote(_MAIL_URL.password or "")
+    EMAIL_USE_TLS = _MAIL_URL.scheme == "smtp+tls"
+    EMAIL_USE_SSL = _MAIL_URL.scheme == "smtps"
+else:
+    # Nobody has named a mail server: what would be sent is in the log of the web process.
+    EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {"django": {"handlers": [], "level": "INFO", "propagate": True}},
+}

@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class SitesConfig(AppConfig):
+    name = "backend.sites"

@@ -1,0 +1,85 @@
+"""What is measured: sites, and the monitors that measure them."""
+
+from uuid import uuid4
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from backend.accounts.models import Organisation, User
+from backend.encryption import EncryptedJSONField
+from workers.measurement.messages import Kind
+from workers.measurement.target import MAX_URL_CHARS
+
+MIN_INTERVAL_S = 30
+MAX_INTERVAL_S = 86_400
+
+
+class SiteStatus(models.TextChoices):
+    """A draft is a test before saving: it has no schedule and is removed after a day."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+
+
+class MonitorKind(models.TextChoices):
+    """The wire's own kinds."""
+
+    PROBE = Kind.PROBE.value, "Probe"
+    PAGE = Kind.PAGE.value, "Page load"
+
+
+class Site(models.Model):
+    """A name and a URL that an organisation registered."""
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="sites")
+    name = models.CharField(max_length=100)
+    url = models.CharField(max_length=MAX_URL_CHARS)
+    status = models.CharField(max_length=10, choices=SiteStatus, default=SiteStatus.DRAFT)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["organisation", "status", "name"], name="site_by_organisation"),
+            models.Index(fields=["created_at"], condition=Q(status="draft"), name="site_drafts"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Monitor(models.Model):
+    """One scheduled measurement of one URL.
+
+    `regions` empty means all regions, also later ones; `accepted_status` empty means 200 to 399. `headers` is a list of
+    [name, value] pairs, encrypted at rest. `config_version` grows with each edit that changes what is measured.
+    """
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="monitors")
+    kind = models.CharField(max_length=10, choices=MonitorKind)
+    url = models.CharField(max_length=MAX_URL_CHARS)
+    interval_s = models.PositiveIntegerField()
+    regions = ArrayField(models.CharField(max_length=20), default=list, blank=True)
+    timeout_s = models.PositiveSmallIntegerField()
+    profile = models.CharField(max_length=40, default="native")
+    headers = EncryptedJSONField(default=list, blank=True)
+    accepted_status = ArrayField(models.PositiveSmallIntegerField(), default=list, blank=True)
+    body_text = models.CharField(max_length=500, blank=True)
+    ignore_certificate_errors = models.BooleanField(default=False)
+    paused = models.BooleanField(default=False)
+    config_version = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["site", "kind"], name="monitor_once_a_kind"),
+            models.CheckConstraint(
+                condition=Q(interval_s__gte=MIN_INTERVAL_S, interval_s__lte=MAX_INTERVAL_S), name="monitor_interval"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.url}"

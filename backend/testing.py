@@ -1,0 +1,122 @@
+"""Throw-away servers for tests: a PostgreSQL and a Redis that are gone afterwards."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+START_S = 30
+
+
+@contextmanager
+def postgres() -> Iterator[dict[str, str]]:
+    """The environment of a cluster that is gone afterwards. It syncs nothing: losing it is its purpose."""
+    with tempfile.TemporaryDirectory(prefix="fb-pg-", ignore_cleanup_errors=True) as folder:
+        user = _unprivileged()
+        if user:
+            shutil.chown(folder, user)
+        data = f"{folder}/data"
+        _run(
+            user,
+            str(_binary("initdb")),
+            "-D",
+            data,
+            "-U",
+            "firstbyte",
+            "-A",
+            "trust",
+            "--no-sync",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        )
+        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c full_page_writes=off"
+        _run(
+            user,
+            str(_binary("pg_ctl")),
+            "-D",
+            data,
+            "-w",
+            "-t",
+            str(START_S),
+            "-l",
+            f"{folder}/log",
+            "-o",
+            options,
+            "start",
+        )
+        try:
+            yield {"FIRSTBYTE_DB_HOST": folder, "FIRSTBYTE_DB_USER": "firstbyte", "FIRSTBYTE_DB_NAME": "postgres"}
+        finally:
+            _run(user, str(_binary("pg_ctl")), "-D", data, "-m", "immediate", "stop")
+
+
+@contextmanager
+def redis(*, acl_file: bool = False) -> Iterator[str]:
+    """The URL of a Redis on a unix socket that is gone afterwards; with `acl_file` it can save accounts."""
+    with tempfile.TemporaryDirectory(prefix="fb-redis-", ignore_cleanup_errors=True) as folder:
+        socket, accounts = Path(folder) / "redis.sock", Path(folder) / "users.acl"
+        accounts.write_text("user default on nopass ~* &* +@all\n")
+        arguments = ["--aclfile", str(accounts)] if acl_file else []
+        command = [
+            "redis-server",
+            "--port",
+            "0",
+            "--unixsocket",
+            str(socket),
+            "--save",
+            "",
+            "--dir",
+            folder,
+            *arguments,
+        ]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+            try:
+                wait_until(socket.exists, "redis-server to listen")
+                yield f"unix://{socket}?db=0"
+            finally:
+                process.terminate()
+
+
+def wait_until(condition: Callable[[], object], what: str, *, timeout_s: float = START_S) -> None:
+    """Returns once the condition holds. Raises TimeoutError that names what was waited for."""
+    deadline = monotonic() + timeout_s
+    while not condition():
+        if monotonic() > deadline:
+            raise TimeoutError(f"waited {timeout_s} s for {what}")
+        sleep(0.02)
+
+
+def _binary(name: str) -> Path:
+    found = shutil.which(name)
+    if found:
+        return Path(found)
+    return max(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
+
+
+def _unprivileged() -> str | None:
+    """Whom a server runs as that refuses root; None when we are not root."""
+    if os.geteuid() != 0:
+        return None
+    return "postgres" if any(entry.pw_name == "postgres" for entry in pwd.getpwall()) else "nobody"
+
+
+def _run(user: str | None, *command: str) -> None:
+    done = subprocess.run(
+        command,
+        user=user,
+        extra_groups=[] if user else None,
+        cwd="/",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(
+            f"{command[0]} ended with {done.returncode}:\n{done.stdout.decode(errors='replace')[-2000:]}"
+        )
