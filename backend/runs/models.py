@@ -1,0 +1,210 @@
+"""What is due, what is under way, and what came of it.
+
+`Run`, `Connection` and `RunDocument` are partitioned by week on `scheduled_for` and only ever inserted into (see
+`partitions`), so they hold ids instead of foreign keys. Durations are microseconds, sizes bytes, absent is null. Words
+such as kinds and reasons are those of `workers.measurement`; they grow there without a migration here.
+"""
+
+from django.db import models
+from django.db.models import CompositePrimaryKey, Q
+
+from backend.fleet.models import Region
+from backend.sites.models import Monitor
+from workers.measurement.messages import ProgressStage
+
+
+class Trigger(models.TextChoices):
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+
+
+class Outcome(models.TextChoices):
+    MEASURED = "measured"
+    FAILED = "failed"
+    MISSED = "missed"
+
+
+class Schedule(models.Model):
+    """When a monitor is due next in a region. `next_at` is a slot by `slots`; the scheduler moves it on."""
+
+    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="schedules")
+    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=8)
+    interval_s = models.PositiveIntegerField()
+    offset_us = models.BigIntegerField()
+    next_at = models.DateTimeField()
+    enabled = models.BooleanField(default=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["monitor", "region"], name="schedule_once")]
+        indexes = [models.Index(fields=["next_at"], condition=Q(enabled=True), name="schedule_due")]
+
+    def __str__(self) -> str:
+        return f"{self.monitor_id} in {self.region_id} every {self.interval_s} s"
+
+
+class PendingRun(models.Model):
+    """A run that has not ended. Unpublished it is the outbox, published it is the lease; ended it is deleted.
+
+    The message is not kept: it follows from this row and its monitor, so request headers stay encrypted at rest.
+    `publish_after` keeps the outbox from publishing what the process that made the row is just publishing itself.
+    """
+
+    run_id = models.UUIDField(primary_key=True)
+    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="pending_runs")
+    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+")
+    scheduled_for = models.DateTimeField()
+    attempt = models.PositiveSmallIntegerField(default=1)
+    kind = models.CharField(max_length=8)
+    trigger = models.CharField(max_length=8, choices=Trigger.choices)
+    urgent = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    publish_after = models.DateTimeField()
+    published_at = models.DateTimeField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    agent = models.CharField(max_length=100, default="")
+    stage = models.CharField(max_length=12, default=ProgressStage.QUEUED.value)
+    requests = models.PositiveIntegerField(null=True)
+    has_screenshot = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["monitor", "region", "scheduled_for"], name="pending_run_slot_once"),
+        ]
+        indexes = [
+            models.Index(fields=["publish_after"], condition=Q(published_at=None), name="pending_run_outbox"),
+            models.Index(fields=["lease_until"], name="pending_run_lease"),
+            models.Index(fields=["expires_at"], name="pending_run_expiry"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} of {self.monitor_id} at {self.scheduled_for:%Y-%m-%d %H:%M:%S}, attempt {self.attempt}"
+
+
+class Run(models.Model):
+    """A run that has ended: one narrow row, all that a chart reads.
+
+    For a page the phases are those of the final document's request, for a probe those of the last hop. `late` says that
+    the result came after its slot had been given up or given to another attempt.
+    """
+
+    pk = CompositePrimaryKey("run_id", "scheduled_for")
+    scheduled_for = models.DateTimeField()
+    run_id = models.UUIDField()
+    monitor_id = models.BigIntegerField()
+    region_id = models.BigIntegerField()
+    attempt = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=8)
+    trigger = models.CharField(max_length=8, choices=Trigger.choices)
+    outcome = models.CharField(max_length=8, choices=Outcome.choices)
+    late = models.BooleanField(default=False)
+    received_at = models.DateTimeField()
+    missed_reason = models.TextField(null=True)
+    failure_stage = models.TextField(null=True)
+    failure_kind = models.TextField(null=True)
+    failure_blame = models.TextField(null=True)
+    failure_detail = models.TextField(null=True)
+    agent = models.TextField(null=True)
+    agent_version = models.TextField(null=True)
+    config_version = models.IntegerField(null=True)
+    started_at = models.DateTimeField(null=True)
+    duration_us = models.BigIntegerField(null=True)
+    clock = models.TextField(null=True)
+    dns_us = models.BigIntegerField(null=True)
+    connect_us = models.BigIntegerField(null=True)
+    tls_us = models.BigIntegerField(null=True)
+    send_us = models.BigIntegerField(null=True)
+    wait_us = models.BigIntegerField(null=True)
+    download_us = models.BigIntegerField(null=True)
+    ttfb_us = models.BigIntegerField(null=True)
+    total_us = models.BigIntegerField(null=True)
+    rtt_us = models.BigIntegerField(null=True)
+    tls_round_trips = models.SmallIntegerField(null=True)
+    status_code = models.SmallIntegerField(null=True)
+    protocol = models.TextField(null=True)
+    fcp_us = models.BigIntegerField(null=True)
+    lcp_us = models.BigIntegerField(null=True)
+    cls = models.FloatField(null=True)
+    load_us = models.BigIntegerField(null=True)
+    fully_loaded_us = models.BigIntegerField(null=True)
+    requests = models.IntegerField(null=True)
+    connections = models.IntegerField(null=True)
+    bytes = models.BigIntegerField(null=True)
+    browser_version = models.TextField(null=True)
+    has_screenshot = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["monitor_id", "region_id", "scheduled_for", "attempt"], name="run_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}: {self.outcome}"
+
+
+class Connection(models.Model):
+    """One connection that a run opened."""
+
+    pk = CompositePrimaryKey("run_id", "scheduled_for", "number")
+    scheduled_for = models.DateTimeField()
+    run_id = models.UUIDField()
+    number = models.IntegerField()
+    monitor_id = models.BigIntegerField()
+    region_id = models.BigIntegerField()
+    host = models.TextField()
+    port = models.IntegerField()
+    address = models.GenericIPAddressField(null=True)
+    protocol = models.TextField(null=True)
+    dns_us = models.BigIntegerField(null=True)
+    connect_us = models.BigIntegerField(null=True)
+    tls_us = models.BigIntegerField(null=True)
+    rtt_us = models.BigIntegerField(null=True)
+    tls_round_trips = models.SmallIntegerField(null=True)
+    tls_version = models.TextField(null=True)
+    cipher = models.TextField(null=True)
+    resumed = models.BooleanField(null=True)
+    certificate_sha256 = models.TextField(null=True)
+    certificate_issuer = models.TextField(null=True)
+    certificate_not_after = models.DateTimeField(null=True)
+    certificate_error = models.TextField(null=True)
+    received_bytes = models.BigIntegerField(null=True)
+    requests = models.IntegerField(default=0)
+    preconnected = models.BooleanField(default=False)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["host", "region_id", "scheduled_for"], include=["tls_us"], name="connection_by_host"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} connection {self.number} to {self.host}"
+
+
+class RunDocument(models.Model):
+    """The whole measurement of a run, compressed (see `documents`); read only when one run is looked at."""
+
+    pk = CompositePrimaryKey("run_id", "scheduled_for")
+    scheduled_for = models.DateTimeField()
+    run_id = models.UUIDField()
+    document = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"measurement of {self.run_id}"
+
+
+class DeadLetter(models.Model):
+    """What an agent sent and we could not read, cut to 64 KiB, with the reason: for us to look at, kept a while."""
+
+    MAX_BODY_BYTES = 65_536
+
+    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+")
+    received_at = models.DateTimeField()
+    reason = models.TextField()
+    body = models.BinaryField()
+
+    class Meta:
+        indexes = [models.Index(fields=["received_at"], name="dead_letter_received")]
+
+    def __str__(self) -> str:
+        return f"{self.received_at:%Y-%m-%d %H:%M} {self.reason[:60]}"

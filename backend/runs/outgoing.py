@@ -1,0 +1,111 @@
+"""From a pending run and its monitor to the message that goes to a region."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from backend.sites.models import Monitor
+from workers.measurement.connection import Header
+from workers.measurement.messages import Kind, RunRequest
+from workers.measurement.profile import NATIVE, PROFILES
+from workers.measurement.routes import key_prefix, queue_name
+from workers.measurement.wire import encode
+
+# In the order of `MonitorColumns`; `m` is the monitor, `r` the region.
+MONITOR_SQL = """m.id, m.public_id, m.kind, m.url, m.timeout_s, m.profile, m.headers, m.accepted_status, m.body_text,
+    m.ignore_certificate_errors, m.config_version, r.id, r.code"""
+MONITOR_WIDTH = 13
+# `p` is the pending run.
+PENDING_SQL = "p.run_id, p.scheduled_for, p.attempt, p.expires_at, p.urgent"
+
+
+class MonitorColumns(NamedTuple):
+    """What is measured and where, as it lies in the database."""
+
+    monitor_pk: int
+    monitor_id: UUID
+    kind: str
+    url: str
+    timeout_s: int
+    profile: str
+    headers: str
+    accepted_status: list[int]
+    body_text: str
+    ignore_certificate_errors: bool
+    config_version: int
+    region_pk: int
+    region: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """Which execution of it."""
+
+    run_id: UUID
+    scheduled_for: datetime
+    attempt: int
+    expires_at: datetime
+    urgent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """A message that is ready to be published; `queue` is the whole key in the broker."""
+
+    run_id: UUID
+    queue: str
+    expires_at: datetime
+    message: bytes
+
+
+def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
+    """The message of one execution, with the monitor as it is configured now."""
+    kind = Kind(monitor.kind)
+    request = RunRequest(
+        run_id=execution.run_id,
+        monitor_id=monitor.monitor_id,
+        kind=kind,
+        url=monitor.url,
+        region=monitor.region,
+        scheduled_for=execution.scheduled_for,
+        attempt=execution.attempt,
+        expires_at=execution.expires_at,
+        timeout_us=monitor.timeout_s * 1_000_000,
+        urgent=execution.urgent,
+        config_version=monitor.config_version,
+        profile=PROFILES.get(monitor.profile, NATIVE),
+        headers=_headers(monitor.headers),
+        accepted_status=tuple(monitor.accepted_status),
+        body_text=monitor.body_text or None,
+        ignore_certificate_errors=monitor.ignore_certificate_errors,
+    )
+    return Outgoing(
+        run_id=execution.run_id,
+        queue=queue_key(monitor.region, monitor.kind, urgent=execution.urgent),
+        expires_at=execution.expires_at,
+        message=encode(request),
+    )
+
+
+def outgoing_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[Outgoing]:
+    """The messages of rows of MONITOR_SQL followed by PENDING_SQL."""
+    for row in rows:
+        run_id, scheduled_for, attempt, expires_at, urgent = row[MONITOR_WIDTH:]
+        execution = Execution(
+            run_id=run_id, scheduled_for=scheduled_for, attempt=attempt, expires_at=expires_at, urgent=urgent
+        )
+        yield outgoing(execution, MonitorColumns(*row[:MONITOR_WIDTH]))
+
+
+def queue_key(region: str, kind: str, *, urgent: bool) -> str:
+    """The broker's key of a region's queue."""
+    return key_prefix(region) + queue_name(Kind(kind), urgent=urgent)
+
+
+def _headers(stored: str) -> tuple[Header, ...]:
+    if not stored:
+        return ()
+    pairs = Monitor._meta.get_field("headers").from_db_value(stored, None, None)
+    return tuple(Header(name=name, value=value) for name, value in pairs)

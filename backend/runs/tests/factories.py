@@ -1,0 +1,102 @@
+"""Monitors and regions to measure with, made in bulk and without secrets worth keeping."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from uuid import uuid4
+
+from backend.accounts.models import Organisation
+from backend.fleet.models import Agent, Region
+from backend.runs.models import PendingRun, Schedule
+from backend.runs.slots import newest_slot, offset_us
+from backend.sites.models import Monitor, Site, SiteStatus
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """An organisation with regions, a token for each, and a site."""
+
+    organisation: Organisation
+    regions: tuple[Region, ...]
+    site: Site
+
+    @property
+    def region(self) -> Region:
+        return self.regions[0]
+
+
+def make_region(code: str, organisation: Organisation | None = None) -> Region:
+    """A region whose agents' token is `token-of-<code>`."""
+    return Region.objects.create(
+        code=code,
+        name=code.title(),
+        organisation=organisation,
+        token_hash=sha256(f"token-of-{code}".encode()).hexdigest(),
+        token_prefix="fb_agent_",
+        broker_user=code,
+        broker_password_hash="0" * 64,
+    )
+
+
+def make_fleet(*codes: str) -> Fleet:
+    organisation = Organisation.objects.create(name="Acme", slug=f"acme-{uuid4().hex[:8]}")
+    site = Site.objects.create(
+        organisation=organisation, name="Shop", url="https://shop.example/", status=SiteStatus.ACTIVE
+    )
+    return Fleet(organisation=organisation, regions=tuple(make_region(code) for code in codes or ("eu",)), site=site)
+
+
+def make_monitors(fleet: Fleet, count: int = 1, *, interval_s: int = 60, kind: str = "probe") -> list[Monitor]:
+    """Monitors, each of a site of its own, since a site has one of each kind."""
+    sites = Site.objects.bulk_create(
+        Site(organisation=fleet.organisation, name=f"Site {n}", url="https://shop.example/", status=SiteStatus.ACTIVE)
+        for n in range(count)
+    )
+    return Monitor.objects.bulk_create(
+        Monitor(site=site, kind=kind, url=site.url, interval_s=interval_s, timeout_s=10) for site in sites
+    )
+
+
+def schedule(fleet: Fleet, monitors: list[Monitor], *, behind: timedelta = timedelta(0), now: datetime = NOW) -> None:
+    """Schedules of all monitors in all regions, due at their newest slot before `now - behind`."""
+    rows = []
+    for monitor in monitors:
+        for position, region in enumerate(fleet.regions):
+            offset = offset_us(monitor.public_id, monitor.interval_s, position=position, regions=len(fleet.regions))
+            rows.append(
+                Schedule(
+                    monitor=monitor,
+                    region=region,
+                    kind=monitor.kind,
+                    interval_s=monitor.interval_s,
+                    offset_us=offset,
+                    next_at=newest_slot(now - behind, monitor.interval_s, offset),
+                )
+            )
+    Schedule.objects.bulk_create(rows)
+
+
+def make_pending(fleet: Fleet, monitor: Monitor, **fields: object) -> PendingRun:
+    """A pending run that was published ten seconds ago, unless the fields say otherwise."""
+    usual: dict[str, object] = {
+        "run_id": uuid4(),
+        "monitor": monitor,
+        "region": fleet.region,
+        "scheduled_for": NOW - timedelta(seconds=10),
+        "kind": monitor.kind,
+        "trigger": "schedule",
+        "created_at": NOW - timedelta(seconds=10),
+        "publish_after": NOW - timedelta(seconds=7),
+        "published_at": NOW - timedelta(seconds=10),
+        "lease_until": NOW + timedelta(seconds=30),
+        "expires_at": NOW + timedelta(seconds=50),
+    }
+    return PendingRun.objects.create(**usual | fields)
+
+
+def make_agent(region: Region, *, seen_at: datetime = NOW) -> Agent:
+    return Agent.objects.create(
+        region=region, name=f"agent-of-{region.code}", version="1", last_seen_at=seen_at, clock_skew_us=0
+    )

@@ -1,0 +1,113 @@
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from backend.runs.claim import claim, next_due
+from backend.runs.models import PendingRun, Run, Schedule
+from backend.runs.tests.factories import NOW, make_fleet, make_monitors, schedule
+from workers.measurement.connection import Header
+from workers.measurement.identity import run_id
+from workers.measurement.messages import RunRequest
+from workers.measurement.wire import decode
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_due_slot_becomes_a_pending_run_with_its_message() -> None:
+    fleet = make_fleet("eu")
+    (monitor,) = make_monitors(fleet)
+    schedule(fleet, [monitor])
+    (message,) = claim(NOW)
+    pending = PendingRun.objects.get()
+    request = decode(message.message, RunRequest)
+    assert request.run_id == pending.run_id == message.run_id
+    assert request.run_id == run_id(
+        monitor_id=monitor.public_id, region="eu", scheduled_for=pending.scheduled_for, attempt=1
+    )
+    assert (request.url, request.region, request.timeout_us) == (monitor.url, "eu", 10_000_000)
+    assert request.expires_at == pending.expires_at == pending.scheduled_for + timedelta(seconds=60)
+    assert message.queue == "eu:probe"
+
+
+def test_a_claimed_slot_is_not_due_again_before_its_next() -> None:
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet))
+    (slot,) = Schedule.objects.values_list("next_at", flat=True)
+    assert len(claim(NOW)) == 1
+    assert claim(NOW) == []
+    assert next_due() == slot + timedelta(seconds=60)
+    assert len(claim(slot + timedelta(seconds=60))) == 1
+    assert sorted(PendingRun.objects.values_list("scheduled_for", flat=True)) == [slot, slot + timedelta(seconds=60)]
+
+
+def test_after_a_standstill_only_the_newest_slot_runs_and_each_older_one_is_missed() -> None:
+    fleet = make_fleet("eu", "us")
+    monitors = make_monitors(fleet, 3)
+    schedule(fleet, monitors, behind=timedelta(minutes=10))
+    assert len(claim(NOW)) == 6
+    for entry in Schedule.objects.all():
+        newest = entry.next_at - timedelta(seconds=60)
+        slots = {newest - timedelta(minutes=n) for n in range(1, 11)}
+        missed = Run.objects.filter(monitor_id=entry.monitor_id, region_id=entry.region_id)
+        assert {run.scheduled_for for run in missed} == slots
+        assert {(run.outcome, run.missed_reason, run.attempt) for run in missed} == {("missed", "service_down", 1)}
+        assert PendingRun.objects.get(monitor=entry.monitor, region=entry.region).scheduled_for == newest
+
+
+def test_slots_older_than_retention_are_not_recorded(settings: Settings) -> None:
+    settings.RETENTION_DAYS = 1
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet, interval_s=3600), behind=timedelta(days=20))
+    claim(NOW)
+    assert 23 <= Run.objects.count() <= 24
+    assert Run.objects.filter(scheduled_for__lt=NOW - timedelta(days=1)).count() == 0
+
+
+def test_a_batch_takes_the_most_overdue_first() -> None:
+    fleet = make_fleet("eu")
+    monitors = make_monitors(fleet, 5)
+    schedule(fleet, monitors)
+    due = list(Schedule.objects.order_by("next_at").values_list("monitor_id", flat=True))
+    claim(NOW, limit=2)
+    assert set(PendingRun.objects.values_list("monitor_id", flat=True)) == set(due[:2])
+
+
+def test_a_disabled_schedule_is_never_due() -> None:
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet))
+    Schedule.objects.update(enabled=False)
+    assert claim(NOW) == []
+    assert next_due() is None
+
+
+def test_a_slot_that_is_pending_already_is_not_doubled_when_the_clock_was_set_back() -> None:
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet))
+    claim(NOW)
+    Schedule.objects.update(next_at=PendingRun.objects.get().scheduled_for)
+    claim(NOW)
+    assert PendingRun.objects.count() == 1
+
+
+def test_request_headers_reach_the_message_and_stay_encrypted_in_the_database() -> None:
+    fleet = make_fleet("eu")
+    (monitor,) = make_monitors(fleet)
+    monitor.headers = [["Authorization", "Bearer sesame"]]
+    monitor.save()
+    schedule(fleet, [monitor])
+    (message,) = claim(NOW)
+    assert decode(message.message, RunRequest).headers == (Header(name="Authorization", value="Bearer sesame"),)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_jsonb(m)::text || to_jsonb(p)::text FROM sites_monitor m, runs_pendingrun p")
+        assert "sesame" not in cursor.fetchone()[0]
+
+
+def test_a_claim_costs_the_same_statements_for_one_slot_as_for_many(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    fleet = make_fleet("eu", "us")
+    schedule(fleet, make_monitors(fleet, 20))
+    with django_assert_num_queries(4):  # a savepoint around the two, since the test itself is a transaction
+        assert len(claim(NOW)) == 40
