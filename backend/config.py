@@ -38,6 +38,7 @@ class Config(BaseSettings):
     allowed_hosts: CommaList = ()
     trust_proxy: bool = False
     media_root: Path = Path(".run/media")
+    retention_days: Annotated[int, Field(ge=1, le=3650)] = 30
     email_url: SecretStr = SecretStr("")
     email_from: str = "firstbyte@localhost"
     metrics_token: SecretStr = SecretStr("")

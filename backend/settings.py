@@ -16,6 +16,7 @@ ALLOWED_HOSTS = CONFIG.hosts
 BASE_URL = CONFIG.base_url
 REDIS_URL = CONFIG.redis_url.get_secret_value()
 METRICS_TOKEN = CONFIG.metrics_token.get_secret_value()
+RETENTION_DAYS = CONFIG.retention_days
 EXTRA_PORTS = CONFIG.extra_ports
 PRIVATE_TARGETS = CONFIG.private_targets
 
