@@ -1,4 +1,4 @@
-"""How both sides reach Celery's broker, Redis: URL, options and the rights of a region's account. Strings and no imports.
+"""How both sides reach Celery's broker, Redis: URL, options and the rights of a region's account. Strings, no imports.
 
 Read in kombu 5.7.0 (`Connection.__init__`, `transport/redis.py:_connparams`) and tried against Redis 7.0:
 
@@ -52,6 +52,8 @@ def broker_options(region: str) -> dict[str, object]:
     return {
         "global_keyprefix": key_prefix(region),
         "visibility_timeout": VISIBILITY_TIMEOUT_S,
+        # Urgent work has queues of its own; kombu's own priorities would be three more keys to wait on for each queue.
+        "priority_steps": [0],
         "health_check_interval": 10,
         "socket_keepalive": True,
         "socket_connect_timeout": 5,

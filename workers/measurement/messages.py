@@ -19,6 +19,13 @@ from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Waterfall
 
 
+def _require_aware(**instants: datetime) -> None:
+    """Raises ValueError for an instant without a time zone: it would mean something else on each side of the wire."""
+    for name, instant in instants.items():
+        if instant.utcoffset() is None:
+            raise ValueError(f"{name} lacks a time zone")
+
+
 class Kind(StrEnum):
     """What a monitor does: a raw TLS probe or a page load in Chrome."""
 
@@ -80,6 +87,9 @@ class RunRequest:
     body_text: str | None = None
     ignore_certificate_errors: bool = False
 
+    def __post_init__(self) -> None:
+        _require_aware(scheduled_for=self.scheduled_for, expires_at=self.expires_at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
@@ -112,7 +122,7 @@ class ProbeMeasurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMeasurement:
-    """A page load in Chrome. `document` is the number of the final main-frame request; `has_screenshot` says one was sent."""
+    """A page load in Chrome. `document` is the number of the final main-frame request; a screenshot travels apart."""
 
     kind: Literal["page"] = "page"
     waterfall: Waterfall
@@ -168,6 +178,9 @@ class RunResult:
     duration_us: int
     outcome: Outcome
 
+    def __post_init__(self) -> None:
+        _require_aware(scheduled_for=self.scheduled_for, started_at=self.started_at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
@@ -193,6 +206,9 @@ class Heartbeat:
     holding: tuple[UUID, ...] = ()
     spooled: int = 0
 
+    def __post_init__(self) -> None:
+        _require_aware(sent_at=self.sent_at)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatReply:
@@ -200,6 +216,9 @@ class HeartbeatReply:
 
     received_at: datetime
     lost: tuple[UUID, ...] = ()
+
+    def __post_init__(self) -> None:
+        _require_aware(received_at=self.received_at)
 
 
 class ReceiptStatus(StrEnum):

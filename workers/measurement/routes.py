@@ -13,7 +13,7 @@ HEARTBEAT_INTERVAL_S = 15
 
 
 def queue_name(kind: Kind, *, urgent: bool) -> str:
-    """The queue inside a region's own key prefix. Urgent work (a person or a gate waits) never stands behind other work."""
+    """The queue inside a region's own key prefix. Urgent work (a person waits) never stands behind the schedule."""
     return f"{kind}.now" if urgent else f"{kind}"
 
 

@@ -8,6 +8,7 @@ import json
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress, Receipts, RunRequest, RunResult
 from workers.measurement.waterfall import Waterfall
@@ -43,9 +44,15 @@ class WireError(ValueError):
 
 
 def encode(message: Message) -> bytes:
-    """The message as one line of JSON in its envelope, UTF-8, without a line break."""
+    """The message as one line of JSON in its envelope, UTF-8, without a line break.
+
+    Raises WireError for text that is no Unicode (a lone surrogate): instruments clean what servers send.
+    """
     kind, version = _KINDS[type(message)]
-    body = _ADAPTERS[kind, version].dump_json(message)
+    try:
+        body = _ADAPTERS[kind, version].dump_json(message)
+    except PydanticSerializationError as error:
+        raise WireError(f"{kind} holds what cannot be encoded: {error!s:.200}") from error
     return b'{"kind":"%s","version":%d,"body":%s}' % (kind.encode(), version, body)
 
 
@@ -55,8 +62,8 @@ def decode(data: bytes, expected: type[M]) -> M:
         envelope = json.loads(data)
         name, version, body = envelope["kind"], envelope["version"], envelope["body"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise WireError(f"not an envelope of kind, version and body: {error!r}") from error
-    adapter = _ADAPTERS.get((name, version)) if isinstance(name, str) and isinstance(version, int) else None
+        raise WireError(f"not an envelope of kind, version and body: {error!r:.200}") from error
+    adapter = _ADAPTERS.get((name, version)) if isinstance(name, str) and type(version) is int else None
     if adapter is None or name != _KINDS[expected][0]:
         raise WireError(f"expected {_KINDS[expected][0]}, got kind {name!r:.60} version {version!r:.20}")
     try:

@@ -1,0 +1,154 @@
+"""The processes of one agent: three that measure, one that talks to the service, and a parent that keeps them alive.
+
+agent ─┬─ courier     uploads the spool, heartbeats, progress (the only one that knows the service)
+       ├─ probe       queues probe.now, probe: many raw probes at once
+       ├─ page        queue page: as many pages at once as there are browsers
+       └─ page-now    queue page.now: one browser, so that a person never waits behind the schedule
+"""
+
+import fcntl
+import functools
+import logging
+import os
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from workers import ledger
+from workers.bell import Bell
+from workers.config import AgentConfig
+from workers.courier import About, make_courier
+from workers.ledger import Ledger
+from workers.run import Instruments, Loader, Prober
+from workers.service import Service
+from workers.spool import Spool
+from workers.supervisor import Child, supervise
+from workers.tasks import FINISH_S, Station, make_app, register, serve
+
+log = logging.getLogger(__name__)
+
+# An agent that ends keeps its spool until its last run is over.
+PATIENCE_S = FINISH_S + 15.0
+
+
+class SpoolInUseError(RuntimeError):
+    """Another agent works in the same directory."""
+
+
+class Toolbox(Protocol):
+    """Makes instruments inside the process that will use them; leaving the context closes them."""
+
+    def prober(self, config: AgentConfig) -> AbstractContextManager[Prober]: ...
+
+    def loader(self, config: AgentConfig, *, browsers: int) -> AbstractContextManager[Loader]: ...
+
+    def about(self, config: AgentConfig) -> About: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Post:
+    """A measuring process: which queues it serves, how many runs at once, and with what."""
+
+    name: str
+    queues: tuple[str, ...]
+    slots: int
+    instruments: Callable[[], AbstractContextManager[Any]]
+    is_probe: bool
+
+
+def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
+    """Works until SIGTERM or SIGINT; gives the exit code. Raises SpoolInUseError when the directory stays taken."""
+    lock = _take(config.spool_dir)
+    Spool(config.spool_dir).sweep()
+    held = config.spool_dir / "held"
+    ledger.forget(held)
+    held.mkdir(mode=0o700)
+    bell = Bell()
+    courier = Child(name="courier", work=functools.partial(_deliver, config, toolbox, bell), last=True)
+    measuring = [_measuring_child(post, config, bell, held) for post in _posts(config, toolbox)]
+    log.info("agent %s of region %s starts", config.agent_name, config.region)
+    try:
+        return supervise([courier, *measuring])
+    finally:
+        os.close(lock)
+
+
+def _posts(config: AgentConfig, toolbox: Toolbox) -> tuple[_Post, ...]:
+    pages = functools.partial(toolbox.loader, config)
+    probes = functools.partial(toolbox.prober, config)
+    many, one = functools.partial(pages, browsers=config.browsers), functools.partial(pages, browsers=1)
+    slots = config.probes_in_flight
+    return (
+        _Post(name="probe", queues=("probe.now", "probe"), slots=slots, instruments=probes, is_probe=True),
+        _Post(name="page", queues=("page",), slots=config.browsers, instruments=many, is_probe=False),
+        _Post(name="page-now", queues=("page.now",), slots=1, instruments=one, is_probe=False),
+    )
+
+
+def _measuring_child(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> Child:
+    return Child(
+        name=post.name,
+        work=functools.partial(_measure, post, config, bell, held),
+        buried=lambda pid: ledger.forget(held / str(pid)),
+        is_stuck=lambda pid: ledger.is_stuck(held / str(pid), now_s=time.time()),
+    )
+
+
+def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> int:
+    """The life of a measuring process."""
+    log_as(post.name)
+    spool = Spool(config.spool_dir)
+    with post.instruments() as instrument:
+        instruments = Instruments(
+            agent=config.agent_name,
+            prober=instrument if post.is_probe else None,
+            loader=None if post.is_probe else instrument,
+            extra_ports=config.extra_ports,
+        )
+        app = make_app(config)
+        records = Ledger(held / str(os.getpid()), done=spool.run_ids())
+        register(app, Station(instruments=instruments, spool=spool, ledger=records, bell=bell))
+        return serve(app, name=f"{post.name}@{config.agent_name}", queues=post.queues, slots=post.slots)
+
+
+def _deliver(config: AgentConfig, toolbox: Toolbox, bell: Bell) -> int:
+    """The life of the courier."""
+    log_as("courier")
+    service = Service(config.service_url, config.agent_token.get_secret_value(), ca_file=config.ca_file)
+    spool, held = Spool(config.spool_dir), config.spool_dir / "held"
+    make_courier(bell=bell, service=service, spool=spool, held=held, about=toolbox.about(config)).run()
+    return 0
+
+
+def log_as(name: str) -> None:
+    """Logs to stderr under the name of this process; Celery's line for every task only when something is wrong."""
+    logging.basicConfig(
+        level=logging.INFO,
+        stream=sys.stderr,
+        format=f"%(asctime)s %(levelname)s {name}[%(process)d] %(name)s: %(message)s",
+        force=True,
+    )
+    for chatty in ("celery.worker.strategy", "celery.app.trace"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _take(directory: Path) -> int:
+    """The lock of a spool directory. Children inherit it, so it is free only when the last process has ended."""
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    lock = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(lock)
+                raise SpoolInUseError(
+                    f"{directory} is used by another agent; give each its own spool directory"
+                ) from None
+            time.sleep(0.2)

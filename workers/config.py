@@ -1,0 +1,82 @@
+"""What the operator of a region sets, in the environment.
+
+Any name may be given as <NAME>_FILE instead (Docker secrets).
+"""
+
+import os
+import socket
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from workers.measurement.addresses import Network, parse_networks
+
+_PREFIX = "FIRSTBYTE_"
+
+
+class ConfigError(ValueError):
+    """The environment does not make an agent; the text is one readable list of faults, without secrets."""
+
+
+def parse_ports(text: object) -> object:
+    """Comma-separated ports as a set; anything but text is passed on to be judged by the field's own type."""
+    if not isinstance(text, str):
+        return text
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if any(not part.isdecimal() or not 1 <= int(part[:6]) <= 65535 for part in parts):
+        raise ValueError("must be ports from 1 to 65535, separated by commas")
+    return frozenset(int(part) for part in parts)
+
+
+def _networks(text: object) -> object:
+    return parse_networks(text) if isinstance(text, str) else text
+
+
+class AgentConfig(BaseSettings):
+    """One agent. `private_targets` may be measured besides the public Internet;
+    `ca_file` is an extra authority (PEM).
+    """
+
+    model_config = SettingsConfigDict(env_prefix=_PREFIX, env_ignore_empty=True, frozen=True, extra="ignore")
+
+    region: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
+    service_url: str = Field(pattern=r"^https?://[^/\s]+")
+    agent_token: SecretStr
+    broker_url: SecretStr
+    spool_dir: Path
+    browsers: int = Field(default=1, ge=1, le=16)
+    probes_in_flight: int = Field(default=200, ge=1, le=1000)
+    chromium: Path | None = None
+    ca_file: Path | None = None
+    private_targets: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)] = ()
+    extra_ports: Annotated[frozenset[int], NoDecode, BeforeValidator(parse_ports)] = frozenset()
+    agent_name: str = Field(default_factory=socket.gethostname, min_length=1, max_length=100)
+
+
+def load_config() -> AgentConfig:
+    """The configuration of this process. Raises ConfigError naming every variable that is missing or wrong."""
+    try:
+        return AgentConfig(**_from_files())
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        lines = [f"  {_PREFIX}{str(fault['loc'][0]).upper()}: {_sentence(fault['msg'])}" for fault in faults]
+        raise ConfigError("\n".join(["This agent is not configured:", *lines])) from None
+
+
+def _from_files() -> dict[str, Any]:
+    given = {field: os.environ.get(f"{_PREFIX}{field.upper()}_FILE") for field in AgentConfig.model_fields}
+    return {field: _read(field, path) for field, path in given.items() if path}
+
+
+def _read(field: str, path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{_PREFIX}{field.upper()}_FILE: {path} cannot be read: {error}") from error
+
+
+def _sentence(message: str) -> str:
+    plain = message.removeprefix("Value error, ")
+    return "is missing; set it, or the same name with _FILE" if plain == "Field required" else plain

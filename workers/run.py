@@ -1,0 +1,152 @@
+"""One run from its request to its result. A bad target is a result; so is a fault of our own."""
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.messages import (
+    Failed,
+    Kind,
+    Measured,
+    Missed,
+    MissedReason,
+    OnProgress,
+    Outcome,
+    ProgressStage,
+    RunRequest,
+    RunResult,
+)
+from workers.measurement.target import TargetError, parse_target
+from workers.version import VERSION
+
+log = logging.getLogger(__name__)
+
+
+class Prober(Protocol):
+    """Measures with raw sockets: `workers.probes.engine.Engine`."""
+
+    def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed: ...
+
+
+class PageLoad(Protocol):
+    """What a browser brought back; the picture is JPEG or WebP."""
+
+    @property
+    def outcome(self) -> Measured | Failed: ...
+
+    @property
+    def screenshot(self) -> bytes | None: ...
+
+
+class Loader(Protocol):
+    """Loads pages in Chrome: `workers.browser.pool.BrowserPool`."""
+
+    def load(self, request: RunRequest, on_progress: OnProgress | None = None) -> PageLoad: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instruments:
+    """What this process can measure with, and under which name. An absent instrument makes its kind of run fail."""
+
+    agent: str
+    prober: Prober | None = None
+    loader: Loader | None = None
+    extra_ports: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clock:
+    """Wall time for people and expiry, monotonic microseconds for durations."""
+
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    monotonic_us: Callable[[], int] = field(default=lambda: time.monotonic_ns() // 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    result: RunResult
+    screenshot: bytes | None = None
+
+
+def execute(
+    request: RunRequest, instruments: Instruments, clock: Clock, on_progress: OnProgress | None = None
+) -> Execution:
+    """Carries out a request and never raises: what goes wrong is in the result's outcome, with who is to blame."""
+    started_at, begun_us = clock.now(), clock.monotonic_us()
+    outcome, screenshot = (
+        (Missed(reason=MissedReason.LATE), None)
+        if started_at >= request.expires_at
+        else _measure(request, instruments, _harmless(on_progress))
+    )
+    result = RunResult(
+        run_id=request.run_id,
+        monitor_id=request.monitor_id,
+        kind=request.kind,
+        region=request.region,
+        scheduled_for=request.scheduled_for,
+        attempt=request.attempt,
+        config_version=request.config_version,
+        agent=instruments.agent,
+        agent_version=VERSION,
+        started_at=started_at,
+        duration_us=clock.monotonic_us() - begun_us,
+        outcome=outcome,
+    )
+    return Execution(result=result, screenshot=screenshot)
+
+
+def internal_error(result: RunResult, error: Exception) -> RunResult:
+    """The result with our own fault for its outcome; the reference in its text is also in the log."""
+    return RunResult(**{name: getattr(result, name) for name in _KEPT}, outcome=_our_fault(result.run_id, error))
+
+
+_KEPT = tuple(name for name in RunResult.__dataclass_fields__ if name != "outcome")
+
+
+def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> tuple[Outcome, bytes | None]:
+    if request.profile.shapes:
+        return Failed(failure=failure(FailureKind.PROFILE_UNAVAILABLE, request.profile.name)), None
+    try:
+        parse_target(request.url, extra_ports=instruments.extra_ports)
+        on_progress(ProgressStage.STARTING, None)
+        return _use_instrument(request, instruments, on_progress)
+    except TargetError as error:
+        return Failed(failure=failure(FailureKind.INVALID_URL, str(error))), None
+    except Exception as error:
+        return _our_fault(request.run_id, error), None
+
+
+def _use_instrument(
+    request: RunRequest, instruments: Instruments, on_progress: OnProgress
+) -> tuple[Outcome, bytes | None]:
+    if request.kind is Kind.PROBE and instruments.prober is not None:
+        return instruments.prober.probe(request, on_progress), None
+    if request.kind is Kind.PAGE and instruments.loader is not None:
+        run = instruments.loader.load(request, on_progress)
+        return run.outcome, run.screenshot
+    raise LookupError(f"this process has no instrument for a {request.kind}: the message came to the wrong queue")
+
+
+def _our_fault(run_id: object, error: Exception) -> Failed:
+    reference = secrets.token_hex(4)
+    log.error("run %s failed by a fault of our own, reference %s", run_id, reference, exc_info=error)
+    return Failed(failure=failure(FailureKind.INTERNAL_ERROR, f"reference {reference}"))
+
+
+def _harmless(on_progress: OnProgress | None) -> OnProgress:
+    """Telling somebody where a run is must not end the run."""
+
+    def tell(stage: ProgressStage, requests: int | None) -> None:
+        if on_progress is None:
+            return
+        try:
+            on_progress(stage, requests)
+        except Exception:
+            log.warning("progress %s could not be told", stage, exc_info=True)
+
+    return tell

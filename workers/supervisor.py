@@ -1,0 +1,131 @@
+"""A parent that forks children, restarts those that die, and never leaves one behind.
+
+The parent has one thread and only waits: a fork of a process with threads can copy a lock that nobody will ever
+release.
+"""
+
+import ctypes
+import gc
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+log = logging.getLogger(__name__)
+
+TICK_S = 1.0
+# A child that lived this long was not broken from the start.
+STEADY_S = 60.0
+FIRST_RESTART_S, LONGEST_RESTART_S = 0.5, 30.0
+# Runs may end within 30 s (PEERS 4.3); the children keep that limit themselves, this is for those that do not.
+DRAIN_S = 35.0
+LAST_DRAIN_S = 10.0
+_PR_SET_PDEATHSIG = 1
+_WATCHED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT)
+
+
+@dataclass(kw_only=True)
+class Child:
+    """One process to keep. `work` runs in it and gives its exit code; `last` is ended after all others have ended.
+
+    `buried` is called in the parent with the process id after its end; `is_stuck` is asked at every tick.
+    """
+
+    name: str
+    work: Callable[[], int]
+    last: bool = False
+    buried: Callable[[int], None] = lambda pid: None
+    is_stuck: Callable[[int], bool] = lambda pid: False
+    pid: int | None = field(default=None, init=False)
+    _started: float = field(default=0.0, init=False)
+    _failures: int = field(default=0, init=False)
+    _due: float = field(default=0.0, init=False)
+
+    def start_when_due(self) -> None:
+        if self.pid is None and time.monotonic() >= self._due:
+            self._started = time.monotonic()
+            self.pid = _fork(self.name, self.work)
+
+    def reap(self) -> None:
+        """Notices the end of this child and plans the next start."""
+        if self.pid is None or os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+            return
+        lived_s = time.monotonic() - self._started
+        self._failures = 0 if lived_s > STEADY_S else self._failures + 1
+        wait_s = min(LONGEST_RESTART_S, FIRST_RESTART_S * 2 ** min(self._failures, 10)) if self._failures else 0.0
+        self._due = time.monotonic() + wait_s
+        self.buried(self.pid)
+        log.warning("%s (process %d) ended after %.1f s", self.name, self.pid, lived_s)
+        self.pid = None
+
+    def kill_if_stuck(self) -> None:
+        if self.pid is not None and self.is_stuck(self.pid):
+            log.critical("%s (process %d) holds a run that should long be over: killed", self.name, self.pid)
+            self.send(signal.SIGKILL)
+
+    def send(self, number: signal.Signals) -> None:
+        if self.pid is not None:
+            os.kill(self.pid, number)
+
+
+def supervise(children: Sequence[Child]) -> int:
+    """Keeps the children until SIGTERM or SIGINT, then ends them in order; a second signal ends them at once."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    # What was imported stays shared between the processes only while the collector does not write into it.
+    gc.collect()
+    gc.freeze()
+    while _next_signal(TICK_S) not in (signal.SIGTERM, signal.SIGINT):
+        for child in children:
+            child.reap()
+            child.kill_if_stuck()
+            child.start_when_due()
+    log.info("ending: runs may finish within %.0f s", DRAIN_S)
+    _end([child for child in children if not child.last], DRAIN_S)
+    _end([child for child in children if child.last], LAST_DRAIN_S)
+    return 0
+
+
+def _end(children: Sequence[Child], patience_s: float) -> None:
+    for child in children:
+        child.send(signal.SIGTERM)
+    deadline = time.monotonic() + patience_s
+    while any(child.pid is not None for child in children):
+        if _next_signal(0.2) in (signal.SIGTERM, signal.SIGINT) or time.monotonic() > deadline:
+            for child in children:
+                child.send(signal.SIGKILL)
+        for child in children:
+            child.reap()
+
+
+def _next_signal(timeout_s: float) -> int | None:
+    received = signal.sigtimedwait(_WATCHED, timeout_s)
+    return None if received is None else received.si_signo
+
+
+def _fork(name: str, work: Callable[[], int]) -> int:
+    parent = os.getpid()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        os._exit(_be_a_child(parent, name, work))
+    return pid
+
+
+def _be_a_child(parent: int, name: str, work: Callable[[], int]) -> int:
+    """A process group of its own, so that Ctrl+C reaches the parent alone; SIGTERM when the parent dies."""
+    try:
+        os.setpgid(0, 0)
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            return os.EX_TEMPFAIL
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
+        return work()
+    except BaseException:
+        log.critical("%s failed", name, exc_info=True)
+        return os.EX_SOFTWARE
+    finally:
+        logging.shutdown()

@@ -1,0 +1,147 @@
+"""The Celery app of a region and its only task: a door between the broker and `run.execute`."""
+
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from celery import Celery, signals
+from kombu import Queue
+
+from workers.bell import Bell
+from workers.config import AgentConfig
+from workers.ledger import Ledger
+from workers.measurement import routes, wire
+from workers.measurement.broker import broker_options, broker_url
+from workers.measurement.messages import Kind, OnProgress, Progress, ProgressStage, RunRequest
+from workers.run import Clock, Execution, Instruments, execute, internal_error
+from workers.spool import Spool
+
+log = logging.getLogger(__name__)
+
+# How long runs may take to end after SIGTERM (PEERS 4.3); what is unfinished then is for another agent.
+FINISH_S = 30.0
+# Urgent queues first: with kombu's "priority" order a worker looks into a later queue only when the earlier are empty.
+QUEUES = tuple(routes.queue_name(kind, urgent=urgent) for kind in Kind for urgent in (True, False))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Station:
+    """What a measuring process works with."""
+
+    instruments: Instruments
+    spool: Spool
+    ledger: Ledger
+    bell: Bell
+    clock: Clock = Clock()  # noqa: RUF009 - frozen and without state
+
+
+def make_app(config: AgentConfig) -> Celery:
+    """The app of a region, not connected yet.
+
+    Late acknowledgement with a prefetch of one: a worker holds only what it measures. No results, events, remote
+    control or queues made by a typing error: a region's account may not, and need not, do any of these.
+    """
+    app = Celery("firstbyte", set_as_current=False)
+    ca_file = str(config.ca_file) if config.ca_file else None
+    app.conf.update(
+        broker_url=broker_url(config.broker_url.get_secret_value(), ca_file=ca_file),
+        broker_transport_options=broker_options(config.region) | {"queue_order_strategy": "priority"},
+        broker_connection_retry=True,
+        broker_connection_retry_on_startup=True,
+        broker_connection_max_retries=None,
+        accept_content=["json"],
+        task_serializer="json",
+        task_acks_late=True,
+        task_reject_on_worker_lost=True,
+        task_ignore_result=True,
+        task_create_missing_queues=False,
+        task_queues=[Queue(name, routing_key=name) for name in QUEUES],
+        task_default_queue=QUEUES[-1],
+        worker_prefetch_multiplier=1,
+        worker_enable_remote_control=False,
+        worker_send_task_events=False,
+        worker_cancel_long_running_tasks_on_connection_loss=False,
+        worker_enable_prefetch_count_reduction=False,
+        worker_hijack_root_logger=False,
+        worker_redirect_stdouts=False,
+    )
+    return app
+
+
+def register(app: Celery, station: Station) -> None:
+    """Gives the app its task, which measures with this station."""
+
+    @app.task(name=routes.EXECUTE_TASK)
+    def execute_run(envelope: str) -> None:
+        try:
+            request = wire.decode(envelope.encode(), RunRequest)
+        except (wire.WireError, AttributeError, UnicodeEncodeError) as error:
+            log.error("dropped a message that cannot be read: %s", error)
+            return
+        if station.ledger.begin(request, now_s=time.time()):
+            _carry_out(request, station)
+        else:
+            log.info("run %s came again: not carried out twice", request.run_id)
+
+
+def serve(app: Celery, *, name: str, queues: tuple[str, ...], slots: int) -> int:
+    """Works until SIGTERM; gives the exit code. Blocks; call it in the main thread of a process of its own."""
+    signals.setup_logging.connect(_keep_our_logging)
+    worker = app.Worker(
+        hostname=name,
+        pool="threads",
+        concurrency=slots,
+        queues=queues,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+        quiet=True,
+    )
+    signals.worker_shutting_down.connect(lambda **_: _limit_the_end(worker), weak=False)
+    worker.start()
+    return worker.exitcode or 0
+
+
+def _limit_the_end(worker: Any) -> None:
+    timer = threading.Timer(FINISH_S, _hand_back, [worker])
+    timer.daemon = True
+    timer.start()
+
+
+def _hand_back(worker: Any) -> None:
+    """Gives the messages of unfinished runs back to their queues and ends this process with what it still does."""
+    qos = worker.consumer.task_consumer.channel.qos
+    log.warning("%d runs were not over in time: handed back", len(qos._delivered) - len(qos._dirty))
+    qos.restore_unacked_once()
+    logging.shutdown()
+    os._exit(0)
+
+
+def _carry_out(request: RunRequest, station: Station) -> None:
+    try:
+        on_progress = _teller(request, station.bell) if request.urgent else None
+        _keep(execute(request, station.instruments, station.clock, on_progress), station.spool)
+    finally:
+        station.ledger.end(request.run_id)
+    station.bell.ring()
+
+
+def _keep(execution: Execution, spool: Spool) -> None:
+    try:
+        spool.add(execution.result, execution.screenshot)
+    except wire.WireError as error:
+        spool.add(internal_error(execution.result, error))
+
+
+def _teller(request: RunRequest, bell: Bell) -> OnProgress:
+    def tell(stage: ProgressStage, requests: int | None) -> None:
+        bell.tell(Progress(run_id=request.run_id, stage=stage, requests=requests))
+
+    return tell
+
+
+def _keep_our_logging(**_: object) -> None:
+    """Celery leaves logging alone as soon as somebody listens to this signal."""

@@ -1,0 +1,272 @@
+"""Messages for tests: complete, plausible, and the same at every call. `examples/` is written from these."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from workers.measurement.certificate import Certificate
+from workers.measurement.connection import Connection, Header
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.identity import run_id
+from workers.measurement.messages import (
+    Clock,
+    Failed,
+    Heartbeat,
+    HeartbeatReply,
+    Hop,
+    Kind,
+    Measured,
+    Missed,
+    MissedReason,
+    Outcome,
+    PageMeasurement,
+    ProbeMeasurement,
+    Progress,
+    ProgressStage,
+    Receipts,
+    ReceiptStatus,
+    RunRequest,
+    RunResult,
+)
+from workers.measurement.profile import NATIVE
+from workers.measurement.timing import Span, Timing
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
+
+SLOT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+MONITOR = UUID("7f6c2f0e-3a55-4d7e-9a51-0d4f6d1c2b3a")
+
+
+def span(start_ms: float, end_ms: float) -> Span:
+    return Span(start_us=round(start_ms * 1000), end_us=round(end_ms * 1000))
+
+
+def build_request(**changes: Any) -> RunRequest:
+    """A scheduled probe of example.org; `run_id` follows from what it names unless given."""
+    values: dict[str, Any] = {
+        "monitor_id": MONITOR,
+        "kind": Kind.PROBE,
+        "url": "https://www.example.org/",
+        "region": "eu",
+        "scheduled_for": SLOT,
+        "attempt": 1,
+        "expires_at": SLOT + timedelta(minutes=1),
+        "timeout_us": 30_000_000,
+        "profile": NATIVE,
+    } | changes
+    named = {name: values[name] for name in ("monitor_id", "region", "scheduled_for", "attempt")}
+    return RunRequest(**({"run_id": run_id(**named)} | values))
+
+
+def build_result(outcome: Outcome | None = None, **changes: Any) -> RunResult:
+    """What came of `build_request()`: measured unless another outcome is given."""
+    request = build_request()
+    values: dict[str, Any] = {
+        name: getattr(request, name)
+        for name in ("run_id", "monitor_id", "kind", "region", "scheduled_for", "attempt", "config_version")
+    }
+    values |= {
+        "agent": "eu-1",
+        "agent_version": "0.1.0",
+        "started_at": SLOT + timedelta(milliseconds=120),
+        "duration_us": 152_340,
+        "outcome": outcome or Measured(measurement=build_probe()),
+    }
+    return RunResult(**(values | changes))
+
+
+def build_certificate() -> Certificate:
+    return Certificate(
+        subject="CN=www.example.org",
+        issuer="CN=Example CA,O=Example",
+        names=("www.example.org", "example.org"),
+        not_before=datetime(2026, 10, 1, tzinfo=UTC),
+        not_after=datetime(2027, 1, 1, tzinfo=UTC),
+        sha256="5f" * 32,
+        key_type="EC",
+        key_bits=256,
+        chain_length=2,
+        chain_bytes=2_345,
+    )
+
+
+def build_connection(**changes: Any) -> Connection:
+    values: dict[str, Any] = {
+        "number": 1,
+        "host": "www.example.org",
+        "port": 443,
+        "address": "93.184.215.14",
+        "protocol": "h2",
+        "dns": span(0, 12.5),
+        "connect": span(12.5, 34.0),
+        "tls": span(34.0, 78.25),
+        "rtt_us": 21_400,
+        "tls_round_trips": 1,
+        "tls_version": "TLSv1.3",
+        "cipher": "TLS_AES_128_GCM_SHA256",
+        "resumed": False,
+        "certificate": build_certificate(),
+        "received_bytes": 18_432,
+        "requests": 1,
+    }
+    return Connection(**(values | changes))
+
+
+def build_probe() -> ProbeMeasurement:
+    """Two hops over two connections: a redirect from the bare name, then the answer."""
+    first = build_connection(host="example.org", requests=1)
+    second = build_connection(number=2, dns=span(101, 103), connect=span(103, 124.5), tls=span(124.5, 168))
+    redirect = Timing(
+        start_us=0,
+        end_us=100_500,
+        dns=first.dns,
+        connect=first.connect,
+        tls=first.tls,
+        send=span(78.25, 78.5),
+        wait=span(78.5, 100.25),
+        download=span(100.25, 100.5),
+    )
+    answer = Timing(
+        start_us=101_000,
+        end_us=214_000,
+        dns=second.dns,
+        connect=second.connect,
+        tls=second.tls,
+        send=span(168, 168.25),
+        wait=span(168.25, 209),
+        download=span(209, 214),
+    )
+    location = Header(name="Location", value="https://www.example.org/")
+    return ProbeMeasurement(
+        hops=(
+            Hop(url="https://example.org/", connection=1, timing=redirect, status=301, response_headers=(location,)),
+            Hop(
+                url="https://www.example.org/",
+                connection=2,
+                timing=answer,
+                status=200,
+                response_headers=(Header(name="Content-Type", value="text/html; charset=utf-8"),),
+                head_bytes=412,
+                body_bytes=17_020,
+            ),
+        ),
+        connections=(first, second),
+        tls_network_us=41_900,
+        clock=Clock.KERNEL,
+        scheduling_lag_us=140,
+    )
+
+
+def build_page() -> PageMeasurement:
+    """A document, a style sheet and a script on its connection, and an image that was refused by another host."""
+    return PageMeasurement(
+        waterfall=Waterfall(requests=_rows(), connections=(build_connection(requests=3),)),
+        vitals=Vitals(
+            fcp_us=310_000,
+            lcp_us=480_000,
+            lcp_element="img.hero",
+            cls=0.02,
+            dom_content_loaded_us=290_000,
+            load_us=520_000,
+            fully_loaded_us=600_000,
+        ),
+        document=1,
+        title="Example: home",
+        browser_version="HeadlessChrome/156.0.8078.79",
+        has_screenshot=True,
+    )
+
+
+def _rows() -> tuple[Request, ...]:
+    connection = build_connection()
+    document = Timing(
+        start_us=0,
+        end_us=130_000,
+        dns=connection.dns,
+        connect=connection.connect,
+        tls=connection.tls,
+        send=span(78.25, 78.5),
+        wait=span(78.5, 121),
+        download=span(121, 130),
+    )
+    style = Timing(
+        start_us=132_000, end_us=190_000, send=span(140, 140.2), wait=span(140.2, 180), download=span(180, 190)
+    )
+    script = Timing(
+        start_us=133_000, end_us=260_000, send=span(141, 141.2), wait=span(141.2, 200), download=span(200, 260)
+    )
+    image = Timing(start_us=200_000, end_us=221_000, dns=span(200, 210))
+    return (
+        _row(1, "https://www.example.org/", ResourceType.DOCUMENT, document),
+        _row(2, "https://www.example.org/site.css", ResourceType.STYLESHEET, style, render_blocking=True),
+        _row(3, "https://www.example.org/app.js", ResourceType.SCRIPT, script),
+        _row(
+            4,
+            "https://cdn.example.net/hero.webp",
+            ResourceType.IMAGE,
+            image,
+            status=None,
+            connection=None,
+            protocol=None,
+            transferred_bytes=None,
+            failure="ERR_CONNECTION_REFUSED",
+        ),
+    )
+
+
+def _row(number: int, url: str, resource_type: ResourceType, timing: Timing, **changes: Any) -> Request:
+    values: dict[str, Any] = {
+        "number": number,
+        "url": url,
+        "method": "GET",
+        "resource_type": resource_type,
+        "timing": timing,
+        "timing_source": TimingSource.NETLOG,
+        "status": 200,
+        "protocol": "h2",
+        "connection": 1,
+        "reused": number > 1,
+        "transferred_bytes": 4_200 * number,
+        "priority": "High",
+        "initiator_url": None if number == 1 else "https://www.example.org/",
+    }
+    return Request(**(values | changes))
+
+
+EXAMPLES = {
+    "run_request.probe": build_request(),
+    "run_request.page": build_request(
+        kind=Kind.PAGE,
+        urgent=True,
+        headers=(Header(name="X-Firstbyte", value="1"),),
+        accepted_status=(200, 204),
+        body_text="Welcome",
+        ignore_certificate_errors=True,
+    ),
+    "run_result.measured_probe": build_result(),
+    "run_result.measured_page": build_result(Measured(measurement=build_page()), kind=Kind.PAGE, duration_us=912_000),
+    "run_result.failed": build_result(
+        Failed(
+            failure=failure(FailureKind.CERTIFICATE_EXPIRED, "on 2026-10-01"),
+            measurement=ProbeMeasurement(connections=(build_connection(certificate_error="certificate has expired"),)),
+        )
+    ),
+    "run_result.failed_before_anything": build_result(
+        Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "nothing.example.org"))
+    ),
+    "run_result.missed": build_result(Missed(reason=MissedReason.LATE), duration_us=0),
+    "progress.loading": Progress(run_id=build_request().run_id, stage=ProgressStage.LOADING, requests=17),
+    "heartbeat.busy": Heartbeat(
+        agent="eu-1",
+        agent_version="0.1.0",
+        sent_at=SLOT,
+        browser_version="HeadlessChrome/156.0.8078.79",
+        browser_sandbox=True,
+        holding=(build_request().run_id, build_request(attempt=2).run_id),
+        spooled=3,
+    ),
+    "heartbeat.idle": Heartbeat(agent="eu-1", agent_version="0.1.0", sent_at=SLOT),
+    "heartbeat_reply.lost": HeartbeatReply(received_at=SLOT, lost=(build_request(attempt=2).run_id,)),
+    "receipts.each": Receipts(statuses=tuple(ReceiptStatus)),
+    "waterfall.page": build_page().waterfall,
+}

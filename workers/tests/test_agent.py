@@ -1,0 +1,227 @@
+"""The whole road of a run: broker, agent processes, spool, service. Instruments are fakes, everything else is real."""
+
+import os
+import signal
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import UUID
+
+from workers.measurement.messages import Failed, Kind, Measured, Missed, ProgressStage
+from workers.tests.fakes import PICTURE
+from workers.tests.rig import Agent, Broker, due_request
+from workers.tests.stub_service import StubService
+from workers.tests.waiting import wait_for
+
+
+def arrived(service: StubService, run_id: UUID) -> list[object]:
+    return [result.outcome for result in service.results if result.run_id == run_id]
+
+
+def test_a_probe_goes_from_the_queue_to_the_service(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.start()
+    run_id = broker.publish(due_request())
+    [outcome] = wait_for(lambda: arrived(service, run_id), "the result")
+    assert isinstance(outcome, Measured)
+    wait_for(lambda: broker.unacknowledged() == 0, "the message to be acknowledged")
+    wait_for(lambda: not list((agent.spool_dir / "results").iterdir()), "the spool to be empty")
+
+
+def test_a_page_brings_its_screenshot_before_its_result(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.start()
+    run_id = broker.publish(due_request(kind=Kind.PAGE))
+    wait_for(lambda: arrived(service, run_id), "the result")
+    assert service.screenshots[str(run_id)] == ("image/jpeg", PICTURE)
+    posts = [path for path in service.seen if "heartbeat" not in path]
+    assert posts[-1].endswith("/results")
+    assert posts[-2].endswith(str(run_id))
+
+
+def test_a_person_who_waits_sees_progress_and_the_schedule_does_not_stand_in_the_way(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    for _ in range(3):
+        broker.publish(due_request("/sleep/5", kind=Kind.PAGE))
+    run_id = broker.publish(due_request(kind=Kind.PAGE, urgent=True))
+    wait_for(lambda: arrived(service, run_id), "the urgent result")
+    wait_for(lambda: len(service.progress) == 2, "its progress")
+    assert [told.stage for told in service.progress] == [ProgressStage.STARTING, ProgressStage.CONNECTING]
+    assert {told.run_id for told in service.progress} == {run_id}
+    assert len(service.results) == 1
+
+
+def test_what_expired_in_the_queue_is_missed_and_not_measured(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    run_id = broker.publish(due_request(expires_at=datetime.now(UTC) - timedelta(seconds=1)))
+    agent.start()
+    [outcome] = wait_for(lambda: arrived(service, run_id), "the result")
+    assert isinstance(outcome, Missed)
+    assert outcome.reason == "late"
+    assert agent.executions() == []
+
+
+def test_a_fault_of_ours_is_a_result_with_a_reference(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.start()
+    run_id = broker.publish(due_request("/raise"))
+    [outcome] = wait_for(lambda: arrived(service, run_id), "the result")
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind == "internal_error"
+    assert outcome.failure.detail.rpartition(" ")[2] in agent.log
+
+
+def test_a_message_that_cannot_be_read_is_dropped_and_the_next_is_measured(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    for rubbish in ("no json", '{"kind":"run_request","version":99,"body":{}}', {"a": 1}, None, 7, "\ud800"):
+        broker.publish(due_request(), envelope=rubbish if rubbish is not None else [])
+    run_id = broker.publish(due_request())
+    wait_for(lambda: arrived(service, run_id), "the result")
+    wait_for(lambda: broker.unacknowledged() == 0, "all messages to be acknowledged")
+    assert len(agent.executions()) == 1
+    assert agent.log.count("cannot be read") == 6
+
+
+def test_a_message_that_comes_twice_is_measured_once(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.start()
+    request = due_request("/sleep/1")
+    broker.publish(request)
+    broker.publish(request)
+    wait_for(lambda: arrived(service, request.run_id), "the result")
+    broker.publish(request)
+    last = broker.publish(due_request())
+    wait_for(lambda: arrived(service, last), "the run after it")
+    assert agent.executions().count(str(request.run_id)) == 1
+
+
+def test_results_wait_on_disk_while_the_service_is_down_and_arrive_when_it_is_back(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    service.status = 503
+    agent.start()
+    runs = {broker.publish(due_request()) for _ in range(12)}
+    wait_for(lambda: len(list((agent.spool_dir / "results").glob("*.json"))) == 12, "all results on disk")
+    wait_for(lambda: broker.unacknowledged() == 0, "the broker to be done with them")
+    service.status = None
+    wait_for(lambda: {result.run_id for result in service.results} == runs, "all results at the service", 40)
+    assert len(service.results) == 12
+
+
+def test_a_killed_process_is_replaced_and_its_run_is_no_longer_named(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    kept = due_request("/sleep/60", kind=Kind.PAGE)
+    broker.publish(kept)
+    killed = due_request("/sleep/60")
+    broker.publish(killed)
+    page_process = agent.process_of(kept.run_id)
+    os.kill(agent.process_of(killed.run_id), signal.SIGKILL)
+    held = agent.spool_dir / "held"
+    wait_for(lambda: {path.name for path in held.glob("*/*")} == {str(kept.run_id)}, "the dead run to be forgotten")
+    after = broker.publish(due_request())
+    wait_for(lambda: arrived(service, after), "a run after the death")
+    assert Path(f"/proc/{page_process}").exists()
+    assert arrived(service, killed.run_id) == []
+
+
+def test_heartbeats_name_the_runs_of_all_processes(agent: Agent, broker: Broker, service: StubService) -> None:
+    requests = [due_request("/sleep/60"), due_request("/sleep/60", kind=Kind.PAGE)]
+    for request in requests:
+        broker.publish(request)
+    agent.start()
+    runs = {request.run_id for request in requests}
+    wait_for(lambda: any(set(beat.holding) == runs for beat in service.heartbeats), "a heartbeat with both", 40)
+    assert service.heartbeats[-1].agent == "eu-1"
+    assert service.heartbeats[-1].browser_version == "FakeChrome/1"
+
+
+def test_a_run_that_the_service_took_away_is_dropped_when_it_ends(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    taken = due_request("/sleep/3")
+    service.lost = (taken.run_id,)
+    broker.publish(taken)
+    agent.start()
+    wait_for(lambda: "no longer ours" in agent.log, "the result to be dropped")
+    other = broker.publish(due_request())
+    wait_for(lambda: arrived(service, other), "another result")
+    assert arrived(service, taken.run_id) == []
+
+
+def test_a_restarted_broker_is_found_again_and_nothing_is_lost(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    before = broker.publish(due_request())
+    wait_for(lambda: arrived(service, before), "a first result")
+    during = due_request("/sleep/3")
+    broker.publish(during)
+    agent.process_of(during.run_id)
+    broker.kill()
+    broker.start()
+    after = broker.publish(due_request())
+    wait_for(lambda: arrived(service, after), "a result after the restart", 40)
+    wait_for(lambda: arrived(service, during.run_id), "the result of the run that was in flight")
+    assert agent.executions().count(str(during.run_id)) == 1
+
+
+def test_sigterm_lets_runs_end_delivers_them_and_leaves_nothing_behind(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    request = due_request("/sleep/2")
+    broker.publish(request)
+    agent.process_of(request.run_id)
+    processes = [agent.pid, *agent.children()]
+    waiting = due_request(kind=Kind.PROBE)
+    assert agent.stop() == 0
+    assert len(arrived(service, request.run_id)) == 1
+    assert broker.unacknowledged() == 0
+    broker.publish(waiting)
+    assert broker.waiting("probe") == 1
+    assert not [pid for pid in processes if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_run_that_does_not_end_after_sigterm_goes_back_to_the_queue(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.settings["FIRSTBYTE_TEST_FINISH_S"] = "1"
+    agent.start()
+    request = due_request("/sleep/60")
+    broker.publish(request)
+    agent.process_of(request.run_id)
+    agent.stop()
+    assert broker.unacknowledged() == 0
+    assert broker.waiting("probe") == 1
+    assert arrived(service, request.run_id) == []
+
+
+def test_children_end_when_their_parent_is_killed(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.start()
+    run_id = broker.publish(due_request())
+    wait_for(lambda: arrived(service, run_id), "the agent to work")
+    children = wait_for(lambda: len(agent.children()) == 4 and agent.children(), "all children") or []
+    agent.kill()
+    wait_for(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()], "the children to end")
+
+
+def test_results_on_disk_survive_a_kill_of_everything(agent: Agent, broker: Broker, service: StubService) -> None:
+    service.status = 503
+    agent.start()
+    run_id = broker.publish(due_request())
+    wait_for(lambda: list((agent.spool_dir / "results").glob("*.json")), "the result on disk")
+    for pid in [*agent.children(), agent.pid]:
+        os.kill(pid, signal.SIGKILL)
+    agent.kill()
+    service.status = None
+    agent.start()
+    wait_for(lambda: arrived(service, run_id), "the result after a restart", 60)
+
+
+def test_a_full_set_of_probes_is_in_flight_at_once(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.start()
+    runs = {broker.publish(due_request("/sleep/3")) for _ in range(20)}
+    wait_for(lambda: len(list((agent.spool_dir / "held").glob("*/*"))) == 20, "20 runs at once")
+    wait_for(lambda: {result.run_id for result in service.results} == runs, "all results")
