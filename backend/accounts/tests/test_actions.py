@@ -1,0 +1,62 @@
+import pytest
+
+from backend.accounts import actions, queries
+from backend.accounts.models import AuditEntry, Membership, User
+from backend.accounts.permissions import Permission, Role, allows
+from backend.cast import Member
+
+
+def test_a_new_member_gets_a_password_that_is_told_once(alice: Member) -> None:
+    invited = actions.add_member(
+        actor=alice.user, organisation=alice.organisation, email="New@Acme.example", role=Role.MEMBER
+    )
+    assert invited.password is not None
+    user = User.objects.get(email="new@acme.example")
+    assert user.check_password(invited.password)
+    assert invited.password not in str(AuditEntry.objects.values())
+
+
+def test_someone_with_an_account_keeps_their_password(alice: Member, charlie: Member) -> None:
+    invited = actions.add_member(
+        actor=alice.user, organisation=alice.organisation, email=charlie.user.email, role=Role.VIEWER
+    )
+    assert invited.password is None
+    assert {one.slug for one in queries.organisations_of(charlie.user)} == {"acme", "globex"}
+
+
+def test_nobody_is_a_member_twice(alice: Member, bob: Member) -> None:
+    with pytest.raises(actions.AlreadyMemberError):
+        actions.add_member(actor=alice.user, organisation=alice.organisation, email=bob.user.email, role=Role.ADMIN)
+
+
+def test_the_last_owner_stays(alice: Member, bob: Member) -> None:
+    with pytest.raises(actions.LastOwnerError):
+        actions.change_role(actor=alice.user, membership=alice.membership, role=Role.ADMIN)
+    with pytest.raises(actions.LastOwnerError):
+        actions.remove_member(actor=alice.user, membership=alice.membership)
+    actions.change_role(actor=alice.user, membership=bob.membership, role=Role.OWNER)
+    actions.change_role(actor=alice.user, membership=alice.membership, role=Role.ADMIN)
+    assert Membership.objects.get(pk=alice.membership.pk).role == "admin"
+
+
+def test_an_organisation_is_made_once(db: None) -> None:
+    first = actions.create_organisation(actor=None, name="Acme Ltd")
+    assert actions.create_organisation(actor=None, name="acme ltd") == first
+
+
+@pytest.mark.parametrize(
+    ("role", "granted"),
+    [
+        (Role.VIEWER, {Permission.READ}),
+        (Role.MEMBER, {Permission.READ, Permission.EDIT_SITES}),
+        (Role.ADMIN, set(Permission) - {Permission.MANAGE_ORGANISATION}),
+        (Role.OWNER, set(Permission)),
+    ],
+)
+def test_each_role_includes_the_ones_below(role: Role, granted: set[Permission]) -> None:
+    assert {permission for permission in Permission if allows(role, permission)} == granted
+
+
+def test_the_chosen_organisation_counts_only_for_its_members(alice: Member, charlie: Member) -> None:
+    mine = queries.membership_of(alice.user, charlie.organisation.public_id)
+    assert mine == alice.membership

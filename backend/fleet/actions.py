@@ -1,0 +1,91 @@
+"""What changes regions and agents."""
+
+import re
+from datetime import datetime
+
+from django.db import transaction
+
+from backend.accounts.audit import record
+from backend.accounts.models import Organisation, User
+from backend.fleet import broker
+from backend.fleet.credentials import Credentials, digest, new_credentials, shown_prefix
+from backend.fleet.models import CODE_PATTERN, Agent, Region
+from workers.measurement.messages import Heartbeat
+
+# An agent names itself. A broken or stolen one must not fill the table; no region runs more hosts than this.
+MAX_AGENTS = 200
+
+
+class RegionError(ValueError):
+    """The region cannot be made or used so; the text is a sentence for people."""
+
+
+@transaction.atomic
+def add_region(*, actor: User | None, organisation: Organisation | None, code: str, name: str) -> Credentials:
+    """Makes a region with its broker account; the secrets are in the answer and nowhere else.
+
+    `organisation` None: all share it. Raises RegionError, BrokerUnavailableError (then nothing is kept).
+    """
+    if not re.fullmatch(CODE_PATTERN, code):
+        raise RegionError("Use 2 to 20 lower-case letters, digits and inner hyphens for the code, such as eu-west.")
+    if Region.objects.filter(code=code).exists():
+        raise RegionError(f"There is a region {code} already; choose another code.")
+    credentials = new_credentials(code)
+    region = Region(code=code, name=name.strip()[:60] or code, organisation=organisation)
+    _store(region, credentials)
+    record("add_region", region, actor=actor, organisation=organisation, code=code)
+    broker.write_account(region)
+    return credentials
+
+
+@transaction.atomic
+def rotate_token(*, actor: User | None, region: Region) -> Credentials:
+    """New secrets for a region; the old ones end at once. Raises BrokerUnavailableError (then the old ones stay)."""
+    credentials = new_credentials(region.code)
+    _store(region, credentials)
+    record("rotate_token", region, actor=actor, organisation=region.organisation, code=region.code)
+    broker.write_account(region)
+    return credentials
+
+
+def restore_broker_accounts() -> int:
+    """Makes the broker accounts that Redis lost; how many. Raises BrokerUnavailableError."""
+    return broker.restore_accounts(Region.objects.all())
+
+
+def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> Agent:
+    """Keeps what an agent told of itself. Raises RegionError when the region has too many agents to be true."""
+    name = _clean(heartbeat.agent, 100) or "agent"
+    known = Agent.objects.filter(region=region, name=name).exists()
+    if not known and Agent.objects.filter(region=region).count() >= MAX_AGENTS:
+        raise RegionError(f"Region {region.code} has {MAX_AGENTS} agents; no more are taken.")
+    told = {
+        "version": _clean(heartbeat.agent_version, 40),
+        "browser_version": _clean(heartbeat.browser_version, 80) if heartbeat.browser_version else None,
+        "sandbox": heartbeat.browser_sandbox,
+        "last_seen_at": now,
+        "clock_skew_us": round((heartbeat.sent_at - now).total_seconds() * 1_000_000),
+        "holding": len(heartbeat.holding),
+        "spooled": min(max(heartbeat.spooled, 0), 2**31 - 1),
+    }
+    agent, _ = Agent.objects.update_or_create(region=region, name=name, defaults=told)
+    return agent
+
+
+def forget_agents(*, before: datetime) -> int:
+    """Removes agents that were last seen before an instant; how many."""
+    deleted, _ = Agent.objects.filter(last_seen_at__lt=before).delete()
+    return deleted
+
+
+def _store(region: Region, credentials: Credentials) -> None:
+    region.token_hash = digest(credentials.token)
+    region.token_prefix = shown_prefix(credentials.token)
+    region.broker_user = credentials.broker_user
+    region.broker_password_hash = digest(credentials.broker_password)
+    region.save()
+
+
+def _clean(text: str, limit: int) -> str:
+    """An agent's words are a stranger's: printable and bounded (NUL alone would fail the whole statement)."""
+    return "".join(char for char in text if char.isprintable())[:limit]

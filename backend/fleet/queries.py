@@ -1,0 +1,95 @@
+"""What is read about regions. Each function takes a fixed number of statements."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from django.db.models import Q
+
+from backend.accounts.models import Organisation
+from backend.fleet.credentials import TOKEN_KIND, digest
+from backend.fleet.models import Agent, Region
+
+# An agent tells of itself every 15 s: three missed are a hiccup of the network, six are an agent that is gone.
+LATE_AFTER = timedelta(seconds=45)
+OFFLINE_AFTER = timedelta(seconds=90)
+# An honest clock is within this of ours, half a second of network included.
+SKEW_LIMIT_US = 2_000_000
+
+
+class Health(StrEnum):
+    ONLINE = "online"
+    LATE = "late"
+    OFFLINE = "offline"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentState:
+    """An agent and how long it has been silent."""
+
+    agent: Agent
+    health: Health
+
+    @property
+    def clock_is_wrong(self) -> bool:
+        return abs(self.agent.clock_skew_us) > SKEW_LIMIT_US
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionState:
+    """A region with its agents, the newest heartbeat first. Its health is that of its best agent."""
+
+    region: Region
+    agents: tuple[AgentState, ...]
+
+    @property
+    def health(self) -> Health:
+        return self.agents[0].health if self.agents else Health.NEVER
+
+    @property
+    def last_seen_at(self) -> datetime | None:
+        return self.agents[0].agent.last_seen_at if self.agents else None
+
+
+def health_at(last_seen_at: datetime, now: datetime) -> Health:
+    """What a heartbeat of that age means."""
+    age = now - last_seen_at
+    if age < LATE_AFTER:
+        return Health.ONLINE
+    return Health.LATE if age < OFFLINE_AFTER else Health.OFFLINE
+
+
+def region_by_token(token: str) -> Region | None:
+    """The enabled region whose token this is. Found by its digest."""
+    if not token.startswith(TOKEN_KIND) or len(token) > 100:
+        return None
+    return Region.objects.select_related("organisation").filter(token_hash=digest(token), enabled=True).first()
+
+
+def usable_regions(organisation: Organisation) -> list[Region]:
+    """The enabled regions that measure for an organisation: its own and those that all share. One statement."""
+    mine = Q(organisation=organisation) | Q(organisation=None)
+    return list(Region.objects.filter(mine, enabled=True).order_by("name", "code"))
+
+
+def regions_for(organisation: Organisation, *, now: datetime) -> list[RegionState]:
+    """The same regions with their agents. Two statements."""
+    return _states(usable_regions(organisation), now)
+
+
+def all_regions(*, now: datetime) -> list[RegionState]:
+    """Every enabled region, for the operator's health page and metrics. Two statements."""
+    return _states(list(Region.objects.filter(enabled=True).order_by("code")), now)
+
+
+def owned_region(organisation: Organisation, code: str) -> Region | None:
+    """A region that belongs to the organisation itself; shared ones belong to the operator."""
+    return Region.objects.filter(organisation=organisation, code=code).first()
+
+
+def _states(regions: list[Region], now: datetime) -> list[RegionState]:
+    agents: dict[int, list[AgentState]] = {region.pk: [] for region in regions}
+    for agent in Agent.objects.filter(region__in=regions).order_by("-last_seen_at"):
+        agents[agent.region_id].append(AgentState(agent=agent, health=health_at(agent.last_seen_at, now)))
+    return [RegionState(region=region, agents=tuple(agents[region.pk])) for region in regions]

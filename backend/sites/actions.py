@@ -1,0 +1,111 @@
+"""What changes sites and monitors. Only the tables of this app: schedules and runs follow in `runs.actions`."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from backend.accounts.audit import record
+from backend.accounts.models import Organisation, User
+from backend.sites.models import Monitor, Site, SiteStatus
+from backend.sites.monitor_settings import MonitorSettings, defaults, settings_of, validate
+from backend.sites.targets import check_target
+from workers.measurement.messages import Kind
+
+DRAFT_LIFE = timedelta(days=1)
+MAX_NAME_CHARS = 100
+
+
+@transaction.atomic
+def create_draft(*, actor: User | None, organisation: Organisation, url: str) -> Site:
+    """A site that is only tested so far, named for its host, with a probe and a page monitor. Raises TargetError."""
+    target = check_target(url)
+    site = Site.objects.create(
+        organisation=organisation, name=target.host[:MAX_NAME_CHARS], url=target.url, created_by=actor
+    )
+    Monitor.objects.bulk_create(_new_monitor(site, kind) for kind in Kind)
+    record("create_draft", site, actor=actor, organisation=organisation, url=site.url)
+    return site
+
+
+@transaction.atomic
+def activate(*, actor: User | None, site: Site, name: str) -> Site:
+    """Turns a draft into a site that is measured for good. An empty name keeps the old one."""
+    site.name = name.strip()[:MAX_NAME_CHARS] or site.name
+    site.status = SiteStatus.ACTIVE
+    site.save(update_fields=["name", "status"])
+    record("activate_site", site, actor=actor, organisation=site.organisation, name=site.name)
+    return site
+
+
+@transaction.atomic
+def rename(*, actor: User | None, site: Site, name: str) -> Site:
+    """Gives a site another name; an empty one keeps the old."""
+    before, site.name = site.name, name.strip()[:MAX_NAME_CHARS] or site.name
+    site.save(update_fields=["name"])
+    record("rename_site", site, actor=actor, organisation=site.organisation, before=before, after=site.name)
+    return site
+
+
+@transaction.atomic
+def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSettings) -> Monitor:
+    """Stores new settings and counts the version up, unless they are the old ones. Raises InvalidMonitorError."""
+    validate(settings)
+    settings = replace(settings, url=check_target(settings.url).url)
+    monitor = Monitor.objects.select_for_update().select_related("site__organisation").get(pk=monitor.pk)
+    changed = _changed_fields(settings_of(monitor), settings)
+    if not changed:
+        return monitor
+    _apply(monitor, settings)
+    monitor.config_version += 1
+    monitor.save()
+    record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, changed=changed)
+    return monitor
+
+
+@transaction.atomic
+def set_paused(*, actor: User | None, monitor: Monitor, paused: bool) -> Monitor:
+    """Pauses or resumes; what is under way ends as usual."""
+    if Monitor.objects.filter(pk=monitor.pk).exclude(paused=paused).update(paused=paused):
+        action = "pause_monitor" if paused else "resume_monitor"
+        record(action, monitor, actor=actor, organisation=monitor.site.organisation)
+    monitor.paused = paused
+    return monitor
+
+
+@transaction.atomic
+def delete_site(*, actor: User | None, site: Site) -> None:
+    """Deletes a site and its monitors."""
+    record("delete_site", site, actor=actor, organisation=site.organisation, name=site.name, url=site.url)
+    site.delete()
+
+
+def delete_old_drafts(*, now: datetime) -> int:
+    """Removes tests that nobody saved within a day; how many there were."""
+    old = Site.objects.filter(status=SiteStatus.DRAFT, created_at__lt=now - DRAFT_LIFE)
+    count = old.count()
+    old.delete()
+    return count
+
+
+def _new_monitor(site: Site, kind: Kind) -> Monitor:
+    monitor = Monitor(site=site, kind=kind.value)
+    _apply(monitor, defaults(kind, site.url))
+    return monitor
+
+
+def _apply(monitor: Monitor, settings: MonitorSettings) -> None:
+    monitor.url = settings.url
+    monitor.interval_s = settings.interval_s
+    monitor.timeout_s = settings.timeout_s
+    monitor.regions = list(settings.regions)
+    monitor.profile = settings.profile
+    monitor.headers = [[header.name, header.value] for header in settings.headers]
+    monitor.accepted_status = list(settings.accepted_status)
+    monitor.body_text = settings.body_text
+    monitor.ignore_certificate_errors = settings.ignore_certificate_errors
+
+
+def _changed_fields(before: MonitorSettings, after: MonitorSettings) -> list[str]:
+    """Names only: the values of headers are secrets."""
+    return [name for name in MonitorSettings.__slots__ if getattr(before, name) != getattr(after, name)]

@@ -1,0 +1,150 @@
+"""What of a monitor can be edited, and the rules it must keep: one sentence for each fault."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
+from backend.sites.targets import check_target
+from workers.measurement.connection import Header
+from workers.measurement.messages import Kind
+from workers.measurement.profile import PROFILES
+from workers.measurement.target import TargetError
+
+DEFAULT_INTERVAL_S = {Kind.PROBE: 60, Kind.PAGE: 900}
+DEFAULT_TIMEOUT_S = {Kind.PROBE: 30, Kind.PAGE: 60}
+# Two minutes is the longest that a browser is lent to one page; a probe that takes a minute is broken.
+TIMEOUT_RANGE_S = {Kind.PROBE: (1, 60), Kind.PAGE: (5, 120)}
+MAX_HEADERS = 20
+MAX_HEADER_VALUE_CHARS = 4096
+MAX_BODY_TEXT_CHARS = 500
+MAX_STATUSES = 20
+# RFC 9110, 5.6.2 (token).
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+# What frames the message or is the connection's own: a measurement that sets them measures a broken request.
+_OURS = frozenset(
+    {"host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive", "expect"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorSettings:
+    """All of a monitor that a person can edit. `regions` empty means all, `accepted_status` empty means 200 to 399."""
+
+    kind: Kind
+    url: str
+    interval_s: int
+    timeout_s: int
+    regions: tuple[str, ...] = ()
+    profile: str = "native"
+    headers: tuple[Header, ...] = ()
+    accepted_status: tuple[int, ...] = ()
+    body_text: str = ""
+    ignore_certificate_errors: bool = False
+
+
+class InvalidMonitorError(ValueError):
+    """The settings break a rule. `faults` holds a sentence for each field at fault."""
+
+    def __init__(self, faults: dict[str, str]) -> None:
+        super().__init__(" ".join(faults.values()))
+        self.faults = faults
+
+
+def defaults(kind: Kind, url: str) -> MonitorSettings:
+    """What a new site's monitor begins with: a probe every minute, a page every 15 minutes, in all regions."""
+    return MonitorSettings(kind=kind, url=url, interval_s=DEFAULT_INTERVAL_S[kind], timeout_s=DEFAULT_TIMEOUT_S[kind])
+
+
+def settings_of(monitor: Monitor) -> MonitorSettings:
+    """The settings as they are stored."""
+    return MonitorSettings(
+        kind=Kind(monitor.kind),
+        url=monitor.url,
+        interval_s=monitor.interval_s,
+        timeout_s=monitor.timeout_s,
+        regions=tuple(monitor.regions),
+        profile=monitor.profile,
+        headers=tuple(Header(name=name, value=value) for name, value in monitor.headers),
+        accepted_status=tuple(monitor.accepted_status),
+        body_text=monitor.body_text,
+        ignore_certificate_errors=monitor.ignore_certificate_errors,
+    )
+
+
+def validate(settings: MonitorSettings) -> None:
+    """Raises InvalidMonitorError with every fault there is, not only the first."""
+    faults = {field: fault for field, rule in _RULES.items() if (fault := rule(settings)) is not None}
+    if faults:
+        raise InvalidMonitorError(faults)
+
+
+def _url_fault(settings: MonitorSettings) -> str | None:
+    try:
+        check_target(settings.url)
+    except TargetError as error:
+        return str(error)
+    return None
+
+
+def _interval_fault(settings: MonitorSettings) -> str | None:
+    if MIN_INTERVAL_S <= settings.interval_s <= MAX_INTERVAL_S:
+        return None
+    return f"The interval must be {MIN_INTERVAL_S} s to {MAX_INTERVAL_S} s (one day), not {settings.interval_s} s."
+
+
+def _timeout_fault(settings: MonitorSettings) -> str | None:
+    low, high = TIMEOUT_RANGE_S[settings.kind]
+    if low <= settings.timeout_s <= high:
+        return None
+    return f"The timeout of a {settings.kind} must be {low} s to {high} s, not {settings.timeout_s} s."
+
+
+def _profile_fault(settings: MonitorSettings) -> str | None:
+    return None if settings.profile in PROFILES else f"There is no profile {settings.profile[:40]!r}."
+
+
+def _status_fault(settings: MonitorSettings) -> str | None:
+    wrong = [status for status in settings.accepted_status if not 100 <= status <= 599]
+    if wrong:
+        return f"{wrong[0]} is no HTTP status; they run from 100 to 599."
+    if len(settings.accepted_status) > MAX_STATUSES:
+        return f"At most {MAX_STATUSES} statuses can be accepted."
+    return None
+
+
+def _text_fault(settings: MonitorSettings) -> str | None:
+    if len(settings.body_text) > MAX_BODY_TEXT_CHARS:
+        return f"The text to look for may have at most {MAX_BODY_TEXT_CHARS} characters."
+    if any(ord(char) < 32 for char in settings.body_text):
+        return "The text to look for must be one line without control characters."
+    return None
+
+
+def _headers_fault(settings: MonitorSettings) -> str | None:
+    if len(settings.headers) > MAX_HEADERS:
+        return f"At most {MAX_HEADERS} request headers can be sent."
+    return next(_header_faults(settings.headers), None)
+
+
+def _header_faults(headers: tuple[Header, ...]) -> Iterator[str]:
+    for header in headers:
+        if not _TOKEN.fullmatch(header.name):
+            yield f"{header.name[:40]!r} is not a header name."
+        elif header.name.lower() in _OURS:
+            yield f"{header.name} belongs to the connection itself and cannot be set."
+        elif len(header.value) > MAX_HEADER_VALUE_CHARS:
+            yield f"The value of {header.name} may have at most {MAX_HEADER_VALUE_CHARS} characters."
+        elif not header.value.isascii() or not header.value.isprintable():
+            yield f"The value of {header.name} must be printable ASCII on one line."
+
+
+_RULES: dict[str, Callable[[MonitorSettings], str | None]] = {
+    "url": _url_fault,
+    "interval_s": _interval_fault,
+    "timeout_s": _timeout_fault,
+    "profile": _profile_fault,
+    "accepted_status": _status_fault,
+    "body_text": _text_fault,
+    "headers": _headers_fault,
+}

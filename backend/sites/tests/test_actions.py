@@ -1,0 +1,121 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from cryptography.fernet import Fernet
+from django.db import connection
+from django.utils import timezone
+from pytest_django import Settings
+
+from backend.accounts.models import AuditEntry
+from backend.cast import Member
+from backend.encryption import DecryptionError
+from backend.sites import actions, queries
+from backend.sites.models import Monitor, Site
+from backend.sites.monitor_settings import InvalidMonitorError, settings_of
+from workers.measurement.connection import Header
+from workers.measurement.target import TargetError
+
+SECRET = Header(name="Authorization", value="Bearer very-secret")
+
+
+@pytest.fixture
+def site(alice: Member) -> Site:
+    return actions.create_draft(actor=alice.user, organisation=alice.organisation, url="shop.example")
+
+
+def probe_of(site: Site) -> Monitor:
+    return site.monitors.get(kind="probe")
+
+
+def test_a_draft_has_a_probe_every_minute_and_a_page_every_quarter_of_an_hour(site: Site) -> None:
+    assert (site.name, site.url, site.status) == ("shop.example", "https://shop.example/", "draft")
+    assert dict(site.monitors.values_list("kind", "interval_s")) == {"probe": 60, "page": 900}
+    assert all(monitor.regions == [] for monitor in site.monitors.all())
+
+
+def test_an_address_that_cannot_be_measured_makes_nothing(alice: Member) -> None:
+    with pytest.raises(TargetError):
+        actions.create_draft(actor=alice.user, organisation=alice.organisation, url="http://127.0.0.1/")
+    assert not Site.objects.exists()
+
+
+def test_saving_names_a_draft_and_makes_it_active(site: Site, alice: Member) -> None:
+    assert actions.activate(actor=alice.user, site=site, name=" Shop ").status == "active"
+    assert Site.objects.get().name == "Shop"
+    assert actions.activate(actor=alice.user, site=site, name="  ").name == "Shop"
+
+
+def test_an_edit_counts_the_version_up_and_is_audited_without_secrets(site: Site, alice: Member) -> None:
+    monitor = probe_of(site)
+    settings = replace(settings_of(monitor), interval_s=300, headers=(SECRET,))
+    changed = actions.change_monitor(actor=alice.user, monitor=monitor, settings=settings)
+    assert (changed.config_version, changed.interval_s) == (2, 300)
+    entry = AuditEntry.objects.get(action="change_monitor")
+    assert entry.detail == {"changed": ["interval_s", "headers"]}
+    assert SECRET.value not in str(AuditEntry.objects.values())
+
+
+def test_an_edit_that_changes_nothing_is_none(site: Site, alice: Member) -> None:
+    monitor = probe_of(site)
+    same = replace(settings_of(monitor), url="HTTPS://shop.example")
+    assert actions.change_monitor(actor=alice.user, monitor=monitor, settings=same).config_version == 1
+    assert not AuditEntry.objects.filter(action="change_monitor").exists()
+
+
+def test_a_faulty_edit_changes_nothing(site: Site, alice: Member) -> None:
+    monitor = probe_of(site)
+    with pytest.raises(InvalidMonitorError):
+        actions.change_monitor(actor=alice.user, monitor=monitor, settings=replace(settings_of(monitor), interval_s=1))
+    assert probe_of(site).interval_s == 60
+
+
+def test_headers_are_not_readable_in_the_database(site: Site, alice: Member) -> None:
+    monitor = probe_of(site)
+    settings = replace(settings_of(monitor), headers=(SECRET,))
+    actions.change_monitor(actor=alice.user, monitor=monitor, settings=settings)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT headers FROM sites_monitor WHERE kind = 'probe'")
+        (stored,) = cursor.fetchone()
+    assert stored
+    assert "secret" not in stored
+    assert settings_of(probe_of(site)).headers == (SECRET,)
+
+
+def test_an_old_key_still_reads_and_a_removed_key_is_named(site: Site, alice: Member, settings: Settings) -> None:
+    monitor = probe_of(site)
+    actions.change_monitor(actor=alice.user, monitor=monitor, settings=replace(settings_of(monitor), headers=(SECRET,)))
+    fresh = Fernet.generate_key().decode()
+    settings.FERNET_KEYS = (fresh, *settings.FERNET_KEYS)
+    assert settings_of(probe_of(site)).headers == (SECRET,)
+    settings.FERNET_KEYS = (fresh,)
+    with pytest.raises(DecryptionError, match="FIRSTBYTE_FERNET_KEYS"):
+        probe_of(site)
+
+
+def test_pausing_twice_is_one_act(site: Site, alice: Member) -> None:
+    monitor = probe_of(site)
+    actions.set_paused(actor=alice.user, monitor=monitor, paused=True)
+    actions.set_paused(actor=alice.user, monitor=monitor, paused=True)
+    assert probe_of(site).paused
+    assert AuditEntry.objects.filter(action="pause_monitor").count() == 1
+
+
+def test_a_deleted_site_takes_its_monitors_along(site: Site, alice: Member) -> None:
+    actions.delete_site(actor=alice.user, site=site)
+    assert not Monitor.objects.exists()
+
+
+def test_only_drafts_older_than_a_day_are_removed(site: Site, alice: Member) -> None:
+    saved = actions.create_draft(actor=alice.user, organisation=alice.organisation, url="saved.example")
+    actions.activate(actor=alice.user, site=saved, name="")
+    now = timezone.now()
+    assert actions.delete_old_drafts(now=now) == 0
+    assert actions.delete_old_drafts(now=now + timedelta(days=2)) == 1
+    assert Site.objects.get() == saved
+
+
+def test_a_site_of_another_organisation_is_not_found(site: Site, alice: Member, charlie: Member) -> None:
+    assert queries.site(alice.organisation, site.public_id) == site
+    assert queries.site(charlie.organisation, site.public_id) is None
+    assert queries.monitor(charlie.organisation, probe_of(site).public_id) is None
