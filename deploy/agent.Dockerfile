@@ -1,0 +1,23 @@
+# A region: everything under workers/ and Debian's Chromium. It knows no Django and no database.
+FROM debian:bookworm-slim AS python
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
+ && rm -rf /var/lib/apt/lists/*
+
+FROM python AS dependencies
+COPY workers/requirements.txt /tmp/
+RUN python3 -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir --require-hashes -r /tmp/requirements.txt
+
+FROM python
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends chromium-headless-shell fonts-liberation fonts-noto-color-emoji \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --system --uid 10002 --home-dir /var/lib/firstbyte firstbyte \
+ && install -d -o firstbyte -g firstbyte -m 0700 /var/lib/firstbyte /var/lib/firstbyte/spool
+COPY --from=dependencies /opt/venv /opt/venv
+ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp FIRSTBYTE_SPOOL_DIR=/var/lib/firstbyte/spool
+WORKDIR /srv/firstbyte
+COPY workers workers
+USER firstbyte
+VOLUME /var/lib/firstbyte
+CMD ["python", "-m", "workers.cli", "agent"]

@@ -1,0 +1,24 @@
+# The service: web, scheduler, sweeper and the one-shot commands. It holds neither Playwright nor Chromium.
+FROM debian:bookworm-slim AS python
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
+ && rm -rf /var/lib/apt/lists/*
+
+FROM python AS dependencies
+COPY requirements.txt /tmp/
+RUN python3 -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir --require-hashes -r /tmp/requirements.txt
+
+FROM python
+RUN useradd --system --uid 10001 --home-dir /var/lib/firstbyte firstbyte \
+ && install -d -o firstbyte -g firstbyte -m 0700 /var/lib/firstbyte /var/lib/firstbyte/media
+COPY --from=dependencies /opt/venv /opt/venv
+ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 FIRSTBYTE_MEDIA_ROOT=/var/lib/firstbyte/media
+WORKDIR /srv/firstbyte
+COPY manage.py ./
+COPY backend backend
+COPY workers/__init__.py workers/version.py workers/
+COPY workers/measurement workers/measurement
+RUN python manage.py collectstatic --noinput
+USER firstbyte
+VOLUME /var/lib/firstbyte
+CMD ["gunicorn", "backend.wsgi", "--bind=0.0.0.0:8800", "--worker-class=gthread", "--threads=8", "--preload"]

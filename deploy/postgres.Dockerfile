@@ -1,0 +1,14 @@
+# The database, from the same Debian as the rest, so that Compose and ./dev run the same PostgreSQL.
+FROM debian:bookworm-slim
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends postgresql-common \
+ && sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf \
+ && apt-get install -y --no-install-recommends postgresql-15 \
+ && rm -rf /var/lib/apt/lists/* \
+ && install -d -o postgres -g postgres -m 0700 /var/lib/firstbyte /run/postgresql
+COPY deploy/compose/start-postgres /usr/local/bin/
+USER postgres
+ENV PATH=/usr/lib/postgresql/15/bin:$PATH LC_ALL=C.UTF-8
+VOLUME /var/lib/firstbyte
+HEALTHCHECK --interval=2s --retries=30 CMD pg_isready -q -U firstbyte
+CMD ["start-postgres"]
