@@ -34,6 +34,7 @@ class Config(BaseSettings):
     db_password: SecretStr = SecretStr("")
     db_pool_size: Annotated[int, Field(ge=0, le=100)] = 0
     redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
+    public_broker_url: SecretStr = SecretStr("")
     base_url: str = "http://127.0.0.1:8800"
     allowed_hosts: CommaList = ()
     trust_proxy: bool = False

@@ -15,6 +15,8 @@ DEBUG = CONFIG.debug
 ALLOWED_HOSTS = CONFIG.hosts
 BASE_URL = CONFIG.base_url
 REDIS_URL = CONFIG.redis_url.get_secret_value()
+# How agents reach the broker, when it is another way than ours; their own account takes the place of any in it.
+PUBLIC_BROKER_URL = CONFIG.public_broker_url.get_secret_value() or REDIS_URL
 METRICS_TOKEN = CONFIG.metrics_token.get_secret_value()
 RETENTION_DAYS = CONFIG.retention_days
 EXTRA_PORTS = CONFIG.extra_ports

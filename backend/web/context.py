@@ -2,6 +2,29 @@
 
 from django.http import HttpRequest
 
+from backend.accounts.models import Theme
+from backend.accounts.permissions import Permission
+from backend.web.access import may
+
+THEME_COOKIE = "theme"
+
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    return {"request_id": getattr(request, "request_id", None)}
+    """`theme`, `themes`, `organisation`, `can` (one flag for each permission) and `request_id`."""
+    membership = getattr(request, "membership", None)
+    return {
+        "request_id": getattr(request, "request_id", None),
+        "theme": _theme(request),
+        "themes": Theme.choices,
+        "organisation": membership.organisation if membership else None,
+        "can": {permission.value: may(request, permission) for permission in Permission},
+    }
+
+
+def _theme(request: HttpRequest) -> str:
+    """The account's; before the sign-in, and on error pages that know no user, the cookie's."""
+    user = getattr(request, "user", None)
+    if user is not None and user.is_authenticated:
+        return str(user.theme)
+    cookie = request.COOKIES.get(THEME_COOKIE, "")
+    return cookie if cookie in Theme.values else Theme.SYSTEM.value

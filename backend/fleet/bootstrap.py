@@ -1,0 +1,69 @@
+"""The first organisation, its owner and its regions, however often it is asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+
+from backend.accounts import actions as accounts
+from backend.accounts.models import Organisation, User
+from backend.accounts.permissions import Role
+from backend.fleet import actions
+from backend.fleet.broker import account_url
+from backend.fleet.credentials import Credentials
+from backend.fleet.models import Region
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRegion:
+    code: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bootstrapped:
+    """What there is now. `password` and credentials only for what was made, or renewed, by this call."""
+
+    organisation: Organisation
+    email: str
+    password: str | None
+    regions: tuple[tuple[Region, Credentials | None], ...]
+    accounts_restored: int
+
+
+@transaction.atomic
+def bootstrap(*, organisation: str, email: str, regions: Sequence[NamedRegion], rotate: bool = False) -> Bootstrapped:
+    """Makes what is missing. `rotate` gives the regions named here new secrets, and ends their old ones.
+
+    Raises RegionError, BrokerUnavailableError.
+    """
+    home = accounts.create_organisation(actor=None, name=organisation)
+    password = _owner(home, email)
+    made = tuple(_region(wanted, rotate=rotate) for wanted in regions)
+    restored = actions.restore_broker_accounts()
+    return Bootstrapped(
+        organisation=home, email=email.lower(), password=password, regions=made, accounts_restored=restored
+    )
+
+
+def agent_broker_url(credentials: Credentials) -> str:
+    """The URL by which an agent of the region reaches the broker, secrets included."""
+    return account_url(credentials, settings.PUBLIC_BROKER_URL)
+
+
+def _owner(home: Organisation, email: str) -> str | None:
+    try:
+        invited = accounts.add_member(actor=None, organisation=home, email=email, role=Role.OWNER)
+    except accounts.AlreadyMemberError:
+        return None
+    User.objects.filter(pk=invited.membership.user_id).update(is_staff=True, is_superuser=True)
+    return invited.password
+
+
+def _region(wanted: NamedRegion, *, rotate: bool) -> tuple[Region, Credentials | None]:
+    region = Region.objects.filter(code=wanted.code).first()
+    if region is None:
+        credentials = actions.add_region(actor=None, organisation=None, code=wanted.code, name=wanted.name)
+        return Region.objects.get(code=wanted.code), credentials
+    return region, actions.rotate_token(actor=None, region=region) if rotate else None

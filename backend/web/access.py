@@ -1,0 +1,66 @@
+"""Who is at the door: every page but the sign-in belongs to one organisation, and asks for one permission there."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, cast
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import render
+
+from backend.accounts.models import Membership, Organisation, User
+from backend.accounts.permissions import Permission, allows, check
+from backend.accounts.queries import membership_of
+
+# The organisation that a person of several works in now; the session holds its public id.
+SESSION_KEY = "organisation"
+
+P = ParamSpec("P")
+
+
+class MemberRequest(HttpRequest):
+    """What a view sees: a request of somebody who is signed in, inside one of their organisations."""
+
+    user: User
+    membership: Membership
+    organisation: Organisation
+
+
+View = Callable[Concatenate[MemberRequest, P], HttpResponseBase]
+GuardedView = Callable[..., HttpResponseBase]
+
+
+def needs(permission: Permission) -> Callable[[View[P]], GuardedView]:
+    """Lets a view see only members of the current organisation whose role includes the permission; others get 403."""
+
+    def decorate(view: View[P]) -> GuardedView:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            member = cast(MemberRequest, request)
+            membership = membership_of(member.user, _chosen(request))
+            if membership is None:
+                return _homeless(request)
+            check(membership.role, permission)
+            member.membership, member.organisation = membership, membership.organisation
+            return view(member, *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def may(request: HttpRequest, permission: Permission) -> bool:
+    """Whether to show a button. False for who is not inside an organisation."""
+    membership: Any = getattr(request, "membership", None)
+    return membership is not None and allows(membership.role, permission)
+
+
+def _chosen(request: HttpRequest) -> UUID | None:
+    try:
+        return UUID(request.session.get(SESSION_KEY))
+    except (TypeError, ValueError, AttributeError):
+        return None
+
+
+def _homeless(request: HttpRequest) -> HttpResponse:
+    return render(request, "errors/no_organisation.html", status=403)
