@@ -1,0 +1,236 @@
+"""A run as text for a terminal:
+phases as bars for a probe, a waterfall for a page. Pure: no terminal is asked anything.
+"""
+
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from workers.measurement.connection import Connection
+from workers.measurement.failure import Failure
+from workers.measurement.messages import Failed, Hop, Measurement, Missed, Outcome, PageMeasurement, ProbeMeasurement
+from workers.measurement.timing import PHASES, Timing, phases_of
+from workers.measurement.waterfall import Request
+
+MIN_WIDTH = 48
+MAX_ROWS = 60
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wait": "Wait", "download": "Download"}
+# Without colour the phases of a waterfall differ by their shade; the gaps between them are the browser's own time.
+_SHADES = {"dns": "░", "connect": "▒", "tls": "▓", "send": "╴", "wait": "━", "download": "█"}
+_GAP = "·"
+# Terminal colours (SGR) in the spirit of the dashboard's palette.
+_COLOURS = {"dns": "36", "connect": "33", "tls": "35", "send": "90", "wait": "32", "download": "34"}
+_RED, _DIM, _BOLD = "31", "2", "1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canvas:
+    """How wide to draw, in columns (at least `MIN_WIDTH` are used), how many rows at most, and whether in colour."""
+
+    width: int = 100
+    rows: int = MAX_ROWS
+    colour: bool = False
+
+    @property
+    def columns(self) -> int:
+        return max(MIN_WIDTH, self.width)
+
+    def paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+
+def draw(outcome: Outcome, canvas: Canvas = Canvas()) -> str:
+    """Everything worth seeing of an outcome, as lines without a final line break."""
+    if isinstance(outcome, Missed):
+        return f"Not measured: {outcome.reason.replace('_', ' ')}."
+    lines = [] if outcome.measurement is None else _measurement(outcome.measurement, canvas)
+    if isinstance(outcome, Failed):
+        lines += _failure(outcome.failure, canvas)
+    return "\n".join(lines)
+
+
+def format_duration(us: int | None) -> str:
+    """Three significant digits or whole milliseconds: "0.25 ms", "12.5 ms", "480 ms", "1.24 s"; "-" for None."""
+    if us is None:
+        return "-"
+    if us < 10_000:
+        return f"{us / 1000:.2f} ms"
+    if us < 100_000:
+        return f"{us / 1000:.1f} ms"
+    return f"{us / 1000:.0f} ms" if us < 1_000_000 else f"{us / 1_000_000:.2f} s"
+
+
+def format_bytes(size: int | None) -> str:
+    """Decimal units, as browsers show them: "412 B", "17.0 kB", "1.2 MB"; "-" for None."""
+    if size is None:
+        return "-"
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def _measurement(measurement: Measurement, canvas: Canvas) -> list[str]:
+    return _page(measurement, canvas) if isinstance(measurement, PageMeasurement) else _probe(measurement, canvas)
+
+
+def _failure(failure: Failure, canvas: Canvas) -> list[str]:
+    text = _fit(f"Failed ({failure.stage}): {failure.detail}", canvas.columns)
+    return [canvas.paint(text, _RED), f"  kind {failure.kind}, to blame: {failure.blame}"]
+
+
+def _probe(probe: ProbeMeasurement, canvas: Canvas) -> list[str]:
+    end_us = max((_end_us(hop.timing) for hop in probe.hops), default=0)
+    connections = {connection.number: connection for connection in probe.connections}
+    lines = [line for hop in probe.hops for line in _hop(hop, connections.get(hop.connection), end_us, canvas)]
+    if probe.hops:
+        lines.append(_fit(_summary(probe, connections.get(probe.hops[-1].connection)), canvas.columns))
+    return lines
+
+
+def _hop(hop: Hop, connection: Connection | None, end_us: int, canvas: Canvas) -> list[str]:
+    facts = [str(hop.status or "no answer"), *_connection_facts(connection)]
+    lines = [canvas.paint(_fit(hop.url, canvas.columns), _BOLD), _fit(f"  {'  '.join(facts)}", canvas.columns)]
+    for phase in PHASES:
+        span = getattr(hop.timing, phase)
+        if span is not None:
+            label = f"  {_LABELS[phase]:<9}{format_duration(span.duration_us):>9}  "
+            bar = _bar(span.start_us, span.end_us, end_us, canvas.columns - len(label))
+            lines.append(label + canvas.paint(bar, _COLOURS[phase]))
+    return lines
+
+
+def _connection_facts(connection: Connection | None) -> list[str]:
+    if connection is None:
+        return []
+    address = f"[{connection.address}]" if ":" in (connection.address or "") else connection.address
+    where = f"{address}:{connection.port}" if address else None
+    return [fact for fact in (connection.protocol, connection.tls_version, where) if fact]
+
+
+def _summary(probe: ProbeMeasurement, connection: Connection | None) -> str:
+    phases = phases_of(probe.hops[-1].timing)
+    parts = [f"First byte {format_duration(phases.ttfb_us)}", f"total {format_duration(phases.total_us)}"]
+    if connection is not None and connection.rtt_us is not None:
+        parts.append(f"round trip {format_duration(connection.rtt_us)}")
+    if connection is not None and connection.tls_round_trips is not None:
+        parts.append(f"TLS in {connection.tls_round_trips} round trip{'' if connection.tls_round_trips == 1 else 's'}")
+    if len(probe.hops) > 1:
+        parts.append(f"after {len(probe.hops) - 1} redirect{'' if len(probe.hops) == 2 else 's'}")
+    return " · ".join(parts)
+
+
+def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
+    rows = page.waterfall.requests
+    end_us = max([_end_us(row.timing) for row in rows] + [page.vitals.load_us or 0], default=0)
+    label_columns = max(16, canvas.columns * 2 // 5 - 16)
+    lines = [_row(row, end_us, label_columns, canvas) for row in rows[: canvas.rows]]
+    if len(rows) > canvas.rows:
+        lines.append(canvas.paint(f"… and {len(rows) - canvas.rows} more requests", _DIM))
+    return [*lines, *(_fit(line, canvas.columns) for line in _page_summary(page)), _legend(canvas)]
+
+
+def _row(row: Request, end_us: int, label_columns: int, canvas: Canvas) -> str:
+    status = "✗" if row.failure else str(row.status or "-")
+    cells = (
+        f"{row.number:>3} {_pad(_short(row.url), label_columns)} {status:>3} {format_bytes(row.transferred_bytes):>8}"
+    )
+    text = f"{cells} {format_duration(row.timing.total_us):>8} "
+    bars = _bars(row.timing, end_us, canvas.columns - _columns(text), canvas)
+    bad = row.failure is not None or (row.status or 0) >= 400
+    return (canvas.paint(text, _RED) if bad else text) + bars
+
+
+def _bars(timing: Timing, end_us: int, columns: int, canvas: Canvas) -> str:
+    cells: list[str | None] = [None] * columns
+    if timing.end_us is not None:
+        _fill(cells, timing.start_us, timing.end_us, end_us, "gap")
+    for phase in PHASES:
+        span = getattr(timing, phase)
+        if span is not None and span.duration_us > 0:
+            _fill(cells, span.start_us, span.end_us, end_us, phase)
+    drawn = [" " if cell is None else canvas.paint(_SHADES.get(cell, _GAP), _COLOURS.get(cell, _DIM)) for cell in cells]
+    return "".join(drawn).rstrip()
+
+
+def _fill(cells: list[str | None], start_us: int, stop_us: int, end_us: int, mark: str) -> None:
+    """At least one cell for whatever has happened, however short it was."""
+    scale = len(cells) / max(1, end_us)
+    first = min(len(cells) - 1, int(start_us * scale))
+    last = min(len(cells), max(first + 1, math.ceil(stop_us * scale)))
+    cells[first:last] = [mark] * (last - first)
+
+
+def _bar(start_us: int, stop_us: int, end_us: int, columns: int) -> str:
+    """A bar in eighths of a column; a span of no length is nothing, the shortest one an eighth."""
+    if stop_us <= start_us:
+        return ""
+    scale = columns * 8 / max(1, end_us)
+    # Blocks grow from the left edge of a column, so a bar begins at one.
+    left = min(columns - 1, int(start_us * scale) // 8)
+    whole, rest = divmod(min((columns - left) * 8, max(1, round((stop_us - start_us) * scale))), 8)
+    return " " * left + "█" * whole + _EIGHTHS[rest].strip()
+
+
+def _page_summary(page: PageMeasurement) -> list[str]:
+    vitals, rows = page.vitals, page.waterfall.requests
+    sizes = [row.transferred_bytes for row in rows if row.transferred_bytes is not None]
+    failed = sum(row.failure is not None for row in rows)
+    marks = [("FCP", vitals.fcp_us), ("LCP", vitals.lcp_us), ("load", vitals.load_us)]
+    seen = [f"{name} {format_duration(us)}" for name, us in marks if us is not None]
+    if vitals.cls is not None:
+        seen.append(f"CLS {vitals.cls:.3f}")
+    counts = [f"{len(rows)} requests", format_bytes(sum(sizes)) if sizes else "", f"{failed} failed" if failed else ""]
+    return [" · ".join(part for part in parts if part) for parts in (seen, counts) if any(parts)]
+
+
+def _legend(canvas: Canvas) -> str:
+    return " ".join(f"{canvas.paint(_SHADES[phase], _COLOURS[phase])} {_LABELS[phase].lower()}" for phase in PHASES)
+
+
+def _end_us(timing: Timing) -> int:
+    """The last instant that a timing knows."""
+    spans = [span.end_us for phase in PHASES if (span := getattr(timing, phase)) is not None]
+    return max([timing.start_us, *spans, timing.end_us or 0])
+
+
+def _short(url: str) -> str:
+    """Host and path without scheme and query: what tells rows apart."""
+    return url.partition("://")[2].partition("?")[0] or url
+
+
+def _pad(text: str, columns: int) -> str:
+    fitted = _fit(text, columns)
+    return fitted + " " * (columns - _columns(fitted))
+
+
+def _fit(text: str, columns: int) -> str:
+    """The text without control characters, cut in its middle where it is too wide: both ends of a URL say something."""
+    plain = "".join(char if char.isprintable() else "?" for char in text)
+    if _columns(plain) <= columns:
+        return plain
+    tail = _take(reversed(plain), (columns - 1) // 2)
+    head = _take(plain, columns - 1 - _columns(tail))
+    return f"{''.join(head)}…{''.join(reversed(tail))}"
+
+
+def _take(chars: Iterable[str], columns: int) -> Sequence[str]:
+    taken: list[str] = []
+    for char in chars:
+        columns -= _columns(char)
+        if columns < 0:
+            break
+        taken.append(char)
+    return taken
+
+
+def _columns(text: Iterable[str]) -> int:
+    """What a terminal needs for it: wide East Asian characters take two columns, combining marks none."""
+    return sum(_char_columns(char) for char in text)
+
+
+def _char_columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
