@@ -1,8 +1,8 @@
 """Which IP addresses a measurement may touch.
 
-Python's own `is_private` and `is_global` give other answers from one patch level to the next and call several ranges public
-that lead inside (6to4, NAT64, SIIT), so the list is ours: the special-purpose registries of IANA (RFC 6890) and what embeds
-an IPv4 address (RFC 4291, 6052, 3056, 4380).
+Python's own `is_private` and `is_global` give other answers from one patch level to the next and call several ranges
+public that lead inside (6to4, NAT64, SIIT), so the list is ours: the special-purpose registries of IANA (RFC 6890) and
+what embeds an IPv4 address (RFC 4291, 6052, 3056, 4380).
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -30,23 +30,9 @@ _DENIED_V4 = tuple(
         "240.0.0.0/4",
     )
 )
-_DENIED_V6 = tuple(
-    IPv6Network(cidr)
-    for cidr in (
-        "::/96",
-        "::ffff:0:0:0/96",
-        "64:ff9b:1::/48",
-        "100::/64",
-        "2001::/23",
-        "2001:db8::/32",
-        "3fff::/20",
-        "5f00::/16",
-        "fc00::/7",
-        "fe80::/10",
-        "fec0::/10",
-        "ff00::/8",
-    )
-)
+# All that is handed out as global unicast (RFC 3513, IANA); whatever is outside leads nowhere, or inside.
+_GLOBAL_V6 = IPv6Network("2000::/3")
+_DENIED_V6 = tuple(IPv6Network(cidr) for cidr in ("2001::/23", "2001:db8::/32", "3fff::/20"))
 # What embeds an IPv4 address and is judged by it: mapped, NAT64, 6to4. Their bit offsets from the left.
 _EMBEDDING = ((IPv6Network("::ffff:0:0/96"), 96), (IPv6Network("64:ff9b::/96"), 96), (IPv6Network("2002::/16"), 16))
 
@@ -73,11 +59,10 @@ def may_measure(address: str, *, allowed: tuple[Network, ...] = ()) -> bool:
 def _is_denied(address: Address) -> bool:
     if isinstance(address, IPv4Address):
         return any(address in network for network in _DENIED_V4)
-    if any(address in network for network in _DENIED_V6):
-        return True
-    return any(
-        _is_denied(IPv4Address(int(address) >> (96 - offset) & 0xFFFFFFFF)) for network, offset in _EMBEDDING if address in network
-    )
+    for network, offset in _EMBEDDING:
+        if address in network:
+            return _is_denied(IPv4Address(int(address) >> (96 - offset) & 0xFFFFFFFF))
+    return address not in _GLOBAL_V6 or any(address in network for network in _DENIED_V6)
 
 
 def _contains(network: Network, address: Address) -> bool:

@@ -1,6 +1,7 @@
 """Which addresses (URLs) can be measured, said before any packet is sent."""
 
 import ipaddress
+import re
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlsplit
 
@@ -11,6 +12,13 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 # Ports a web server is expected on; an operator adds others. Others would make us a port scanner (PEERS 5.3, F4).
 ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
 
+# Labels as the DNS carries them. Underscores and rows of hyphens are in use ("_x", "r3---sn"), whatever RFC 952 says.
+_HOST = re.compile(
+    r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*"
+)
+# 127.1, 0x7f.1 and 2130706433 are addresses to a C library: no name ends in a number (WHATWG URL, 3.5).
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+
 
 class TargetError(ValueError):
     """The URL cannot be measured; the text is a sentence for the person who typed it."""
@@ -18,7 +26,7 @@ class TargetError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A URL taken apart. `host` is lower case, punycode, without brackets; `path` begins with a slash and holds the query."""
+    """A URL taken apart. `host` is lower-case punycode without brackets; `path` starts with / and holds the query."""
 
     url: str
     scheme: str
@@ -47,21 +55,31 @@ def parse_target(url: str, *, extra_ports: frozenset[int] = frozenset()) -> Targ
     host = _canonical_host(parts.hostname or "")
     port = _port(parts)
     if port not in ALLOWED_PORTS | extra_ports:
-        raise TargetError(f"Port {port} may not be measured; allowed are {', '.join(map(str, sorted(ALLOWED_PORTS | extra_ports)))}.")
+        raise TargetError(
+            f"Port {port} may not be measured; allowed are {', '.join(map(str, sorted(ALLOWED_PORTS | extra_ports)))}."
+        )
     path = _canonical_path(parts)
     authority = Target(url="", scheme=parts.scheme, host=host, port=port, path=path).authority
-    return Target(url=f"{parts.scheme}://{authority}{path}", scheme=parts.scheme, host=host, port=port, path=path)
+    canonical = f"{parts.scheme}://{authority}{path}"
+    _check_length(canonical)
+    return Target(url=canonical, scheme=parts.scheme, host=host, port=port, path=path)
 
 
 def _split(url: str) -> SplitResult:
-    if len(url) > MAX_URL_CHARS:
-        raise TargetError(f"The address has {len(url)} characters; at most {MAX_URL_CHARS} can be measured.")
+    _check_length(url)
+    if any(0xD800 <= ord(char) <= 0xDFFF for char in url):
+        raise TargetError("The address holds half a character; copy it again.")
     if any(ord(char) <= 32 or ord(char) == 127 for char in url.strip(" ")):
         raise TargetError("The address must not hold spaces or control characters.")
     try:
         return urlsplit(url.strip(" "))
     except ValueError as error:
         raise TargetError(f"The address cannot be read: {error}.") from error
+
+
+def _check_length(url: str) -> None:
+    if len(url) > MAX_URL_CHARS:
+        raise TargetError(f"The address has {len(url)} characters; at most {MAX_URL_CHARS} can be measured.")
 
 
 def _port(parts: SplitResult) -> int:
@@ -73,20 +91,43 @@ def _port(parts: SplitResult) -> int:
 
 
 def _canonical_host(host: str) -> str:
-    host = host.rstrip(".").lower()
     if not host:
         raise TargetError("The address lacks a host name.")
-    try:
-        return str(ipaddress.ip_address(host))
-    except ValueError:
-        pass
-    # 127.1, 0x7f.1 and 2130706433 are addresses to a C library: a name whose last label is a number is none (WHATWG URL, 3.5).
-    if host.rpartition(".")[2].isdigit() or host.rpartition(".")[2].startswith("0x"):
-        raise TargetError(f"{host[:60]} is not a host name, and not an address in the usual form.")
+    if ":" in host:
+        return _canonical_ipv6(host)
+    name = _ascii(host.lower()).removesuffix(".")
+    if not _HOST.fullmatch(name):
+        raise TargetError(f"{host[:60]!r} is not a valid host name.")
+    if _NUMBER.fullmatch(name.rpartition(".")[2]):
+        return _canonical_ipv4(name)
+    return name
+
+
+def _ascii(host: str) -> str:
+    """The host in the DNS's own letters: names beyond ASCII are mapped, so that no look-alike digit or dot is left."""
+    if host.isascii():
+        return host
     try:
         return idna.encode(host, uts46=True).decode()
-    except idna.IDNAError as error:
-        raise TargetError(f"{host[:60]} is not a valid host name: {error}.") from error
+    except UnicodeError as error:
+        raise TargetError(f"{host[:60]!r} is not a valid host name: {error}.") from error
+
+
+def _canonical_ipv4(name: str) -> str:
+    try:
+        return str(ipaddress.IPv4Address(name))
+    except ValueError as error:
+        raise TargetError(f"{name[:60]} is not a host name, and not an address in the usual form.") from error
+
+
+def _canonical_ipv6(host: str) -> str:
+    try:
+        address = ipaddress.IPv6Address(host)
+    except ValueError as error:
+        raise TargetError(f"[{host[:60]}] is not an IPv6 address.") from error
+    if address.scope_id is not None:
+        raise TargetError("The address must not name a network interface (the part after %).")
+    return str(address)
 
 
 def _canonical_path(parts: SplitResult) -> str:

@@ -1,0 +1,91 @@
+"""The door of the probes: many callers, one thread that does all the network work.
+
+The engine's thread only captures. What a capture means is computed in the caller's thread, so that arithmetic and
+certificate parsing never make another probe late.
+"""
+
+import time
+from queue import Empty, SimpleQueue
+from threading import BoundedSemaphore
+from types import TracebackType
+from typing import Self
+
+from workers.measurement.compute.probe import probe_measurement
+from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
+from workers.probes.exchange import Kit
+from workers.probes.journey import Journey, Outcome
+from workers.probes.loop import Loop, LoopClosedError
+from workers.probes.names import LocalNames
+from workers.probes.openssl import make_context
+from workers.probes.settings import ProbeSettings
+from workers.probes.stamps import stamping_socket
+
+# How much later than its own deadline a probe may end before the engine is held to be stuck.
+_GRACE_S = 10.0
+
+
+class EngineError(RuntimeError):
+    """The engine itself cannot measure: closed, overloaded or stuck. A fault of the monitor, never of a target."""
+
+
+class Engine:
+    """Raw probes. `start()` it after forking, `probe()` from any thread, `close()` it; or use it in a `with` block."""
+
+    def __init__(self, settings: ProbeSettings) -> None:
+        """Raises RuntimeError when the installed cryptography does not fit, SSL.Error for an unreadable `ca_file`."""
+        self._kit = Kit(settings=settings, names=LocalNames(settings.names), context=make_context(settings.ca_file))
+        self._loop = Loop("probes")
+        self._slots = BoundedSemaphore(settings.in_flight)
+        self._stamping = stamping_socket()
+
+    def start(self) -> None:
+        self._loop.start()
+
+    def close(self) -> None:
+        """Ends the thread; probes under way end with an error. Closing again does nothing."""
+        self._loop.close()
+        self._stamping.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
+        """Measures one target and waits for it. A bad target is a Failed; only a fault of our own raises (EngineError).
+
+        With all slots taken, waits for one as long as the run itself may take: its timing begins when it is let in.
+        """
+        patience_s = request.timeout_us / 1_000_000 + _GRACE_S
+        if not self._slots.acquire(timeout=patience_s):
+            raise EngineError(f"no free slot within {patience_s:g} s: too many probes at once")
+        try:
+            outcome = self._measure(request, on_progress, patience_s)
+        finally:
+            self._slots.release()
+        if on_progress is not None:
+            on_progress(ProgressStage.COMPUTING, None)
+        measurement = probe_measurement(outcome.capture)
+        if outcome.failure is not None:
+            return Failed(failure=outcome.failure, measurement=measurement)
+        return Measured(measurement=measurement)
+
+    def _measure(self, request: RunRequest, on_progress: OnProgress | None, patience_s: float) -> Outcome:
+        """Runs the journey in the engine's thread; what it tells on the way is passed on in the caller's."""
+        news: SimpleQueue[ProgressStage | None] = SimpleQueue()
+        try:
+            future = self._loop.submit(Journey(kit=self._kit, request=request, tell=news.put).run())
+            future.add_done_callback(lambda _: news.put(None))
+            until_s = time.monotonic() + patience_s
+            while (stage := news.get(timeout=max(0.0, until_s - time.monotonic()))) is not None:
+                if on_progress is not None:
+                    on_progress(stage, None)
+            return future.result()
+        except Empty:
+            raise EngineError(f"a probe did not end within {patience_s:g} s: the engine is stuck") from None
+        except LoopClosedError:
+            raise EngineError("the engine is closed") from None

@@ -1,0 +1,49 @@
+"""How a probe ends early: an exception that carries a word of our vocabulary, and the tables that translate others."""
+
+import errno
+
+from workers.measurement.failure import Failure, FailureKind, Stage, failure
+
+K = FailureKind
+
+
+class ProbeError(Exception):
+    """The target could not be measured to the end; `failure` says why in our words."""
+
+    def __init__(self, kind: FailureKind, evidence: str | None = None, *, stage: Stage | None = None) -> None:
+        super().__init__(kind)
+        self.failure: Failure = failure(kind, evidence, stage=stage)
+
+
+# Which word fits when the time of the whole run is up, by what the run was waiting for.
+TIMEOUTS = {
+    Stage.DNS: K.DNS_TIMEOUT,
+    Stage.CONNECT: K.CONNECT_TIMEOUT,
+    Stage.TLS: K.TLS_TIMEOUT,
+    Stage.SEND: K.RESPONSE_TIMEOUT,
+    Stage.WAIT: K.RESPONSE_TIMEOUT,
+    Stage.DOWNLOAD: K.DOWNLOAD_TIMEOUT,
+}
+_CONNECT_ERRORS = {
+    errno.ECONNREFUSED: K.CONNECT_REFUSED,
+    errno.ECONNRESET: K.CONNECTION_RESET,
+    errno.ETIMEDOUT: K.CONNECT_TIMEOUT,
+}
+# What the machine itself lacks is no fault of a target.
+_OUR_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+
+def connect_fault(error: OSError, where: str) -> ProbeError:
+    """Why a connection could not be made. What is neither refused nor timed out is a lack of a way there."""
+    kind = _CONNECT_ERRORS.get(error.errno or 0, K.CONNECT_UNREACHABLE)
+    if error.errno in _OUR_ERRORS:
+        kind = K.INTERNAL_ERROR
+    return ProbeError(kind, f"{where}: {error.strerror}", stage=Stage.CONNECT)
+
+
+def broken_fault(error: OSError, stage: Stage) -> ProbeError:
+    """Why a connection that was made broke: in the middle of the body, or before."""
+    kind = K.DOWNLOAD_INCOMPLETE if stage is Stage.DOWNLOAD else K.CONNECTION_RESET
+    if error.errno in _OUR_ERRORS:
+        kind = K.INTERNAL_ERROR
+    return ProbeError(kind, error.strerror, stage=stage)

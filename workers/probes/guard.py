@@ -1,0 +1,62 @@
+"""Which addresses a probe may dial. A name is resolved once, every answer judged, and the judged address dialled.
+
+So a name that answers differently the second time (DNS rebinding) gains nothing: there is no second time.
+"""
+
+import os
+import socket
+import time
+from ipaddress import ip_address
+
+from workers.measurement.addresses import Network, may_measure
+from workers.measurement.captures_probe import ConnectCapture
+from workers.measurement.failure import FailureKind, Stage
+from workers.probes.faults import ProbeError, connect_fault
+from workers.probes.loop import WRITABLE, ready
+from workers.probes.stamps import path_of, stamp_arrivals
+
+
+def choose(host: str, addresses: tuple[str, ...], allowed: tuple[Network, ...]) -> str:
+    """The address to dial: the first IPv4 one, or the first at all.
+
+    One bad answer refuses the name, since a mixed answer is what rebinding looks like; which one is never told. IPv4
+    comes first because many regions have no IPv6 route, and a probe measures one address: a race measures neither.
+    """
+    if not all(may_measure(address, allowed=allowed) for address in addresses):
+        raise ProbeError(FailureKind.BLOCKED_DESTINATION, host, stage=Stage.CONNECT)
+    return next((address for address in addresses if ":" not in address), addresses[0])
+
+
+def open_socket(address: str) -> socket.socket:
+    """A non-blocking TCP socket with stamped arrivals. TCP_NODELAY, or our own Nagle adds a round trip to the wait."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC, socket.IPPROTO_TCP)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    stamp_arrivals(sock)
+    return sock
+
+
+async def dial(sock: socket.socket, address: str, port: int, deadline_ns: int) -> ConnectCapture:
+    """Connects to a judged address. Raises ProbeError, also when the peer is not the address that was judged."""
+    where = f"{address} port {port}"
+    started_ns = time.monotonic_ns()
+    try:
+        await _connect(sock, address, port, deadline_ns)
+        ended_ns = time.monotonic_ns()
+        peer = sock.getpeername()[0]
+        rtt_us, retransmits = path_of(sock)
+    except OSError as error:
+        raise connect_fault(error, where) from error
+    if ip_address(peer) != ip_address(address):
+        raise ProbeError(FailureKind.BLOCKED_DESTINATION, stage=Stage.CONNECT)
+    return ConnectCapture(started_ns=started_ns, ended_ns=ended_ns, rtt_us=rtt_us, retransmits=retransmits)
+
+
+async def _connect(sock: socket.socket, address: str, port: int, deadline_ns: int) -> None:
+    try:
+        sock.connect((address, port))
+    except BlockingIOError:
+        await ready(sock, WRITABLE, deadline_ns)
+        code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            raise OSError(code, os.strerror(code)) from None

@@ -1,0 +1,257 @@
+"""HTTP/1.1 answers, read piece by piece as they come in (RFC 9112). No socket, no clock: bytes in, facts out.
+
+As forgiving as browsers are with what does no harm (bare line feeds, lines without colon, values in any encoding),
+strict with what decides where the body ends.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workers.measurement.connection import Header
+from workers.measurement.failure import FailureKind, Stage
+from workers.probes.faults import ProbeError
+
+MAX_HEAD_BYTES = 64 * 1024
+_MAX_INTERIM = 16
+_MAX_LINE_BYTES = 4096
+_STATUS_LINE = re.compile(rb"HTTP/1\.[01] +([1-9][0-9]{2})(?: .*)?")
+_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+_UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff\t]")
+_LENGTH = re.compile(r"[0-9]{1,18}")
+_WITHOUT_BODY = frozenset({204, 304})
+
+OnBody = Callable[[bytes], None]
+
+
+def printable(raw: bytes) -> str:
+    """Text for people out of any bytes: UTF-8 where it is, Latin-1 otherwise, control characters as U+FFFD."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        text = raw.decode("latin-1")
+    return _UNPRINTABLE.sub("\ufffd", text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """A status line and its headers. `size_bytes` counts the head as sent, and those of interim answers before it."""
+
+    status: int
+    headers: tuple[Header, ...]
+    size_bytes: int
+
+    def values(self, name: str) -> list[str]:
+        """The values of every header of that (lower-case) name, in order."""
+        return [header.value for header in self.headers if header.name.lower() == name]
+
+    def first(self, name: str) -> str | None:
+        return next(iter(self.values(name)), None)
+
+
+def parse_head(raw: bytes, *, size_bytes: int) -> Head:
+    """The head in `raw`. Raises ProbeError when its first line is no status line of HTTP/1."""
+    lines = raw.replace(b"\r\n", b"\n").split(b"\n")
+    matched = _STATUS_LINE.fullmatch(lines[0])
+    if matched is None:
+        raise _invalid(f"it begins with {printable(lines[0][:60])!r}")
+    return Head(status=int(matched[1]), headers=_headers(lines[1:]), size_bytes=size_bytes)
+
+
+def _headers(lines: list[bytes]) -> tuple[Header, ...]:
+    unfolded: list[bytes] = []
+    for line in lines:
+        if line[:1] in (b" ", b"\t") and unfolded:
+            unfolded[-1] += b" " + line.strip()
+        else:
+            unfolded.append(line)
+    pairs = (line.partition(b":") for line in unfolded)
+    return tuple(
+        Header(name=printable(name.strip()), value=printable(value.strip(b" \t")))
+        for name, colon, value in pairs
+        if colon
+    )
+
+
+class ResponseReader:
+    """Feed it what comes in; `on_body` gets the payload without its framing, as it comes.
+
+    `head` is set once the head of the final answer is whole, `complete` once the body is. Raises ProbeError for what is
+    no HTTP, for a head over 64 KiB and for a body over `max_body_bytes`.
+    """
+
+    def __init__(self, *, max_body_bytes: int, on_body: OnBody) -> None:
+        self.head: Head | None = None
+        self.complete = False
+        self.body_bytes = 0
+        self._max_body_bytes = max_body_bytes
+        self._on_body = on_body
+        self._pending = bytearray()
+        self._head_bytes = 0
+        self._interim = 0
+        self._body: _Sized | _Chunked | _UntilClose | None = None
+
+    def feed(self, data: bytes) -> None:
+        if self._body is not None:
+            self._feed_body(data)
+            return
+        scanned = max(0, len(self._pending) - 3)
+        self._pending += data
+        self._check_beginning()
+        while self.head is None and (end := _END_OF_HEAD.search(self._pending, scanned)):
+            self._take_head(end.start(), end.end())
+            scanned = 0
+        if self.head is None and self._head_bytes + len(self._pending) > MAX_HEAD_BYTES:
+            raise _invalid("its head is larger than 64 KiB")
+
+    def close(self) -> None:
+        """The server closed the connection. Raises ProbeError when that was too early."""
+        if self.head is None:
+            if not self._head_bytes + len(self._pending):
+                raise ProbeError(FailureKind.CONNECTION_RESET)
+            raise _invalid("it ends in the middle of its head")
+        if isinstance(self._body, _UntilClose):
+            self.complete = True
+        if not self.complete:
+            raise ProbeError(FailureKind.DOWNLOAD_INCOMPLETE, f"after {self.body_bytes} bytes")
+
+    def _check_beginning(self) -> None:
+        """Says at once that something else answers, instead of waiting for an end of head that never comes."""
+        start = bytes(self._pending[:5])
+        if not b"HTTP/".startswith(start):
+            raise _invalid(f"it begins with {printable(bytes(self._pending[:40]))!r}")
+
+    def _take_head(self, size: int, end: int) -> None:
+        raw = bytes(self._pending[:size])
+        rest = bytes(self._pending[end:])
+        self._pending.clear()
+        self._head_bytes += end
+        if self._head_bytes > MAX_HEAD_BYTES:
+            raise _invalid("its head is larger than 64 KiB")
+        head = parse_head(raw, size_bytes=self._head_bytes)
+        if head.status < 200 and head.status != 101:
+            self._interim += 1
+            if self._interim > _MAX_INTERIM:
+                raise _invalid("it has too many interim answers")
+            self._pending += rest
+            if rest:
+                self._check_beginning()
+            return
+        self.head = head
+        self._body = _framing(head)
+        if isinstance(self._body, _Sized) and self._body.left > self._max_body_bytes:
+            raise self._too_large()
+        self._feed_body(rest)
+
+    def _feed_body(self, data: bytes) -> None:
+        if self.complete or self._body is None:
+            return
+        for payload in self._body.feed(data):
+            self.body_bytes += len(payload)
+            if self.body_bytes > self._max_body_bytes:
+                raise self._too_large()
+            self._on_body(payload)
+        self.complete = self._body.done
+
+    def _too_large(self) -> ProbeError:
+        return ProbeError(FailureKind.RESPONSE_TOO_LARGE, f"more than {self._max_body_bytes} bytes")
+
+
+def _invalid(evidence: str, *, stage: Stage | None = None) -> ProbeError:
+    return ProbeError(FailureKind.RESPONSE_INVALID, evidence, stage=stage)
+
+
+@dataclass(slots=True)
+class _Sized:
+    """A body of a known length."""
+
+    left: int
+
+    @property
+    def done(self) -> bool:
+        return self.left == 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        payload = data[: self.left]
+        self.left -= len(payload)
+        return [payload] if payload else []
+
+
+@dataclass(slots=True)
+class _UntilClose:
+    """A body that ends when the connection does."""
+
+    done: bool = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        return [data] if data else []
+
+
+class _Chunked:
+    """A body in chunks (RFC 9112, 7.1): lines with sizes, data, an empty line after each, then trailers."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self._left = 0
+        self._line = bytearray()
+        self._take_line = self._take_size
+        self._trailer_bytes = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        payloads: list[bytes] = []
+        at = 0
+        while at < len(data) and not self.done:
+            if self._left:
+                payload = data[at : at + self._left]
+                payloads.append(payload)
+                self._left -= len(payload)
+                at += len(payload)
+            else:
+                at = self._feed_line(data, at)
+        return payloads
+
+    def _feed_line(self, data: bytes, at: int) -> int:
+        end = data.find(b"\n", at) + 1 or len(data)
+        self._line += data[at:end]
+        if len(self._line) > _MAX_LINE_BYTES:
+            raise _invalid("a chunk's size is a line without end", stage=Stage.DOWNLOAD)
+        if self._line.endswith(b"\n"):
+            line = bytes(self._line).rstrip(b"\r\n")
+            self._line.clear()
+            self._take_line(line)
+        return end
+
+    def _take_size(self, line: bytes) -> None:
+        matched = _CHUNK_SIZE.fullmatch(line)
+        if matched is None:
+            raise _invalid(f"a chunk's size reads {printable(line[:40])!r}", stage=Stage.DOWNLOAD)
+        self._left = int(matched[1], 16)
+        self._take_line = self._take_gap if self._left else self._take_trailer
+
+    def _take_gap(self, line: bytes) -> None:
+        if line:
+            raise _invalid("a chunk is longer than it says", stage=Stage.DOWNLOAD)
+        self._take_line = self._take_size
+
+    def _take_trailer(self, line: bytes) -> None:
+        self._trailer_bytes += len(line)
+        if self._trailer_bytes > MAX_HEAD_BYTES:
+            raise _invalid("its trailer is larger than 64 KiB", stage=Stage.DOWNLOAD)
+        self.done = not line
+
+
+def _framing(head: Head) -> _Sized | _Chunked | _UntilClose:
+    """Where the body ends (RFC 9112, 6.3). Raises ProbeError for lengths that contradict each other."""
+    if head.status in _WITHOUT_BODY or head.status < 200:
+        return _Sized(0)
+    codings = ",".join(head.values("transfer-encoding")).lower()
+    if codings:
+        return _Chunked() if codings.rpartition(",")[2].strip() == "chunked" else _UntilClose()
+    lengths = {length.strip() for value in head.values("content-length") for length in value.split(",")}
+    if not lengths:
+        return _UntilClose()
+    length = lengths.pop()
+    if lengths or not _LENGTH.fullmatch(length):
+        raise _invalid(f"its Content-Length reads {length[:40]!r}" + (" and others" if lengths else ""))
+    return _Sized(int(length))

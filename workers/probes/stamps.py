@@ -1,0 +1,57 @@
+"""What the kernel knows about a socket: when a packet came in, and how long a round trip took."""
+
+import socket
+import struct
+import time
+
+from workers.measurement.captures_probe import Arrival, ClockReading
+
+# Not in Python's socket module: <asm-generic/socket.h>, and struct tcp_info of <linux/tcp.h>.
+SO_TIMESTAMPNS = 35
+_TIMESPEC = struct.Struct("@ll")
+_ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size)
+_TCP_INFO_BYTES = 104
+_RTT = struct.Struct("=I")
+_RTT_OFFSET = 68
+_TOTAL_RETRANS_OFFSET = 100
+
+
+def stamp_arrivals(sock: socket.socket) -> None:
+    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+
+
+def stamping_socket() -> socket.socket:
+    """A socket that is never used. The kernel stamps packets only while some socket asks for it, and begins lazily."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    stamp_arrivals(sock)
+    return sock
+
+
+def receive(sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
+    """Up to `size` bytes and when the last of them came in. Raises BlockingIOError when there is nothing."""
+    data, ancillary, _, _ = sock.recvmsg(size, _ANCILLARY_BYTES)
+    user_ns = time.monotonic_ns()
+    for level, kind, payload in ancillary:
+        if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(payload) == _TIMESPEC.size:
+            seconds, nanoseconds = _TIMESPEC.unpack(payload)
+            return data, Arrival(user_ns=user_ns, kernel_ns=seconds * 1_000_000_000 + nanoseconds)
+    return data, Arrival(user_ns=user_ns)
+
+
+def path_of(sock: socket.socket) -> tuple[int | None, int]:
+    """The smoothed round trip in us (right after connecting: that of the SYN alone), and segments sent again."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    rtt_us = _RTT.unpack_from(info, _RTT_OFFSET)[0]
+    return rtt_us or None, _RTT.unpack_from(info, _TOTAL_RETRANS_OFFSET)[0]
+
+
+def read_clocks() -> ClockReading:
+    """Both clocks at one instant: the closest of three tries, since the process may lose its core between two calls."""
+    return min((_pair() for _ in range(3)), key=lambda pair: pair[0])[1]
+
+
+def _pair() -> tuple[int, ClockReading]:
+    before_ns = time.monotonic_ns()
+    wall_ns = time.time_ns()
+    after_ns = time.monotonic_ns()
+    return after_ns - before_ns, ClockReading(wall_ns=wall_ns, monotonic_ns=(before_ns + after_ns) // 2)

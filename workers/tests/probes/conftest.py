@@ -1,0 +1,81 @@
+"""An engine that may measure loopback, with names of its own and an authority that it trusts."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workers.measurement.addresses import parse_networks
+from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement
+from workers.probes.engine import Engine
+from workers.probes.settings import NameServer, NameSettings, ProbeSettings
+from workers.tests.builders import build_request
+from workers.tests.servers import Authority, DnsServer, Zone
+
+EXTRA_PORTS = frozenset(range(1024, 65536))
+
+
+class Lab:
+    """What the tests of a probe share. `zone` is what its name server knows; fill it before probing."""
+
+    def __init__(self, directory: Path, stack: ExitStack) -> None:
+        self.zone = Zone()
+        self.directory = directory
+        self.authority = Authority.make(directory)
+        self.dns = stack.enter_context(DnsServer(self.zone.answer))
+        self.settings = ProbeSettings(
+            allowed=parse_networks("127.0.0.0/8"),
+            extra_ports=EXTRA_PORTS,
+            ca_file=self.authority.ca_file,
+            names=NameSettings(
+                servers=(NameServer(address="127.0.0.1", port=self.dns.port),),
+                hosts=directory / "hosts",
+                patience_s=0.2,
+                rounds=2,
+            ),
+        )
+        self._stack = stack
+        self._engine: Engine | None = None
+
+    def configure(self, **changes: Any) -> None:
+        """Other settings, before the first probe."""
+        self.settings = replace(self.settings, **changes)
+
+    @property
+    def engine(self) -> Engine:
+        if self._engine is None:
+            self._engine = self._stack.enter_context(Engine(self.settings))
+        return self._engine
+
+    def probe(self, url: str, on_progress: OnProgress | None = None, **changes: Any) -> Measured | Failed:
+        """One probe of the URL, with at most 10 s unless told otherwise."""
+        return self.engine.probe(build_request(**({"url": url, "timeout_us": 10_000_000} | changes)), on_progress)
+
+    def measure(self, url: str, **changes: Any) -> ProbeMeasurement:
+        """A probe that must succeed."""
+        outcome = self.probe(url, **changes)
+        assert isinstance(outcome, Measured), outcome
+        assert isinstance(outcome.measurement, ProbeMeasurement)
+        return outcome.measurement
+
+    def fail(self, url: str, **changes: Any) -> tuple[Failed, ProbeMeasurement]:
+        """A probe that must fail, and what it had seen before."""
+        outcome = self.probe(url, **changes)
+        assert isinstance(outcome, Failed), outcome
+        assert isinstance(outcome.measurement, ProbeMeasurement)
+        return outcome, outcome.measurement
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Iterator[Lab]:
+    with ExitStack() as stack:
+        yield Lab(tmp_path, stack)
+
+
+@pytest.fixture
+def make_lab(tmp_path: Path) -> Iterator[Callable[[], Lab]]:
+    with ExitStack() as stack:
+        yield lambda: Lab(tmp_path, stack)
