@@ -5,6 +5,7 @@
 such as kinds and reasons are those of `workers.measurement`; they grow there without a migration here.
 """
 
+from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import CompositePrimaryKey, Q
 
@@ -48,6 +49,7 @@ class PendingRun(models.Model):
 
     The message is not kept: it follows from this row and its monitor, so request headers stay encrypted at rest.
     `publish_after` keeps the outbox from publishing what the process that made the row is just publishing itself.
+    `first_run_id` is set on a second attempt: whoever waits for the first is told of this one.
     """
 
     run_id = models.UUIDField(primary_key=True)
@@ -67,6 +69,7 @@ class PendingRun(models.Model):
     stage = models.CharField(max_length=12, default=ProgressStage.QUEUED.value)
     requests = models.PositiveIntegerField(null=True)
     has_screenshot = models.BooleanField(default=False)
+    first_run_id = models.UUIDField(null=True)
 
     class Meta:
         constraints = [
@@ -86,7 +89,7 @@ class Run(models.Model):
     """A run that has ended: one narrow row, all that a chart reads.
 
     For a page the phases are those of the final document's request, for a probe those of the last hop. `late` says that
-    the result came after its slot had been given up or given to another attempt.
+    the result came after its slot had been given up or given to another attempt. A second attempt has `first_run_id`.
     """
 
     pk = CompositePrimaryKey("run_id", "scheduled_for")
@@ -133,10 +136,15 @@ class Run(models.Model):
     bytes = models.BigIntegerField(null=True)
     browser_version = models.TextField(null=True)
     has_screenshot = models.BooleanField(default=False)
+    first_run_id = models.UUIDField(null=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["monitor_id", "region_id", "scheduled_for", "attempt"], name="run_once"),
+        ]
+        indexes = [
+            models.Index(fields=["first_run_id"], condition=Q(first_run_id__isnull=False), name="run_second_attempt"),
+            BrinIndex(fields=["scheduled_for"], name="run_by_time"),
         ]
 
     def __str__(self) -> str:
@@ -174,7 +182,11 @@ class Connection(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["host", "region_id", "scheduled_for"], include=["tls_us"], name="connection_by_host"),
+            models.Index(
+                fields=["host", "region_id", "scheduled_for"],
+                include=["monitor_id", "tls_us"],
+                name="connection_by_host",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,162 @@
+"""What doors call to change what is measured: sites and monitors together with their schedules and runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from backend.accounts.models import Organisation, User
+from backend.fleet.models import Region
+from backend.fleet.queries import usable_regions
+from backend.runs.claim import PUBLISH_GRACE
+from backend.runs.models import PendingRun, Schedule, Trigger
+from backend.runs.outbox import publish_if_possible
+from backend.runs.outgoing import MONITOR_SQL, PENDING_SQL, outgoing_of_pending
+from backend.runs.schedules import Changes, reconcile
+from backend.runs.sql import fetch
+from backend.sites import actions as sites
+from backend.sites.models import Monitor, Site
+from backend.sites.monitor_settings import MonitorSettings
+from workers.measurement.identity import run_id
+
+# A person who waits longer than this has gone.
+MANUAL_WINDOW = timedelta(minutes=10)
+# So many tests of one organisation may be under way; each costs a browser for up to two minutes.
+MAX_URGENT = 30
+
+_MESSAGES = f"""
+SELECT {MONITOR_SQL}, {PENDING_SQL} FROM runs_pendingrun p
+JOIN sites_monitor m ON m.id = p.monitor_id JOIN fleet_region r ON r.id = p.region_id WHERE p.run_id = ANY(%s)
+"""
+
+
+class RunsError(ValueError):
+    """What was asked for cannot be measured now; the text is a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A test before saving: a draft site, and its runs that are under way."""
+
+    site: Site
+    run_ids: tuple[UUID, ...]
+
+
+@transaction.atomic
+def start_trial(*, actor: User | None, organisation: Organisation, url: str, regions: Sequence[str]) -> Trial:
+    """Measures a URL once, as a probe and as a page, from regions by their codes. Raises TargetError, RunsError."""
+    site = sites.create_draft(actor=actor, organisation=organisation, url=url)
+    monitors = list(site.monitors.order_by("kind"))
+    return Trial(site=site, run_ids=tuple(_start_urgent(monitors, organisation, regions)))
+
+
+@transaction.atomic
+def save_site(*, actor: User | None, site: Site, name: str) -> Site:
+    """Turns a tested draft into a site that is measured from now on; its first runs stay as its history."""
+    site = sites.activate(actor=actor, site=site, name=name)
+    _reconcile(site)
+    return site
+
+
+@transaction.atomic
+def register_site(*, actor: User | None, organisation: Organisation, name: str, url: str) -> Site:
+    """A site that is measured from now on: a probe every minute, a page every 15. Raises TargetError."""
+    draft = sites.create_draft(actor=actor, organisation=organisation, url=url)
+    return save_site(actor=actor, site=draft, name=name)
+
+
+@transaction.atomic
+def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSettings) -> Monitor:
+    """Stores new settings; the next slot follows them. Raises InvalidMonitorError."""
+    monitor = sites.change_monitor(actor=actor, monitor=monitor, settings=settings)
+    reconcile([monitor], now=timezone.now())
+    return monitor
+
+
+@transaction.atomic
+def pause_monitor(*, actor: User | None, monitor: Monitor) -> Monitor:
+    """No slot is due until it is resumed, and none counts as missed."""
+    monitor = sites.set_paused(actor=actor, monitor=monitor, paused=True)
+    reconcile([monitor], now=timezone.now())
+    return monitor
+
+
+@transaction.atomic
+def resume_monitor(*, actor: User | None, monitor: Monitor) -> Monitor:
+    """The next slot by the clock is due again."""
+    monitor = sites.set_paused(actor=actor, monitor=monitor, paused=False)
+    reconcile([monitor], now=timezone.now())
+    return monitor
+
+
+@transaction.atomic
+def delete_site(*, actor: User | None, site: Site) -> None:
+    """Ends a site. Its measurements vanish from every page at once, and from the disk with their partition."""
+    # Schedules first: a scheduler that is claiming them ends before we go on, and what it made is deleted here too.
+    Schedule.objects.filter(monitor__site=site).delete()
+    PendingRun.objects.filter(monitor__site=site).delete()
+    sites.delete_site(actor=actor, site=site)
+
+
+@transaction.atomic
+def test_now(*, actor: User | None, monitor: Monitor, regions: Sequence[str]) -> list[UUID]:
+    """Measures once, ahead of everything scheduled, in regions by their codes; the ids to follow. Raises RunsError."""
+    return _start_urgent([monitor], monitor.site.organisation, regions)
+
+
+def reconcile_organisation(organisation: Organisation) -> Changes:
+    """For doors that changed regions: all schedules of the organisation's monitors follow at once."""
+    return reconcile(Monitor.objects.filter(site__organisation=organisation).select_related("site"), now=timezone.now())
+
+
+def _reconcile(site: Site) -> None:
+    reconcile(site.monitors.select_related("site"), now=timezone.now())
+
+
+def _start_urgent(monitors: Sequence[Monitor], organisation: Organisation, codes: Sequence[str]) -> list[UUID]:
+    now = timezone.now()
+    places = _places(organisation, codes)
+    _refuse_too_many(organisation, len(monitors) * len(places))
+    pending = [_urgent(monitor, region, now) for monitor in monitors for region in places]
+    PendingRun.objects.bulk_create(pending)
+    run_ids = [run.run_id for run in pending]
+    transaction.on_commit(lambda: _publish(run_ids, now))
+    return run_ids
+
+
+def _places(organisation: Organisation, codes: Sequence[str]) -> list[Region]:
+    known = {region.code: region for region in usable_regions(organisation)}
+    unknown = [code for code in codes if code not in known]
+    if unknown:
+        raise RunsError(f"There is no region {unknown[0][:20]!r}; choose from {', '.join(known) or 'none yet'}.")
+    if not codes:
+        raise RunsError("Choose at least one region to measure from.")
+    return [known[code] for code in dict.fromkeys(codes)]
+
+
+def _refuse_too_many(organisation: Organisation, wanted: int) -> None:
+    under_way = PendingRun.objects.filter(urgent=True, monitor__site__organisation=organisation).count()
+    if under_way + wanted > MAX_URGENT:
+        raise RunsError(f"{under_way} tests are under way; at most {MAX_URGENT} can be. Wait until some have ended.")
+
+
+def _urgent(monitor: Monitor, region: Region, now: datetime) -> PendingRun:
+    return PendingRun(
+        run_id=run_id(monitor_id=monitor.public_id, region=region.code, scheduled_for=now, attempt=1),
+        monitor=monitor,
+        region=region,
+        scheduled_for=now,
+        kind=monitor.kind,
+        trigger=Trigger.MANUAL,
+        urgent=True,
+        created_at=now,
+        expires_at=now + MANUAL_WINDOW,
+        publish_after=now + PUBLISH_GRACE,
+    )
+
+
+def _publish(run_ids: Sequence[UUID], now: datetime) -> None:
+    publish_if_possible(list(outgoing_of_pending(fetch(_MESSAGES, [list(run_ids)]))), now=now)

@@ -1,0 +1,26 @@
+"""What is read about runs. Every question starts from the organisation and takes a fixed number of statements."""
+
+from backend.runs.queries.connections import TlsQuantile, p75_tls
+from backend.runs.queries.history import RunDetail, RunLine, recent_runs, run_detail
+from backend.runs.queries.overview import LastRun, MonitorOverview, SiteOverview, site_overview
+from backend.runs.queries.progress import RunProgress, RunState, progress
+from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
+
+__all__ = [
+    "LastRun",
+    "MonitorOverview",
+    "RegionSeries",
+    "RunDetail",
+    "RunLine",
+    "RunProgress",
+    "RunState",
+    "SeriesPoint",
+    "SiteOverview",
+    "TlsQuantile",
+    "p75_tls",
+    "phase_series",
+    "progress",
+    "recent_runs",
+    "run_detail",
+    "site_overview",
+]

@@ -1,0 +1,133 @@
+"""The runs of a monitor, and one run with all that was measured."""
+
+import logging
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q
+
+from backend.accounts.models import Organisation
+from backend.fleet.models import Region
+from backend.runs.documents import unpack
+from backend.runs.models import Run, RunDocument
+from backend.runs.queries.rows import RUN_SQL, fetch_runs
+from backend.runs.sql import fetch
+from backend.sites.models import Monitor, Site
+from workers.measurement.messages import Failed, Measured, Measurement, RunResult
+from workers.measurement.wire import WireError
+
+log = logging.getLogger(__name__)
+
+MAX_RUNS = 500
+
+# For each region its newest by the index of `run_once`, then the newest of those: never a sort of the whole history.
+_RECENT = f"""
+SELECT {RUN_SQL} FROM unnest(%(regions)s::bigint[]) AS place (region_id),
+LATERAL (
+    SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
+        AND scheduled_for < %(before)s
+    ORDER BY scheduled_for DESC, attempt DESC LIMIT %(limit)s
+) run
+ORDER BY scheduled_for DESC, region_id LIMIT %(limit)s
+"""
+_NEIGHBOURS = """
+SELECT (SELECT run_id FROM runs_run WHERE monitor_id = %(monitor)s AND region_id = %(region)s
+        AND (scheduled_for, attempt) > (%(at)s, %(attempt)s) ORDER BY scheduled_for, attempt LIMIT 1),
+    (SELECT run_id FROM runs_run WHERE monitor_id = %(monitor)s AND region_id = %(region)s
+        AND (scheduled_for, attempt) < (%(at)s, %(attempt)s) ORDER BY scheduled_for DESC, attempt DESC LIMIT 1)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLine:
+    """An ended run and where it was."""
+
+    run: Run
+    region: Region
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDetail:
+    """One run with all that is known of it. `result` is what the agent sent; `newer` and `older` are its neighbours."""
+
+    run: Run
+    region: Region
+    monitor: Monitor
+    result: RunResult | None
+    newer: UUID | None
+    older: UUID | None
+
+    @property
+    def site(self) -> Site:
+        return self.monitor.site
+
+    @property
+    def measurement(self) -> Measurement | None:
+        """What was seen, also before a failure."""
+        outcome = None if self.result is None else self.result.outcome
+        return outcome.measurement if isinstance(outcome, Measured | Failed) else None
+
+
+def recent_runs(
+    monitor: Monitor, region: Region | None = None, *, limit: int = 50, before: datetime | None = None
+) -> list[RunLine]:
+    """The newest runs of a monitor, in one region or all; `before` is the slot of the last one seen. Two statements."""
+    regions = _regions(monitor, region)
+    parameters = {
+        "regions": list(regions),
+        "monitor": monitor.pk,
+        "before": before or datetime.max.replace(tzinfo=monitor.site.created_at.tzinfo),
+        "limit": max(1, min(limit, MAX_RUNS)),
+    }
+    return [RunLine(run=run, region=regions[run.region_id]) for run in fetch_runs(_RECENT, parameters)]
+
+
+def run_detail(organisation: Organisation, run_id: UUID) -> RunDetail | None:
+    """An ended run of the organisation. The id of a lost first attempt finds the second. Five statements."""
+    runs = Run.objects.filter(Q(run_id=run_id) | Q(first_run_id=run_id))
+    run = runs.order_by("-attempt").first()
+    if run is None:
+        return None
+    owned = Monitor.objects.filter(pk=run.monitor_id, site__organisation=organisation)
+    monitor = owned.select_related("site__organisation").first()
+    region = Region.objects.filter(pk=run.region_id).first()
+    if monitor is None or region is None:
+        return None
+    newer, older = _neighbours(run)
+    return RunDetail(run=run, region=region, monitor=monitor, result=_result(run), newer=newer, older=older)
+
+
+def _regions(monitor: Monitor, region: Region | None) -> dict[int, Region]:
+    if region is not None:
+        return {region.pk: region}
+    seen_by = Q(organisation=None) | Q(organisation=monitor.site.organisation_id)
+    return _by_pk(Region.objects.filter(seen_by))
+
+
+def _by_pk(regions: Iterable[Region]) -> dict[int, Region]:
+    return {region.pk: region for region in regions}
+
+
+def _neighbours(run: Run) -> tuple[UUID | None, UUID | None]:
+    parameters = {
+        "monitor": run.monitor_id,
+        "region": run.region_id,
+        "at": run.scheduled_for,
+        "attempt": run.attempt,
+    }
+    ((newer, older),) = fetch(_NEIGHBOURS, parameters)
+    return newer, older
+
+
+def _result(run: Run) -> RunResult | None:
+    document = RunDocument.objects.filter(run_id=run.run_id, scheduled_for=run.scheduled_for).first()
+    if document is None:
+        return None
+    try:
+        return unpack(bytes(document.document))
+    except (WireError, zlib.error):
+        log.exception("the document of run %s cannot be read", run.run_id)
+        return None

@@ -1,0 +1,16 @@
+"""Runs out of plain SQL: Django's own `raw()` does not know composite keys."""
+
+from typing import Any
+
+from backend.runs.models import Run
+from backend.runs.sql import fetch
+
+_FIELDS = [field for field in Run._meta.concrete_fields if field.column]
+_NAMES = [field.attname for field in _FIELDS]
+# Of a table or subquery that the statement calls `run`.
+RUN_SQL = ", ".join(f'run."{field.column}"' for field in _FIELDS)
+
+
+def fetch_runs(statement: str, parameters: Any) -> list[Run]:
+    """The runs of a statement that selects RUN_SQL."""
+    return [Run.from_db("default", _NAMES, row) for row in fetch(statement, parameters)]

@@ -1,0 +1,88 @@
+"""How the phases went over time, thinned out to what a chart can show."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import ceil
+
+from django.db.models import Q
+
+from backend.fleet.models import Region
+from backend.runs.sql import fetch
+from backend.sites.models import Monitor
+
+MAX_POINTS = 400
+METRICS = (
+    "dns_us",
+    "connect_us",
+    "tls_us",
+    "send_us",
+    "wait_us",
+    "download_us",
+    "ttfb_us",
+    "total_us",
+    "fcp_us",
+    "lcp_us",
+    "load_us",
+)
+_MEDIANS = ", ".join(f"percentile_disc(0.5) WITHIN GROUP (ORDER BY {metric})" for metric in METRICS)
+_SERIES = f"""
+SELECT region_id, date_bin(%(width)s, scheduled_for, %(since)s) AS bucket,
+    count(*) FILTER (WHERE outcome = 'measured'), count(*) FILTER (WHERE outcome = 'failed'),
+    count(*) FILTER (WHERE outcome = 'missed'), {_MEDIANS}
+FROM (
+    SELECT region_id, scheduled_for, outcome,
+        {", ".join(f"CASE WHEN outcome = 'measured' THEN {metric} END AS {metric}" for metric in METRICS)}
+    FROM runs_run WHERE monitor_id = %(monitor)s AND scheduled_for >= %(since)s AND scheduled_for < %(until)s
+) run
+GROUP BY region_id, bucket ORDER BY region_id, bucket
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesPoint:
+    """What happened in the time from `at`: counts by outcome, and medians of what was measured."""
+
+    at: datetime
+    measured: int
+    failed: int
+    missed: int
+    dns_us: int | None
+    connect_us: int | None
+    tls_us: int | None
+    send_us: int | None
+    wait_us: int | None
+    download_us: int | None
+    ttfb_us: int | None
+    total_us: int | None
+    fcp_us: int | None
+    lcp_us: int | None
+    load_us: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionSeries:
+    region: Region
+    points: tuple[SeriesPoint, ...]
+
+
+def phase_series(
+    monitor: Monitor, since: datetime, until: datetime, *, max_points: int = MAX_POINTS
+) -> list[RegionSeries]:
+    """A series for each region that ran in the period, by code, of at most `max_points` points. Two statements."""
+    points: dict[int, list[SeriesPoint]] = defaultdict(list)
+    width = bucket_width(since, until, interval_s=monitor.interval_s, max_points=max_points)
+    for region_id, at, measured, failed, missed, *medians in fetch(
+        _SERIES, {"width": width, "since": since, "until": until, "monitor": monitor.pk}
+    ):
+        values = dict(zip(METRICS, medians, strict=True))
+        points[region_id].append(SeriesPoint(at=at, measured=measured, failed=failed, missed=missed, **values))
+    seen_by = Q(organisation=None) | Q(organisation=monitor.site.organisation_id)
+    regions = Region.objects.filter(seen_by, pk__in=points).order_by("code")
+    return [RegionSeries(region=region, points=tuple(points[region.pk])) for region in regions]
+
+
+def bucket_width(since: datetime, until: datetime, *, interval_s: int, max_points: int) -> timedelta:
+    """The shortest time, not shorter than the interval, that cuts the period into at most `max_points` pieces."""
+    period_s = max((until - since).total_seconds(), 1)
+    return timedelta(seconds=max(interval_s, ceil(period_s / max_points)))

@@ -1,0 +1,108 @@
+"""Which schedules there ought to be, and making it so: after every edit for its monitors, and now and then for all."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from django.db import transaction
+
+from backend.fleet.models import Region
+from backend.runs.models import Schedule
+from backend.runs.slots import next_slot, offset_us
+from backend.sites.models import Monitor, SiteStatus
+
+_CHUNK = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """How many schedules were made, changed and removed."""
+
+    made: int = 0
+    changed: int = 0
+    removed: int = 0
+
+    def __add__(self, other: "Changes") -> "Changes":
+        return Changes(
+            made=self.made + other.made, changed=self.changed + other.changed, removed=self.removed + other.removed
+        )
+
+    @property
+    def any(self) -> bool:
+        return bool(self.made or self.changed or self.removed)
+
+
+def reconcile(monitors: Iterable[Monitor], *, now: datetime) -> Changes:
+    """Makes the schedules of these monitors what they ought to be. A new or changed one is due at its next slot."""
+    changes = Changes()
+    regions = list(Region.objects.filter(enabled=True).order_by("code"))
+    for chunk in _chunks(monitors):
+        changes += _reconcile_chunk(chunk, regions, now)
+    return changes
+
+
+def reconcile_all(*, now: datetime) -> Changes:
+    """The same for every monitor there is."""
+    return reconcile(Monitor.objects.select_related("site").order_by("pk").iterator(_CHUNK), now=now)
+
+
+@transaction.atomic
+def _reconcile_chunk(monitors: Sequence[Monitor], regions: Sequence[Region], now: datetime) -> Changes:
+    # Locked in one order, so that two reconciliations wait for each other; schedulers skip what is locked.
+    existing = Schedule.objects.select_for_update().filter(monitor__in=monitors).order_by("pk")
+    actual = {(schedule.monitor_id, schedule.region_id): schedule for schedule in existing}
+    wanted = {
+        (schedule.monitor_id, schedule.region_id): schedule
+        for monitor in monitors
+        for schedule in _wanted(monitor, regions, now)
+    }
+    missing = [schedule for key, schedule in wanted.items() if key not in actual]
+    changed = [_moved(actual[key], schedule) for key, schedule in wanted.items() if _differs(actual.get(key), schedule)]
+    obsolete = [schedule.pk for key, schedule in actual.items() if key not in wanted]
+    Schedule.objects.bulk_create(missing, ignore_conflicts=True)
+    Schedule.objects.bulk_update(changed, ["interval_s", "offset_us", "next_at", "enabled"])
+    Schedule.objects.filter(pk__in=obsolete).delete()
+    return Changes(made=len(missing), changed=len(changed), removed=len(obsolete))
+
+
+def _wanted(monitor: Monitor, regions: Sequence[Region], now: datetime) -> Iterator[Schedule]:
+    if monitor.site.status != SiteStatus.ACTIVE:
+        return
+    places = [region for region in regions if _measures(region, monitor)]
+    for position, region in enumerate(places):
+        offset = offset_us(monitor.public_id, monitor.interval_s, position=position, regions=len(places))
+        yield Schedule(
+            monitor=monitor,
+            region=region,
+            kind=monitor.kind,
+            interval_s=monitor.interval_s,
+            offset_us=offset,
+            next_at=next_slot(now, monitor.interval_s, offset),
+            enabled=not monitor.paused,
+        )
+
+
+def _measures(region: Region, monitor: Monitor) -> bool:
+    is_ours = region.organisation_id in (None, monitor.site.organisation_id)
+    return is_ours and (not monitor.regions or region.code in monitor.regions)
+
+
+def _differs(actual: Schedule | None, wanted: Schedule) -> bool:
+    return actual is not None and (actual.interval_s, actual.offset_us, actual.enabled) != (
+        wanted.interval_s,
+        wanted.offset_us,
+        wanted.enabled,
+    )
+
+
+def _moved(actual: Schedule, wanted: Schedule) -> Schedule:
+    """The stored row with the wanted values. Its next slot lies ahead: what was paused was not missed."""
+    wanted.pk = actual.pk
+    return wanted
+
+
+def _chunks(monitors: Iterable[Monitor]) -> Iterator[list[Monitor]]:
+    rest = iter(monitors)
+    while chunk := list(islice(rest, _CHUNK)):
+        yield chunk
