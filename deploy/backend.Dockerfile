@@ -15,6 +15,7 @@ COPY --from=dependencies /opt/venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 FIRSTBYTE_MEDIA_ROOT=/var/lib/firstbyte/media
 WORKDIR /srv/firstbyte
 COPY manage.py ./
+COPY deploy/compose deploy/compose
 COPY backend backend
 COPY workers/__init__.py workers/version.py workers/
 COPY workers/measurement workers/measurement
