@@ -1,0 +1,61 @@
+"""Numbers and times in templates: `{% load format %}`, then `{{ run.ttfb_us|duration }}`."""
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from backend.web import units
+from backend.web.waterfall.text import printable
+
+register = template.Library()
+
+
+@register.filter
+def duration(us: int | None) -> str:
+    """Microseconds as `4.2 ms`, `317 ms` or `1.84 s`; a dash when absent."""
+    return units.duration(us)
+
+
+@register.filter
+def size(count_bytes: int | None) -> str:
+    """Bytes as `73 kB`; a dash when absent."""
+    return units.size(count_bytes)
+
+
+@register.filter
+def count(number: int | None) -> str:
+    """A number with thousands separated; a dash when absent."""
+    return units.count(number)
+
+
+@register.filter
+def shown(text: str | None) -> str:
+    """A text from outside, with hidden characters made visible and its length bounded."""
+    return printable(text or "")
+
+
+@register.filter
+def moment(at: datetime | None) -> str | SafeString:
+    """`20 Nov 14:32` in the reader's time zone, with the exact time behind it."""
+    if at is None:
+        return units.ABSENT
+    local = timezone.localtime(at)
+    return _time_tag(at, f"{local.day} {local:%b %H:%M}")
+
+
+@register.filter
+def ago(at: datetime | None) -> str | SafeString:
+    """`3 min ago`, with the exact time behind it; `never` when absent."""
+    if at is None:
+        return "never"
+    return _time_tag(at, units.age(int((timezone.now() - at).total_seconds())))
+
+
+def _time_tag(at: datetime, text: str) -> SafeString:
+    local = timezone.localtime(at)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', at.isoformat(), f"{local:%Y-%m-%d %H:%M:%S %Z}", text
+    )

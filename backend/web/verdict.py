@@ -1,0 +1,258 @@
+"""The sentence a run's page opens with, and the numbers under it. Pure.
+
+Limits of good and poor are those of Core Web Vitals (web.dev/articles/vitals): first byte 0.8 and 1.8 s, first paint
+1.8 and 3 s, largest paint 2.5 and 4 s, layout shift 0.1 and 0.25.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from backend.web import units
+from backend.web.waterfall.rows import document_of
+from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
+from backend.web.waterfall.text import printable
+from workers.measurement.failure import Blame, Failure, Stage
+from workers.measurement.messages import Measurement, MissedReason, PageMeasurement, ProbeMeasurement
+from workers.measurement.timing import Phases, Timing, phases_of
+
+Level = Literal["good", "warn", "bad", "info"]
+
+_TTFB_US = (800_000, 1_800_000)
+_FCP_US = (1_800_000, 3_000_000)
+_LCP_US = (2_500_000, 4_000_000)
+_CLS = (0.1, 0.25)
+_MARKS: dict[Level, str] = {"good": "✓", "warn": "!", "bad": "✕", "info": "i"}
+_WORDS: dict[Level, str] = {"good": "good", "warn": "could be better", "bad": "poor", "info": ""}
+
+_STAGES = {
+    Stage.TARGET: "before the first packet",
+    Stage.DNS: "while looking up the name",
+    Stage.CONNECT: "while connecting",
+    Stage.TLS: "during the TLS handshake",
+    Stage.SEND: "while sending the request",
+    Stage.WAIT: "while waiting for the first byte",
+    Stage.DOWNLOAD: "while receiving the body",
+    Stage.REDIRECT: "while following redirects",
+    Stage.BROWSER: "in the browser",
+    Stage.CHECK: "when the answer was checked",
+}
+_BLAMES = {
+    Blame.TARGET: "the measured site",
+    Blame.NETWORK: "the network between this region and the site",
+    Blame.MONITOR: "the monitor itself, not the site",
+}
+_MISSED = {
+    MissedReason.SERVICE_DOWN: "The service was down when this run was due.",
+    MissedReason.NO_AGENT: "No agent of this region was running.",
+    MissedReason.QUEUE_FULL: "The region had more work than its agents could do in time.",
+    MissedReason.AGENT_LOST: "The agent that held this run disappeared, twice.",
+    MissedReason.LATE: "The run could not start in its time.",
+    MissedReason.CANCELLED: "The monitor was paused, changed or deleted before this run could start.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    level: Level
+    title: str
+    text: str
+
+    @property
+    def mark(self) -> str:
+        """The level as a shape, for those who do not see its colour."""
+        return _MARKS[self.level]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One number with its name; `note` says how good it is or what it counts."""
+
+    name: str
+    value: str
+    note: str = ""
+    level: Level = "info"
+
+
+def measured_verdict(measurement: Measurement) -> Verdict:
+    """What a complete run shows, the visitor's view first."""
+    if isinstance(measurement, ProbeMeasurement):
+        return _probe_verdict(measurement)
+    lcp_us, load_us = measurement.vitals.lcp_us, measurement.vitals.load_us
+    document = document_of(measurement)
+    text = _first_byte_text(document.timing) if document else ""
+    if lcp_us is not None:
+        level = _level(lcp_us, _LCP_US)
+        title = (
+            f"{units.duration(lcp_us)} to the largest paint: {_WORDS[level]} (limit {units.short_duration(_LCP_US[0])})"
+        )
+        return Verdict(level=level, title=title, text=text)
+    title = "The page loaded" if load_us is None else f"The page loaded in {units.duration(load_us)}"
+    return Verdict(level="info", title=title, text=text)
+
+
+def failed_verdict(failure: Failure, measurement: Measurement | None) -> Verdict:
+    """The reason first, then where it happened, who is to blame, and what was seen before."""
+    place = f"It happened {_STAGES[failure.stage]}. The fault lies with {_BLAMES[failure.blame]}."
+    level: Level = "warn" if failure.blame is Blame.MONITOR else "bad"
+    return Verdict(
+        level=level, title=printable(failure.detail, 600), text=f"{place} {_seen_before(measurement)}".strip()
+    )
+
+
+def missed_verdict(reason: MissedReason) -> Verdict:
+    """Why there is no measurement; this says nothing about the site."""
+    return Verdict(
+        level="warn", title="This run did not take place", text=f"{_MISSED[reason]} It says nothing about the site."
+    )
+
+
+def cards_of(measurement: Measurement) -> tuple[Card, ...]:
+    """The numbers under the verdict."""
+    return _probe_cards(measurement) if isinstance(measurement, ProbeMeasurement) else _page_cards(measurement)
+
+
+def _probe_verdict(probe: ProbeMeasurement) -> Verdict:
+    if not probe.hops:
+        return Verdict(level="info", title="Nothing was measured", text="")
+    timing = probe.hops[-1].timing
+    ttfb_us = phases_of(timing).ttfb_us
+    if ttfb_us is None:
+        return Verdict(level="info", title="No first byte was seen", text=_first_byte_text(timing))
+    level = _level(ttfb_us, _TTFB_US)
+    title = f"First byte after {units.duration(ttfb_us)}: {_WORDS[level]} (limit {units.duration(_TTFB_US[0])})"
+    return Verdict(level=level, title=title, text=f"{_first_byte_text(timing)} {_redirect_text(probe)}".strip())
+
+
+def _first_byte_text(timing: Timing) -> str:
+    """Which phase took most of the way to the first byte."""
+    first_byte_us = timing.first_byte_us
+    before = [
+        segment for segment in segments_of(timing) if first_byte_us is not None and segment.end_us <= first_byte_us
+    ]
+    if not before or first_byte_us is None:
+        return ""
+    sums: dict[Phase, int] = {}
+    for segment in before:
+        sums[segment.phase] = sums.get(segment.phase, 0) + segment.duration_us
+    phase, us = max(sums.items(), key=lambda item: item[1])
+    total_us = first_byte_us - timing.start_us
+    name = "the server's answer" if phase == "wait" else PHASE_NAMES[phase]
+    share = f"{round(100 * us / total_us)} % of the {units.duration(total_us)} to the first byte"
+    return f"{share} was {name}: {units.duration(us)}."
+
+
+def _redirect_text(probe: ProbeMeasurement) -> str:
+    redirects = len(probe.hops) - 1
+    if redirects < 1:
+        return ""
+    spent_us = probe.hops[-1].timing.start_us - probe.hops[0].timing.start_us
+    return f"{redirects} redirect{'' if redirects == 1 else 's'} before it cost {units.duration(spent_us)}."
+
+
+def _seen_before(measurement: Measurement | None) -> str:
+    if measurement is None:
+        return ""
+    if isinstance(measurement, PageMeasurement):
+        requests = len(measurement.waterfall.requests)
+        return (
+            f"{units.count(requests)} request{' was' if requests == 1 else 's were'} seen before; they are shown below."
+        )
+    phases = phases_of(measurement.hops[-1].timing) if measurement.hops else Phases()
+    parts = [(name, us) for name, us in _named_phases(phases) if us is not None]
+    return f"Measured before: {', '.join(f'{name} {units.duration(us)}' for name, us in parts)}." if parts else ""
+
+
+def _named_phases(phases: Phases) -> tuple[tuple[str, int | None], ...]:
+    return (
+        ("DNS", phases.dns_us),
+        ("connect", phases.connect_us),
+        ("TLS", phases.tls_us),
+        ("waiting", phases.wait_us),
+        ("download", phases.download_us),
+    )
+
+
+def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
+    document = document_of(page)
+    vitals, requests = page.vitals, page.waterfall.requests
+    hosts = {request.url.split("/")[2] for request in requests if "://" in request.url}
+    transferred = sum(request.transferred_bytes or 0 for request in requests)
+    reused = sum(request.reused is True for request in requests)
+    return (
+        _timed("First byte", phases_of(document.timing).ttfb_us if document else None, _TTFB_US),
+        _timed("First paint", vitals.fcp_us, _FCP_US),
+        _timed("Largest paint", vitals.lcp_us, _LCP_US),
+        _shift_card(vitals.cls),
+        Card(name="Load", value=units.duration(vitals.load_us), note=_fully_loaded(vitals.fully_loaded_us)),
+        Card(
+            name="Transferred",
+            value=units.size(transferred),
+            note=f"{_number(len(requests), 'request')}, {_number(len(hosts), 'host')}",
+        ),
+        Card(
+            name="Connections",
+            value=units.count(len(page.waterfall.connections)),
+            note=f"{reused} of {_number(len(requests), 'request')} reused one",
+        ),
+    )
+
+
+def _probe_cards(probe: ProbeMeasurement) -> tuple[Card, ...]:
+    if not probe.hops:
+        return ()
+    last = probe.hops[-1]
+    phases = phases_of(last.timing)
+    connection = next((c for c in probe.connections if c.number == last.connection), None)
+    round_trips = connection.tls_round_trips if connection else None
+    rtt_us = connection.rtt_us if connection else None
+    received = None if last.head_bytes is None else last.head_bytes + (last.body_bytes or 0)
+    return (
+        _timed("First byte", phases.ttfb_us, _TTFB_US),
+        Card(name="DNS", value=units.duration(phases.dns_us)),
+        Card(
+            name="Connect (TCP)",
+            value=units.duration(phases.connect_us),
+            note="" if rtt_us is None else f"round trip {units.duration(rtt_us)}",
+        ),
+        Card(
+            name="TLS",
+            value=units.duration(phases.tls_us),
+            note="" if round_trips is None else _number(round_trips, "round trip"),
+        ),
+        Card(name="Waiting", value=units.duration(phases.wait_us), note="request sent to first byte"),
+        Card(name="Download", value=units.duration(phases.download_us), note=units.size(received)),
+        Card(name="Total", value=units.duration(phases.total_us), note="last hop, start to last byte"),
+    )
+
+
+def _timed(name: str, us: int | None, limits_us: tuple[int, int]) -> Card:
+    if us is None:
+        return Card(name=name, value=units.ABSENT, note="not seen")
+    level = _level(us, limits_us)
+    return Card(
+        name=name, value=units.duration(us), note=_limit_note(level, units.short_duration(limits_us[0])), level=level
+    )
+
+
+def _shift_card(cls: float | None) -> Card:
+    if cls is None:
+        return Card(name="Layout shift", value=units.ABSENT, note="not seen")
+    level = _level(cls, _CLS)
+    return Card(name="Layout shift", value=f"{cls:.3f}", note=_limit_note(level, str(_CLS[0])), level=level)
+
+
+def _limit_note(level: Level, limit: str) -> str:
+    return f"{_MARKS[level]} {_WORDS[level]}, limit {limit}"
+
+
+def _fully_loaded(us: int | None) -> str:
+    return "" if us is None else f"network quiet after {units.duration(us)}"
+
+
+def _level(value: float, limits: tuple[float, float]) -> Level:
+    good, poor = limits
+    return "good" if value <= good else "bad" if value > poor else "warn"
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{units.count(number)} {noun}{'' if number == 1 else 's'}"

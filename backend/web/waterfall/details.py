@@ -1,0 +1,262 @@
+"""What the side panel says of one row: phases that add up, facts, headers, the connection and its certificate."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from backend.web.units import duration, parts_text, size, total_text
+from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, ahead_of, segments_of
+from backend.web.waterfall.text import host_of, name_of, printable
+from workers.measurement.certificate import Certificate
+from workers.measurement.connection import Connection, Header
+from workers.measurement.messages import Hop, PageMeasurement
+from workers.measurement.timing import Timing
+from workers.measurement.waterfall import Request
+
+MAX_HEADERS = 100
+# What says whether a cache answered, and which (RFC 9111, RFC 9211, and the usual names of content networks).
+_CACHE_HEADERS = ("age", "cache-control", "cache-status", "x-cache", "cf-cache-status", "etag", "via", "server-timing")
+_ORDER: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseLine:
+    """One line of the sum; the texts of all lines add up to the total's text."""
+
+    phase: Phase
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Details:
+    """One request or hop. `ahead` says in words what was done before it was asked for, empty when nothing was."""
+
+    number: int
+    name: str
+    host: str
+    url: str
+    phases: tuple[PhaseLine, ...]
+    total: str
+    ahead: str
+    facts: tuple[Fact, ...]
+    cache: tuple[Fact, ...]
+    connection: tuple[Fact, ...]
+    certificate: tuple[Fact, ...]
+    request_headers: tuple[Header, ...]
+    response_headers: tuple[Header, ...]
+
+
+def request_details(page: PageMeasurement, number: int) -> Details | None:
+    """The details of one request of a page, None when there is no such request."""
+    request = next((request for request in page.waterfall.requests if request.number == number), None)
+    if request is None:
+        return None
+    connection = next((c for c in page.waterfall.connections if c.number == request.connection), None)
+    phases, total = phase_lines(request.timing)
+    return Details(
+        number=request.number,
+        name=name_of(request.url),
+        host=host_of(request.url),
+        url=printable(request.url),
+        phases=phases,
+        total=total,
+        ahead=_ahead_text(request.timing),
+        facts=_facts(_request_facts(request)),
+        cache=_cache_facts(request.response_headers),
+        connection=connection_facts(connection) if connection else (),
+        certificate=certificate_facts(connection) if connection else (),
+        request_headers=_headers(request.request_headers),
+        response_headers=_headers(request.response_headers),
+    )
+
+
+def hop_details(number: int, hop: Hop, connection: Connection | None) -> Details:
+    """The details of one hop of a probe."""
+    phases, total = phase_lines(hop.timing)
+    return Details(
+        number=number,
+        name=name_of(hop.url),
+        host=host_of(hop.url),
+        url=printable(hop.url),
+        phases=phases,
+        total=total,
+        ahead=_ahead_text(hop.timing),
+        facts=_facts(
+            [
+                ("Status", None if hop.status is None else str(hop.status)),
+                ("Head", None if hop.head_bytes is None else size(hop.head_bytes)),
+                ("Body", None if hop.body_bytes is None else size(hop.body_bytes)),
+            ]
+        ),
+        cache=_cache_facts(hop.response_headers),
+        connection=connection_facts(connection) if connection else (),
+        certificate=certificate_facts(connection) if connection else (),
+        request_headers=(),
+        response_headers=_headers(hop.response_headers),
+    )
+
+
+def connection_details(page: PageMeasurement, number: int) -> Details | None:
+    """The details of one connection of a page: how it was set up, and what travelled over it."""
+    connection = next((c for c in page.waterfall.connections if c.number == number), None)
+    if connection is None:
+        return None
+    phases, total = phase_lines(_setup_timing(connection))
+    used_by = [request for request in page.waterfall.requests if request.connection == number]
+    return Details(
+        number=connection.number,
+        name=printable(connection.host, 120),
+        host=printable(connection.address or "", 60),
+        url=printable(f"{connection.host}:{connection.port}"),
+        phases=phases,
+        total=total,
+        ahead="",
+        facts=_facts((f"Request {request.number}", name_of(request.url)) for request in used_by[:MAX_HEADERS]),
+        cache=(),
+        connection=connection_facts(connection),
+        certificate=certificate_facts(connection),
+        request_headers=(),
+        response_headers=(),
+    )
+
+
+def _setup_timing(connection: Connection) -> Timing:
+    spans = [span for span in (connection.dns, connection.connect, connection.tls) if span is not None]
+    return Timing(
+        start_us=min((span.start_us for span in spans), default=0),
+        end_us=max((span.end_us for span in spans), default=0),
+        dns=connection.dns,
+        connect=connection.connect,
+        tls=connection.tls,
+    )
+
+
+def phase_lines(timing: Timing) -> tuple[tuple[PhaseLine, ...], str]:
+    """The phases of one exchange in their usual order, and their total, as text that adds up as it stands."""
+    sums = _sums(segments_of(timing))
+    present = [phase for phase in _ORDER if phase in sums]
+    parts_us = [sums[phase] for phase in present]
+    lines = zip(present, parts_text(parts_us), strict=True)
+    return tuple(PhaseLine(phase=phase, name=PHASE_NAMES[phase], text=text) for phase, text in lines), total_text(
+        parts_us
+    )
+
+
+def connection_facts(connection: Connection) -> tuple[Fact, ...]:
+    """How the connection was made, without its certificate."""
+    round_trips = connection.tls_round_trips
+    return _facts(
+        [
+            ("Connection", f"#{connection.number} to {printable(connection.host, 120)}:{connection.port}"),
+            ("Address", connection.address),
+            ("Protocol", connection.protocol),
+            ("Network round trip", None if connection.rtt_us is None else duration(connection.rtt_us)),
+            ("TLS", connection.tls_version),
+            ("TLS round trips", None if round_trips is None else str(round_trips)),
+            ("Cipher", connection.cipher),
+            ("Session resumed", _yes_no(connection.resumed)),
+            ("Opened ahead", "yes" if connection.preconnected else None),
+            ("Requests on it", str(connection.requests)),
+            ("Received", None if connection.received_bytes is None else size(connection.received_bytes)),
+        ]
+    )
+
+
+def certificate_facts(connection: Connection) -> tuple[Fact, ...]:
+    """What the server's certificate says; empty for a connection without one."""
+    certificate = connection.certificate
+    fault = [("Verification", connection.certificate_error)]
+    return _facts([*fault, *_certificate_pairs(certificate)] if certificate else fault)
+
+
+def _certificate_pairs(certificate: Certificate) -> list[tuple[str, str | None]]:
+    names = ", ".join(certificate.names[:8])
+    more = f" and {len(certificate.names) - 8} more" if len(certificate.names) > 8 else ""
+    key = " ".join(str(part) for part in (certificate.key_type, certificate.key_bits) if part is not None)
+    chain = (
+        ""
+        if certificate.chain_length is None
+        else f"{certificate.chain_length} certificates, {size(certificate.chain_bytes)}"
+    )
+    return [
+        ("Issued to", certificate.subject),
+        ("Names", names + more),
+        ("Issuer", certificate.issuer),
+        ("Valid from", _day(certificate.not_before)),
+        ("Valid until", _day(certificate.not_after)),
+        ("Key", key),
+        ("Chain sent", chain),
+        ("SHA-256", certificate.sha256),
+    ]
+
+
+def _request_facts(request: Request) -> list[tuple[str, str | None]]:
+    reuse = {True: "reused", False: "new", None: None}[request.reused]
+    connection = None if request.connection is None else f"#{request.connection}{f', {reuse}' if reuse else ''}"
+    return [
+        ("Method", None if request.method == "GET" else request.method),
+        ("Status", None if request.status is None else str(request.status)),
+        ("Failure", request.failure),
+        ("Type", request.mime_type or request.resource_type.value),
+        ("Protocol", request.protocol),
+        ("Connection", connection),
+        ("Server address", request.address),
+        (
+            "Served from",
+            None if request.served_from.value == "network" else request.served_from.value.replace("_", " "),
+        ),
+        ("Size", _encoding(request)),
+        ("Priority", request.priority),
+        ("Blocks rendering", _yes_no(request.render_blocking)),
+        ("Redirects to", request.redirected_to),
+        ("Asked for by", request.initiator_url),
+        ("Timing from", "DevTools events, less exact" if request.timing_source.value == "cdp" else None),
+    ]
+
+
+def _encoding(request: Request) -> str | None:
+    if request.transferred_bytes is None:
+        return None if request.body_bytes is None else size(request.body_bytes)
+    encoding = next((h.value for h in request.response_headers if h.name.lower() == "content-encoding"), "")
+    if request.body_bytes is None:
+        return size(request.transferred_bytes)
+    return f"{encoding}{', ' if encoding else ''}{size(request.transferred_bytes)} → {size(request.body_bytes)}"
+
+
+def _sums(segments: Sequence[Segment]) -> dict[Phase, int]:
+    sums: dict[Phase, int] = {}
+    for segment in segments:
+        sums[segment.phase] = sums.get(segment.phase, 0) + segment.duration_us
+    return sums
+
+
+def _ahead_text(timing: Timing) -> str:
+    sums = _sums(ahead_of(timing))
+    return ", ".join(f"{PHASE_NAMES[phase]} {duration(us)}" for phase, us in sums.items())
+
+
+def _cache_facts(headers: Sequence[Header]) -> tuple[Fact, ...]:
+    return _facts((h.name, h.value) for h in headers if h.name.lower() in _CACHE_HEADERS)
+
+
+def _headers(headers: Sequence[Header]) -> tuple[Header, ...]:
+    return tuple(Header(name=printable(h.name, 200), value=printable(h.value)) for h in headers[:MAX_HEADERS])
+
+
+def _facts(pairs: Iterable[tuple[str, str | None]]) -> tuple[Fact, ...]:
+    return tuple(Fact(name=printable(name, 100), value=printable(value)) for name, value in pairs if value)
+
+
+def _yes_no(value: bool | None) -> str | None:
+    return None if value is None else "yes" if value else "no"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"

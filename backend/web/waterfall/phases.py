@@ -1,0 +1,67 @@
+"""The phases of one exchange as big bars, with the network round trips each of them took."""
+
+from dataclasses import dataclass
+
+from backend.web.units import duration, parts_text, total_text
+from backend.web.waterfall.axis import axis_of
+from backend.web.waterfall.rows import Bar, bars_of
+from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, end_of, segments_of
+from workers.measurement.connection import Connection
+from workers.measurement.messages import Hop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseRow:
+    """One phase of an exchange; `round_trips` is empty where none are counted."""
+
+    phase: Phase
+    name: str
+    time: str
+    share: str
+    round_trips: str
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseTable:
+    rows: tuple[PhaseRow, ...]
+    total: str
+
+
+def phase_table(hop: Hop, connection: Connection | None) -> PhaseTable:
+    """One row a stretch, in order of time; the times as shown add up to the total."""
+    segments = segments_of(hop.timing)
+    axis = axis_of(hop.timing.start_us, end_of(hop.timing))
+    parts_us = [segment.duration_us for segment in segments]
+    total_us = max(sum(parts_us), 1)
+    rows = tuple(
+        PhaseRow(
+            phase=segment.phase,
+            name=_name(segment, hop),
+            time=text,
+            share=_share(segment.duration_us, total_us),
+            round_trips=_round_trips(segment.phase, connection),
+            bars=bars_of([segment], axis),
+        )
+        for segment, text in zip(segments, parts_text(parts_us), strict=True)
+    )
+    return PhaseTable(rows=rows, total=total_text(parts_us))
+
+
+def _share(us: int, total_us: int) -> str:
+    percent = 100 * us / total_us
+    return f"{percent:.0f} %" if percent >= 1 else "< 1 %"
+
+
+def _name(segment: Segment, hop: Hop) -> str:
+    sends = hop.timing.send is not None and segment.end_us <= hop.timing.send.end_us
+    return "Sending" if segment.phase == "wait" and sends else PHASE_NAMES[segment.phase]
+
+
+def _round_trips(phase: Phase, connection: Connection | None) -> str:
+    counted = {"connect": 1, "tls": connection.tls_round_trips if connection else None}.get(phase)
+    if counted is None:
+        return ""
+    rtt_us = connection.rtt_us if connection else None
+    of = "" if rtt_us is None else f" of {duration(rtt_us)}"
+    return f"{counted} round trip{'' if counted == 1 else 's'}{of}"

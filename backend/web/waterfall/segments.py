@@ -1,0 +1,105 @@
+"""One exchange cut into stretches that follow each other without overlap, so that they add up to its total."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from workers.measurement.timing import Span, Timing
+
+# `wait` includes sending; `queued` is the time before the first phase, `idle` a gap between phases.
+Phase = Literal["queued", "dns", "connect", "tls", "wait", "download", "idle"]
+
+PHASE_NAMES: dict[Phase, str] = {
+    "queued": "Queued",
+    "dns": "DNS",
+    "connect": "Connect (TCP)",
+    "tls": "TLS",
+    "wait": "Waiting (first byte)",
+    "download": "Download",
+    "idle": "Between phases",
+}
+SPOKEN: dict[Phase, str] = {
+    "queued": "queued",
+    "dns": "DNS",
+    "connect": "connect",
+    "tls": "TLS",
+    "wait": "waiting",
+    "download": "download",
+    "idle": "idle",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A stretch of one phase on the run's clock; `start_us < end_us`."""
+
+    phase: Phase
+    start_us: int
+    end_us: int
+
+    @property
+    def duration_us(self) -> int:
+        return self.end_us - self.start_us
+
+
+def segments_of(timing: Timing) -> tuple[Segment, ...]:
+    """The whole of an exchange from its wish to its end; the durations add up to `end - start`.
+
+    Where spans overlap the earlier keeps the time. What lies before `start_us` is left to `ahead_of`.
+    """
+    found: list[Segment] = []
+    cursor_us = timing.start_us
+    for phase, span in _spans(timing):
+        if span.start_us > cursor_us:
+            found.append(_gap(found, cursor_us, span.start_us))
+            cursor_us = span.start_us
+        if span.end_us > cursor_us:
+            found.append(Segment(phase=phase, start_us=cursor_us, end_us=span.end_us))
+            cursor_us = span.end_us
+    if timing.end_us is not None and timing.end_us > cursor_us:
+        found.append(_gap(found, cursor_us, timing.end_us))
+    return tuple(found)
+
+
+def ahead_of(timing: Timing) -> tuple[Segment, ...]:
+    """What the browser did for this exchange before the page asked for it: a connection opened in advance."""
+    return tuple(
+        Segment(phase=phase, start_us=span.start_us, end_us=min(span.end_us, timing.start_us))
+        for phase, span in _spans(timing)
+        if span.start_us < min(span.end_us, timing.start_us)
+    )
+
+
+def end_of(timing: Timing) -> int:
+    """The last instant known of an exchange, also of one that never ended."""
+    return max([timing.start_us, timing.end_us or timing.start_us, *(span.end_us for _, span in _spans(timing))])
+
+
+def connection_segments(dns: Span | None, connect: Span | None, tls: Span | None) -> tuple[Segment, ...]:
+    """The setting up of one connection, gaps left open."""
+    named: tuple[tuple[Phase, Span | None], ...] = (("dns", dns), ("connect", connect), ("tls", tls))
+    return tuple(
+        Segment(phase=phase, start_us=span.start_us, end_us=span.end_us)
+        for phase, span in named
+        if span is not None and span.duration_us > 0
+    )
+
+
+def _spans(timing: Timing) -> list[tuple[Phase, Span]]:
+    named: tuple[tuple[Phase, Span | None], ...] = (
+        ("dns", timing.dns),
+        ("connect", timing.connect),
+        ("tls", timing.tls),
+        ("wait", timing.send),
+        ("wait", timing.wait),
+        ("download", timing.download),
+    )
+    present = [(phase, span) for phase, span in named if span is not None]
+    return sorted(present, key=lambda pair: pair[1].start_us)
+
+
+def _gap(found: list[Segment], start_us: int, end_us: int) -> Segment:
+    return Segment(
+        phase="idle" if any(segment.phase != "queued" for segment in found) else "queued",
+        start_us=start_us,
+        end_us=end_us,
+    )

@@ -1,0 +1,37 @@
+"""Texts that a measured site wrote, made fit for a page: no control characters, no tricks with direction, bounded."""
+
+import unicodedata
+from urllib.parse import urlsplit
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def printable(text: str, limit: int = 2_000) -> str:
+    """The text with each control, format and unassigned character shown as a replacement, cut at `limit` characters."""
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return cut if cut.isprintable() else "".join(REPLACEMENT if _is_hidden(char) else char for char in cut)
+
+
+def host_of(url: str) -> str:
+    """The host and port of a URL, empty for one that has none."""
+    try:
+        return printable(urlsplit(url).netloc.rpartition("@")[2], 120)
+    except ValueError:
+        return ""
+
+
+def name_of(url: str) -> str:
+    """What a person calls a resource: its file name with its query, the last folder, or the slash."""
+    if url.startswith("data:"):
+        return printable(url, 40)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return printable(url, 120)
+    folder, _, file = parts.path.rpartition("/")
+    name = file or f"{folder.rpartition('/')[2]}/"
+    return printable(f"{name}?{parts.query}" if parts.query else name, 120)
+
+
+def _is_hidden(char: str) -> bool:
+    return unicodedata.category(char).startswith("C")

@@ -1,0 +1,8 @@
+import { listenForKeys } from "./keys";
+import { mountLive } from "./live/page";
+import { mountAll } from "./mount";
+import { mountWaterfall } from "./waterfall/page";
+
+document.documentElement.classList.add("js");
+listenForKeys(document);
+mountAll(document, { waterfall: mountWaterfall, live: mountLive });

@@ -1,0 +1,69 @@
+// The side panel: the server writes it, one request a row; what was seen once is kept.
+
+const KEPT = 200;
+
+export class DetailsPanel {
+  private readonly seen = new Map<number, string>();
+  private asking: AbortController | null = null;
+
+  constructor(
+    private readonly panel: HTMLElement,
+    private readonly urlOf: (number: number) => string,
+  ) {}
+
+  async show(number: number): Promise<void> {
+    this.asking?.abort();
+    const kept = this.seen.get(number);
+    if (kept !== undefined) return this.fill(kept);
+    this.asking = new AbortController();
+    this.panel.setAttribute("aria-busy", "true");
+    try {
+      this.fill(this.keep(number, await this.ask(number, this.asking.signal)));
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "AbortError") return;
+      this.fail();
+    }
+  }
+
+  clear(): void {
+    this.asking?.abort();
+    this.say("Choose a row to see its phases, headers and connection.");
+  }
+
+  private async ask(number: number, signal: AbortSignal): Promise<string> {
+    const response = await fetch(this.urlOf(number), { signal, credentials: "same-origin" });
+    if (!response.ok || response.redirected) throw new Error(`the service answered ${response.status}`);
+    return response.text();
+  }
+
+  private keep(number: number, html: string): string {
+    if (this.seen.size >= KEPT) this.seen.clear();
+    this.seen.set(number, html);
+    return html;
+  }
+
+  /** Folded parts stay as the reader left them from one row to the next. */
+  private fill(html: string): void {
+    const open = new Map([...this.panel.querySelectorAll("details")].map((part) => [titleOf(part), part.open]));
+    this.panel.innerHTML = html;
+    for (const part of this.panel.querySelectorAll("details")) part.open = open.get(titleOf(part)) ?? part.open;
+    this.panel.removeAttribute("aria-busy");
+    this.panel.scrollTop = 0;
+  }
+
+  private fail(): void {
+    this.say("The details could not be loaded. Reload the page to see them.");
+  }
+
+  private say(sentence: string): void {
+    const text = document.createElement("p");
+    text.className = "muted";
+    text.textContent = sentence;
+    this.panel.replaceChildren(text);
+    this.panel.removeAttribute("aria-busy");
+  }
+}
+
+function titleOf(part: HTMLDetailsElement): string {
+  return (part.querySelector("summary")?.textContent ?? "").replace(/ \(.*/, "");
+}
