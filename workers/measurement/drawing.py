@@ -84,9 +84,8 @@ def _probe(probe: ProbeMeasurement, canvas: Canvas) -> list[str]:
     end_us = max((_end_us(hop.timing) for hop in probe.hops), default=0)
     connections = {connection.number: connection for connection in probe.connections}
     lines = [line for hop in probe.hops for line in _hop(hop, connections.get(hop.connection), end_us, canvas)]
-    if probe.hops:
-        lines.append(_fit(_summary(probe, connections.get(probe.hops[-1].connection)), canvas.columns))
-    return lines
+    facts = _summary(probe, connections.get(probe.hops[-1].connection)) if probe.hops else []
+    return [*lines, _joined(facts, canvas)] if facts else lines
 
 
 def _hop(hop: Hop, connection: Connection | None, end_us: int, canvas: Canvas) -> list[str]:
@@ -109,16 +108,17 @@ def _connection_facts(connection: Connection | None) -> list[str]:
     return [fact for fact in (connection.protocol, connection.tls_version, where) if fact]
 
 
-def _summary(probe: ProbeMeasurement, connection: Connection | None) -> str:
+def _summary(probe: ProbeMeasurement, connection: Connection | None) -> list[str]:
     phases = phases_of(probe.hops[-1].timing)
-    parts = [f"First byte {format_duration(phases.ttfb_us)}", f"total {format_duration(phases.total_us)}"]
+    marks = (("first byte", phases.ttfb_us), ("total", phases.total_us))
+    parts = [f"{name} {format_duration(us)}" for name, us in marks if us is not None]
     if connection is not None and connection.rtt_us is not None:
         parts.append(f"round trip {format_duration(connection.rtt_us)}")
     if connection is not None and connection.tls_round_trips is not None:
         parts.append(f"TLS in {connection.tls_round_trips} round trip{'' if connection.tls_round_trips == 1 else 's'}")
     if len(probe.hops) > 1:
         parts.append(f"after {len(probe.hops) - 1} redirect{'' if len(probe.hops) == 2 else 's'}")
-    return " · ".join(parts)
+    return parts
 
 
 def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
@@ -128,7 +128,7 @@ def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
     lines = [_row(row, end_us, label_columns, canvas) for row in rows[: canvas.rows]]
     if len(rows) > canvas.rows:
         lines.append(canvas.paint(f"… and {len(rows) - canvas.rows} more requests", _DIM))
-    return [*lines, *(_fit(line, canvas.columns) for line in _page_summary(page)), _legend(canvas)]
+    return [*lines, *(_joined(facts, canvas) for facts in _page_summary(page)), _legend(canvas)]
 
 
 def _row(row: Request, end_us: int, label_columns: int, canvas: Canvas) -> str:
@@ -173,7 +173,7 @@ def _bar(start_us: int, stop_us: int, end_us: int, columns: int) -> str:
     return " " * left + "█" * whole + _EIGHTHS[rest].strip()
 
 
-def _page_summary(page: PageMeasurement) -> list[str]:
+def _page_summary(page: PageMeasurement) -> list[list[str]]:
     vitals, rows = page.vitals, page.waterfall.requests
     sizes = [row.transferred_bytes for row in rows if row.transferred_bytes is not None]
     failed = sum(row.failure is not None for row in rows)
@@ -182,7 +182,7 @@ def _page_summary(page: PageMeasurement) -> list[str]:
     if vitals.cls is not None:
         seen.append(f"CLS {vitals.cls:.3f}")
     counts = [f"{len(rows)} requests", format_bytes(sum(sizes)) if sizes else "", f"{failed} failed" if failed else ""]
-    return [" · ".join(part for part in parts if part) for parts in (seen, counts) if any(parts)]
+    return [facts for facts in (seen, [count for count in counts if count]) if facts]
 
 
 def _legend(canvas: Canvas) -> str:
@@ -191,8 +191,15 @@ def _legend(canvas: Canvas) -> str:
 
 def _end_us(timing: Timing) -> int:
     """The last instant that a timing knows."""
-    spans = [span.end_us for phase in PHASES if (span := getattr(timing, phase)) is not None]
-    return max([timing.start_us, *spans, timing.end_us or 0])
+    spans = (timing.dns, timing.connect, timing.tls, timing.send, timing.wait, timing.download)
+    return max([timing.start_us, timing.end_us or 0, *(span.end_us for span in spans if span is not None)])
+
+
+def _joined(facts: Sequence[str], canvas: Canvas) -> str:
+    """As many facts as fit, the first ones first."""
+    while len(facts) > 1 and _columns(" · ".join(facts)) > canvas.columns:
+        facts = facts[:-1]
+    return _fit(" · ".join(facts), canvas.columns)
 
 
 def _short(url: str) -> str:

@@ -5,7 +5,7 @@ the old one stays readable until no region speaks it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Literal
@@ -234,4 +234,4 @@ class ReceiptStatus(StrEnum):
 class Receipts:
     """The answer to a batch of results: one status for each line, in the order sent."""
 
-    statuses: tuple[ReceiptStatus, ...] = field(default=())
+    statuses: tuple[ReceiptStatus, ...]

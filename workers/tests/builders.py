@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from workers.measurement import wire
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
 from workers.measurement.failure import FailureKind, failure
@@ -233,7 +234,7 @@ def _row(number: int, url: str, resource_type: ResourceType, timing: Timing, **c
     return Request(**(values | changes))
 
 
-EXAMPLES = {
+EXAMPLES: dict[str, wire.Message] = {
     "run_request.probe": build_request(),
     "run_request.page": build_request(
         kind=Kind.PAGE,

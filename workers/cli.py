@@ -1,0 +1,119 @@
+"""The `firstbyte` command: what it takes, and which module does it."""
+
+import argparse
+import importlib
+import ssl
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from workers.commands import UsageError
+from workers.version import VERSION
+
+_EPILOG = """\
+examples:
+  firstbyte probe https://www.example.org/           where the milliseconds before the first byte go
+  firstbyte probe --json https://www.example.org/ | jq .phases
+  firstbyte page --screenshot home.jpg https://www.example.org/
+  firstbyte doctor                                    can this machine measure, and reach its service?
+  firstbyte agent                                     measure for a region, as FIRSTBYTE_… says
+
+exit codes:
+  0 measured   1 measured, but the check failed   2 wrong usage   4 could not measure
+"""
+_PROBE = "One HTTPS or HTTP request over a connection of our own; DNS, TCP, TLS, wait and download are timed apart."
+_PAGE = "Loads the page in headless Chrome and draws its waterfall."
+_AGENT = """\
+Measures for a region until SIGTERM. Set up by the environment (every name also as <NAME>_FILE):
+
+  FIRSTBYTE_REGION             code of the region
+  FIRSTBYTE_SERVICE_URL        address of the service, https://…
+  FIRSTBYTE_AGENT_TOKEN        the region's token
+  FIRSTBYTE_BROKER_URL         rediss://, redis:// or unix:// with the region's account
+  FIRSTBYTE_SPOOL_DIR          where results wait until the service has them; one directory for each agent
+  FIRSTBYTE_BROWSERS           browsers for the schedule at once (1)
+  FIRSTBYTE_PROBES_IN_FLIGHT   probes at once (200)
+  FIRSTBYTE_CHROMIUM           path of Chromium (found by itself)
+  FIRSTBYTE_CA_FILE            an authority to trust besides the system's (PEM)
+  FIRSTBYTE_PRIVATE_TARGETS    private ranges that may be measured (10.1.0.0/16,…)
+  FIRSTBYTE_EXTRA_PORTS        ports that may be measured besides 80, 443, 8080 and 8443
+  FIRSTBYTE_AGENT_NAME         its name (the host's)
+"""
+_MAX_TIMEOUT_S = 120
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """What is asked for. Ends the process with a message and exit code 2 for wrong usage, 0 for help and version."""
+    parser = _Parser(
+        prog="firstbyte", description="Says where the milliseconds before the first byte go.", epilog=_EPILOG
+    )
+    parser.add_argument("--version", action="version", version=f"firstbyte {VERSION}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    probe = commands.add_parser("probe", help="measure a URL with a raw probe", description=_PROBE)
+    _add_measuring(probe)
+    page = commands.add_parser("page", help="load a page in Chrome", description=_PAGE)
+    _add_measuring(page)
+    page.add_argument("--screenshot", metavar="FILE", type=Path, help="write what the page looked like to FILE")
+    commands.add_parser("agent", help="measure for a region", description=_AGENT)
+    doctor = commands.add_parser("doctor", help="check what this machine can measure", description="Checks every part.")
+    doctor.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carries out one command and gives its exit code."""
+    asked = parse(sys.argv[1:] if arguments is None else arguments)
+    run: Callable[[argparse.Namespace], int] = importlib.import_module(f"workers.commands.{asked.command}").run
+    try:
+        return run(asked)
+    except UsageError as error:
+        print(f"firstbyte {asked.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except Exception:
+        # Not Python's own exit code 1, which says that a target failed its check.
+        traceback.print_exc()
+        return 4
+
+
+class _Parser(argparse.ArgumentParser):
+    """Keeps the line breaks of descriptions."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+
+
+def _add_measuring(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL", help="https://… or http://…; any port, and private addresses too")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    parser.add_argument("--timeout", metavar="S", type=_seconds, default=30.0, help="give up after S seconds (30)")
+    parser.add_argument("--cacert", metavar="FILE", type=_authority, help="trust this authority too (PEM)")
+    parser.add_argument("--insecure", action="store_true", help="measure in spite of certificate errors")
+    parser.add_argument(
+        "--allow-private",
+        metavar="CIDR",
+        action="append",
+        help="refuse private addresses outside CIDR, as an agent does (may be repeated; all are allowed without it)",
+    )
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0.1 <= seconds <= _MAX_TIMEOUT_S:
+        raise argparse.ArgumentTypeError(f"must be from 0.1 to {_MAX_TIMEOUT_S} seconds")
+    return seconds
+
+
+def _authority(text: str) -> Path:
+    try:
+        ssl.create_default_context().load_verify_locations(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text} holds no certificate in PEM form: {error}") from error
+    return Path(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

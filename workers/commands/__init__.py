@@ -1,0 +1,8 @@
+"""One module for each subcommand of `firstbyte`; each has `run(arguments) -> exit code`.
+
+A module is imported only when its command is asked for, so that Chrome's driver costs a raw probe nothing.
+"""
+
+
+class UsageError(Exception):
+    """The command cannot be carried out as it was given; the text says what to change."""

@@ -1,0 +1,92 @@
+"""What `probe` and `page` have in common: a run of one's own, outside any region."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from typing import TextIO
+from uuid import uuid4
+
+from workers.commands import UsageError
+from workers.measurement.addresses import Network, parse_networks
+from workers.measurement.document import Document
+from workers.measurement.drawing import Canvas, draw
+from workers.measurement.failure import Stage
+from workers.measurement.messages import Failed, Kind, Measured, ProgressStage, RunRequest
+from workers.measurement.target import TargetError, parse_target
+
+EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
+# On one's own machine every port and address may be measured: there is nobody to protect from the caller. Port 0 too,
+# so
+# that it fails like any other port where nobody listens.
+EVERY_PORT = frozenset(range(65536))
+EVERYWHERE: tuple[Network, ...] = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+_STAGES = {
+    ProgressStage.CONNECTING: "connecting",
+    ProgressStage.LOADING: "loading",
+    ProgressStage.COMPUTING: "computing",
+}
+
+
+def request_of(arguments: argparse.Namespace, kind: Kind) -> RunRequest:
+    """Raises UsageError for an address that cannot be measured by anybody."""
+    try:
+        target = parse_target(arguments.url, extra_ports=EVERY_PORT)
+    except TargetError as error:
+        raise UsageError(str(error)) from error
+    now = datetime.now(UTC)
+    return RunRequest(
+        run_id=uuid4(),
+        monitor_id=uuid4(),
+        kind=kind,
+        url=target.url,
+        region="here",
+        scheduled_for=now,
+        attempt=1,
+        expires_at=now + timedelta(hours=1),
+        timeout_us=round(arguments.timeout * 1_000_000),
+        urgent=True,
+        ignore_certificate_errors=arguments.insecure,
+    )
+
+
+def allowed_of(arguments: argparse.Namespace) -> tuple[Network, ...]:
+    """Every address, unless `--allow-private` names the private ranges that may be measured. Raises UsageError."""
+    if not arguments.allow_private:
+        return EVERYWHERE
+    try:
+        return parse_networks(",".join(arguments.allow_private))
+    except ValueError as error:
+        raise UsageError(f"--allow-private: {error}") from error
+
+
+def tell(stage: ProgressStage, requests: int | None) -> None:
+    """Progress for a person, on stderr."""
+    if stage in _STAGES:
+        sys.stderr.write(f"{_STAGES[stage]}{'' if requests is None else f', {requests} requests'} …\n")
+        sys.stderr.flush()
+
+
+def show(outcome: Measured | Failed, document: Document, *, as_json: bool) -> int:
+    """Writes one JSON document, or a drawing, to stdout; gives the exit code."""
+    text = json.dumps(document, ensure_ascii=False) if as_json else draw(outcome, canvas_of(sys.stdout))
+    # What a server sent may hold what this terminal cannot show.
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+    return exit_code(outcome)
+
+
+def exit_code(outcome: Measured | Failed) -> int:
+    if isinstance(outcome, Measured):
+        return EXIT_OK
+    return EXIT_CHECK_FAILED if outcome.failure.stage is Stage.CHECK else EXIT_NOT_MEASURED
+
+
+def canvas_of(stream: TextIO) -> Canvas:
+    """As wide as the terminal and in colour; 100 columns without, for files and pipes and where NO_COLOR is set."""
+    terminal = stream.isatty()
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Canvas(width=shutil.get_terminal_size((100, 24)).columns if terminal else 100, colour=colour)

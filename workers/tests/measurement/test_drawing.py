@@ -1,0 +1,127 @@
+"""Runs as text: what is said, and that it fits."""
+
+import re
+import unicodedata
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.drawing import MIN_WIDTH, Canvas, draw, format_bytes, format_duration
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.messages import Failed, Hop, Measured, Missed, MissedReason, PageMeasurement, ProbeMeasurement
+from workers.measurement.timing import PHASES, Span, Timing
+from workers.tests.builders import build_page, build_probe
+
+PROBE = Measured(measurement=build_probe())
+PAGE = Measured(measurement=build_page())
+INSTANTS = st.integers(0, 200_000_000)
+
+
+def columns(line: str) -> int:
+    return sum(
+        2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line if not unicodedata.combining(char)
+    )
+
+
+@st.composite
+def timings(draw_value: Any) -> Timing:
+    spans = {}
+    for phase in PHASES:
+        ends = draw_value(st.none() | st.tuples(INSTANTS, INSTANTS))
+        if ends is not None:
+            spans[phase] = Span(start_us=min(ends), end_us=max(ends))
+    return Timing(start_us=draw_value(INSTANTS), end_us=draw_value(st.none() | INSTANTS), **spans)
+
+
+def test_a_probe_is_drawn_phase_by_phase() -> None:
+    hop = build_probe().hops[0]
+    text = draw(Measured(measurement=replace(build_probe(), hops=(hop,))), Canvas(width=60))
+    assert text.splitlines() == [
+        "https://example.org/",
+        "  301  h2  TLSv1.3  93.184.215.14:443",
+        "  DNS        12.5 ms  ████▊",
+        "  Connect    21.5 ms      ████████▏",
+        "  TLS        44.2 ms              ████████████████▊",
+        "  Send       0.25 ms                               ▏",
+        "  Wait       21.8 ms                               ████████▎",
+        "  Download   0.25 ms                                       ▏",
+        "first byte 100 ms · total 100 ms · round trip 21.4 ms",
+    ]
+
+
+def test_redirects_share_one_axis_and_are_counted() -> None:
+    lines = draw(PROBE).splitlines()
+    first_wait, second_wait = (line.index("█") for line in lines if "Wait" in line)
+    assert first_wait < second_wait
+    assert "after 1 redirect" in lines[-1]
+
+
+def test_a_page_is_drawn_request_by_request() -> None:
+    lines = draw(PAGE, Canvas(width=90)).splitlines()
+    assert lines[0].startswith("  1 www.example.org/")
+    assert re.search(r"░+▒+▓+━+█+$", lines[0])
+    assert "✗" in lines[3]
+    assert "FCP 310 ms · LCP 480 ms · load 520 ms · CLS 0.020" in lines
+    assert "4 requests · 25.2 kB · 1 failed" in lines
+
+
+def test_a_long_page_is_cut_and_says_so() -> None:
+    assert "… and 2 more requests" in draw(PAGE, Canvas(rows=2))
+
+
+def test_a_failure_says_what_and_who_and_shows_what_was_seen_before() -> None:
+    outcome = Failed(failure=failure(FailureKind.CERTIFICATE_EXPIRED, "on 2026-10-01"), measurement=build_probe())
+    lines = draw(outcome).splitlines()
+    assert "Failed (tls): The certificate has expired: on 2026-10-01" in lines
+    assert "  kind certificate_expired, to blame: target" in lines
+    assert lines[0] == "https://example.org/"
+
+
+def test_a_missed_run_says_why() -> None:
+    assert draw(Missed(reason=MissedReason.QUEUE_FULL)) == "Not measured: queue full."
+
+
+def test_colour_is_only_there_when_asked_for() -> None:
+    assert "\x1b" not in draw(PAGE) + draw(PROBE)
+    plain = re.sub(r"\x1b\[\d+m", "", draw(PAGE, Canvas(colour=True)))
+    assert plain == draw(PAGE)
+
+
+def test_control_characters_of_a_server_do_not_reach_the_terminal() -> None:
+    hop = replace(build_probe().hops[0], url="https://example.org/\x1b[2J\u202e")
+    text = draw(Measured(measurement=replace(build_probe(), hops=(hop,))))
+    assert "https://example.org/?[2J?" in text
+
+
+@given(timings(), st.integers(0, 200), st.text(max_size=300))
+def test_a_probe_fits_the_width_whatever_was_measured(timing: Timing, width: int, url: str) -> None:
+    probe = ProbeMeasurement(hops=(Hop(url=url, connection=1, timing=timing),) * 2)
+    for line in draw(Measured(measurement=probe), Canvas(width=width)).split("\n"):
+        assert columns(line) <= max(width, MIN_WIDTH)
+
+
+@given(timings(), st.integers(0, 200), st.text(max_size=300))
+def test_a_page_fits_the_width_whatever_was_measured(timing: Timing, width: int, url: str) -> None:
+    page = build_page()
+    row = replace(page.waterfall.requests[0], timing=timing, url=url)
+    wide = PageMeasurement(waterfall=replace(page.waterfall, requests=(row,) * 3), vitals=page.vitals)
+    for line in draw(Measured(measurement=wide), Canvas(width=width)).split("\n"):
+        assert columns(line) <= max(width, MIN_WIDTH)
+
+
+@pytest.mark.parametrize(
+    ("us", "text"),
+    [(None, "-"), (0, "0.00 ms"), (250, "0.25 ms"), (12_500, "12.5 ms"), (480_400, "480 ms"), (1_240_000, "1.24 s")],
+)
+def test_durations_have_as_many_digits_as_mean_something(us: int | None, text: str) -> None:
+    assert format_duration(us) == text
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(None, "-"), (0, "0 B"), (412, "412 B"), (17_020, "17.0 kB"), (1_240_000, "1.2 MB")]
+)
+def test_sizes_are_decimal(size: int | None, text: str) -> None:
+    assert format_bytes(size) == text
