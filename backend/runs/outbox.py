@@ -16,10 +16,13 @@ LEASE_GRACE = timedelta(seconds=30)
 # A queue that is full is not asked again at once.
 HELD_BACK = timedelta(seconds=5)
 
+# A row that is locked is being ended by its result at this moment: it needs no lease, and waiting for it could lock up.
 _MARK = """
 UPDATE runs_pendingrun p SET published_at = %(now)s,
     lease_until = %(now)s + make_interval(secs => m.timeout_s) + %(grace)s
-FROM sites_monitor m WHERE p.run_id = ANY(%(runs)s) AND m.id = p.monitor_id
+FROM sites_monitor m WHERE m.id = p.monitor_id AND p.run_id IN (
+    SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s) FOR UPDATE SKIP LOCKED
+)
 """
 _HOLD_BACK = "UPDATE runs_pendingrun SET publish_after = %s WHERE run_id = ANY(%s) AND published_at IS NULL"
 _WAITING = f"""

@@ -10,6 +10,7 @@ from backend.fleet.models import Agent, Region
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.slots import newest_slot, offset_us
 from backend.sites.models import Monitor, Site, SiteStatus
+from workers.measurement.identity import run_id
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 
@@ -81,10 +82,10 @@ def schedule(fleet: Fleet, monitors: list[Monitor], *, behind: timedelta = timed
 def make_pending(fleet: Fleet, monitor: Monitor, **fields: object) -> PendingRun:
     """A pending run that was published ten seconds ago, unless the fields say otherwise."""
     usual: dict[str, object] = {
-        "run_id": uuid4(),
         "monitor": monitor,
         "region": fleet.region,
         "scheduled_for": NOW - timedelta(seconds=10),
+        "attempt": 1,
         "kind": monitor.kind,
         "trigger": "schedule",
         "created_at": NOW - timedelta(seconds=10),
@@ -93,7 +94,15 @@ def make_pending(fleet: Fleet, monitor: Monitor, **fields: object) -> PendingRun
         "lease_until": NOW + timedelta(seconds=30),
         "expires_at": NOW + timedelta(seconds=50),
     }
-    return PendingRun.objects.create(**usual | fields)
+    pending = PendingRun(**usual | fields)
+    pending.run_id = run_id(
+        monitor_id=monitor.public_id,
+        region=pending.region.code,
+        scheduled_for=pending.scheduled_for,
+        attempt=pending.attempt,
+    )
+    pending.save(force_insert=True)
+    return pending
 
 
 def make_agent(region: Region, *, seen_at: datetime = NOW) -> Agent:

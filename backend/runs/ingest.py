@@ -1,0 +1,146 @@
+"""Results in: each is stored once, whatever comes twice, late, broken or from the wrong place.
+
+Deleting the pending run decides, in bulk, which results are the first of their run. Those go in with COPY, in the same
+transaction. What has no pending run is looked at one by one: it is a duplicate, came late, or was never asked for.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import DataError, IntegrityError, transaction
+
+from backend.fleet.models import Region
+from backend.runs.late import settle
+from backend.runs.models import DeadLetter, PendingRun, Run
+from backend.runs.rows import Arrival, Slot, measurement_of
+from backend.runs.sql import fetch
+from backend.runs.store import Ended, store
+from workers.measurement.messages import ReceiptStatus, RunResult
+from workers.measurement.wire import WireError, decode
+
+log = logging.getLogger(__name__)
+
+# A page of a thousand requests with its headers is about a megabyte.
+MAX_LINE_BYTES = 8 * 1024 * 1024
+
+# Locked in order, so that a batch that comes twice at once waits instead of locking up with itself.
+_END = """
+DELETE FROM runs_pendingrun WHERE run_id IN (
+    SELECT p.run_id FROM runs_pendingrun p
+    JOIN unnest(%(runs)s::uuid[], %(kinds)s::text[]) AS came (run_id, kind) USING (run_id, kind)
+    WHERE p.region_id = %(region)s ORDER BY p.run_id FOR UPDATE OF p
+)
+RETURNING run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, first_run_id, has_screenshot
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A line that was understood."""
+
+    line: bytes
+    result: RunResult
+
+
+def ingest(region: Region, lines: Sequence[bytes], *, now: datetime) -> list[ReceiptStatus]:
+    """Stores the results of a region; one status for each line. What cannot be read or stored becomes a dead letter."""
+    readings = [_read(line) for line in lines]
+    good = [reading for reading in readings if isinstance(reading, Reading)]
+    statuses = iter(_store_all(region, good, now))
+    answers = []
+    for line, reading in zip(lines, readings, strict=True):
+        if isinstance(reading, Reading):
+            answers.append(next(statuses))
+        else:
+            answers.append(_bury(region, line, str(reading), now))
+    return answers
+
+
+def _read(line: bytes) -> Reading | WireError:
+    if len(line) > MAX_LINE_BYTES:
+        return WireError(f"the line has {len(line)} bytes; at most {MAX_LINE_BYTES} are read")
+    try:
+        result = decode(line, RunResult)
+    except WireError as error:
+        return error
+    measurement = measurement_of(result)
+    if measurement is not None and measurement.kind != result.kind:
+        return WireError(f"a {result.kind} run with the measurement of a {measurement.kind}")
+    return Reading(line=line, result=result)
+
+
+def _store_all(region: Region, readings: Sequence[Reading], now: datetime) -> list[ReceiptStatus]:
+    """All in one transaction; when PostgreSQL refuses a value, one by one, so that one does not spoil the others."""
+    try:
+        return _store(region, readings, now)
+    except (DataError, IntegrityError) as error:
+        log.warning("a batch of %d from %s is stored one by one: %s", len(readings), region.code, error)
+    return [_store_one(region, reading, now) for reading in readings]
+
+
+def _store_one(region: Region, reading: Reading, now: datetime) -> ReceiptStatus:
+    try:
+        return _store(region, [reading], now)[0]
+    except (DataError, IntegrityError) as error:
+        if _is_stored(reading):
+            PendingRun.objects.filter(run_id=reading.result.run_id, region=region).delete()
+            return ReceiptStatus.DUPLICATE
+        return _bury(region, reading.line, f"the database refuses it: {error}", now)
+
+
+def _is_stored(reading: Reading) -> bool:
+    """A slot is pending again although it has been run only when the service's clock was set back."""
+    return Run.objects.filter(run_id=reading.result.run_id, scheduled_for=reading.result.scheduled_for).exists()
+
+
+@transaction.atomic
+def _store(region: Region, readings: Sequence[Reading], now: datetime) -> list[ReceiptStatus]:
+    pending = _end_pending(region, readings)
+    first: dict[UUID, Reading] = {}
+    for reading in readings:
+        if reading.result.run_id in pending:
+            first.setdefault(reading.result.run_id, reading)
+    store([_ended(reading, pending[run_id], now) for run_id, reading in first.items()])
+    return [
+        ReceiptStatus.STORED
+        if first.get(reading.result.run_id) is reading
+        else settle(region, reading.result, reading.line, now=now)
+        for reading in readings
+    ]
+
+
+def _ended(reading: Reading, pending: "_Pending", now: datetime) -> Ended:
+    arrival = Arrival(received_at=now, has_screenshot=pending.has_screenshot)
+    return Ended(slot=pending.slot, result=reading.result, line=reading.line, arrival=arrival)
+
+
+class _Pending(NamedTuple):
+    """A pending run that has ended just now: its slot, and whether a screenshot came before the result."""
+
+    slot: Slot
+    has_screenshot: bool
+
+
+def _end_pending(region: Region, readings: Sequence[Reading]) -> dict[UUID, _Pending]:
+    """Deletes the pending runs of these results and gives them."""
+    parameters = {
+        "runs": [reading.result.run_id for reading in readings],
+        "kinds": [reading.result.kind.value for reading in readings],
+        "region": region.pk,
+    }
+    return {row[0]: _Pending(Slot(*row[:-1]), row[-1]) for row in fetch(_END, parameters)}
+
+
+def _bury(region: Region, line: bytes, reason: str, now: datetime) -> ReceiptStatus:
+    log.warning("a result of region %s cannot be read: %s", region.code, reason)
+    DeadLetter.objects.create(
+        region=region,
+        received_at=now,
+        reason=reason[:1000].replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        body=line[: DeadLetter.MAX_BODY_BYTES],
+    )
+    return ReceiptStatus.UNREADABLE
