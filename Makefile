@@ -1,0 +1,8 @@
+# Aliases: ./dev does the work and needs no make. Arguments: make test ARGS="-k name"
+COMMANDS := up down status logs doctor reset test check firstbyte manage python
+
+.PHONY: help $(COMMANDS)
+help:
+	@./dev --help
+$(COMMANDS):
+	@./dev $@ $(ARGS)

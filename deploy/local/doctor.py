@@ -1,0 +1,102 @@
+"""`./dev doctor`: looks for what could be wrong, and says what to do about it."""
+
+import shutil
+import subprocess
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.local import environment
+from deploy.local.places import Places
+from deploy.local.settings import read_settings
+from deploy.local.state import holder, read_status
+from deploy.local.venv import DEVELOP, RUN, stamp
+
+_SHELL = Path("/usr/lib/chromium/chromium-headless-shell")
+_MIN_DISK_BYTES = 1 << 30
+_MIN_SHM_BYTES = 512 << 20
+_BROWSER_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What was found, and what to do when it is not well."""
+
+    words: str
+    advice: str | None = None
+
+
+def examine(places: Places) -> int:
+    """Prints every finding; 0 when all is well."""
+    examinations: tuple[Callable[[Places], Finding], ...] = (_disk, _python, _browser, _shared_memory, _services, _web)
+    findings = [examination(places) for examination in examinations]
+    for finding in findings:
+        print(f"  ✗ {finding.words}\n    {finding.advice}" if finding.advice else f"  ✓ {finding.words}")
+    return 1 if any(finding.advice for finding in findings) else 0
+
+
+def _disk(places: Places) -> Finding:
+    free = shutil.disk_usage(places.code).free
+    advice = None if free > _MIN_DISK_BYTES else "Make room: PostgreSQL stops when the disk is full."
+    return Finding(f"{free / (1 << 30):.1f} GB of disk are free", advice)
+
+
+def _python(places: Places) -> Finding:
+    marks = places.venv / "installed"
+    done = marks.read_text().split() if marks.exists() else []
+    if {stamp(places.code, RUN), stamp(places.code, DEVELOP)} & set(done):
+        return Finding("Python's environment is what the requirements say")
+    return Finding("Python's environment is missing or outdated", "Run ./dev down and ./dev up.")
+
+
+def _browser(places: Places) -> Finding:
+    """With its sandbox, as agents use it."""
+    with tempfile.TemporaryDirectory() as profile:
+        options = ("--headless", "--disable-gpu", f"--user-data-dir={profile}", "--dump-dom", "data:text/html,<p>here")
+        command, env = [str(_SHELL), *options], environment.base(places)
+        try:
+            done = subprocess.run(command, env=env, capture_output=True, timeout=_BROWSER_S)
+        except FileNotFoundError:
+            return Finding(f"Chromium's headless shell is not at {_SHELL}", "Run ./dev up, which installs it.")
+        except subprocess.TimeoutExpired:
+            advice = "See whether the machine is overloaded."
+            return Finding(f"Chromium did not draw an empty page within {_BROWSER_S} s", advice)
+    if b"here" in done.stdout:
+        return Finding("Chromium draws a page, with its sandbox on")
+    if b"sandbox" in done.stderr.lower():
+        advice = "Allow user namespaces: sysctl kernel.unprivileged_userns_clone=1, or an AppArmor profile for it."
+        return Finding("Chromium's sandbox does not work here", advice)
+    said = done.stderr.decode(errors="replace").strip()[-300:]
+    return Finding("Chromium does not draw a page", f"It says: {said}")
+
+
+def _shared_memory(_places: Places) -> Finding:
+    size = shutil.disk_usage("/dev/shm").total
+    advice = None if size >= _MIN_SHM_BYTES else "Mount /dev/shm larger: big pages crash below 512 MB."
+    return Finding(f"Chromium may share {size >> 20} MB of memory", advice)
+
+
+def _services(places: Places) -> Finding:
+    said = read_status(places.status)
+    if said is None or holder(places.lock) is None:
+        return Finding("nothing runs; ./dev up starts it")
+    unsteady = [service.name for service in said.services if service.restarts or not service.pid]
+    if said.healthy and not unsteady:
+        return Finding("all services run, and none was restarted")
+    names = ", ".join(unsteady) or said.phase
+    return Finding(f"these ended and were started again: {names}", "See ./dev logs and the name.")
+
+
+def _web(places: Places) -> Finding:
+    settings = read_settings(places.settings)
+    if settings is None or holder(places.lock) is None:
+        return Finding("the web server is not wanted now")
+    url = f"{settings.base_url}/readyz"
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return Finding(f"{url} answers {answer.status}")
+    except (urllib.error.URLError, OSError) as error:
+        return Finding(f"{url} does not answer: {error}", "See ./dev logs web.")

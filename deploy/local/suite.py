@@ -1,0 +1,72 @@
+"""`./dev test`: the checks, then every test on throw-away servers, then one line that says how it went."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+
+from deploy.local.checks import run_checks
+from deploy.local.places import Places
+from deploy.local.process import StepError
+from deploy.local.state import AlreadyRunningError, held
+from deploy.local.workshop import open_workshop, tool_environment
+
+# Far above what the suite takes: a run that hangs ends, and says so.
+_LIMIT_S = 1500.0
+_PYTEST = ("python", "-m", "pytest", "-n", "2", "-p", "no:cacheprovider")
+
+
+def run_suite(places: Places, arguments: Sequence[str]) -> int:
+    """With arguments only pytest, with them; else everything. 0 when all is well. Raises StepError."""
+    began = monotonic()
+    try:
+        with held(places.state / "workshop.lock"):
+            results = _run_all(places, arguments)
+    except AlreadyRunningError as error:
+        raise StepError("Checks or tests of this checkout run already; they share a copy of the code.") from error
+    words = ", ".join(f"{name} {'passed' if well else 'FAILED'}" for name, well in results.items())
+    print(f"\n{words} in {monotonic() - began:.0f} s")
+    return 0 if all(results.values()) else 1
+
+
+def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
+    workshop = open_workshop(places)
+    # Short, for the sockets made below it; all that tests leave behind goes with it.
+    scratch = Path(tempfile.mkdtemp(prefix="fbt-", dir="/tmp"))
+    env = tool_environment(places) | {"TMPDIR": str(scratch)}
+    try:
+        if arguments:
+            return {"tests": _stream([*_PYTEST, *arguments], workshop, env)}
+        return {
+            "checks": run_checks(places, workshop),
+            "tests": _stream(_PYTEST, workshop, env),
+            "frontend": _stream(("npm", "test", "--silent"), workshop / "frontend", env),
+        }
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _stream(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> bool:
+    """Runs it with our output as its own; whether it ended with 0 in time."""
+    process = subprocess.Popen(command, cwd=folder, env=dict(env), stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return process.wait(_LIMIT_S) == 0
+    except subprocess.TimeoutExpired:
+        print(f"{' '.join(command)} did not end within {_LIMIT_S:.0f} s.")
+        return False
+    finally:
+        _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """Also when interrupted: servers that tests started must not outlive them."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(10)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            continue

@@ -1,0 +1,177 @@
+"""`./dev up` and its opposites: from nothing to running services and measured demo sites, and back."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+
+from deploy.local import fleet
+from deploy.local.places import Places, make_state
+from deploy.local.plan import TITLES
+from deploy.local.process import StepError, tail
+from deploy.local.settings import Settings, read_settings, settle
+from deploy.local.state import Phase, Status, holder, read_status, stop
+from deploy.local.venv import RUN, ensure_venv
+
+_POLL_S = 0.05
+# Longer than all services together are given to become ready, or to stop.
+_START_S = 300.0
+STOP_S = 150.0
+_FIRST_RUNS_S = 60
+
+
+def up(places: Places, *, port: int | None, with_demo: bool, foreground: bool) -> int:
+    """Sets up and starts everything; 0 once the demo sites are measured. Raises StepError."""
+    started_at = monotonic()
+    make_state(places)
+    if holder(places.lock):
+        print("Already running.")
+        return status(places)
+    with _step("Python's environment"):
+        ensure_venv(places, RUN)
+    settings, first_time = settle(places.settings, web_port=port)
+    supervisor = _start(places)
+    try:
+        _follow(places, supervisor)
+        runs = _measure_demo(places, settings) if with_demo else ""
+    except BaseException:
+        stop(places.lock, within_s=STOP_S)
+        raise
+    print(_card(places, settings, runs=runs, first_time=first_time, seconds=monotonic() - started_at))
+    return _attend(places, supervisor) if foreground else 0
+
+
+def down(places: Places) -> int:
+    """Stops everything; the state stays. Raises StepError when something does not end."""
+    if holder(places.lock) is None:
+        print("Nothing runs.")
+        return 0
+    with _step("stopping"):
+        if not stop(places.lock, within_s=STOP_S):
+            raise StepError(f"The services did not stop within {STOP_S:.0f} s; see {places.logs / 'supervisor.log'}.")
+    return 0
+
+
+def status(places: Places) -> int:
+    """Says what runs: 0 when all of it does, 3 when nothing does, 1 otherwise."""
+    said = read_status(places.status)
+    if said is None or holder(places.lock) is None:
+        print("Nothing runs. ./dev up starts it.")
+        return 3
+    settings = read_settings(places.settings)
+    print(f"{said.phase} at {settings.base_url if settings else 'an unknown address'}")
+    for service in said.services:
+        process = f"process {service.pid}" if service.pid else "waits for a restart"
+        restarts = f"restarted {service.restarts} times" if service.restarts else ""
+        print(f"  {service.name:<16} {process:<18} {restarts}".rstrip())
+    return 0 if said.healthy else 1
+
+
+def reset(places: Places, *, ask: bool) -> int:
+    """Stops everything and removes what `up` made."""
+    if ask and not _agreed(places):
+        print("Nothing was removed.")
+        return 1
+    down(places)
+    for entry in places.state.iterdir() if places.state.exists() else ():
+        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    if os.access(places.code, os.W_OK):
+        places.state.rmdir()
+    print(f"Removed {places.state}.")
+    return 0
+
+
+def _agreed(places: Places) -> bool:
+    print(f"This removes {places.state}: the database, its measurements, secrets and logs.")
+    try:
+        return input("Type 'yes' to go on: ").strip() == "yes"
+    except EOFError:
+        return False
+
+
+def _start(places: Places) -> subprocess.Popen[bytes]:
+    """The supervisor, in a session of its own: it stays when this terminal goes."""
+    places.status.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "deploy.local.plan", str(places.code)]
+    with (places.logs / "supervisor.log").open("ab") as log:
+        return subprocess.Popen(
+            command,
+            cwd=places.code,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            umask=0o077,
+        )
+
+
+def _follow(places: Places, supervisor: subprocess.Popen[bytes]) -> None:
+    """Prints each service as it becomes ready, until all are. Raises StepError with the reason when one does not."""
+    deadline = monotonic() + _START_S
+    current, since = None, monotonic()
+    while True:
+        said = _starting(places, supervisor)
+        if said is None or said.detail != current:
+            if current:
+                _done(TITLES[current], monotonic() - since)
+            current, since = said.detail if said else None, monotonic()
+        if said is None:
+            return
+        if monotonic() > deadline:
+            late = TITLES.get(current or "", "The start")
+            raise StepError(f"{late} did not become ready within {_START_S:.0f} s. All logs: {places.logs}")
+        sleep(_POLL_S)
+
+
+def _starting(places: Places, supervisor: subprocess.Popen[bytes]) -> Status | None:
+    """Where the start is; None when all is ready. Raises StepError when it failed."""
+    # In this order: what a supervisor wrote last is read after it ended.
+    ended = supervisor.poll() is not None
+    said = read_status(places.status) or Status(phase=Phase.STARTING, detail=None, services=())
+    if said.phase is Phase.FAILED:
+        raise StepError(f"{said.detail}\nAll logs: {places.logs}")
+    if ended:
+        raise StepError(f"The supervisor ended:\n{tail(places.logs / 'supervisor.log')}")
+    return None if said.phase is Phase.RUNNING else said
+
+
+def _measure_demo(places: Places, settings: Settings) -> str:
+    """The first runs of the demo sites, as text waterfalls, measured through the real queue."""
+    with _step("first runs of the demo sites"):
+        fleet.manage(places, settings, "seed_demo", "--origin", settings.shop_url, "--cdn", settings.cdn_url)
+        return fleet.manage(places, settings, "first_runs", "--wait", str(_FIRST_RUNS_S))
+
+
+def _card(places: Places, settings: Settings, *, runs: str, first_time: bool, seconds: float) -> str:
+    login = fleet.read_login(places.fleet)
+    lines = ["", runs.rstrip(), ""] if runs else [""]
+    lines.append(f"  Firstbyte runs at   {settings.base_url}   (ready after {seconds:.0f} s)")
+    if login:
+        shown = f"   password {login.password}" if first_time and login.password else ""
+        lines.append(f"  login               {login.email}{shown}")
+        lines.append(f"  first password      kept in {places.fleet}")
+    lines.append("  stop   ./dev down      logs   ./dev logs      remove everything   ./dev reset")
+    return "\n".join(lines)
+
+
+def _attend(places: Places, supervisor: subprocess.Popen[bytes]) -> int:
+    """Stays until the supervisor ends, or ends it when we are told to."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: supervisor.send_signal(signal.SIGTERM))
+    return supervisor.wait()
+
+
+@contextmanager
+def _step(title: str) -> Iterator[None]:
+    began = monotonic()
+    print(f"  … {title}", end="\r" if sys.stdout.isatty() else "\n", flush=True)
+    yield
+    _done(title, monotonic() - began)
+
+
+def _done(title: str, seconds: float) -> None:
+    print(f"  ✓ {title:<42} {seconds:5.1f} s", flush=True)
