@@ -21,8 +21,9 @@ from typing import Any, Protocol
 from workers import ledger
 from workers.bell import Bell
 from workers.config import AgentConfig
-from workers.courier import About, make_courier
+from workers.courier import Courier
 from workers.ledger import Ledger
+from workers.pulse import About, Pulse
 from workers.run import Instruments, Loader, Prober
 from workers.service import Service
 from workers.spool import Spool
@@ -119,8 +120,10 @@ def _deliver(config: AgentConfig, toolbox: Toolbox, bell: Bell) -> int:
     """The life of the courier."""
     log_as("courier")
     service = Service(config.service_url, config.agent_token.get_secret_value(), ca_file=config.ca_file)
-    spool, held = Spool(config.spool_dir), config.spool_dir / "held"
-    make_courier(bell=bell, service=service, spool=spool, held=held, about=toolbox.about(config)).run()
+    spool = Spool(config.spool_dir)
+    pulse = Pulse(service, spool, config.spool_dir / "held", About(agent=config.agent_name))
+    look_around = functools.partial(toolbox.about, config)
+    Courier(bell=bell, service=service, spool=spool, pulse=pulse, look_around=look_around).run()
     return 0
 
 

@@ -8,10 +8,11 @@ import socket
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from workers.measurement.addresses import Network, parse_networks
+from workers.measurement.broker import broker_url
 
 _PREFIX = "FIRSTBYTE_"
 
@@ -30,13 +31,19 @@ def parse_ports(text: object) -> object:
     return frozenset(int(part) for part in parts)
 
 
+def _known_broker(url: SecretStr) -> SecretStr:
+    broker_url(url.get_secret_value())
+    return url
+
+
 def _networks(text: object) -> object:
     return parse_networks(text) if isinstance(text, str) else text
 
 
 class AgentConfig(BaseSettings):
-    """One agent. `private_targets` may be measured besides the public Internet;
-    `ca_file` is an extra authority (PEM).
+    """One agent. `private_targets` may be measured besides the public Internet; `ca_file` (PEM) is an extra authority.
+
+    A browser whose sandbox does not work on this machine loads private targets only, unless `allow_unsandboxed`.
     """
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, env_ignore_empty=True, frozen=True, extra="ignore")
@@ -44,7 +51,7 @@ class AgentConfig(BaseSettings):
     region: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
     service_url: str = Field(pattern=r"^https?://[^/\s]+")
     agent_token: SecretStr
-    broker_url: SecretStr
+    broker_url: Annotated[SecretStr, AfterValidator(_known_broker)]
     spool_dir: Path
     browsers: int = Field(default=1, ge=1, le=16)
     probes_in_flight: int = Field(default=200, ge=1, le=1000)
@@ -52,6 +59,7 @@ class AgentConfig(BaseSettings):
     ca_file: Path | None = None
     private_targets: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)] = ()
     extra_ports: Annotated[frozenset[int], NoDecode, BeforeValidator(parse_ports)] = frozenset()
+    allow_unsandboxed: bool = False
     agent_name: str = Field(default_factory=socket.gethostname, min_length=1, max_length=100)
 
 

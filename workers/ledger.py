@@ -4,6 +4,7 @@
 process cannot tidy up: its parent removes its folder, and the service lets the leases of those runs lapse.
 """
 
+import contextlib
 import os
 import shutil
 import threading
@@ -82,9 +83,8 @@ def forget(folder: Path) -> None:
 
 
 def _entries(folder: Path) -> Iterator[tuple[UUID, float]]:
-    try:
-        for entry in os.scandir(folder):
-            yield UUID(entry.name), entry.stat().st_mtime
-    except FileNotFoundError:
-        # The run, or the process, ended while we looked.
-        return
+    # A run, or its process, may end while we look.
+    with contextlib.suppress(FileNotFoundError):
+        for name in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):
+                yield UUID(name), os.stat(folder / name).st_mtime

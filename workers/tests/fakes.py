@@ -14,8 +14,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from workers.config import AgentConfig
-from workers.courier import About
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
+from workers.pulse import About
 from workers.tests.builders import build_page, build_probe
 
 PICTURE = b"\xff\xd8\xff\xe0 a picture"

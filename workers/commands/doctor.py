@@ -1,0 +1,174 @@
+"""`firstbyte doctor`: can this machine measure, and, where it is set up as an agent, reach its broker and service?"""
+
+import argparse
+import json
+import os
+import platform
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import dns.exception
+import dns.message
+import dns.query
+from kombu.exceptions import KombuError
+from redis import RedisError
+
+from workers.browser.chromium import inspect_chromium
+from workers.browser.faults import BrowserError
+from workers.config import AgentConfig, ConfigError, load_config
+from workers.measurement.messages import Kind
+from workers.measurement.routes import queue_name
+from workers.probes.names import LocalNames
+from workers.probes.openssl import missing_bindings
+from workers.probes.settings import NameSettings
+from workers.probes.stamps import receive, stamp_arrivals
+from workers.service import Service, ServiceError
+from workers.spool import Spool
+from workers.tasks import make_app
+
+SCHEMA = "firstbyte.doctor/1"
+EXIT_UNHEALTHY = 4
+_PATIENCE_S = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one check found. Not `ok` means that something cannot be measured; `advice` says what to do."""
+
+    check: str
+    ok: bool
+    detail: str
+    advice: str | None = None
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Checks, shows, and gives the exit code: 0, or 4 when something does not work."""
+    findings = examine()
+    if arguments.json:
+        sys.stdout.write(json.dumps({"schema": SCHEMA, "findings": [asdict(finding) for finding in findings]}) + "\n")
+    else:
+        sys.stdout.write("".join(_line(finding) for finding in findings))
+    return 0 if all(finding.ok for finding in findings) else EXIT_UNHEALTHY
+
+
+def examine() -> list[Finding]:
+    """Every check that makes sense here: those of an agent only where the environment sets one up."""
+    machine = [_python(), _openssl(), _kernel_stamps(), _resolver(NameSettings()), _chromium()]
+    if not os.environ.keys() & {"FIRSTBYTE_REGION", "FIRSTBYTE_BROKER_URL", "FIRSTBYTE_BROKER_URL_FILE"}:
+        return machine
+    try:
+        config = load_config()
+    except ConfigError as error:
+        return [*machine, Finding(check="configuration", ok=False, detail=str(error), advice="firstbyte agent --help")]
+    return [*machine, _spool(config), _broker(config), _service(config)]
+
+
+def _line(finding: Finding) -> str:
+    mark = "ok  " if finding.ok else "FAIL"
+    advice = f"\n     {finding.advice}" if finding.advice else ""
+    return f"{mark} {finding.check}: {finding.detail}{advice}\n"
+
+
+def _python() -> Finding:
+    return Finding(check="python", ok=sys.version_info >= (3, 11), detail=platform.python_version())
+
+
+def _openssl() -> Finding:
+    missing = missing_bindings()
+    detail = "all bindings there" if not missing else f"cryptography lacks {', '.join(missing)}"
+    return Finding(
+        check="openssl", ok=not missing, detail=detail, advice="install workers/requirements.txt" if missing else None
+    )
+
+
+def _kernel_stamps() -> Finding:
+    """Whether the kernel says when a packet came in;
+    without, our own clock does, and a busy machine shows in the figures.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        stamp_arrivals(sock)
+        sock.bind(("127.0.0.1", 0))
+        sock.settimeout(_PATIENCE_S)
+        # The kernel begins to stamp a moment after it was asked to.
+        stamped = any(_stamped(sock) for _ in range(20))
+    detail = "the kernel stamps arrivals" if stamped else "no kernel time stamps: timings include our own delays"
+    return Finding(check="clock", ok=True, detail=detail)
+
+
+def _stamped(sock: socket.socket) -> bool:
+    sock.sendto(b"x", sock.getsockname())
+    return receive(sock, 16)[1].kernel_ns is not None
+
+
+def _resolver(settings: NameSettings) -> Finding:
+    servers = LocalNames(settings).servers()
+    if not servers:
+        advice = "name servers must be in /etc/resolv.conf; only addresses and /etc/hosts can be measured without"
+        return Finding(check="resolver", ok=False, detail="no name server known", advice=advice)
+    query = dns.message.make_query(".", "NS")
+    try:
+        dns.query.udp(query, servers[0].address, port=servers[0].port, timeout=_PATIENCE_S)
+    except (OSError, dns.exception.DNSException) as error:
+        detail = f"{servers[0].address} does not answer: {error}"
+        return Finding(check="resolver", ok=False, detail=detail, advice="names cannot be looked up from here")
+    return Finding(check="resolver", ok=True, detail=f"{servers[0].address} answers")
+
+
+def _chromium() -> Finding:
+    chosen = os.environ.get("FIRSTBYTE_CHROMIUM")
+    try:
+        chromium = inspect_chromium(Path(chosen) if chosen else None)
+    except BrowserError as error:
+        return Finding(check="browser", ok=False, detail=str(error), advice="only raw probes can be measured without")
+    if chromium.sandbox:
+        return Finding(check="browser", ok=True, detail=f"{chromium.path} {chromium.version}, sandbox on")
+    why = "root" if os.geteuid() == 0 else "this machine"
+    return Finding(
+        check="browser",
+        ok=True,
+        detail=f"{chromium.path} {chromium.version}, no sandbox for {why}",
+        advice="an agent then loads private targets only; run as another user, or allow user namespaces",
+    )
+
+
+def _spool(config: AgentConfig) -> Finding:
+    try:
+        waiting = Spool(config.spool_dir).count()
+    except OSError as error:
+        return Finding(check="spool", ok=False, detail=str(error), advice="FIRSTBYTE_SPOOL_DIR must be writable")
+    return Finding(check="spool", ok=True, detail=f"{config.spool_dir}, {waiting} results wait")
+
+
+def _broker(config: AgentConfig) -> Finding:
+    return _attempt(
+        "broker", "is the region's account in Redis? does a firewall stand between?", lambda: _ask_broker(config)
+    )
+
+
+def _ask_broker(config: AgentConfig) -> str:
+    with make_app(config).connection_for_read() as connection:
+        connection.ensure_connection(max_retries=1, interval_start=0, interval_max=0, timeout=_PATIENCE_S)
+        channel: Any = connection.default_channel
+        waiting = channel.client.llen(queue_name(Kind.PROBE, urgent=False))
+        return f"{connection.as_uri()}, {waiting} probes wait"
+
+
+def _service(config: AgentConfig) -> Finding:
+    service = Service(config.service_url, config.agent_token.get_secret_value(), ca_file=config.ca_file)
+
+    def ask() -> str:
+        service.post_results([])
+        return f"{config.service_url} takes our token"
+
+    return _attempt("service", "is FIRSTBYTE_SERVICE_URL right, the token valid and the certificate trusted?", ask)
+
+
+def _attempt(check: str, advice: str, ask: Callable[[], str]) -> Finding:
+    try:
+        return Finding(check=check, ok=True, detail=ask())
+    except (ServiceError, RedisError, KombuError, OSError) as error:
+        return Finding(check=check, ok=False, detail=str(error), advice=advice)

@@ -1,0 +1,33 @@
+"""`firstbyte page`: one page load in Chrome on this machine."""
+
+import argparse
+import os
+from contextlib import closing
+from pathlib import Path
+
+from workers.browser.pool import BrowserPool
+from workers.browser.settings import BrowserSettings
+from workers.commands import UsageError
+from workers.commands.measuring import EVERY_PORT, allowed_of, request_of, show, tell
+from workers.measurement.document import page_document
+from workers.measurement.messages import Kind
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measures, shows, writes the screenshot, and gives the exit code. Raises UsageError."""
+    request = request_of(arguments, Kind.PAGE)
+    chromium = os.environ.get("FIRSTBYTE_CHROMIUM")
+    settings = BrowserSettings(
+        chromium=Path(chromium) if chromium else None,
+        allowed=allowed_of(arguments),
+        extra_ports=EVERY_PORT,
+        ca_file=arguments.cacert,
+    )
+    with closing(BrowserPool(settings)) as pool:
+        loaded = pool.load(request, tell)
+    if arguments.screenshot is not None and loaded.screenshot is not None:
+        try:
+            arguments.screenshot.write_bytes(loaded.screenshot)
+        except OSError as error:
+            raise UsageError(f"--screenshot: {error}") from error
+    return show(loaded.outcome, page_document(request.url, loaded.outcome), as_json=arguments.json)

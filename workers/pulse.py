@@ -1,0 +1,68 @@
+"""Telling the service, again and again, that this agent lives and which runs it holds."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from workers.ledger import holding
+from workers.measurement.messages import Heartbeat, HeartbeatReply
+from workers.service import Service, ServiceError
+from workers.spool import Spool
+from workers.version import VERSION
+
+log = logging.getLogger(__name__)
+
+# More leases than an agent can hold at once; what is beyond are results that wait in a spool that grows.
+MAX_NAMED = 5_000
+SKEW_WORTH_A_WORD_S = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a heartbeat says of this agent besides its runs; None where there is no browser."""
+
+    agent: str
+    browser_version: str | None = None
+    browser_sandbox: bool | None = None
+
+
+class Pulse:
+    """One heartbeat after another. `about` may be told more of this agent in between."""
+
+    def __init__(self, service: Service, spool: Spool, held: Path, about: About) -> None:
+        self._service, self._spool, self._held, self.about = service, spool, held, about
+        self._skewed = False
+
+    def beat(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> HeartbeatReply | None:
+        """Tells the service what is held; None when it could not be told."""
+        sent_at, sent = now(), time.monotonic()
+        # In this order, or a run that ends in between would be in neither.
+        held = holding(self._held, now_s=sent_at.timestamp())
+        waiting = self._spool.run_ids()
+        message = Heartbeat(
+            agent=self.about.agent,
+            agent_version=VERSION,
+            sent_at=sent_at,
+            browser_version=self.about.browser_version,
+            browser_sandbox=self.about.browser_sandbox,
+            holding=tuple(dict.fromkeys((*held, *waiting)))[:MAX_NAMED],
+            spooled=len(waiting),
+        )
+        try:
+            reply = self._service.heartbeat(message)
+        except ServiceError as error:
+            log.warning("the service does not hear us: %s", error)
+            return None
+        self._judge_clock((reply.received_at - sent_at).total_seconds() - (time.monotonic() - sent) / 2)
+        return reply
+
+    def _judge_clock(self, skew_s: float) -> None:
+        skewed = abs(skew_s) > SKEW_WORTH_A_WORD_S
+        if skewed and not self._skewed:
+            log.warning(
+                "this clock is %+.1f s off the service's: durations are right, but runs may expire early", -skew_s
+            )
+        self._skewed = skewed

@@ -1,0 +1,52 @@
+"""The real instruments of an agent, made in the process that uses them."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+from workers.browser.chromium import inspect_chromium
+from workers.browser.faults import BrowserError
+from workers.browser.pool import BrowserPool
+from workers.browser.settings import BrowserSettings
+from workers.config import AgentConfig
+from workers.probes.engine import Engine
+from workers.probes.settings import ProbeSettings
+from workers.pulse import About
+
+log = logging.getLogger(__name__)
+
+
+class Toolbox:
+    """What `workers.agent` measures with outside its tests."""
+
+    @contextmanager
+    def prober(self, config: AgentConfig) -> Iterator[Engine]:
+        settings = ProbeSettings(
+            in_flight=config.probes_in_flight,
+            allowed=config.private_targets,
+            extra_ports=config.extra_ports,
+            ca_file=config.ca_file,
+        )
+        with Engine(settings) as engine:
+            yield engine
+
+    @contextmanager
+    def loader(self, config: AgentConfig, *, browsers: int) -> Iterator[BrowserPool]:
+        settings = BrowserSettings(
+            size=browsers,
+            chromium=config.chromium,
+            allow_unsandboxed=config.allow_unsandboxed,
+            allowed=config.private_targets,
+            extra_ports=config.extra_ports,
+            ca_file=config.ca_file,
+        )
+        with closing(BrowserPool(settings)) as pool:
+            yield pool
+
+    def about(self, config: AgentConfig) -> About:
+        try:
+            chromium = inspect_chromium(config.chromium)
+        except BrowserError as error:
+            log.warning("pages cannot be measured here: %s", error)
+            return About(agent=config.agent_name)
+        return About(agent=config.agent_name, browser_version=chromium.version, browser_sandbox=chromium.sandbox)
