@@ -1,0 +1,229 @@
+"""Loads one page and brings back what was seen. Interprets nothing; every wait has an end."""
+
+import asyncio
+import base64
+import contextlib
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from playwright.async_api import BrowserContext, CDPSession, Error, Page
+
+from workers.browser.netlog_tail import NetlogTail
+from workers.browser.own_headers import WARNING as HEADERS_WARNING
+from workers.browser.own_headers import OwnHeaders
+from workers.browser.recorder import EVENTS, Recorder
+from workers.browser.settings import BrowserSettings
+from workers.measurement.captures_page import NetlogCapture, PageCapture
+from workers.measurement.messages import ProgressStage, RunRequest
+
+Tell = Callable[[ProgressStage, int | None], None]
+T = TypeVar("T")
+
+MAX_SCREENSHOT_BYTES = 1_000_000
+# JPEG qualities to try until the picture is small enough.
+_QUALITIES = (75, 40, 15)
+_WORLD = "firstbyte"
+_BINDING = "firstbyteReport"
+_SCRIPTS = Path(__file__).parent / "scripts"
+# How long a page that has done its loading may take to answer for its text, its picture, its end.
+_PATIENCE_S = 5.0
+_MARKER_S = 2.0
+_PROGRESS_S = 0.5
+# A page that has loaded but keeps a request open without a byte is at rest after this.
+_STALLED_S = 5.0
+# Nothing listens there and Chrome refuses the port before it dials: a request that never leaves the process.
+_MARKER = "http://127.0.0.1:1/{}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """What a run brought back. `sound` is False when the browser must be replaced."""
+
+    capture: PageCapture
+    screenshot: bytes | None
+    sound: bool
+
+
+def _injection() -> str:
+    names = ("observe", "fcp", "lcp", "cls")
+    body = "\n".join((_SCRIPTS / f"{name}.js").read_text("utf-8") for name in names)
+    return f"if (window === window.top) {{ (() => {{\n{body}\n}})(); }}"
+
+
+class PageLoad:
+    """One page in its own context, from opening to closing."""
+
+    def __init__(self, context: BrowserContext, tail: NetlogTail, settings: BrowserSettings, tell: Tell) -> None:
+        self._context = context
+        self._tail = tail
+        self._settings = settings
+        self._tell = tell
+        self._loop = asyncio.get_running_loop()
+        self._crashed = asyncio.Event()
+        self._sound = True
+        self._warnings: list[str] = []
+        self._closing: set[asyncio.Future[None]] = set()
+
+    async def run(self, request: RunRequest) -> Loaded:
+        """Loads the page. Raises playwright's Error when the browser itself is lost."""
+        page = await self._context.new_page()
+        page.on("crash", lambda _: self._crashed.set())
+        self._context.on("page", self._refuse)
+        cdp = await self._context.new_cdp_session(page)
+        main_frame = await self._prepare(cdp, request)
+        recorder = Recorder(main_frame, self._loop.time)
+        for name in EVENTS:
+            cdp.on(name, lambda params, name=name: recorder.take(name, params))
+        bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
+        arrived = await self._navigate(cdp, recorder, request, bare)
+        seen = await self._look(cdp, request, arrived)
+        screenshot = None if seen.crashed or seen.is_download else await self._picture(cdp)
+        events = recorder.close()
+        netlog = await self._read_log(cdp)
+        capture = replace(
+            seen,
+            events=events,
+            netlog=netlog,
+            events_dropped=recorder.dropped,
+            secret_headers=frozenset(header.name.lower() for header in request.headers),
+            warnings=tuple(self._warnings),
+        )
+        return Loaded(capture=capture, screenshot=screenshot, sound=self._sound and not capture.crashed)
+
+    async def _prepare(self, cdp: CDPSession, request: RunRequest) -> str:
+        """Everything that must listen before the first byte. Gives the id of the top frame."""
+        # No buffers: nobody reads bodies back from DevTools but the check of the text.
+        await cdp.send("Network.enable", {"maxPostDataSize": 0})
+        await cdp.send("Page.enable")
+        await cdp.send("Runtime.enable")
+        await cdp.send("Runtime.addBinding", {"name": _BINDING, "executionContextName": _WORLD})
+        await cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": _injection(), "worldName": _WORLD})
+        if request.headers:
+            await OwnHeaders(cdp, request.headers).start(request.url, self._settings.extra_ports)
+            self._warnings.append(HEADERS_WARNING)
+        tree = await cdp.send("Page.getFrameTree")
+        return str(tree["frameTree"]["frame"]["id"])
+
+    async def _navigate(
+        self, cdp: CDPSession, recorder: Recorder, request: RunRequest, bare: PageCapture
+    ) -> PageCapture:
+        self._tell(ProgressStage.CONNECTING, None)
+        deadline_s = self._loop.time() + request.timeout_us / 1_000_000
+        navigation = asyncio.ensure_future(cdp.send("Page.navigate", {"url": request.url}))
+        navigation.add_done_callback(lambda _: recorder.changed.set())
+        try:
+            return await self._follow(recorder, navigation, deadline_s, bare)
+        finally:
+            navigation.cancel()
+
+    async def _follow(
+        self, recorder: Recorder, navigation: "asyncio.Future[dict[str, Any]]", deadline_s: float, bare: PageCapture
+    ) -> PageCapture:
+        told_s, told = 0.0, 0
+        while True:
+            recorder.changed.clear()
+            now_s = self._loop.time()
+            if navigation.done() and (error := navigation.result().get("errorText")):
+                is_download = bool(navigation.result().get("isDownload"))
+                return replace(bare, net_error=str(error).removeprefix("net::"), is_download=is_download)
+            if recorder.requests > told and now_s - told_s >= _PROGRESS_S:
+                told_s, told = now_s, recorder.requests
+                self._tell(ProgressStage.LOADING, told)
+            if self._crashed.is_set():
+                return replace(bare, crashed=True)
+            if recorder.body_bytes > self._settings.max_page_bytes:
+                return replace(bare, outgrew=True)
+            rest_s, quiet = self._rest(recorder, now_s)
+            if rest_s <= 0 or now_s >= deadline_s:
+                return replace(bare, load_seen=recorder.load_seen, went_quiet=quiet, overran=now_s >= deadline_s)
+            await self._any_change(recorder, min(rest_s, deadline_s - now_s, _PROGRESS_S))
+
+    def _rest(self, recorder: Recorder, now_s: float) -> tuple[float, bool]:
+        """How long until the page may be called complete if nothing happens, and whether it is quiet already."""
+        if recorder.load_s is None:
+            return float("inf"), False
+        patience_s = self._settings.quiet_s if recorder.is_idle else max(_STALLED_S, self._settings.quiet_s)
+        quiet_s = max(recorder.last_activity_s, recorder.load_s) + patience_s - now_s
+        return min(quiet_s, recorder.load_s + self._settings.settle_s - now_s), quiet_s <= 0
+
+    async def _any_change(self, recorder: Recorder, timeout_s: float) -> None:
+        try:
+            async with asyncio.timeout(timeout_s):
+                await recorder.changed.wait()
+        except TimeoutError:
+            return
+
+    async def _look(self, cdp: CDPSession, request: RunRequest, arrived: PageCapture) -> PageCapture:
+        """The title and the text that must be there, from the page as it stands."""
+        if arrived.crashed or arrived.net_error is not None:
+            return arrived
+        title = await self._evaluate(cdp, "String(document.title).slice(0, 1000)")
+        found = None if request.body_text is None else await self._has_text(cdp, request.body_text)
+        return replace(arrived, title=title if isinstance(title, str) else None, text_found=found)
+
+    async def _has_text(self, cdp: CDPSession, text: str) -> bool:
+        words = _javascript_string(text)
+        rendered = f"(document.body ? document.body.innerText : '').includes({words})"
+        source = f"document.documentElement.outerHTML.includes({words})"
+        return bool(await self._evaluate(cdp, f"{rendered} || {source}"))
+
+    async def _evaluate(self, cdp: CDPSession, expression: str) -> object:
+        answer = await self._patiently(cdp.send("Runtime.evaluate", {"expression": expression, "returnByValue": True}))
+        return None if answer is None else answer.get("result", {}).get("value")
+
+    async def _picture(self, cdp: CDPSession) -> bytes | None:
+        for quality in _QUALITIES:
+            options = {"format": "jpeg", "quality": quality, "optimizeForSpeed": True}
+            shot = await self._patiently(cdp.send("Page.captureScreenshot", options))
+            if shot is None:
+                break
+            picture = base64.b64decode(shot["data"])
+            if len(picture) <= MAX_SCREENSHOT_BYTES:
+                return picture
+        self._warnings.append("No picture of the page could be taken.")
+        return None
+
+    async def _read_log(self, cdp: CDPSession) -> NetlogCapture | None:
+        """The network log up to now. The marker is the browser's doing: it comes even when the page hangs."""
+        marker = uuid.uuid4().hex
+        with contextlib.suppress(TimeoutError, Error):
+            async with asyncio.timeout(_MARKER_S):
+                await cdp.send("Page.navigate", {"url": _MARKER.format(marker)})
+        return await self._tail.read_through(marker, patience_s=_MARKER_S)
+
+    def _refuse(self, popup: Page) -> None:
+        closing = asyncio.ensure_future(_close(popup))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
+
+    async def _patiently(self, answer: Awaitable[T]) -> T | None:
+        """An answer of the page, or None when it cannot give one; a page that does not answer spoils its browser."""
+        if not self._sound:
+            asyncio.ensure_future(answer).cancel()
+            return None
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                return await answer
+        except TimeoutError:
+            self._sound = False
+        except Error as error:
+            if "Target" in str(error) and "closed" in str(error):
+                self._sound = False
+        return None
+
+
+async def _close(popup: Page) -> None:
+    try:
+        await popup.close()
+    except Error:
+        # It went away by itself.
+        return
+
+
+def _javascript_string(text: str) -> str:
+    """A literal that cannot end early: every character by its number."""
+    return "String.fromCodePoint(" + ",".join(str(ord(char)) for char in text[:2000]) + ")"

@@ -1,0 +1,115 @@
+"""Which Chromium runs, whether its sandbox works here, and with which flags it is started."""
+
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.browser.faults import BrowserError
+
+# Debian's packages chromium-headless-shell and chromium. /usr/bin/chromium is a shell script that loads extensions and
+# sets keys: what it starts is not the browser that we would say we measured with.
+_CANDIDATES = (Path("/usr/lib/chromium/chromium-headless-shell"), Path("/usr/lib/chromium/chromium"))
+_SMALL_SHM_BYTES = 512 * 1024 * 1024
+_PROBE_S = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chromium:
+    """The browser of this machine; `sandbox` tells whether its sandbox works for this user here."""
+
+    path: Path
+    version: str
+    sandbox: bool
+
+
+def inspect_chromium(chosen: Path | None = None) -> Chromium:
+    """Finds the browser and tries its sandbox, once per process. Raises BrowserError when there is none that runs."""
+    path = find_chromium(chosen)
+    return Chromium(path=path, version=_version(path), sandbox=_sandbox_works(path))
+
+
+def find_chromium(chosen: Path | None = None) -> Path:
+    """The binary: the one chosen, else Debian's headless shell, else Debian's Chromium.
+
+    Raises BrowserError without one.
+    """
+    candidates = _CANDIDATES if chosen is None else (chosen,)
+    found = next((path for path in candidates if os.access(path, os.X_OK)), None)
+    if found is None:
+        places = " or ".join(map(str, candidates))
+        raise BrowserError(f"no Chromium at {places}: install chromium-headless-shell or set FIRSTBYTE_CHROMIUM")
+    return found
+
+
+@functools.cache
+def _version(path: Path) -> str:
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_PROBE_S, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise BrowserError(f"{path} does not start: {error}") from error
+    return next((word for word in done.stdout.split() if word[0].isdigit()), "unknown")
+
+
+@functools.cache
+def _sandbox_works(path: Path) -> bool:
+    """Whether a page renders inside the sandbox: only trying tells, since kernels, containers and AppArmor all have a
+    say.
+    """
+    if os.geteuid() == 0:
+        return False
+    profile = tempfile.mkdtemp(prefix="firstbyte-sandbox-")
+    command = [
+        str(path),
+        "--headless",
+        "--disable-gpu",
+        f"--user-data-dir={profile}",
+        "--dump-dom",
+        "data:text/html,<p>sound",
+    ]
+    environment = {"HOME": profile, "PATH": os.defpath, "TMPDIR": profile}
+    try:
+        done = subprocess.run(command, capture_output=True, env=environment, timeout=_PROBE_S, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    finally:
+        shutil.rmtree(profile, ignore_errors=True)
+    return done.returncode == 0 and b"sound" in done.stdout
+
+
+def flags(path: Path, netlog: Path, *, quic: bool) -> list[str]:
+    """The switches added to Playwright's own (which already silence updates, first runs and background traffic).
+
+    Frames of other sites stay in the page's process (no site isolation): one DevTools session then sees every
+    request, and a run costs a process less for each third party. What isolation protects, one site's data from
+    another, a fresh context that holds nothing does not have; pages of different runs never share a process.
+    """
+    chosen = [
+        f"--log-net-log={netlog}",
+        "--net-log-capture-mode=Default",
+        "--disable-site-isolation-trials",
+        "--block-new-web-contents",
+        "--deny-permission-prompts",
+        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+        "--disable-webrtc-hw-encoding",
+        "--no-pings",
+        "--disable-domain-reliability",
+        "--disable-client-side-phishing-detection",
+        "--disable-speech-api",
+        "--no-proxy-server",
+        *_shared_memory(),
+        # UDP 443 is closed in many data centres, and what a first visit does differs by DNS records that come and go.
+        *([] if quic else ["--disable-quic"]),
+    ]
+    return chosen if "headless-shell" in path.name else [*chosen, "--headless=new"]
+
+
+def _shared_memory() -> list[str]:
+    try:
+        status = os.statvfs("/dev/shm")
+    except OSError:
+        return ["--disable-dev-shm-usage"]
+    return ["--disable-dev-shm-usage"] if status.f_frsize * status.f_blocks < _SMALL_SHM_BYTES else []

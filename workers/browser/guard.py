@@ -1,0 +1,99 @@
+"""Which targets a browser may be sent to, judged before anything is sent.
+
+Chrome resolves names itself, so this cannot be the only wall: the addresses that a page led to are judged again
+afterwards (`compute/page_outcome.py`), and an egress firewall stands around the browser in production. A verdict on a
+name is kept for some minutes: asking for it before every run would warm the resolver and falsify the page's own DNS
+times.
+"""
+
+import socket
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from workers.measurement.addresses import Network, may_measure
+from workers.measurement.failure import Failure, FailureKind, failure
+from workers.measurement.target import TargetError, parse_target
+
+Resolve = Callable[[str, int], tuple[str, ...]]
+
+_KEPT_S = 600.0
+_MAX_NAMES = 1000
+
+
+def resolve(host: str, port: int) -> tuple[str, ...]:
+    """Every address of a host by the system's resolver; none when the name cannot be resolved."""
+    try:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return ()
+    return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
+
+
+class Guard:
+    """Judges targets and addresses.
+
+    Thread-safe. `only_private` refuses the public Internet (a browser without sandbox).
+    """
+
+    def __init__(
+        self,
+        *,
+        allowed: tuple[Network, ...] = (),
+        extra_ports: frozenset[int] = frozenset(),
+        only_private: bool = False,
+        resolve: Resolve = resolve,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._allowed = allowed
+        self._extra_ports = extra_ports
+        self._only_private = only_private
+        self._resolve = resolve
+        self._clock = clock
+        self._verdicts: OrderedDict[tuple[str, int], tuple[float, Failure | None]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def may_measure(self, address: str) -> bool:
+        """Whether a page may have led to this address."""
+        return may_measure(address, allowed=self._allowed)
+
+    def refusal(self, url: str) -> Failure | None:
+        """Why a target must not be loaded, or None. A name that does not resolve is left to the browser to fail at."""
+        try:
+            target = parse_target(url, extra_ports=self._extra_ports)
+        except TargetError as error:
+            return failure(FailureKind.INVALID_URL, str(error))
+        key = (target.host, target.port)
+        with self._lock:
+            kept = self._verdicts.get(key)
+        if kept is not None and self._clock() - kept[0] < _KEPT_S:
+            return kept[1]
+        verdict = self._judge(self._resolve(target.host, target.port))
+        self._keep(key, verdict)
+        return verdict
+
+    def _keep(self, key: tuple[str, int], verdict: Failure | None) -> None:
+        with self._lock:
+            self._verdicts[key] = (self._clock(), verdict)
+            while len(self._verdicts) > _MAX_NAMES:
+                self._verdicts.popitem(last=False)
+
+    def _judge(self, addresses: tuple[str, ...]) -> Failure | None:
+        forbidden = next((address for address in addresses if not self.may_measure(address)), None)
+        if forbidden is not None:
+            return failure(FailureKind.BLOCKED_DESTINATION, forbidden)
+        if self._only_private and not addresses:
+            return failure(FailureKind.DNS_NOT_FOUND)
+        if self._only_private and not all(map(self._is_allowed, addresses)):
+            return failure(
+                FailureKind.BROWSER_FAILED,
+                "its sandbox does not work here, so it loads only targets inside FIRSTBYTE_PRIVATE_TARGETS; "
+                "allow user namespaces, or set FIRSTBYTE_ALLOW_UNSANDBOXED=1",
+            )
+        return None
+
+    def _is_allowed(self, address: str) -> bool:
+        parsed = ip_address(address)
+        return any(network.version == parsed.version and parsed in network for network in self._allowed)

@@ -1,0 +1,86 @@
+"""Reads Chrome's network log while Chrome writes it, a run at a time.
+
+Chrome hands events to the file in batches of about fifteen, so the last ones of a run are still in its memory when
+the run is over. A marker (a request for a URL that occurs nowhere else and never leaves the machine) made afterwards
+pushes them out: once the marker is in the file, so is everything before it.
+"""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workers.measurement.captures_page import NetlogCapture
+
+# A page of 60 requests writes about 1 MB.
+_MAX_RUN_BYTES = 64 * 1024 * 1024
+_POLL_S = 0.005
+
+
+class NetlogTail:
+    """The log at `path` from where it was last left. Not thread-safe."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self._constants: Mapping[str, Any] | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """How large the file is now; 0 when there is none."""
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
+
+    def skip(self) -> None:
+        """Passes over everything written so far."""
+        self._offset = self.size_bytes
+
+    async def read_through(self, marker: str, *, patience_s: float) -> NetlogCapture | None:
+        """Everything since the last call, once `marker` has been written; incomplete when it does not come in time.
+
+        None when the log has no readable head.
+        """
+        chunks = bytearray()
+        deadline = asyncio.get_running_loop().time() + patience_s
+        needle, seen_to = marker.encode(), 0
+        while not (complete := needle in chunks[max(0, seen_to - len(needle)) :]):
+            seen_to = len(chunks)
+            chunks += self._read(_MAX_RUN_BYTES - len(chunks))
+            if asyncio.get_running_loop().time() >= deadline or len(chunks) >= _MAX_RUN_BYTES:
+                break
+            if len(chunks) == seen_to:
+                await asyncio.sleep(_POLL_S)
+        return self._capture(bytes(chunks), complete=complete)
+
+    def read_rest(self) -> NetlogCapture | None:
+        """What a browser that died has left behind."""
+        return self._capture(self._read(_MAX_RUN_BYTES), complete=False)
+
+    def _read(self, limit: int) -> bytes:
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                chunk = file.read(max(0, limit))
+        except OSError:
+            return b""
+        self._offset += len(chunk)
+        return chunk
+
+    def _capture(self, data: bytes, *, complete: bool) -> NetlogCapture | None:
+        if self._constants is None:
+            self._constants = self._head()
+        if self._constants is None:
+            return None
+        return NetlogCapture(constants=self._constants, lines=tuple(data.splitlines()), complete=complete)
+
+    def _head(self) -> Mapping[str, Any] | None:
+        try:
+            with self._path.open("rb") as file:
+                head = json.loads(file.readline(4 * 1024 * 1024).rstrip(b",\r\n") + b"}")
+        except (OSError, ValueError):
+            return None
+        constants = head.get("constants")
+        return constants if isinstance(constants, dict) else None

@@ -1,0 +1,110 @@
+"""Keeps what DevTools tells of one page load, within bounds, and knows whether anything is still going on."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from workers.measurement.captures_page import DevToolsEvent
+
+Json = dict[str, Any]
+
+MAX_EVENTS = 40_000
+_MAX_URL_CHARS = 4096
+_LOAD = "Page.loadEventFired"
+_ASKED = "Network.requestWillBeSent"
+_DATA = "Network.dataReceived"
+_ENDED = ("Network.loadingFinished", "Network.loadingFailed")
+EVENTS = (
+    _ASKED,
+    _DATA,
+    *_ENDED,
+    _LOAD,
+    "Network.requestWillBeSentExtraInfo",
+    "Network.responseReceived",
+    "Network.responseReceivedExtraInfo",
+    "Network.requestServedFromCache",
+    "Page.domContentEventFired",
+    "Runtime.bindingCalled",
+)
+# A stream for events stays open as long as the page: waiting for its end would be waiting for ever.
+_ENDLESS = frozenset({"EventSource", "WebSocket", "Ping"})
+
+
+class Recorder:
+    """One run's events. `changed` is set at each; times are those of `now`, in seconds."""
+
+    def __init__(self, main_frame: str, now: Callable[[], float]) -> None:
+        self.changed = asyncio.Event()
+        self.load_seen = False
+        self.requests = 0
+        self.body_bytes = 0
+        self.dropped = False
+        self.last_activity_s = now()
+        self.load_s: float | None = None
+        self._main_frame = main_frame
+        self._now = now
+        self._events: list[DevToolsEvent] = []
+        self._open: set[str] = set()
+        self._received: defaultdict[str, int] = defaultdict(int)
+        self._closed = False
+
+    def take(self, method: str, params: Json) -> None:
+        """Called for each event of `EVENTS`."""
+        if self._closed:
+            return
+        self._follow(method, params)
+        if method == _DATA:
+            self._received[str(params.get("requestId"))] += int(params.get("dataLength", 0))
+        elif len(self._events) < MAX_EVENTS:
+            self._events.append(DevToolsEvent(method, _slim(method, params)))
+        else:
+            self.dropped = True
+        self.changed.set()
+
+    def close(self) -> tuple[DevToolsEvent, ...]:
+        """Everything so far; later events are another page's. The pieces of a body are told as one."""
+        self._closed = True
+        pieces = [DevToolsEvent(_DATA, {"requestId": key, "dataLength": size}) for key, size in self._received.items()]
+        # Before the ends of their requests, as they came.
+        first_end = next((i for i, event in enumerate(self._events) if event.method in _ENDED), len(self._events))
+        return (*self._events[:first_end], *pieces, *self._events[first_end:])
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every request has ended."""
+        return not self._open
+
+    def _follow(self, method: str, params: Json) -> None:
+        request_id = str(params.get("requestId"))
+        if method == _ASKED:
+            self._asked(request_id, params)
+        elif method in _ENDED:
+            self._open.discard(request_id)
+        elif method == _LOAD:
+            self.load_seen, self.load_s = True, self._now()
+        elif method == _DATA:
+            self.body_bytes += int(params.get("dataLength", 0))
+        if method.startswith("Network."):
+            self.last_activity_s = self._now()
+
+    def _asked(self, request_id: str, params: Json) -> None:
+        self.requests += 1
+        if params.get("type") not in _ENDLESS:
+            self._open.add(request_id)
+        if params.get("frameId") == self._main_frame and params.get("loaderId") == request_id:
+            # The page gives way to another document: its load is what now counts.
+            self.load_seen, self.load_s = False, None
+
+
+def _slim(method: str, params: Json) -> Json:
+    """Without what is large and not looked at: raw heads, posted data, the content in data: URLs."""
+    if method == _ASKED:
+        request = dict(params.get("request") or {})
+        request.pop("postData", None)
+        request.pop("postDataEntries", None)
+        request["url"] = str(request.get("url", ""))[:_MAX_URL_CHARS]
+        return {**params, "request": request}
+    if method == "Network.responseReceivedExtraInfo":
+        return {name: value for name, value in params.items() if name != "headersText"}
+    return params

@@ -1,0 +1,5 @@
+observe("paint", (entry) => {
+  if (entry.name === "first-contentful-paint") {
+    report("fcp", { at: entry.startTime });
+  }
+});

@@ -1,0 +1,148 @@
+"""One warm browser with its driver: started, used for one page at a time in a fresh context each, closed or killed.
+
+A fresh context is as cold as a fresh process: own cache, own sockets, own TLS sessions, own answers of the resolver.
+It costs a tenth of the processor time.
+"""
+
+import asyncio
+import contextlib
+import os
+import signal
+from typing import Any
+
+from playwright.async_api import Browser, BrowserContext, Error, Playwright, async_playwright
+
+from workers.browser.capture import Loaded, PageLoad, Tell
+from workers.browser.chromium import Chromium, flags
+from workers.browser.faults import BrowserError
+from workers.browser.netlog_tail import NetlogTail
+from workers.browser.settings import BrowserSettings
+from workers.browser.workspace import Workspace
+from workers.measurement.messages import RunRequest
+from workers.version import VERSION
+
+VIEWPORT = {"width": 1350, "height": 940}
+_START_S = 30.0
+_CLOSE_S = 5.0
+# Beyond the time a page is allowed: opening and closing its context, its picture, the log.
+_OVERHEAD_S = 30.0
+
+
+class Session:
+    """Made by `start`. Belongs to the event loop that started it."""
+
+    def __init__(self, settings: BrowserSettings, workspace: Workspace, driver: Playwright) -> None:
+        self._settings = settings
+        self._workspace = workspace
+        self._driver = driver
+        self._tail = NetlogTail(workspace.netlog)
+        self._browser: Browser | None = None
+        self._pid: int | None = None
+        self._runs = 0
+
+    @classmethod
+    async def start(cls, settings: BrowserSettings, chromium: Chromium, *, sandbox: bool) -> "Session":
+        """A browser that is ready. Raises BrowserError when it does not come up."""
+        workspace = await asyncio.to_thread(Workspace, settings.ca_file)
+        try:
+            async with asyncio.timeout(_START_S):
+                driver = await async_playwright().start()
+        except Exception as error:
+            workspace.remove()
+            raise BrowserError(f"Playwright's driver does not start: {error}") from error
+        session = cls(settings, workspace, driver)
+        try:
+            async with asyncio.timeout(_START_S):
+                await session._launch(chromium, sandbox=sandbox)
+        except (Error, TimeoutError) as error:
+            await session.close()
+            raise BrowserError(f"Chromium does not start: {str(error)[:500] or 'no answer'}") from error
+        return session
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether another run may be given to this browser: it lives, and is neither old nor its log too large."""
+        return (
+            self._browser is not None
+            and self._browser.is_connected()
+            and self._runs < self._settings.recycle_after
+            and self._tail.size_bytes < self._settings.recycle_netlog_bytes
+        )
+
+    async def load(self, request: RunRequest, tell: Tell) -> Loaded:
+        """One page. Raises BrowserError when the browser was lost or stuck on the way; it is of no more use then."""
+        self._runs += 1
+        try:
+            async with asyncio.timeout(request.timeout_us / 1_000_000 + _OVERHEAD_S):
+                return await self._load(request, tell)
+        except TimeoutError as error:
+            raise BrowserError("the browser did not answer in time") from error
+        except Error as error:
+            raise BrowserError(f"the browser was lost: {str(error).splitlines()[0][:300]}") from error
+
+    async def close(self) -> None:
+        """Ends browser and driver and removes their files; what does not end in time is killed. Never raises."""
+        with contextlib.suppress(Error, TimeoutError):
+            async with asyncio.timeout(_CLOSE_S):
+                if self._browser is not None:
+                    await self._browser.close()
+        self._kill()
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_CLOSE_S):
+                await self._driver.stop()
+        await asyncio.to_thread(self._workspace.remove)
+
+    async def _launch(self, chromium: Chromium, *, sandbox: bool) -> None:
+        self._browser = await self._driver.chromium.launch(
+            executable_path=chromium.path,
+            args=flags(chromium.path, self._workspace.netlog, quic=self._settings.quic),
+            chromium_sandbox=sandbox,
+            env=self._workspace.environment,
+            handle_sigint=False,
+            handle_sigterm=False,
+            handle_sighup=False,
+        )
+        cdp = await self._browser.new_browser_cdp_session()
+        processes = (await cdp.send("SystemInfo.getProcessInfo"))["processInfo"]
+        self._pid = next((int(process["id"]) for process in processes if process["type"] == "browser"), None)
+        await cdp.detach()
+
+    async def _load(self, request: RunRequest, tell: Tell) -> Loaded:
+        browser = self._browser
+        if browser is None:
+            raise BrowserError("the browser was never started")
+        self._tail.skip()
+        options: dict[str, Any] = {
+            "accept_downloads": False,
+            "ignore_https_errors": request.ignore_certificate_errors,
+            "user_agent": user_agent(browser.version),
+            "viewport": VIEWPORT,
+        }
+        context = await browser.new_context(**options)
+        loaded = await PageLoad(context, self._tail, self._settings, tell).run(request)
+        sound = await self._end(context) if loaded.sound else False
+        return Loaded(capture=loaded.capture, screenshot=loaded.screenshot, sound=sound)
+
+    async def _end(self, context: BrowserContext) -> bool:
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await context.close()
+        except (Error, TimeoutError):
+            return False
+        return True
+
+    def _kill(self) -> None:
+        if self._pid is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(self._pid, signal.SIGKILL)
+        self._pid = None
+
+
+def user_agent(version: str) -> str:
+    """Chrome's own name without "Headless", which some sites turn away, and with ours, so that nobody is deceived."""
+    major = version.partition(".")[0]
+    return (
+        f"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Safari/537.36 "
+        f"Firstbyte/{VERSION}"
+    )

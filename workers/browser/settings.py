@@ -1,0 +1,36 @@
+"""What the operator of a browser pool decides."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.measurement.addresses import Network
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowserSettings:
+    """`size` pages load at once, each in a browser of its own.
+
+    `chromium` is the binary; None finds Debian's. `sandbox` None uses Chromium's sandbox where it works; where it
+    does not, only targets inside `allowed` are measured unless `allow_unsandboxed`. `allowed` and `extra_ports` widen
+    what may be measured; `ca_file` (PEM) adds authorities to Chromium's own. A browser is closed after `idle_s`
+    without work and replaced after `recycle_after` runs or `recycle_netlog_bytes` of log. A page is fully loaded when
+    nothing happened on the network for `quiet_s` after its load event; one that never rests is left `settle_s` after
+    it.
+    """
+
+    size: int = 1
+    chromium: Path | None = None
+    sandbox: bool | None = None
+    allow_unsandboxed: bool = False
+    allowed: tuple[Network, ...] = ()
+    extra_ports: frozenset[int] = frozenset()
+    ca_file: Path | None = None
+    idle_s: float = 60.0
+    recycle_after: int = 100
+    recycle_netlog_bytes: int = 128 * MIB
+    quiet_s: float = 2.0
+    settle_s: float = 10.0
+    max_page_bytes: int = 256 * MIB
+    quic: bool = False

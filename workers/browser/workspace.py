@@ -1,0 +1,62 @@
+"""The private directory of one browser: its home, its log. Nothing of it outlives the browser."""
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from workers.browser.trust import trust_in_home
+
+_PREFIX = "firstbyte-browser-"
+_NAME = re.compile(rf"{_PREFIX}(\d+)-.*")
+
+
+class Workspace:
+    """Made for one browser of this process; `remove` takes it away. Raises BrowserError when `ca_file` is of no use."""
+
+    def __init__(self, ca_file: Path | None) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+        self.home = self.path / "home"
+        self.netlog = self.path / "netlog.json"
+        self.home.mkdir(mode=0o700)
+        if ca_file is not None:
+            try:
+                trust_in_home(self.home, ca_file)
+            except Exception:
+                self.remove()
+                raise
+
+    @property
+    def environment(self) -> dict[str, str | float | bool]:
+        """What the browser gets to see of ours: no secret is in it."""
+        return {
+            "HOME": str(self.home),
+            "TMPDIR": str(self.path),
+            "PATH": os.defpath,
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+        }
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def sweep() -> None:
+    """Removes what processes that were killed have left. Of others' directories the system refuses the removal."""
+    for entry in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        owner = _NAME.fullmatch(entry.name)
+        if owner is not None and not _is_alive(int(owner[1])):
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    with contextlib.suppress(ProcessLookupError):
+        try:
+            os.kill(pid, 0)
+        except PermissionError:
+            return True
+        return True
+    return False

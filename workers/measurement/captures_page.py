@@ -1,0 +1,59 @@
+"""What a browser saw of one page load, as it saw it. `compute/page.py` says what it means.
+
+Chrome's two witnesses run on the same monotonic clock: DevTools events in seconds with fractions, the network log in
+whole milliseconds. Nothing here is interpreted, so that a capture can be kept and computed again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+
+class DevToolsEvent(NamedTuple):
+    """One event of the DevTools protocol, such as `Network.requestWillBeSent`, with its parameters as they came."""
+
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetlogCapture:
+    """The lines of a network log that belong to one run, and the constants from the head of the same log.
+
+    `complete` says that the log was read beyond the end of the run; otherwise its last events may be missing.
+    """
+
+    constants: Mapping[str, Any]
+    lines: tuple[bytes, ...]
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageCapture:
+    """One page load.
+
+    `started_at` is the wall clock (aware UTC). `main_frame` is the id of the top frame. `net_error` is Chrome's name
+    (ERR_…) for a navigation that came to nothing. `load_seen` and `went_quiet` tell how far it came; `overran` that
+    the time allowed was used up, `outgrew` that the page brought more than is allowed. `secret_headers` names request
+    headers whose values must not be kept (lower case).
+    """
+
+    url: str
+    main_frame: str
+    events: tuple[DevToolsEvent, ...]
+    started_at: datetime | None = None
+    netlog: NetlogCapture | None = None
+    net_error: str | None = None
+    is_download: bool = False
+    crashed: bool = False
+    load_seen: bool = False
+    went_quiet: bool = False
+    overran: bool = False
+    outgrew: bool = False
+    events_dropped: bool = False
+    text_found: bool | None = None
+    title: str | None = None
+    browser_version: str | None = None
+    secret_headers: frozenset[str] = field(default=frozenset())
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,257 @@
+"""What DevTools says of each request: who asked for it, when, what came back. Times are microseconds of the monotonic
+clock.
+
+DevTools knows identity (which row is which, what began it) and sizes. Its connection timings are cut to the request's
+own waiting (Chromium's "blocking" times), so they only stand in where the network log has none.
+
+Events of one request come in any order with their "extra info" (the headers really sent and received), which carries
+no hop number: it belongs to the hops that announce it, in order.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workers.measurement.captures_page import DevToolsEvent
+from workers.measurement.waterfall import ServedFrom
+
+Json = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One hop of one request: a redirect is an exchange of its own.
+
+    `net_started_us` is when the network began with it.
+    """
+
+    request_id: str
+    url: str
+    method: str
+    started_us: int
+    kind: str = "Other"
+    priority: str | None = None
+    initiator: Json = field(default_factory=dict)
+    render_blocking: str | None = None
+    frame: str | None = None
+    loader: str | None = None
+    wall_s: float | None = None
+    request_headers: Json = field(default_factory=dict)
+    response: Json | None = None
+    response_headers: Json = field(default_factory=dict)
+    has_extra_request: bool = False
+    has_extra_response: bool = False
+    net_started_us: int | None = None
+    responded_us: int | None = None
+    ended_us: int | None = None
+    transferred_bytes: int | None = None
+    body_bytes: int | None = None
+    net_error: str | None = None
+    from_memory: bool = False
+    redirected_to: str | None = None
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it fetched a frame's document: only then is the request named after its loader."""
+        return self.kind == "Document" and self.loader == self.request_id
+
+    @property
+    def timing(self) -> Json | None:
+        timing = None if self.response is None else self.response.get("timing")
+        return timing if isinstance(timing, dict) and not self.from_memory else None
+
+    @property
+    def served_from(self) -> ServedFrom:
+        if self.url.startswith("data:"):
+            return ServedFrom.DATA
+        if self.from_memory:
+            return ServedFrom.MEMORY_CACHE
+        response = self.response or {}
+        if response.get("fromServiceWorker"):
+            return ServedFrom.SERVICE_WORKER
+        cached = response.get("fromDiskCache") or response.get("fromPrefetchCache")
+        return ServedFrom.DISK_CACHE if cached else ServedFrom.NETWORK
+
+    def text(self, name: str) -> str | None:
+        """A text of the response, such as its protocol; None when absent."""
+        value = None if self.response is None else self.response.get(name)
+        return value if isinstance(value, str) and value else None
+
+    def number(self, name: str) -> int | None:
+        value = None if self.response is None else self.response.get(name)
+        return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+@dataclass(slots=True)
+class PageEvents:
+    """A page load as DevTools tells it.
+
+    The instants are the main frame's last; `reports` are our own scripts' words.
+    """
+
+    exchanges: list[Exchange] = field(default_factory=list)
+    dom_content_loaded_us: int | None = None
+    load_us: int | None = None
+    reports: list[str] = field(default_factory=list)
+
+
+def monotonic_us(seconds: object) -> int | None:
+    """DevTools' monotonic seconds in microseconds."""
+    return round(seconds * 1_000_000) if isinstance(seconds, int | float) else None
+
+
+def read_devtools(events: Iterable[DevToolsEvent]) -> PageEvents:
+    """Every exchange in the order it was asked for. Events that lack what they must have are passed over."""
+    reader = _Reader()
+    for event in events:
+        handler = _HANDLERS.get(event.method)
+        if handler is not None:
+            handler(reader, event.params)
+    return reader.finish()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.page = PageEvents()
+        self._hops: dict[str, list[Exchange]] = {}
+        self._sent: dict[str, list[Json]] = {}
+        self._received: dict[str, list[Json]] = {}
+        self._memory: set[str] = set()
+
+    def finish(self) -> PageEvents:
+        for request_id, hops in self._hops.items():
+            _hand_out_sent(hops, self._sent.get(request_id, []))
+            _hand_out_received(hops, self._received.get(request_id, []))
+            hops[-1].from_memory = request_id in self._memory
+        return self.page
+
+    def sent(self, params: Json) -> None:
+        request, started_us = params.get("request"), monotonic_us(params.get("timestamp"))
+        if not isinstance(request, dict) or started_us is None:
+            return
+        request_id = str(params.get("requestId"))
+        self._close_redirect(params, request_id, started_us, str(request.get("url", "")))
+        exchange = _exchange(params, request, request_id, started_us)
+        self._hops.setdefault(request_id, []).append(exchange)
+        self.page.exchanges.append(exchange)
+
+    def _close_redirect(self, params: Json, request_id: str, ended_us: int, target: str) -> None:
+        response = params.get("redirectResponse")
+        if not isinstance(response, dict) or (hop := self._last(request_id)) is None:
+            return
+        self._answer(hop, response)
+        hop.ended_us, hop.redirected_to, hop.body_bytes = ended_us, target, 0
+        hop.transferred_bytes = _count(response.get("encodedDataLength"))
+        hop.has_extra_request = hop.has_extra_response = bool(params.get("redirectHasExtraInfo"))
+
+    def responded(self, params: Json) -> None:
+        hop, response = self._last(str(params.get("requestId"))), params.get("response")
+        if hop is None or not isinstance(response, dict):
+            return
+        self._answer(hop, response)
+        hop.kind = str(params.get("type", hop.kind))
+        hop.responded_us = monotonic_us(params.get("timestamp"))
+        hop.has_extra_request = hop.has_extra_response = bool(params.get("hasExtraInfo"))
+
+    def _answer(self, hop: Exchange, response: Json) -> None:
+        hop.response = response
+        headers, timing = response.get("headers"), response.get("timing")
+        hop.response_headers = headers if isinstance(headers, dict) else {}
+        if isinstance(timing, dict):
+            hop.net_started_us = monotonic_us(timing.get("requestTime"))
+
+    def data(self, params: Json) -> None:
+        hop, count = self._last(str(params.get("requestId"))), _count(params.get("dataLength"))
+        if hop is not None and count is not None:
+            hop.body_bytes = (hop.body_bytes or 0) + count
+
+    def finished(self, params: Json) -> None:
+        if (hop := self._last(str(params.get("requestId")))) is not None:
+            hop.ended_us = monotonic_us(params.get("timestamp"))
+            hop.transferred_bytes = _count(params.get("encodedDataLength"))
+            hop.body_bytes = hop.body_bytes or 0
+
+    def failed(self, params: Json) -> None:
+        if (hop := self._last(str(params.get("requestId")))) is not None:
+            hop.ended_us = monotonic_us(params.get("timestamp"))
+            blocked = params.get("blockedReason")
+            hop.net_error = str(params.get("errorText") or blocked or "ERR_FAILED").removeprefix("net::")
+
+    def extra_sent(self, params: Json) -> None:
+        self._sent.setdefault(str(params.get("requestId")), []).append(params)
+
+    def extra_received(self, params: Json) -> None:
+        self._received.setdefault(str(params.get("requestId")), []).append(params)
+
+    def from_memory(self, params: Json) -> None:
+        self._memory.add(str(params.get("requestId")))
+
+    def content_loaded(self, params: Json) -> None:
+        self.page.dom_content_loaded_us = monotonic_us(params.get("timestamp"))
+
+    def loaded(self, params: Json) -> None:
+        self.page.load_us = monotonic_us(params.get("timestamp"))
+
+    def report(self, params: Json) -> None:
+        self.page.reports.append(str(params.get("payload", "")))
+
+    def _last(self, request_id: str) -> Exchange | None:
+        hops = self._hops.get(request_id)
+        return hops[-1] if hops else None
+
+
+_HANDLERS = {
+    "Network.requestWillBeSent": _Reader.sent,
+    "Network.requestWillBeSentExtraInfo": _Reader.extra_sent,
+    "Network.responseReceived": _Reader.responded,
+    "Network.responseReceivedExtraInfo": _Reader.extra_received,
+    "Network.dataReceived": _Reader.data,
+    "Network.loadingFinished": _Reader.finished,
+    "Network.loadingFailed": _Reader.failed,
+    "Network.requestServedFromCache": _Reader.from_memory,
+    "Page.domContentEventFired": _Reader.content_loaded,
+    "Page.loadEventFired": _Reader.loaded,
+    "Runtime.bindingCalled": _Reader.report,
+}
+
+
+def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> Exchange:
+    initiator, headers, wall_s = params.get("initiator"), request.get("headers"), params.get("wallTime")
+    return Exchange(
+        request_id=request_id,
+        url=str(request.get("url", "")),
+        method=str(request.get("method", "GET")),
+        started_us=started_us,
+        kind=str(params.get("type", "Other")),
+        priority=request.get("initialPriority"),
+        initiator=initiator if isinstance(initiator, dict) else {},
+        render_blocking=params.get("renderBlockingBehavior"),
+        frame=params.get("frameId"),
+        loader=params.get("loaderId"),
+        wall_s=wall_s if isinstance(wall_s, int | float) else None,
+        request_headers=headers if isinstance(headers, dict) else {},
+    )
+
+
+def _hand_out_sent(hops: list[Exchange], extras: list[Json]) -> None:
+    # A hop without an answer never announces its extra info, so the last one takes what is left.
+    takers = [hop for hop in hops if hop.has_extra_request or hop.response is None]
+    for hop, extra in zip(takers, extras, strict=False):
+        headers, connect = extra.get("headers"), extra.get("connectTiming")
+        hop.request_headers = headers if isinstance(headers, dict) else hop.request_headers
+        if hop.net_started_us is None and isinstance(connect, dict):
+            hop.net_started_us = monotonic_us(connect.get("requestTime"))
+
+
+def _hand_out_received(hops: list[Exchange], extras: list[Json]) -> None:
+    takers = [hop for hop in hops if hop.has_extra_response]
+    for hop, extra in zip(takers, extras, strict=False):
+        headers, status = extra.get("headers"), extra.get("statusCode")
+        hop.response_headers = headers if isinstance(headers, dict) else hop.response_headers
+        # A revalidated resource shows 200 in `response`; the wire said 304.
+        if hop.response is not None and isinstance(status, int):
+            hop.response = {**hop.response, "status": status}
+
+
+def _count(value: object) -> int | None:
+    return int(value) if isinstance(value, int | float) and value >= 0 else None

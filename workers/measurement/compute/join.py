@@ -1,0 +1,54 @@
+"""Which request of the network log is which row of DevTools: by URL and time, one to one.
+
+Both clocks are the same, so the instant at which the network began (DevTools to the microsecond, the log to the
+millisecond) tells even repeated requests for one URL apart. What finds no partner stays without one.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from urllib.parse import urldefrag
+
+from workers.measurement.compute.cdp import Exchange
+from workers.measurement.compute.netlog import NetHop
+from workers.measurement.waterfall import ServedFrom
+
+# Between DevTools' start of a request and the log's lies the browser's own work; a busy processor stretches it.
+_TOLERANCE_MS = 25
+_NEVER_ON_THE_NETWORK = {ServedFrom.DATA, ServedFrom.MEMORY_CACHE}
+
+
+def join(exchanges: Iterable[Exchange], hops: Iterable[NetHop]) -> dict[int, NetHop]:
+    """The log's hop of each exchange, by the exchange's place in the order given."""
+    waiting: dict[tuple[str, str], list[NetHop]] = defaultdict(list)
+    for hop in hops:
+        waiting[hop.method, _address(hop.url)].append(hop)
+    pairs: dict[int, NetHop] = {}
+    for index, exchange in enumerate(exchanges):
+        candidates = waiting[exchange.method, _address(exchange.url)]
+        partner = None if exchange.served_from in _NEVER_ON_THE_NETWORK else _nearest(exchange, candidates)
+        if partner is not None:
+            candidates.remove(partner)
+            pairs[index] = partner
+    return pairs
+
+
+def _nearest(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None:
+    if exchange.net_started_us is None:
+        return _first_within(exchange, candidates)
+    began_ms = exchange.net_started_us // 1000
+    nearest = min(candidates, key=lambda hop: abs(hop.started_ms - began_ms), default=None)
+    return nearest if nearest is not None and abs(nearest.started_ms - began_ms) <= _TOLERANCE_MS else None
+
+
+def _first_within(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None:
+    """For a request that failed before DevTools knew when the network began: the first in its lifetime."""
+    ended_us = exchange.ended_us
+    for hop in candidates:
+        after = hop.started_ms >= exchange.started_us // 1000 - 1
+        if after and (ended_us is None or hop.started_ms <= ended_us // 1000 + 1):
+            return hop
+    return None
+
+
+def _address(url: str) -> str:
+    return urldefrag(url).url

@@ -1,0 +1,118 @@
+"""A page's waterfall and vitals from its capture. Pure: the same capture always gives the same page.
+
+Zero is the start of the first navigation. Rows are in the order in which the page asked; a redirect is a row of its
+own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.cdp import Exchange, PageEvents, read_devtools
+from workers.measurement.compute.join import join
+from workers.measurement.compute.netlog import NetworkLog, read_netlog
+from workers.measurement.compute.netlog_events import names_of
+from workers.measurement.compute.page_connections import Network, connections_of
+from workers.measurement.compute.page_rows import row
+from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of
+from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.waterfall import ServedFrom, TimingSource, Waterfall
+
+MAX_ROWS = 2000
+# The log may begin with what the run before left in Chrome's buffer; its own work starts a little before our first
+# sight of it.
+_LEAD_MS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page load made readable. `addresses` are all that a connection was tried to, for judging where the page led."""
+
+    measurement: PageMeasurement
+    addresses: frozenset[str]
+
+
+def compute_page(capture: PageCapture) -> Page:
+    """The page of a capture. An empty capture gives an empty page."""
+    events = read_devtools(capture.events)
+    kept = events.exchanges[:MAX_ROWS]
+    zero_us = kept[0].started_us if kept else 0
+    log = _network_log(capture, zero_us)
+    network = Network(exchanges=kept, pairs=join(kept, log.hops), log=log, zero_us=zero_us)
+    connections = connections_of(network)
+    rows = tuple(row(network, connections, index, capture.secret_headers) for index in range(len(kept)))
+    waterfall = Waterfall(
+        requests=rows,
+        connections=connections.all,
+        truncated=len(events.exchanges) > MAX_ROWS or capture.events_dropped,
+    )
+    measurement = PageMeasurement(
+        waterfall=waterfall,
+        vitals=vitals_of(parse_reports(events.reports), _milestones(capture, events, zero_us)),
+        document=_document(capture, kept),
+        title=plain_or_none(capture.title, MAX_TITLE_CHARS),
+        browser_version=capture.browser_version,
+        warnings=capture.warnings + _warnings(capture, log, waterfall),
+    )
+    return Page(measurement=measurement, addresses=_addresses(events.exchanges, log))
+
+
+def _network_log(capture: PageCapture, zero_us: int) -> NetworkLog:
+    if capture.netlog is None:
+        return NetworkLog()
+    names = names_of(capture.netlog.constants)
+    if names.missing:
+        return NetworkLog(missing=names.missing)
+    return read_netlog(names, capture.netlog.lines, since_ms=zero_us // 1000 - _LEAD_MS)
+
+
+def _document(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None:
+    """The number of the last document of the top frame that did not lead elsewhere."""
+    documents = [
+        index
+        for index, exchange in enumerate(exchanges)
+        if exchange.is_document and exchange.frame == capture.main_frame and exchange.redirected_to is None
+    ]
+    answered = [index for index in documents if exchanges[index].response is not None]
+    return (answered or documents)[-1] + 1 if documents else None
+
+
+def _milestones(capture: PageCapture, events: PageEvents, zero_us: int) -> Milestones:
+    load_us = _since(events.load_us, zero_us)
+    ends = [exchange.ended_us for exchange in events.exchanges if exchange.ended_us is not None]
+    quiet_us = max([*ends, events.load_us or 0], default=0) if capture.went_quiet else None
+    return Milestones(
+        zero_wall_s=events.exchanges[0].wall_s if events.exchanges else None,
+        dom_content_loaded_us=_since(events.dom_content_loaded_us, zero_us),
+        load_us=load_us,
+        fully_loaded_us=_since(quiet_us, zero_us),
+    )
+
+
+def _since(instant_us: int | None, zero_us: int) -> int | None:
+    return None if instant_us is None or instant_us < zero_us else instant_us - zero_us
+
+
+def _addresses(exchanges: Sequence[Exchange], log: NetworkLog) -> frozenset[str]:
+    answered = {
+        exchange.text("remoteIPAddress") for exchange in exchanges if exchange.served_from is ServedFrom.NETWORK
+    }
+    tried = {socket.address.rpartition(":")[0] for socket in log.sockets.values() if socket.address}
+    return frozenset(address.strip("[]") for address in (answered - {None}) | tried if address)
+
+
+def _warnings(capture: PageCapture, log: NetworkLog, waterfall: Waterfall) -> tuple[str, ...]:
+    warnings = []
+    if log.missing:
+        warnings.append(f"This browser's network log lacks {', '.join(sorted(log.missing))}: phases are DevTools'.")
+    elif capture.netlog is None:
+        warnings.append("The network log could not be read: phases are DevTools'.")
+    elif not capture.netlog.complete:
+        warnings.append("The end of the network log is missing: the last requests may lack phases.")
+    strangers = sum(
+        request.timing_source is TimingSource.CDP and request.status is not None for request in waterfall.requests
+    )
+    if strangers and not log.missing and capture.netlog is not None:
+        warnings.append(f"{strangers} requests were not found in the network log: their phases are DevTools'.")
+    return tuple(warnings)

@@ -1,0 +1,228 @@
+"""The connections that a page opened, and which request each of them stands at.
+
+The cost of a connection goes to the first request that used it; the others reused it. A connection whose opening began
+before that request did was opened ahead (preconnected): its true time is shown. What was opened and never used is
+listed too.
+"""
+
+import base64
+import binascii
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+from workers.measurement.compute.cdp import Exchange
+from workers.measurement.compute.certificate import certificate_of
+from workers.measurement.compute.netlog import NetHop, NetSocket, NetworkLog
+from workers.measurement.compute.phases import devtools_spans, marks_of, shift, span_between
+from workers.measurement.connection import Connection
+from workers.measurement.target import DEFAULT_PORTS
+
+MAX_CONNECTIONS = 1000
+
+# IANA's numbers of the suites that Chrome offers, by OpenSSL's names, as the raw probe tells them.
+_CIPHERS = {
+    0x1301: "TLS_AES_128_GCM_SHA256",
+    0x1302: "TLS_AES_256_GCM_SHA384",
+    0x1303: "TLS_CHACHA20_POLY1305_SHA256",
+    0xC02B: "ECDHE-ECDSA-AES128-GCM-SHA256",
+    0xC02C: "ECDHE-ECDSA-AES256-GCM-SHA384",
+    0xC02F: "ECDHE-RSA-AES128-GCM-SHA256",
+    0xC030: "ECDHE-RSA-AES256-GCM-SHA384",
+    0xCCA8: "ECDHE-RSA-CHACHA20-POLY1305",
+    0xCCA9: "ECDHE-ECDSA-CHACHA20-POLY1305",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """All that is known of a page's traffic.
+
+    `pairs` joins exchanges (by index) to the log; `zero_us` is the run's start.
+    """
+
+    exchanges: Sequence[Exchange]
+    pairs: Mapping[int, NetHop]
+    log: NetworkLog
+    zero_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """`used` gives the connection of an exchange by its index; `first` the exchange that a connection's cost stands
+    at.
+    """
+
+    all: tuple[Connection, ...] = ()
+    used: Mapping[int, Connection] = field(default_factory=dict)
+    first: Mapping[int, int] = field(default_factory=dict)
+
+
+def connections_of(network: Network) -> Connections:
+    """Every connection in the order of opening, numbered from 1."""
+    users = _users(network)
+    opened = {key: _opened_us(network, key, indexes) for key, indexes in users.items()}
+    opened |= {key: socket.opened_ms * 1000 for key, socket in network.log.sockets.items() if _is_unused(socket, users)}
+    keys = sorted(opened, key=lambda key: (opened[key], key))[:MAX_CONNECTIONS]
+    built = {key: _connection(network, key, users.get(key, []), number) for number, key in enumerate(keys, 1)}
+    kept = {key: connection for key, connection in built.items() if connection is not None}
+    return Connections(
+        all=tuple(kept.values()),
+        used={index: kept[key] for key, indexes in users.items() if key in kept for index in indexes},
+        first={kept[key].number: indexes[0] for key, indexes in users.items() if key in kept},
+    )
+
+
+def _users(network: Network) -> dict[int, list[int]]:
+    """The exchanges of each connection, by Chrome's number of it, in the order in which they were sent."""
+    users: dict[int, list[int]] = defaultdict(list)
+    for index, exchange in enumerate(network.exchanges):
+        key = _key(exchange, network.pairs.get(index))
+        if key is not None:
+            users[key].append(index)
+    for indexes in users.values():
+        indexes.sort(key=lambda index: _sent_ms(network, index))
+    return users
+
+
+def _key(exchange: Exchange, hop: NetHop | None) -> int | None:
+    if exchange.timing is not None and exchange.served_from.value in ("network", "service_worker"):
+        return exchange.number("connectionId") or None
+    return None if hop is None or exchange.response is not None else hop.socket
+
+
+def _sent_ms(network: Network, index: int) -> int:
+    hop = network.pairs.get(index)
+    if hop is not None:
+        return hop.started_ms if hop.send.begin_ms is None else hop.send.begin_ms
+    exchange = network.exchanges[index]
+    return marks_of(exchange.timing).get("sendStart", exchange.started_us) // 1000
+
+
+def _opened_us(network: Network, key: int, indexes: list[int]) -> int:
+    socket = network.log.sockets.get(key)
+    return network.exchanges[indexes[0]].started_us if socket is None else socket.opened_ms * 1000
+
+
+def _is_unused(socket: NetSocket, users: Mapping[int, list[int]]) -> bool:
+    return socket.source not in users and socket.connect.whole is not None and not socket.connect_error
+
+
+def _connection(network: Network, key: int, indexes: list[int], number: int) -> Connection | None:
+    socket = network.log.sockets.get(key)
+    first = network.exchanges[indexes[0]] if indexes else None
+    host, port = _place(network.log, socket, first)
+    if not host:
+        return None
+    if socket is None:
+        return _from_devtools(network, first, Connection(number=number, host=host, port=port, requests=len(indexes)))
+    hop = network.pairs.get(indexes[0]) if indexes else None
+    return _from_log(
+        network, socket, first, hop, Connection(number=number, host=host, port=port, requests=len(indexes))
+    )
+
+
+def _from_log(
+    network: Network, socket: NetSocket, first: Exchange | None, hop: NetHop | None, bare: Connection
+) -> Connection:
+    log, facts = network.log, socket.tls_facts
+    marks = marks_of(None if first is None else first.timing)
+    connect, tls = log.connect_of(socket), socket.tls.whole
+    connected_by = "sslStart" if tls else "connectEnd"
+    dns_span = span_between(log.dns_of(log.opener_of(socket)), marks, "dnsStart", "dnsEnd")
+    return Connection(
+        number=bare.number,
+        host=bare.host,
+        port=bare.port,
+        address=_address(socket.address),
+        protocol=None if first is None else first.text("protocol"),
+        dns=shift(dns_span, network.zero_us),
+        connect=shift(span_between(connect, marks, "connectStart", connected_by), network.zero_us),
+        tls=shift(span_between(tls, marks, "sslStart", "sslEnd"), network.zero_us),
+        tls_round_trips=socket.flights or None,
+        tls_version=_version(facts.get("version")),
+        cipher=_cipher(facts.get("cipher_suite")),
+        resumed=_flag(facts.get("is_resumed")),
+        certificate=certificate_of(_der(socket.certificates)),
+        certificate_error=_certificate_error(log, facts.get("net_error")),
+        received_bytes=socket.received_bytes or None,
+        requests=bare.requests,
+        preconnected=hop is None or (connect is not None and connect[0] < hop.started_ms),
+    )
+
+
+def _from_devtools(network: Network, first: Exchange | None, bare: Connection) -> Connection | None:
+    """A connection that the log does not show, such as all of them when it cannot be read."""
+    if first is None:
+        return None
+    spans = (
+        {}
+        if first.response is None or first.response.get("connectionReused")
+        else devtools_spans(marks_of(first.timing))
+    )
+    security = (first.response or {}).get("securityDetails")
+    version = security.get("protocol") if isinstance(security, dict) else None
+    return Connection(
+        number=bare.number,
+        host=bare.host,
+        port=bare.port,
+        address=_address(first.text("remoteIPAddress")),
+        protocol=first.text("protocol"),
+        dns=shift(spans.get("dns"), network.zero_us),
+        connect=shift(spans.get("connect"), network.zero_us),
+        tls=shift(spans.get("tls"), network.zero_us),
+        tls_version=_version(version),
+        requests=bare.requests,
+    )
+
+
+def _place(log: NetworkLog, socket: NetSocket | None, first: Exchange | None) -> tuple[str, int]:
+    if first is not None:
+        return _host_and_port(first.url)
+    opener = None if socket is None else log.opener_of(socket)
+    group = "" if opener is None or opener.group is None else opener.group
+    # A group's name may carry prefixes ("pm/ssl/…"); a bare host and port is the new pool's.
+    return _host_and_port(group[group.find("http") :] if "http" in group else f"https://{group}")
+
+
+def _host_and_port(url: str) -> tuple[str, int]:
+    try:
+        parts: SplitResult = urlsplit(url.partition(" ")[0])
+        scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
+        return (parts.hostname or "")[:255], parts.port or DEFAULT_PORTS.get(scheme, 0)
+    except ValueError:
+        return "", 0
+
+
+def _address(text: str | None) -> str | None:
+    """An address alone: the log writes "127.0.0.1:443" and "[::1]:443", DevTools "[::1]"."""
+    if not text:
+        return None
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0] if text.count(":") == 1 else text
+
+
+def _certificate_error(log: NetworkLog, code: object) -> str | None:
+    name = log.errors.get(code, "") if isinstance(code, int) else ""
+    return name if name.startswith("ERR_CERT_") else None
+
+
+def _version(text: object) -> str | None:
+    return text.replace("TLS ", "TLSv")[:16] if isinstance(text, str) else None
+
+
+def _cipher(number: object) -> str | None:
+    return _CIPHERS.get(number, f"0x{number:04X}") if isinstance(number, int) else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _der(pems: tuple[str, ...]) -> tuple[bytes, ...]:
+    try:
+        return tuple(base64.b64decode("".join(pem.split("\n")[1:-2])) for pem in pems)
+    except binascii.Error:
+        return ()

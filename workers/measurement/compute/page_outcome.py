@@ -1,0 +1,147 @@
+"""Whether a page load is a measurement or a failure, and whose.
+
+The order matters: what keeps the page from being the right one (a destination that is forbidden, a navigation that
+came to nothing) is told before what is merely wrong with it (its status, its text, its time).
+"""
+
+from collections.abc import Callable
+
+from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.page import Page
+from workers.measurement.failure import Failure, FailureKind, failure
+from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
+from workers.measurement.waterfall import Request
+
+Judge = Callable[[str], bool]
+
+# Chrome's net errors (net/base/net_error_list.h) in our words. What is not here is a page error with Chrome's name.
+KINDS = {
+    "ERR_NAME_NOT_RESOLVED": FailureKind.DNS_NOT_FOUND,
+    "ERR_NAME_RESOLUTION_FAILED": FailureKind.DNS_SERVER_FAILURE,
+    "ERR_ICANN_NAME_COLLISION": FailureKind.DNS_NOT_FOUND,
+    "ERR_DNS_MALFORMED_RESPONSE": FailureKind.DNS_SERVER_FAILURE,
+    "ERR_DNS_SERVER_FAILED": FailureKind.DNS_SERVER_FAILURE,
+    "ERR_DNS_TIMED_OUT": FailureKind.DNS_TIMEOUT,
+    "ERR_CONNECTION_REFUSED": FailureKind.CONNECT_REFUSED,
+    "ERR_CONNECTION_TIMED_OUT": FailureKind.CONNECT_TIMEOUT,
+    "ERR_TIMED_OUT": FailureKind.CONNECT_TIMEOUT,
+    "ERR_ADDRESS_UNREACHABLE": FailureKind.CONNECT_UNREACHABLE,
+    "ERR_INTERNET_DISCONNECTED": FailureKind.CONNECT_UNREACHABLE,
+    "ERR_NETWORK_ACCESS_DENIED": FailureKind.CONNECT_UNREACHABLE,
+    "ERR_CONNECTION_FAILED": FailureKind.CONNECT_UNREACHABLE,
+    "ERR_ADDRESS_INVALID": FailureKind.CONNECT_UNREACHABLE,
+    "ERR_CONNECTION_RESET": FailureKind.CONNECTION_RESET,
+    "ERR_CONNECTION_CLOSED": FailureKind.CONNECTION_RESET,
+    "ERR_CONNECTION_ABORTED": FailureKind.CONNECTION_RESET,
+    "ERR_EMPTY_RESPONSE": FailureKind.CONNECTION_RESET,
+    "ERR_SOCKET_NOT_CONNECTED": FailureKind.CONNECTION_RESET,
+    "ERR_SSL_PROTOCOL_ERROR": FailureKind.TLS_ALERT,
+    "ERR_SSL_VERSION_OR_CIPHER_MISMATCH": FailureKind.TLS_ALERT,
+    "ERR_SSL_UNRECOGNIZED_NAME_ALERT": FailureKind.TLS_ALERT,
+    "ERR_BAD_SSL_CLIENT_AUTH_CERT": FailureKind.TLS_ALERT,
+    "ERR_SSL_CLIENT_AUTH_CERT_NEEDED": FailureKind.TLS_ALERT,
+    "ERR_CERT_COMMON_NAME_INVALID": FailureKind.CERTIFICATE_WRONG_HOST,
+    "ERR_CERT_AUTHORITY_INVALID": FailureKind.CERTIFICATE_UNTRUSTED,
+    "ERR_CERT_DATE_INVALID": FailureKind.CERTIFICATE_EXPIRED,
+    "ERR_CERT_REVOKED": FailureKind.CERTIFICATE_INVALID,
+    "ERR_INVALID_HTTP_RESPONSE": FailureKind.RESPONSE_INVALID,
+    "ERR_INVALID_CHUNKED_ENCODING": FailureKind.RESPONSE_INVALID,
+    "ERR_RESPONSE_HEADERS_TOO_BIG": FailureKind.RESPONSE_INVALID,
+    "ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH": FailureKind.RESPONSE_INVALID,
+    "ERR_RESPONSE_HEADERS_TRUNCATED": FailureKind.RESPONSE_INVALID,
+    "ERR_CONTENT_DECODING_FAILED": FailureKind.RESPONSE_INVALID,
+    "ERR_HTTP2_PROTOCOL_ERROR": FailureKind.RESPONSE_INVALID,
+    "ERR_INVALID_REDIRECT": FailureKind.RESPONSE_INVALID,
+    "ERR_UNSAFE_REDIRECT": FailureKind.BLOCKED_DESTINATION,
+    "ERR_CONTENT_LENGTH_MISMATCH": FailureKind.DOWNLOAD_INCOMPLETE,
+    "ERR_INCOMPLETE_CHUNKED_ENCODING": FailureKind.DOWNLOAD_INCOMPLETE,
+    "ERR_TOO_MANY_REDIRECTS": FailureKind.TOO_MANY_REDIRECTS,
+    "ERR_UNSAFE_PORT": FailureKind.INVALID_URL,
+    "ERR_DISALLOWED_URL_SCHEME": FailureKind.INVALID_URL,
+    "ERR_INVALID_URL": FailureKind.INVALID_URL,
+}
+_BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
+# Chrome's own page in place of a 4xx or 5xx without a body: the status tells what is wrong.
+_EMPTY_ERROR_PAGE = "ERR_HTTP_RESPONSE_CODE_FAILURE"
+_WITHOUT_PAGE = {204, 205}
+
+
+def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measure: Judge) -> Measured | Failed:
+    """The outcome of a run.
+
+    Of a page that led to a forbidden address nothing is kept: its content is not for the asker.
+    """
+    forbidden = sorted(address for address in page.addresses if not may_measure(address))
+    if forbidden:
+        return Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, f"the page led to {forbidden[0]}"))
+    reason = _broken(capture, page.measurement) or _wrong(request, capture, page.measurement)
+    if reason is not None:
+        return Failed(failure=reason, measurement=page.measurement)
+    return Measured(measurement=page.measurement)
+
+
+def _broken(capture: PageCapture, measured: PageMeasurement) -> Failure | None:
+    if capture.crashed:
+        return failure(FailureKind.PAGE_CRASHED)
+    if capture.is_download:
+        return failure(FailureKind.PAGE_IS_DOWNLOAD, measured_type(measured))
+    if capture.outgrew:
+        return failure(FailureKind.RESPONSE_TOO_LARGE)
+    if capture.net_error is not None and capture.net_error != _EMPTY_ERROR_PAGE:
+        return _net_failure(capture.net_error, capture, measured)
+    if not capture.load_seen:
+        return failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))
+    return None
+
+
+def _net_failure(name: str, capture: PageCapture, measured: PageMeasurement) -> Failure:
+    document = document_of(measured)
+    if name == "ERR_ABORTED" and document is not None and document.status in _WITHOUT_PAGE:
+        return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
+    kind = KINDS.get(name)
+    if kind in _BY_CERTIFICATE:
+        kind = _by_certificate(kind, capture, measured)
+    if kind is None:
+        kind = FailureKind.CERTIFICATE_INVALID if name.startswith("ERR_CERT_") else FailureKind.PAGE_ERROR
+    return failure(kind, name)
+
+
+def _by_certificate(kind: FailureKind, capture: PageCapture, measured: PageMeasurement) -> FailureKind:
+    """Chrome has one error for both ends of a certificate's life, and one for every doubtful issuer."""
+    blamed = (link.certificate for link in measured.waterfall.connections if link.certificate_error is not None)
+    certificate = next((certificate for certificate in blamed if certificate is not None), None)
+    if certificate is None:
+        return kind
+    if kind is FailureKind.CERTIFICATE_EXPIRED:
+        early = capture.started_at is not None and capture.started_at < certificate.not_before
+        return FailureKind.CERTIFICATE_NOT_YET_VALID if early else kind
+    return FailureKind.CERTIFICATE_SELF_SIGNED if certificate.subject == certificate.issuer else kind
+
+
+def measured_type(measured: PageMeasurement) -> str | None:
+    """What kind of file the document is, for the sentence of a failure."""
+    document = document_of(measured)
+    return None if document is None else document.mime_type
+
+
+def document_of(measured: PageMeasurement) -> Request | None:
+    """The row of the final document."""
+    rows = measured.waterfall.requests
+    return rows[measured.document - 1] if measured.document is not None and measured.document <= len(rows) else None
+
+
+def _unfinished(measured: PageMeasurement) -> str:
+    rows = measured.waterfall.requests
+    waiting = sum(row.timing.end_us is None for row in rows)
+    return f"{waiting} of {len(rows)} requests were still open" if waiting else "it never said that it had loaded"
+
+
+def _wrong(request: RunRequest, capture: PageCapture, measured: PageMeasurement) -> Failure | None:
+    document = document_of(measured)
+    status = None if document is None else document.status
+    accepted = status in request.accepted_status if request.accepted_status else status is None or 200 <= status < 400
+    if not accepted:
+        return failure(FailureKind.STATUS_UNEXPECTED, str(status))
+    if request.body_text is not None and not capture.text_found:
+        return failure(FailureKind.TEXT_MISSING, f"{request.body_text[:100]!r}")
+    return None

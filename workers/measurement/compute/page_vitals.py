@@ -1,0 +1,102 @@
+"""What a visitor saw, from our scripts' reports and the browser's own milestones.
+
+A page may replace itself (a redirect by script, a `meta refresh`): the last document counts, and its times are
+counted from the first navigation, because that is what a visitor waited for.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workers.measurement.compute.texts import plain_or_none, short_url
+from workers.measurement.vitals import Vitals
+
+_MAX_ELEMENT_CHARS = 200
+# A session window of layout shifts ends after a second of rest and lasts five at most (web.dev/articles/evolve-cls).
+_GAP_MS, _WINDOW_MS = 1000.0, 5000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One message of a script: the document it ran in (by its time origin, epoch milliseconds) and what it saw."""
+
+    name: str
+    origin_ms: float
+    value: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Milestones:
+    """The browser's own instants from the run's start; `zero_wall_s` is the wall clock then."""
+
+    zero_wall_s: float | None = None
+    dom_content_loaded_us: int | None = None
+    load_us: int | None = None
+    fully_loaded_us: int | None = None
+
+
+def parse_reports(texts: Iterable[str]) -> tuple[Report, ...]:
+    """The reports that can be read. A page cannot reach our scripts' world, but what they tell is the page's."""
+    return tuple(report for report in map(_parse, texts) if report is not None)
+
+
+def _parse(text: str) -> Report | None:
+    try:
+        name, origin_ms, value = json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    fits = isinstance(name, str) and _number(origin_ms) is not None and isinstance(value, dict)
+    return Report(name, origin_ms, value) if fits else None
+
+
+def vitals_of(reports: Sequence[Report], milestones: Milestones) -> Vitals:
+    """Vitals of the last document that reported anything."""
+    origin_ms = max((report.origin_ms for report in reports), default=0.0)
+    last = [report for report in reports if report.origin_ms == origin_ms]
+    offset_ms = 0.0 if milestones.zero_wall_s is None else max(0.0, origin_ms - milestones.zero_wall_s * 1000)
+    lcp = next((report.value for report in reversed(last) if report.name == "lcp"), {})
+    fcp = next((report.value for report in last if report.name == "fcp"), {})
+    return Vitals(
+        fcp_us=_instant_us(fcp.get("at"), offset_ms),
+        lcp_us=_instant_us(lcp.get("at"), offset_ms),
+        lcp_element=plain_or_none(lcp.get("element"), _MAX_ELEMENT_CHARS),
+        lcp_url=short_url(lcp["url"]) if plain_or_none(lcp.get("url"), 1) else None,
+        cls=layout_shift_score([report.value for report in last if report.name == "cls"]),
+        dom_content_loaded_us=milestones.dom_content_loaded_us,
+        load_us=milestones.load_us,
+        fully_loaded_us=milestones.fully_loaded_us,
+    )
+
+
+def layout_shift_score(shifts: Sequence[Mapping[str, Any]]) -> float | None:
+    """The worst session window of layout shifts (Cumulative Layout Shift), without unit. None when nothing was
+    observed.
+
+    An observer that started reports an empty shift first, so that "no shift" (0.0) is not "not observed".
+    """
+    if not shifts:
+        return None
+    worst = window = 0.0
+    began_ms = previous_ms = -math.inf
+    for at_ms, value in sorted(_shift(shift) for shift in shifts):
+        if at_ms - previous_ms >= _GAP_MS or at_ms - began_ms >= _WINDOW_MS:
+            began_ms, window = at_ms, 0.0
+        previous_ms, window = at_ms, window + value
+        worst = max(worst, window)
+    return round(worst, 6)
+
+
+def _shift(shift: Mapping[str, Any]) -> tuple[float, float]:
+    return _number(shift.get("at")) or 0.0, max(0.0, _number(shift.get("score")) or 0.0)
+
+
+def _instant_us(value: object, offset_ms: float) -> int | None:
+    instant_ms = _number(value)
+    return None if instant_ms is None or instant_ms < 0 else round((instant_ms + offset_ms) * 1000)
+
+
+def _number(value: object) -> float | None:
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if usable and isinstance(value, int | float) else None

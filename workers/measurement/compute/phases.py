@@ -1,0 +1,116 @@
+"""The spans of one row, from the network log where it has them and from DevTools where it has not.
+
+The log counts whole milliseconds, DevTools microseconds. Where both saw the same instant (they agree to the
+millisecond) DevTools' fraction is taken; where they differ, the log is right and keeps its resolution.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workers.measurement.compute.cdp import Exchange, monotonic_us
+from workers.measurement.compute.netlog import NetHop
+from workers.measurement.timing import Span
+
+Marks = Mapping[str, int]
+
+_NAMES = (
+    "dnsStart",
+    "dnsEnd",
+    "connectStart",
+    "connectEnd",
+    "sslStart",
+    "sslEnd",
+    "sendStart",
+    "sendEnd",
+    "receiveHeadersStart",
+    "receiveHeadersEnd",
+)
+
+
+def marks_of(timing: Mapping[str, Any] | None) -> dict[str, int]:
+    """DevTools' instants in microseconds of the monotonic clock; those that it gives as -1 (unknown) are left out."""
+    base_us = None if timing is None else monotonic_us(timing.get("requestTime"))
+    if timing is None or base_us is None:
+        return {}
+    values = {name: timing.get(name) for name in _NAMES}
+    return {
+        name: base_us + round(value * 1000)
+        for name, value in values.items()
+        if isinstance(value, int | float) and value >= 0
+    }
+
+
+def refine(log_ms: int, devtools_us: int | None) -> int:
+    """An instant of the log in microseconds, with DevTools' fraction when both mean the same instant."""
+    agree = devtools_us is not None and abs(devtools_us // 1000 - log_ms) <= 1
+    return devtools_us if devtools_us is not None and agree else log_ms * 1000
+
+
+def span_between(pair: tuple[int, int] | None, marks: Marks, start: str, end: str) -> Span | None:
+    """A stretch of the log, refined by two of DevTools' marks.
+
+    Mixed resolutions must not make it end before it starts.
+    """
+    if pair is None:
+        return None
+    start_us, end_us = refine(pair[0], marks.get(start)), refine(pair[1], marks.get(end))
+    if end_us >= start_us:
+        return Span(start_us=start_us, end_us=end_us)
+    return Span(start_us=pair[0] * 1000, end_us=pair[1] * 1000)
+
+
+def shift(span: Span | None, zero_us: int) -> Span | None:
+    """The same span counted from `zero_us`."""
+    return None if span is None else Span(start_us=span.start_us - zero_us, end_us=span.end_us - zero_us)
+
+
+def exchange_spans(exchange: Exchange, hop: NetHop) -> tuple[Span | None, Span | None, Span | None]:
+    """Send, wait and download of a request that went over the network."""
+    marks = marks_of(exchange.timing)
+    send = span_between(hop.send.whole, marks, "sendStart", "sendEnd")
+    if send is None or hop.head_ms is None:
+        return send, None, None
+    first_us = _first_byte(hop.head_ms, marks, send.end_us)
+    wait = Span(start_us=send.end_us, end_us=first_us)
+    return send, wait, _download(exchange, hop.ended_ms, first_us)
+
+
+def _first_byte(head_ms: int, marks: Marks, sent_us: int) -> int:
+    """The log tells when the head was complete; DevTools when its first byte came, which is the same packet or an
+    earlier one.
+    """
+    seen_us = marks.get("receiveHeadersStart")
+    if seen_us is not None and sent_us <= seen_us and seen_us // 1000 <= head_ms + 1:
+        return seen_us
+    return max(head_ms * 1000, sent_us)
+
+
+def _download(exchange: Exchange, ended_ms: int | None, first_us: int) -> Span | None:
+    if exchange.net_error is not None or (ended_ms is None and exchange.ended_us is None):
+        return None
+    # A redirect's body is not read; DevTools ends the hop with the next one's start, which is not the network's doing.
+    precise_us = None if exchange.redirected_to is not None else exchange.ended_us
+    end_us = refine(ended_ms, precise_us) if ended_ms is not None else precise_us
+    return None if end_us is None else Span(start_us=first_us, end_us=max(end_us, first_us))
+
+
+def devtools_spans(marks: Marks) -> dict[str, Span]:
+    """The phases as DevTools tells them, for a Chrome whose network log we cannot read.
+
+    `connect` there contains `tls`.
+    """
+    tls = _marked(marks, "sslStart", "sslEnd")
+    named = {
+        "dns": _marked(marks, "dnsStart", "dnsEnd"),
+        "connect": _marked(marks, "connectStart", "sslStart" if tls else "connectEnd"),
+        "tls": tls,
+        "send": _marked(marks, "sendStart", "sendEnd"),
+        "wait": _marked(marks, "sendEnd", "receiveHeadersStart"),
+    }
+    return {name: span for name, span in named.items() if span is not None}
+
+
+def _marked(marks: Marks, start: str, end: str) -> Span | None:
+    if start not in marks or end not in marks or marks[end] < marks[start]:
+        return None
+    return Span(start_us=marks[start], end_us=marks[end])

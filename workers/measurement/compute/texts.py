@@ -1,0 +1,46 @@
+"""Bounds on text that pages and servers chose: lengths, control characters, secrets."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workers.measurement.connection import Header
+
+MAX_URL_CHARS = 2048
+MAX_DATA_URL_CHARS = 80
+MAX_HEADERS = 64
+MAX_VALUE_CHARS = 1024
+MAX_TITLE_CHARS = 300
+REDACTED = "(redacted)"
+SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
+
+
+def plain(text: object, limit: int) -> str:
+    """At most `limit` characters on one line; what cannot be printed becomes the replacement character."""
+    return "".join(char if char.isprintable() else "\ufffd" for char in str(text)[:limit])
+
+
+def plain_or_none(text: object, limit: int) -> str | None:
+    """The same, or None for what is no text or an empty one."""
+    return plain(text, limit) if isinstance(text, str) and text else None
+
+
+def short_url(url: object) -> str:
+    """A URL that may be stored. Of a data: URL only its beginning is told: the rest is content, not an address."""
+    text = str(url)
+    return plain(text, MAX_DATA_URL_CHARS if text.startswith("data:") else MAX_URL_CHARS)
+
+
+def headers_of(raw: object, *, secret: frozenset[str] = frozenset()) -> tuple[Header, ...]:
+    """Header lines from DevTools' name-to-value object.
+
+    Credentials and cookies keep their names and lose their values.
+    """
+    if not isinstance(raw, Mapping):
+        return ()
+    hidden = SECRET_HEADERS | secret
+    return tuple(_header(name, value, hidden) for name, value in list(raw.items())[:MAX_HEADERS])
+
+
+def _header(name: object, value: Any, hidden: frozenset[str]) -> Header:
+    label = plain(name, 128)
+    return Header(name=label, value=REDACTED if label.lower() in hidden else plain(value, MAX_VALUE_CHARS))
