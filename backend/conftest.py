@@ -47,6 +47,7 @@ def _private_state(settings: Settings, tmp_path: Path) -> Iterator[None]:
     """Rate limits, files and mails of one test are none of another's."""
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     settings.MEDIA_ROOT = tmp_path / "media"
+    settings.STATIC_ROOT = str(tmp_path)
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     yield
     cache.clear()

@@ -1,5 +1,6 @@
 """Django's settings for every place the service runs in; what differs comes from the environment by `config`."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -38,6 +39,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
+    "django.forms",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -50,6 +52,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # A forgotten view asks for a login. Doors with other keys (the agents' API, health) say @login_not_required.
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "backend.web.middleware.time_zone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -68,6 +71,9 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
+
+# Forms look like ours everywhere, also where allauth makes them (templates/django/forms).
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {
@@ -111,6 +117,7 @@ STORAGES = {
 if not (STATIC_ROOT / "staticfiles.json").exists():
     STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     WHITENOISE_USE_FINDERS = True
+    warnings.filterwarnings("ignore", "No directory at", UserWarning)
 
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]

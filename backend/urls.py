@@ -3,7 +3,14 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from backend import health
+
 urlpatterns = [
-    path("account/", include("allauth.account.urls")),
+    path("livez", health.livez),
+    path("readyz", health.readyz),
+    path("healthz", health.healthz),
+    path("metrics", health.metrics),
+    path("account/", include("backend.accounts.urls")),
     path("admin/", admin.site.urls),
+    path("", include("backend.web.urls")),
 ]

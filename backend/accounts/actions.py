@@ -78,6 +78,11 @@ def remove_member(*, actor: User, membership: Membership) -> None:
     membership.delete()
 
 
+def change_profile(*, actor: User, name: str, time_zone: str) -> None:
+    """What a person says of themselves."""
+    User.objects.filter(pk=actor.pk).update(name=name, time_zone=time_zone)
+
+
 def choose_theme(*, actor: User, theme: Theme) -> None:
     """A person's own taste: no audit."""
     User.objects.filter(pk=actor.pk).update(theme=theme)

@@ -35,6 +35,13 @@ class AgentState:
     def clock_is_wrong(self) -> bool:
         return abs(self.agent.clock_skew_us) > SKEW_LIMIT_US
 
+    @property
+    def skew(self) -> str:
+        """How the agent's clock stands to ours, in words; a heartbeat's own way makes it look a little behind."""
+        if not self.clock_is_wrong:
+            return "right"
+        return f"{abs(self.agent.clock_skew_us) / 1e6:,.1f} s {'ahead' if self.agent.clock_skew_us > 0 else 'behind'}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionState:

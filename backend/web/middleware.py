@@ -3,8 +3,12 @@
 import re
 from collections.abc import Callable
 from uuid import uuid4
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from backend.accounts.models import User
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -27,6 +31,26 @@ def security_headers(get_response: GetResponse) -> GetResponse:
         return response
 
     return middleware
+
+
+def time_zone(get_response: GetResponse) -> GetResponse:
+    """Shows times as the reader's own clock does. After the sign-in is known."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with timezone.override(_zone_of(request)):
+            return get_response(request)
+
+    return middleware
+
+
+def _zone_of(request: HttpRequest) -> ZoneInfo | None:
+    """None, which means UTC, for who is not signed in and for a zone that this machine does not know."""
+    if not isinstance(request.user, User):
+        return None
+    try:
+        return ZoneInfo(request.user.time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
 
 
 def request_id(get_response: GetResponse) -> GetResponse:

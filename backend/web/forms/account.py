@@ -1,0 +1,25 @@
+"""Forms about people."""
+
+from zoneinfo import available_timezones
+
+from django import forms
+
+from backend.accounts.permissions import Role
+
+
+class ProfileForm(forms.Form):
+    name = forms.CharField(label="Name", max_length=100, required=False)
+    time_zone = forms.ChoiceField(
+        label="Time zone",
+        choices=lambda: [(zone, zone) for zone in sorted({"UTC"} | available_timezones())],
+        help_text="Times are shown in it; what is stored is UTC.",
+    )
+
+
+class MemberForm(forms.Form):
+    email = forms.EmailField(label="E-mail address", max_length=254)
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.MEMBER)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=Role.choices)

@@ -1,0 +1,171 @@
+"""What a person who waits is told: the state of each run in words. Pure; the page and its script say the same."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import UUID
+
+from backend.fleet.queries import Health, RegionState
+from backend.runs.models import Run
+from backend.runs.queries import RunProgress, RunState
+from backend.web import units
+from backend.web.verdict import missed_verdict
+from backend.web.waterfall.text import printable
+from workers.measurement.messages import Kind, MissedReason
+
+# After this long without news we say so: a page that waits in silence looks broken.
+SILENCE = timedelta(seconds=60)
+KIND_NAMES = {Kind.PROBE: "Probe", Kind.PAGE: "Page load"}
+
+Mark = Literal["todo", "now", "done", "failed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRun:
+    """One line: `mark` is its shape, `text` all that is to be said."""
+
+    id: str
+    region: str
+    region_name: str
+    kind: str
+    state: str
+    mark: Mark
+    text: str
+    requests: int | None
+    queue_position: int | None
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Live:
+    """The whole page. `eta_s` is a guess of what is left; None when there is nothing to guess from."""
+
+    state: Literal["running", "done"]
+    done: int
+    total: int
+    eta_s: int | None
+    summary: str
+    first_result: str | None
+    runs: tuple[LiveRun, ...]
+
+    @property
+    def regions(self) -> list[tuple[str, list[LiveRun]]]:
+        """The lines under the names of their regions, in the order asked."""
+        grouped: dict[str, list[LiveRun]] = {}
+        for run in self.runs:
+            grouped.setdefault(run.region_name, []).append(run)
+        return list(grouped.items())
+
+    def document(self) -> dict[str, object]:
+        """The answer of the progress address (ECOSYSTEM 3.6)."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What the words are made from."""
+
+    progress: Sequence[RunProgress]
+    ended: Mapping[UUID, Run]
+    regions: Mapping[str, RegionState]
+    urls: Mapping[UUID, str]
+    now: datetime
+
+
+def live(facts: Facts) -> Live:
+    """The page as it is now."""
+    done = sum(run.state.ended for run in facts.progress)
+    total = len(facts.progress)
+    guesses = [run.about_s for run in facts.progress if not run.state.ended and run.about_s is not None]
+    eta_s = max(guesses, default=None)
+    results = (facts.urls[run.run_id] for run in facts.progress if run.state in (RunState.DONE, RunState.FAILED))
+    return Live(
+        state="done" if done == total else "running",
+        done=done,
+        total=total,
+        eta_s=eta_s,
+        summary=_summary(done, total, eta_s),
+        first_result=next(results, None),
+        runs=tuple(_line(run, facts) for run in facts.progress),
+    )
+
+
+def by_code(states: Iterable[RegionState]) -> dict[str, RegionState]:
+    return {state.region.code: state for state in states}
+
+
+def _summary(done: int, total: int, eta_s: int | None) -> str:
+    finished = f"{done} of {total} run{'' if total == 1 else 's'} finished"
+    return finished if eta_s is None or done == total else f"{finished}, about {eta_s} s left"
+
+
+def _line(run: RunProgress, facts: Facts) -> LiveRun:
+    return LiveRun(
+        id=str(run.run_id),
+        region=run.region,
+        region_name=run.region_name,
+        kind=run.kind,
+        state=run.state.value,
+        mark=_mark(run.state),
+        text=f"{KIND_NAMES[Kind(run.kind)]}: {_words(run, facts)}",
+        requests=run.requests,
+        queue_position=run.queue_place,
+        url=facts.urls[run.run_id] if run.state.ended else None,
+    )
+
+
+def _mark(state: RunState) -> Mark:
+    if state is RunState.QUEUED:
+        return "todo"
+    if state is RunState.DONE:
+        return "done"
+    return "failed" if state.ended else "now"
+
+
+def _words(run: RunProgress, facts: Facts) -> str:
+    match run.state:
+        case RunState.QUEUED:
+            return _queued(run, facts)
+        case RunState.STARTING:
+            return "browser starting" if run.kind == Kind.PAGE else "starting"
+        case RunState.LOADING if run.requests:
+            return f"loading, {run.requests} request{'' if run.requests == 1 else 's'} so far"
+        case RunState.DONE:
+            return _measured(facts.ended.get(run.run_id))
+        case RunState.FAILED:
+            return f"failed. {printable(run.reason or '', 300)}".strip()
+        case RunState.MISSED:
+            return f"missed. {missed_verdict(MissedReason(run.reason or MissedReason.AGENT_LOST)).text}"
+        case _:
+            return run.state.value
+
+
+def _queued(run: RunProgress, facts: Facts) -> str:
+    region = facts.regions.get(run.region)
+    if region is not None and region.health in (Health.OFFLINE, Health.NEVER):
+        return f"queued, but no agent of {run.region_name} is online ({_last_seen(region)})"
+    parts = ["queued"]
+    if run.queue_place is not None:
+        parts.append(f"place {run.queue_place}")
+    if run.about_s is not None:
+        parts.append(f"about {run.about_s} s")
+    if facts.now - run.since > SILENCE:
+        parts.append(f"no answer for {int((facts.now - run.since).total_seconds())} s")
+    return ", ".join(parts)
+
+
+def _last_seen(region: RegionState) -> str:
+    return "never seen" if region.last_seen_at is None else f"last seen {region.last_seen_at:%d %b %H:%M} UTC"
+
+
+def _measured(run: Run | None) -> str:
+    if run is None:
+        return "done"
+    if run.kind == Kind.PAGE:
+        parts = [("largest paint", run.lcp_us), ("first paint", run.fcp_us), ("first byte", run.ttfb_us)]
+        counted = "" if run.requests is None else f" · {run.requests} requests"
+        return " · ".join(f"{name} {units.duration(us)}" for name, us in parts if us is not None) + counted
+    phases = [("DNS", run.dns_us), ("connect", run.connect_us), ("TLS", run.tls_us), ("waiting", run.wait_us)]
+    split = " · ".join(f"{name} {units.duration(us)}" for name, us in phases if us is not None)
+    return f"first byte after {units.duration(run.ttfb_us)}: {split}"

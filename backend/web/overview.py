@@ -1,0 +1,164 @@
+"""The list of sites as it is shown: one verdict, a few numbers, a row a site. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from backend.fleet.models import Region
+from backend.fleet.queries import Health, RegionState
+from backend.runs.models import Outcome, Run
+from backend.runs.queries import MonitorOverview, SiteOverview
+from backend.sites.models import Site
+from backend.web import units
+from workers.measurement.messages import Kind
+
+Level = Literal["good", "warn", "bad", "info", "quiet"]
+MARKS: dict[Level, str] = {"good": "✓", "warn": "!", "bad": "✕", "info": "i", "quiet": "○"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A state: word, shape and colour."""
+
+    level: Level
+    text: str
+
+    @property
+    def mark(self) -> str:
+        return MARKS[self.level]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A site in a region: the newest first byte of its probe and largest paint of its page load."""
+
+    region: Region
+    ttfb_us: int | None
+    lcp_us: int | None
+    level: Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteRow:
+    site: Site
+    health: Word
+    every: str
+    cells: tuple[Cell, ...]
+    last_run_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The whole page. `verdict` comes first: is anything wrong now, and where?"""
+
+    verdict: Word
+    reason: str
+    regions: tuple[Region, ...]
+    rows: tuple[SiteRow, ...]
+    healthy: int
+    regions_online: int
+
+
+def overview_of(sites: Sequence[SiteOverview], states: Sequence[RegionState]) -> Overview:
+    """What the list says of these sites and regions."""
+    regions = tuple(state.region for state in states)
+    rows = tuple(_row(site, regions) for site in sites)
+    online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
+    verdict, reason = _verdict(rows, states)
+    return Overview(
+        verdict=verdict,
+        reason=reason,
+        regions=regions,
+        rows=rows,
+        healthy=sum(row.health.level == "good" for row in rows),
+        regions_online=online,
+    )
+
+
+def _row(site: SiteOverview, regions: Sequence[Region]) -> SiteRow:
+    runs = {(monitor.monitor.kind, last.region.pk): last.run for monitor in site.monitors for last in monitor.last}
+    newest = max((run.received_at for run in runs.values() if run is not None), default=None)
+    return SiteRow(
+        site=site.site,
+        health=_health(site),
+        every=_every(site.monitors),
+        cells=tuple(_cell(region, runs) for region in regions),
+        last_run_at=newest,
+    )
+
+
+def _cell(region: Region, runs: dict[tuple[str, int], Run | None]) -> Cell:
+    probe, page = runs.get((Kind.PROBE.value, region.pk)), runs.get((Kind.PAGE.value, region.pk))
+    failed = any(run is not None and run.outcome == Outcome.FAILED for run in (probe, page))
+    return Cell(
+        region=region,
+        ttfb_us=_of(probe, "ttfb_us"),
+        lcp_us=_of(page, "lcp_us"),
+        level="bad" if failed else "info",
+    )
+
+
+def _of(run: Run | None, column: str) -> int | None:
+    """A column of what was measured to the end: half a measurement is not comparable."""
+    return getattr(run, column) if run is not None and run.outcome == Outcome.MEASURED else None
+
+
+def _health(site: SiteOverview) -> Word:
+    monitors = [monitor for monitor in site.monitors if not monitor.monitor.paused]
+    if not monitors:
+        return Word(level="quiet", text="Paused")
+    lasts = [last for monitor in monitors for last in monitor.last]
+    runs = [last.run for last in lasts if last.run is not None]
+    if not runs:
+        return Word(level="quiet", text="First results are coming" if lasts else "No region measures it")
+    failed = sorted({last.region.name for last in lasts if last.run is not None and last.run.outcome == Outcome.FAILED})
+    if failed:
+        places = (
+            "everywhere" if len(failed) > 1 and len(failed) == len({last.region.pk for last in lasts}) else _in(failed)
+        )
+        return Word(level="bad", text=f"Failing {places}")
+    if all(run.outcome == Outcome.MISSED for run in runs):
+        return Word(level="warn", text="Not measured")
+    if any(run.outcome == Outcome.MISSED for run in runs):
+        return Word(level="warn", text="Partly measured")
+    return Word(level="good", text="Healthy")
+
+
+def _in(names: Sequence[str]) -> str:
+    return f"in {names[0]}" if len(names) == 1 else f"in {len(names)} regions"
+
+
+def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word, str]:
+    failing = [row for row in rows if row.health.level == "bad"]
+    silent = [state.region.name for state in states if state.health in (Health.OFFLINE, Health.NEVER)]
+    if failing:
+        first = failing[0]
+        others = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
+        healthy = len(rows) - len(failing)
+        return Word(level="bad", text=f"{first.site.name}: {first.health.text.lower()}{others}"), (
+            f"{healthy} of {units.count(len(rows))} sites are unaffected."
+        )
+    if silent:
+        return Word(level="warn", text=f"No agent is online {_in(silent)}"), (
+            "What is due there is recorded as missed. See the regions for what was last heard."
+        )
+    return Word(level="good", text="Nothing is wrong"), "The last run of every site in every region was measured."
+
+
+def _every(monitors: Sequence[MonitorOverview]) -> str:
+    names = {Kind.PROBE.value: "probed", Kind.PAGE.value: "loaded"}
+    parts = [
+        f"{names[one.monitor.kind]} every {_interval(one.monitor.interval_s)}"
+        for one in monitors
+        if not one.monitor.paused
+    ]
+    return ", ".join(parts) or "paused"
+
+
+def _interval(seconds: int) -> str:
+    """`30 s`, `15 min`, `2 h`."""
+    for unit_s, name in ((3600, "h"), (60, "min")):
+        if seconds % unit_s == 0:
+            return f"{seconds // unit_s} {name}"
+    return f"{seconds} s"

@@ -1,0 +1,64 @@
+"""How long a region's queues are, or that the broker does not say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from backend.fleet.models import Region
+from backend.runs.broker import BrokerError, heads
+from backend.runs.outgoing import queue_key
+from workers.measurement.messages import Kind
+
+KINDS = tuple((kind.value, urgent) for kind in Kind for urgent in (False, True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """One queue of a region. `age_s` is how long its oldest message waits; None when it is empty."""
+
+    kind: str
+    urgent: bool
+    length: int
+    age_s: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionQueues:
+    queues: tuple[Queue, ...]
+
+    @property
+    def length(self) -> int:
+        return sum(queue.length for queue in self.queues)
+
+    @property
+    def age_s(self) -> int | None:
+        return max((queue.age_s for queue in self.queues if queue.age_s is not None), default=None)
+
+
+def queues_of(regions: Sequence[Region], *, now: datetime) -> dict[str, RegionQueues] | None:
+    """The queues by region code; None when the broker cannot be asked."""
+    keys = {
+        (region.code, *kind): queue_key(region.code, kind[0], urgent=kind[1]) for region in regions for kind in KINDS
+    }
+    try:
+        found = heads(list(keys.values()), now=now)
+    except BrokerError:
+        return None
+    return {
+        region.code: RegionQueues(
+            queues=tuple(
+                Queue(
+                    kind=kind,
+                    urgent=urgent,
+                    length=found[keys[region.code, kind, urgent]].length,
+                    age_s=_age_s(found[keys[region.code, kind, urgent]].published_us, now),
+                )
+                for kind, urgent in KINDS
+            )
+        )
+        for region in regions
+    }
+
+
+def _age_s(published_us: int | None, now: datetime) -> int | None:
+    return None if published_us is None else max(0, int(now.timestamp() - published_us / 1_000_000))

@@ -1,0 +1,37 @@
+"""The pages. Every one of them but `theme` belongs to an organisation (see `access`)."""
+
+from django.urls import path
+from django.views.generic import RedirectView
+
+from backend.web.views import account, members, regions, runs, site, sites, trial
+
+app_name = "web"
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="web:sites"), name="home"),
+    path("theme/", account.theme, name="theme"),
+    path("profile/", account.profile, name="profile"),
+    path("organisations/<uuid:organisation_id>/", account.switch, name="switch"),
+    path("members/", members.overview, name="members"),
+    path("members/add/", members.add, name="member_add"),
+    path("members/<int:membership_id>/role/", members.change_role, name="member_role"),
+    path("members/<int:membership_id>/remove/", members.remove, name="member_remove"),
+    path("regions/", regions.overview, name="regions"),
+    path("regions/add/", regions.add, name="region_add"),
+    path("regions/<slug:code>/rotate/", regions.rotate, name="region_rotate"),
+    path("sites/", sites.overview, name="sites"),
+    path("sites/add/", trial.add, name="add"),
+    path("sites/<uuid:site_id>/", site.page, name="site"),
+    path("runs/<uuid:run_id>/", runs.page, name="run"),
+    path("runs/<uuid:run_id>/details/<int:number>", runs.details, name="run_details"),
+    path("runs/<uuid:run_id>/screenshot", runs.screenshot, name="run_screenshot"),
+    path("tests/<uuid:site_id>/", trial.page, name="trial"),
+    path("tests/<uuid:site_id>/progress", trial.state, name="trial_progress"),
+    path("tests/<uuid:site_id>/save/", trial.save, name="trial_save"),
+    path("sites/<uuid:site_id>/settings/", sites.settings, name="site_settings"),
+    path("sites/<uuid:site_id>/rename/", sites.rename, name="site_rename"),
+    path("sites/<uuid:site_id>/test/", sites.test_now, name="test_now"),
+    path("sites/<uuid:site_id>/delete/", sites.delete, name="site_delete"),
+    path("sites/<uuid:site_id>/monitors/<slug:kind>/", sites.change_monitor, name="monitor_change"),
+    path("sites/<uuid:site_id>/monitors/<slug:kind>/pause/", sites.pause, name="monitor_pause"),
+    path("sites/<uuid:site_id>/monitors/<slug:kind>/resume/", sites.resume, name="monitor_resume"),
+]

@@ -1,0 +1,80 @@
+"""Are all measuring points alive?"""
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from backend.accounts.permissions import Permission
+from backend.fleet import actions
+from backend.fleet.broker import BrokerUnavailableError
+from backend.fleet.credentials import Credentials
+from backend.fleet.queries import owned_region, regions_for
+from backend.runs.actions import reconcile_organisation
+from backend.web.access import MemberRequest, needs
+from backend.web.forms.regions import RegionForm
+from backend.web.join import join_command
+from backend.web.queues import queues_of
+
+
+@require_safe
+@needs(Permission.READ)
+def overview(request: MemberRequest) -> HttpResponse:
+    return _page(request, RegionForm())
+
+
+@never_cache
+@require_POST
+@needs(Permission.MANAGE_REGIONS)
+def add(request: MemberRequest) -> HttpResponse:
+    """Makes a region of the organisation. Its secrets are in this answer and nowhere else."""
+    form = RegionForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form, status=400)
+    try:
+        credentials = actions.add_region(
+            actor=request.user,
+            organisation=request.organisation,
+            code=form.cleaned_data["code"],
+            name=form.cleaned_data["name"],
+        )
+    except (actions.RegionError, BrokerUnavailableError) as error:
+        form.add_error("code" if isinstance(error, actions.RegionError) else None, str(error))
+        return _page(request, form, status=400)
+    reconcile_organisation(request.organisation)
+    return _credentials(request, credentials)
+
+
+@never_cache
+@require_POST
+@needs(Permission.MANAGE_REGIONS)
+def rotate(request: MemberRequest, code: str) -> HttpResponse:
+    """New secrets for a region of the organisation; its agents stop until they have them."""
+    region = owned_region(request.organisation, code)
+    if region is None:
+        raise Http404
+    try:
+        return _credentials(request, actions.rotate_token(actor=request.user, region=region))
+    except BrokerUnavailableError as error:
+        messages.error(request, str(error))
+        return redirect("web:regions")
+
+
+def _page(request: MemberRequest, form: RegionForm, status: int = 200) -> HttpResponse:
+    now = timezone.now()
+    states = regions_for(request.organisation, now=now)
+    queues = queues_of([state.region for state in states], now=now)
+    context = {
+        "regions": [(state, queues[state.region.code] if queues is not None else None) for state in states],
+        "broker_is_away": queues is None,
+        "form": form,
+        "section": "regions",
+    }
+    return render(request, "regions/list.html", context, status=status)
+
+
+def _credentials(request: MemberRequest, credentials: Credentials) -> HttpResponse:
+    context = {"code": credentials.region, "command": join_command(credentials), "section": "regions"}
+    return render(request, "regions/credentials.html", context)

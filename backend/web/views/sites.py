@@ -1,0 +1,159 @@
+"""The list of sites, and what can be set, paused, tested and deleted."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.permissions import Permission
+from backend.fleet.models import Region
+from backend.fleet.queries import regions_for, usable_regions
+from backend.runs import actions
+from backend.runs.queries import site_overview
+from backend.sites import actions as sites
+from backend.sites import queries
+from backend.sites.models import Monitor, Site
+from backend.sites.monitor_settings import InvalidMonitorError, settings_of
+from backend.web.access import MemberRequest, needs
+from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm
+from backend.web.overview import overview_of
+from backend.web.views.trial import first_choice, live_url
+
+
+@require_safe
+@needs(Permission.READ)
+def overview(request: MemberRequest) -> HttpResponse:
+    """Is anything wrong now, and where?"""
+    now = timezone.now()
+    states = regions_for(request.organisation, now=now)
+    context = {
+        "overview": overview_of(site_overview(request.organisation), states),
+        "form": TrialForm(regions=[state.region for state in states], initial={"regions": first_choice(states)}),
+        "section": "sites",
+    }
+    return render(request, "sites/list.html", context)
+
+
+@require_safe
+@needs(Permission.EDIT_SITES)
+def settings(request: MemberRequest, site_id: UUID) -> HttpResponse:
+    """Everything about a site that can be changed, on one page."""
+    return _settings_page(request, _site(request, site_id))
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def rename(request: MemberRequest, site_id: UUID) -> HttpResponse:
+    site = _site(request, site_id)
+    form = NameForm(request.POST)
+    if not form.is_valid():
+        return _settings_page(request, site, name_form=form)
+    sites.rename(actor=request.user, site=site, name=form.cleaned_data["name"])
+    return redirect("web:site_settings", site.public_id)
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def change_monitor(request: MemberRequest, site_id: UUID, kind: str) -> HttpResponse:
+    site = _site(request, site_id)
+    monitor = _monitor(site, kind)
+    form = _monitor_form(monitor, usable_regions(request.organisation), request.POST)
+    if not form.is_valid():
+        return _settings_page(request, site, monitor_form=form)
+    try:
+        actions.change_monitor(actor=request.user, monitor=monitor, settings=form.settings())
+    except InvalidMonitorError as error:
+        form.add_faults(error)
+        return _settings_page(request, site, monitor_form=form)
+    messages.success(request, f"{monitor.get_kind_display()}: saved. The next run follows it.")
+    return redirect("web:site_settings", site.public_id)
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def pause(request: MemberRequest, site_id: UUID, kind: str) -> HttpResponse:
+    monitor = _monitor(_site(request, site_id), kind)
+    actions.pause_monitor(actor=request.user, monitor=monitor)
+    messages.success(
+        request, f"{monitor.get_kind_display()}: paused. Nothing is measured, and nothing counts as missed."
+    )
+    return redirect("web:site_settings", site_id)
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def resume(request: MemberRequest, site_id: UUID, kind: str) -> HttpResponse:
+    monitor = _monitor(_site(request, site_id), kind)
+    actions.resume_monitor(actor=request.user, monitor=monitor)
+    messages.success(request, f"{monitor.get_kind_display()}: measured again from its next slot on.")
+    return redirect("web:site_settings", site_id)
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def test_now(request: MemberRequest, site_id: UUID) -> HttpResponse:
+    """Measures once, now: the monitor named by `kind`, or both, in the regions named, or in all of the monitor's."""
+    site = _site(request, site_id)
+    monitors = [_monitor(site, request.POST["kind"])] if "kind" in request.POST else list(site.monitors.all())
+    usable = [region.code for region in usable_regions(request.organisation)]
+    run_ids: list[UUID] = []
+    try:
+        for monitor in monitors:
+            regions = request.POST.getlist("regions") or [code for code in monitor.regions if code in usable] or usable
+            run_ids += actions.test_now(actor=request.user, monitor=monitor, regions=regions)
+    except actions.RunsError as error:
+        messages.error(request, str(error))
+        return redirect("web:site", site.public_id)
+    return redirect(live_url("web:trial", site, run_ids))
+
+
+@require_http_methods(["GET", "POST"])
+@needs(Permission.EDIT_SITES)
+def delete(request: MemberRequest, site_id: UUID) -> HttpResponse:
+    """Asks first; then the site and all that was measured of it are gone."""
+    site = _site(request, site_id)
+    if request.method == "GET":
+        return render(request, "sites/delete.html", {"site": site, "section": "sites"})
+    actions.delete_site(actor=request.user, site=site)
+    messages.success(request, f"{site.name} is deleted.")
+    return redirect("web:sites")
+
+
+def _settings_page(
+    request: MemberRequest, site: Site, *, name_form: NameForm | None = None, monitor_form: MonitorForm | None = None
+) -> HttpResponse:
+    regions = usable_regions(request.organisation)
+    faulty = monitor_form.prefix if monitor_form else None
+    forms = [
+        (monitor, monitor_form if monitor.kind == faulty else _monitor_form(monitor, regions))
+        for monitor in site.monitors.all()
+    ]
+    context = {
+        "site": site,
+        "name_form": name_form or NameForm(initial={"name": site.name}),
+        "monitors": forms,
+        "section": "sites",
+    }
+    return render(request, "sites/settings.html", context, status=400 if name_form or monitor_form else 200)
+
+
+def _monitor_form(monitor: Monitor, regions: list[Region], data: object = None) -> MonitorForm:
+    return MonitorForm(data, choices=MonitorChoices(settings=settings_of(monitor), regions=regions))
+
+
+def _site(request: MemberRequest, site_id: UUID) -> Site:
+    site = queries.site(request.organisation, site_id)
+    if site is None:
+        raise Http404
+    return site
+
+
+def _monitor(site: Site, kind: str) -> Monitor:
+    found = [monitor for monitor in site.monitors.all() if monitor.kind == kind]
+    if not found:
+        raise Http404
+    found[0].site = site
+    return found[0]
