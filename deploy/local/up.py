@@ -115,7 +115,8 @@ def _follow(places: Places, supervisor: subprocess.Popen[bytes]) -> None:
     current, since = None, monotonic()
     while True:
         said = _starting(places, supervisor)
-        if said is None or said.detail != current:
+        # One that stops again has nothing more to tick off: the reason follows.
+        if said is None or (said.phase is Phase.STARTING and said.detail != current):
             if current:
                 _done(TITLES[current], monotonic() - since)
             current, since = said.detail if said else None, monotonic()

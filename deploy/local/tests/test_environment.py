@@ -1,0 +1,56 @@
+from pathlib import Path
+
+import pytest
+
+from deploy.local import environment
+from deploy.local.places import Places
+from deploy.local.settings import settle
+
+OUTER = {
+    "HOME": "/home/guest",
+    "https_proxy": "http://proxy:3128",
+    "NO_PROXY": "localhost",
+    "PIP_CERT": "/etc/ssl/ca.pem",
+    "npm_config_registry": "https://npm.example.com/",
+    "SSL_CERT_FILE": "/etc/ssl/ca.pem",
+    "PYTHONPATH": "/somewhere",
+    "DJANGO_SETTINGS_MODULE": "other.settings",
+    "AWS_SECRET_ACCESS_KEY": "x",
+}
+
+
+def test_pip_and_npm_get_the_callers_proxy_certificates_and_caches_and_nothing_else(tmp_path: Path) -> None:
+    places = Places(code=tmp_path)
+    added = {
+        name: value
+        for name, value in environment.registry(places, OUTER).items()
+        if environment.base(places).get(name) != value
+    }
+    assert set(added) == set(OUTER) - {"PYTHONPATH", "DJANGO_SETTINGS_MODULE", "AWS_SECRET_ACCESS_KEY"}
+
+
+def test_services_get_no_proxy_since_chromium_would_measure_through_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy:3128")
+    settings, _ = settle(tmp_path / "env")
+    places = Places(code=tmp_path)
+    given = {"agent_token": "t", "broker_url": "unix:///x"}
+    for env in (environment.service(places, settings), environment.agent(places, settings, "local-a", given)):
+        assert not [name for name in env if "proxy" in name.lower()]
+
+
+def test_an_agent_gets_its_credentials_and_no_secret_of_the_service(tmp_path: Path) -> None:
+    settings, _ = settle(tmp_path / "env")
+    given = {"agent_token": "token-of-a", "broker_url": "unix://a:b@/x"}
+    env = environment.agent(Places(code=tmp_path), settings, "local-a", given)
+    assert env["FIRSTBYTE_AGENT_TOKEN"] == "token-of-a"
+    assert env["FIRSTBYTE_REGION"] == "local-a"
+    assert not [name for name in env if name.startswith(("FIRSTBYTE_DB", "FIRSTBYTE_SECRET", "FIRSTBYTE_FERNET"))]
+
+
+def test_only_loopback_may_be_measured_besides_the_internet(tmp_path: Path) -> None:
+    settings, _ = settle(tmp_path / "env")
+    env = environment.instruments(Places(code=tmp_path), settings)
+    assert env["FIRSTBYTE_PRIVATE_TARGETS"] == "127.0.0.0/8,::1/128"
+    assert env["FIRSTBYTE_EXTRA_PORTS"] == f"{settings.shop_port},{settings.cdn_port}"
