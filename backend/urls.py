@@ -10,6 +10,7 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("healthz", health.healthz),
     path("metrics", health.metrics),
+    path("api/v1/", include("backend.api.urls")),
     path("account/", include("backend.accounts.urls")),
     path("admin/", admin.site.urls),
     path("", include("backend.web.urls")),

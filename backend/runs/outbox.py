@@ -71,13 +71,14 @@ def waiting(now: datetime, limit: int = BATCH) -> list[Outgoing]:
     return list(outgoing_of_pending(fetch(_WAITING, {"now": now, "later": now + PUBLISH_GRACE, "limit": limit})))
 
 
-def publish_again_after_loss(now: datetime) -> int:
+def publish_again_after_loss(now: datetime) -> int | None:
     """When Redis has lost everything, puts every run that no agent has named back into the outbox; how many.
 
-    Raises BrokerError. A crash in the middle does it once more: messages may come twice, results count once.
+    None when Redis knows us. Raises BrokerError. A crash in the middle does it once more: messages may come twice,
+    results count once.
     """
     if not broker.has_forgotten():
-        return 0
+        return None
     count = execute(_UNPUBLISH, [now])
     broker.remember()
     return count

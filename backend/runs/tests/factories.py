@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
 from uuid import uuid4
 
 from backend.accounts.models import Organisation
+from backend.fleet.credentials import TOKEN_KIND, digest
 from backend.fleet.models import Agent, Region
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.slots import newest_slot, offset_us
@@ -28,14 +28,18 @@ class Fleet:
         return self.regions[0]
 
 
+def token_of(code: str) -> str:
+    """The token of a region that was made here."""
+    return f"{TOKEN_KIND}of-{code}"
+
+
 def make_region(code: str, organisation: Organisation | None = None) -> Region:
-    """A region whose agents' token is `token-of-<code>`."""
     return Region.objects.create(
         code=code,
         name=code.title(),
         organisation=organisation,
-        token_hash=sha256(f"token-of-{code}".encode()).hexdigest(),
-        token_prefix="fb_agent_",
+        token_hash=digest(token_of(code)),
+        token_prefix=TOKEN_KIND,
         broker_user=code,
         broker_password_hash="0" * 64,
     )

@@ -1,0 +1,193 @@
+import gzip
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.core.files.storage import default_storage
+from django.test import Client
+from django.utils import timezone
+
+from backend.api.bodies import MAX_BYTES, MAX_COMPRESSED_BYTES, MAX_LINES
+from backend.fleet.credentials import TOKEN_KIND
+from backend.fleet.models import Agent
+from backend.runs.agents import open_screenshot, screenshot_name
+from backend.runs.ingest import ingest
+from backend.runs.models import DeadLetter, PendingRun, Run
+from backend.runs.tests.factories import Fleet, make_fleet, make_monitors, make_pending, token_of
+from backend.runs.tests.results import line_of
+from workers.measurement import routes
+from workers.measurement.messages import (
+    Heartbeat,
+    HeartbeatReply,
+    Progress,
+    ProgressStage,
+    Receipts,
+    ReceiptStatus,
+)
+from workers.measurement.wire import decode, encode
+
+pytestmark = pytest.mark.django_db
+JPEG = b"\xff\xd8\xff\xe0" + b"picture" * 100
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return make_fleet("eu", "us")
+
+
+@pytest.fixture
+def pending(fleet: Fleet) -> PendingRun:
+    return make_pending(fleet, make_monitors(fleet)[0])
+
+
+@pytest.fixture
+def agent(fleet: Fleet) -> Client:
+    """A client with the token of the region eu."""
+    return Client(headers={"authorization": f"Bearer {token_of('eu')}"})
+
+
+def _post_results(agent: Client, body: bytes, encoding: str = "gzip") -> Receipts:
+    response = agent.post(
+        routes.RESULTS_PATH, body, content_type="application/x-ndjson", headers={"content-encoding": encoding}
+    )
+    assert response.status_code == 200, response.content
+    return decode(response.content, Receipts)
+
+
+def test_results_travel_as_compressed_lines_and_each_gets_its_receipt(agent: Client, pending: PendingRun) -> None:
+    body = gzip.compress(line_of(pending) + b"\nnonsense\n" + line_of(pending) + b"\n")
+    assert _post_results(agent, body).statuses == (
+        ReceiptStatus.STORED,
+        ReceiptStatus.UNREADABLE,
+        ReceiptStatus.DUPLICATE,
+    )
+    assert Run.objects.get().outcome == "measured"
+    assert DeadLetter.objects.count() == 1
+
+
+def test_results_may_come_uncompressed(agent: Client, pending: PendingRun) -> None:
+    assert _post_results(agent, line_of(pending), "identity").statuses == (ReceiptStatus.STORED,)
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status"),
+    [
+        (gzip.compress(b"\0" * (MAX_BYTES + 1)), "gzip", 413),
+        (b"x" * (MAX_COMPRESSED_BYTES + 1), "identity", 413),
+        (b"{}\n" * (MAX_LINES + 1), "identity", 413),
+        (b"not gzip", "gzip", 400),
+        (gzip.compress(b"{}\n" * 100)[:-10], "gzip", 400),
+        (gzip.compress(b"{}\n") * 2, "gzip", 400),
+        (b"{}", "br", 415),
+    ],
+    ids=["bomb", "large", "many lines", "no gzip", "cut off", "two members", "another encoding"],
+)
+def test_a_body_that_is_too_much_or_damaged_is_refused_with_a_sentence(
+    agent: Client, body: bytes, encoding: str, status: int
+) -> None:
+    response = agent.post(
+        routes.RESULTS_PATH, body, content_type="application/x-ndjson", headers={"content-encoding": encoding}
+    )
+    assert response.status_code == status
+    assert response.json()["error"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    "authorization", ["", "Bearer", "Bearer nonsense", f"Bearer {TOKEN_KIND}{'x' * 43}", f"Basic {token_of('eu')}"]
+)
+@pytest.mark.parametrize("path", [routes.RESULTS_PATH, routes.HEARTBEAT_PATH, routes.PROGRESS_PATH])
+def test_no_door_opens_without_a_regions_token(fleet: Fleet, path: str, authorization: str) -> None:
+    response = Client().post(path, b"", content_type="application/json", headers={"authorization": authorization})
+    assert response.status_code == 401
+
+
+def test_a_disabled_region_is_locked_out(agent: Client, fleet: Fleet) -> None:
+    fleet.region.enabled = False
+    fleet.region.save()
+    assert agent.post(routes.RESULTS_PATH, b"", content_type="application/json").status_code == 401
+
+
+def test_another_method_is_told_which_to_use(agent: Client) -> None:
+    response = agent.get(routes.RESULTS_PATH)
+    assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+
+
+def test_a_heartbeat_is_noted_and_extends_the_leases_of_what_the_agent_holds(
+    agent: Client, fleet: Fleet, pending: PendingRun
+) -> None:
+    mine = make_pending(fleet, pending.monitor, region=fleet.regions[1])
+    deleted = uuid4()
+    message = Heartbeat(
+        agent="agent-1",
+        agent_version="1",
+        sent_at=timezone.now() + timedelta(seconds=3),
+        holding=(pending.run_id, mine.run_id, deleted),
+    )
+    response = agent.post(routes.HEARTBEAT_PATH, encode(message), content_type="application/json")
+    reply = decode(response.content, HeartbeatReply)
+    assert reply.lost == (deleted,)
+    pending.refresh_from_db()
+    assert pending.agent == "agent-1"
+    assert pending.lease_until is not None
+    assert timedelta(seconds=40) < pending.lease_until - timezone.now() < timedelta(seconds=46)
+    mine.refresh_from_db()
+    assert mine.agent == "", "a run of another region is not this agent's to hold"
+    seen = Agent.objects.get()
+    assert (seen.region, seen.holding) == (fleet.region, 3)
+    assert 2_000_000 < seen.clock_skew_us < 4_000_000
+
+
+def test_a_run_that_ended_or_was_begun_anew_is_not_lost_since_its_result_would_be_stored(
+    agent: Client, fleet: Fleet, pending: PendingRun
+) -> None:
+    ingest(fleet.region, [line_of(pending)], now=timezone.now())
+    first = uuid4()
+    make_pending(fleet, pending.monitor, attempt=2, first_run_id=first)
+    message = Heartbeat(agent="agent-1", agent_version="1", sent_at=timezone.now(), holding=(pending.run_id, first))
+    response = agent.post(routes.HEARTBEAT_PATH, encode(message), content_type="application/json")
+    assert decode(response.content, HeartbeatReply).lost == ()
+
+
+def test_progress_is_kept_for_the_person_who_waits(agent: Client, pending: PendingRun) -> None:
+    message = Progress(run_id=pending.run_id, stage=ProgressStage.LOADING, requests=14)
+    response = agent.post(routes.PROGRESS_PATH, encode(message), content_type="application/json")
+    assert response.status_code == 204
+    pending.refresh_from_db()
+    assert (pending.stage, pending.requests) == ("loading", 14)
+
+
+def test_a_message_that_cannot_be_read_is_refused_with_its_reason(agent: Client) -> None:
+    response = agent.post(routes.PROGRESS_PATH, b"{}", content_type="application/json")
+    assert response.status_code == 400
+    assert "envelope" in response.json()["error"]
+
+
+def test_a_screenshot_is_kept_until_its_result_claims_it(agent: Client, fleet: Fleet, pending: PendingRun) -> None:
+    path = routes.SCREENSHOT_PATH.format(run_id=pending.run_id)
+    for _ in range(2):
+        assert agent.put(path, JPEG, content_type="image/jpeg").status_code == 204
+    ingest(fleet.region, [line_of(pending)], now=timezone.now())
+    opened = open_screenshot(Run.objects.get())
+    assert opened is not None
+    file, media_type = opened
+    with file:
+        assert (file.read(), media_type) == (JPEG, "image/jpeg")
+
+
+@pytest.mark.parametrize(
+    ("picture", "status"), [(b"<svg/>", 415), (b"", 415), (JPEG + b"x" * 2**20, 413)], ids=["svg", "empty", "large"]
+)
+def test_what_is_no_picture_or_too_large_is_not_kept(
+    agent: Client, pending: PendingRun, picture: bytes, status: int
+) -> None:
+    path = routes.SCREENSHOT_PATH.format(run_id=pending.run_id)
+    assert agent.put(path, picture, content_type="image/jpeg").status_code == status
+    assert not default_storage.exists(screenshot_name(pending.run_id, pending.scheduled_for))
+
+
+def test_a_region_cannot_write_the_screenshot_of_another(fleet: Fleet, pending: PendingRun) -> None:
+    stranger = Client(headers={"authorization": f"Bearer {token_of('us')}"})
+    path = routes.SCREENSHOT_PATH.format(run_id=pending.run_id)
+    assert stranger.put(path, JPEG, content_type="image/jpeg").status_code == 404
+    pending.refresh_from_db()
+    assert not pending.has_screenshot

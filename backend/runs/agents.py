@@ -1,0 +1,93 @@
+"""What agents tell between the beginning and the end of a run: that they hold it, where it is, and its picture."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from django.core.files.base import ContentFile, File
+from django.core.files.storage import default_storage
+
+from backend.fleet.actions import record_heartbeat
+from backend.fleet.models import Region
+from backend.runs.models import PendingRun, Run
+from backend.runs.sql import fetch
+from backend.runs.verdicts import HELD_FOR
+from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress
+
+SCREENSHOTS = "screenshots"
+
+_EXTEND = """
+UPDATE runs_pendingrun SET lease_until = %(until)s, agent = %(agent)s WHERE run_id IN (
+    SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s) AND region_id = %(region)s
+        AND published_at IS NOT NULL FOR UPDATE SKIP LOCKED
+) RETURNING run_id
+"""
+_KNOWN = """
+SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s)
+UNION SELECT first_run_id FROM runs_pendingrun WHERE first_run_id = ANY(%(runs)s)
+UNION SELECT run_id FROM runs_run WHERE run_id = ANY(%(runs)s)
+UNION SELECT first_run_id FROM runs_run WHERE first_run_id = ANY(%(runs)s)
+"""
+
+
+def heartbeat(region: Region, message: Heartbeat, *, now: datetime) -> HeartbeatReply:
+    """Notes that the agent lives and extends the leases of the runs it holds.
+
+    `lost` names those that nobody would take a result of. A run that was given up, or begun anew by another agent, is
+    not among them: its result would still be stored, as a late one.
+    """
+    agent = record_heartbeat(region=region, heartbeat=message, now=now)
+    held = message.holding
+    extended = _extend(region, agent.name, held, now) if held else set()
+    others = [run for run in held if run not in extended]
+    known = {run for (run,) in fetch(_KNOWN, {"runs": others})} if others else set()
+    return HeartbeatReply(received_at=now, lost=tuple(run for run in others if run not in known))
+
+
+def note_progress(region: Region, message: Progress) -> bool:
+    """Notes where a run is; whether it is pending in this region."""
+    pending = PendingRun.objects.filter(run_id=message.run_id, region=region, published_at__isnull=False)
+    requests = None if message.requests is None else max(0, min(message.requests, 1_000_000))
+    return bool(pending.update(stage=message.stage.value, requests=requests))
+
+
+def keep_screenshot(region: Region, run_id: UUID, picture: bytes) -> bool:
+    """Stores the picture of a run that is pending in this region; False, and nothing kept, for any other."""
+    pending = PendingRun.objects.filter(run_id=run_id, region=region)
+    run = pending.first()
+    if run is None:
+        return False
+    name = screenshot_name(run.run_id, run.scheduled_for)
+    default_storage.delete(name)
+    default_storage.save(name, ContentFile(picture))
+    return bool(pending.update(has_screenshot=True))
+
+
+def screenshot_name(run_id: UUID, scheduled_for: datetime) -> str:
+    """Where a run's picture lies in the storage: one folder a day, so that retention needs no list."""
+    return f"{SCREENSHOTS}/{scheduled_for:%Y%m%d}/{run_id}"
+
+
+def open_screenshot(run: Run) -> "tuple[File[bytes], str] | None":
+    """The picture of an ended run and its media type; the caller closes it. None when there is none (any more)."""
+    if not run.has_screenshot:
+        return None
+    try:
+        file = default_storage.open(screenshot_name(run.run_id, run.scheduled_for))
+    except FileNotFoundError:
+        return None
+    head = file.read(12)
+    file.seek(0)
+    return file, picture_type(head) or "application/octet-stream"
+
+
+def picture_type(picture: bytes) -> str | None:
+    """The media type of a picture by its first bytes; None for what is neither JPEG nor WebP."""
+    if picture.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    return "image/webp" if picture[:4] == b"RIFF" and picture[8:12] == b"WEBP" else None
+
+
+def _extend(region: Region, agent: str, held: Sequence[UUID], now: datetime) -> set[UUID]:
+    parameters = {"runs": list(held), "region": region.pk, "agent": agent, "until": now + HELD_FOR}
+    return {run for (run,) in fetch(_EXTEND, parameters)}

@@ -1,0 +1,42 @@
+"""The life of a process that does one thing again and again: ends on SIGTERM, outlives its database's restarts."""
+
+import logging
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+from django.db import Error, close_old_connections, connection
+
+log = logging.getLogger(__name__)
+
+FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.1, 5.0
+
+
+def stop_on_signals() -> threading.Event:
+    """An event that SIGTERM or SIGINT sets. Only in the main thread."""
+    stop = threading.Event()
+
+    def note(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    signal.signal(signal.SIGTERM, note)
+    signal.signal(signal.SIGINT, note)
+    return stop
+
+
+def repeat(name: str, step: Callable[[], float], stop: threading.Event) -> None:
+    """Calls `step` until stopped, waiting the seconds it gives. After a database error it begins a new connection."""
+    backoff_s = FIRST_BACKOFF_S
+    log.info("%s starts", name)
+    while not stop.is_set():
+        try:
+            wait_s, backoff_s = step(), FIRST_BACKOFF_S
+        except Error as error:
+            log.warning("%s waits %.1f s for the database: %s", name, backoff_s, str(error).strip())
+            connection.close()
+            wait_s, backoff_s = backoff_s, min(2 * backoff_s, LONGEST_BACKOFF_S)
+        stop.wait(wait_s)
+    close_old_connections()
+    connection.close()
+    log.info("%s ends", name)

@@ -1,0 +1,50 @@
+"""What is forgotten once retention has passed."""
+
+from datetime import UTC, datetime
+
+from django.core.files.storage import default_storage
+
+from backend.fleet.actions import forget_agents
+from backend.runs.agents import SCREENSHOTS
+from backend.runs.models import DeadLetter
+from backend.runs.partitions import drop_partitions, retention_start
+from backend.runs.sql import execute
+
+# A day may hold a million pictures; the sweeper has other duties between.
+PICTURES_AT_ONCE = 2_000
+_DEAD_LETTERS_AT_ONCE = 10_000
+
+
+def forget(now: datetime) -> list[str]:
+    """Drops old partitions, dead letters and agents that have not been seen since; the names of the partitions."""
+    forget_agents(before=retention_start(now))
+    execute(
+        f"DELETE FROM {DeadLetter._meta.db_table} WHERE id IN (SELECT id FROM {DeadLetter._meta.db_table}"
+        " WHERE received_at < %s LIMIT %s)",
+        [retention_start(now), _DEAD_LETTERS_AT_ONCE],
+    )
+    return drop_partitions(now)
+
+
+def forget_pictures(now: datetime, limit: int = PICTURES_AT_ONCE) -> int:
+    """Deletes at most so many pictures of days that are over; how many. 0 when nothing is left to delete."""
+    deleted = 0
+    for day in _expired_days(now):
+        folder = f"{SCREENSHOTS}/{day}"
+        _, names = default_storage.listdir(folder)
+        for name in names[: limit - deleted]:
+            default_storage.delete(f"{folder}/{name}")
+        deleted += min(len(names), limit - deleted)
+        if deleted >= limit:
+            break
+        default_storage.delete(folder)
+    return deleted
+
+
+def _expired_days(now: datetime) -> list[str]:
+    try:
+        days, _ = default_storage.listdir(SCREENSHOTS)
+    except FileNotFoundError:
+        return []
+    oldest = f"{retention_start(now).astimezone(UTC):%Y%m%d}"
+    return sorted(day for day in days if day.isdigit() and day < oldest)

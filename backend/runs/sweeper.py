@@ -1,0 +1,113 @@
+"""The sweeper: everything that must happen now and then. Several may run; one works, the others stand by."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+
+from django.db import Error, connection
+from django.utils import timezone
+
+from backend.fleet.models import Region
+from backend.runs.leases import sweep
+from backend.runs.partitions import ensure_partitions
+from backend.runs.retention import forget, forget_pictures
+from backend.runs.schedules import reconcile_all
+from backend.runs.sql import fetch
+from backend.sites.actions import delete_old_drafts
+
+log = logging.getLogger(__name__)
+
+STEP_S = 2.0
+MINUTE_S, HOUR_S = 60.0, 3_600.0
+# Held by the connection, so it is free as soon as the process that had it is gone.
+_LOCK = 7_205_002
+
+
+@dataclass(slots=True, kw_only=True)
+class _Duty:
+    """Something to do every so often; `report` is logged when it says anything."""
+
+    work: Callable[[datetime], str]
+    every_s: float
+    due_at: float = 0.0
+
+
+class Sweeper:
+    """`step` does what is due and gives the seconds to wait."""
+
+    def __init__(self, clock: Callable[[], datetime] = timezone.now) -> None:
+        self._clock = clock
+        self._regions: object = None
+        self._duties = (
+            _Duty(work=_leases, every_s=0),
+            _Duty(work=self._schedules_of_new_regions, every_s=0),
+            _Duty(work=_drafts, every_s=MINUTE_S),
+            _Duty(work=_pictures, every_s=STEP_S),
+            _Duty(work=_partitions, every_s=HOUR_S),
+            _Duty(work=_retention, every_s=HOUR_S),
+            _Duty(work=_schedules, every_s=HOUR_S),
+        )
+
+    def step(self) -> float:
+        """Raises django.db.Error when the database is gone. A single duty that fails keeps no other from its turn."""
+        ((is_ours,),) = fetch("SELECT pg_try_advisory_lock(%s)", [_LOCK])
+        if is_ours:
+            for duty in self._duties:
+                if monotonic() >= duty.due_at:
+                    self._do(duty)
+        return STEP_S
+
+    def _do(self, duty: _Duty) -> None:
+        name = duty.work.__name__.strip("_").replace("_", " ")
+        try:
+            report = duty.work(self._clock())
+        except Exception as error:
+            if isinstance(error, Error) and not connection.is_usable():
+                raise
+            log.exception("sweeping %s failed; it is tried again at its next turn", name)
+        else:
+            if report:
+                log.info("%s: %s", name, report)
+        duty.due_at = monotonic() + duty.every_s
+
+    def _schedules_of_new_regions(self, now: datetime) -> str:
+        """A region that came or went changes the schedules of monitors that measure from all regions."""
+        regions = list(Region.objects.order_by("pk").values_list("pk", "organisation_id", "enabled"))
+        if regions == self._regions:
+            return ""
+        first, self._regions = self._regions is None, regions
+        return "" if first else _schedules(now)
+
+
+def _leases(now: datetime) -> str:
+    swept = sweep(now)
+    return (
+        f"{swept.missed} runs missed, {swept.retried} given to another agent" if swept.missed or swept.retried else ""
+    )
+
+
+def _drafts(now: datetime) -> str:
+    count = delete_old_drafts(now=now)
+    return f"{count} tests that nobody saved are deleted" if count else ""
+
+
+def _pictures(now: datetime) -> str:
+    count = forget_pictures(now)
+    return f"{count} pictures deleted" if count else ""
+
+
+def _partitions(now: datetime) -> str:
+    made = ensure_partitions(now)
+    return f"made {', '.join(made)}" if made else ""
+
+
+def _retention(now: datetime) -> str:
+    dropped = forget(now)
+    return f"dropped {', '.join(dropped)}" if dropped else ""
+
+
+def _schedules(now: datetime) -> str:
+    changes = reconcile_all(now=now)
+    return f"{changes.made} made, {changes.changed} changed, {changes.removed} removed" if changes.any else ""
