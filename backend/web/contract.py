@@ -51,9 +51,10 @@ def _type(schema: Schema) -> str:
     if "const" in schema:
         return f'"{schema["const"]}"'
     if "anyOf" in schema:
-        return " | ".join(_type(inner) for inner in schema["anyOf"])
+        return " | ".join(_type(one) for one in schema["anyOf"])
     if schema["type"] == "array":
-        return f"readonly {_type(schema['items'])}[]"
+        inner = _type(schema["items"])
+        return f"readonly ({inner})[]" if "|" in inner else f"readonly {inner}[]"
     return _PRIMITIVES[schema["type"]]
 
 

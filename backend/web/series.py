@@ -1,12 +1,43 @@
 """What a chart of phases over time is given: milliseconds at this door, one list of points a region. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Literal
+
+from workers.measurement.messages import Kind
+
+Metric = Literal[
+    "ttfb_ms",
+    "dns_ms",
+    "connect_ms",
+    "tls_ms",
+    "wait_ms",
+    "download_ms",
+    "total_ms",
+    "fcp_ms",
+    "lcp_ms",
+    "load_ms",
+]
+METRIC_NAMES: dict[Metric, str] = {
+    "ttfb_ms": "First byte",
+    "dns_ms": "DNS",
+    "connect_ms": "Connect",
+    "tls_ms": "TLS",
+    "wait_ms": "Waiting",
+    "download_ms": "Download",
+    "total_ms": "Total",
+    "fcp_ms": "First paint",
+    "lcp_ms": "Largest paint",
+    "load_ms": "Load",
+}
+_OF_PAGES: tuple[Metric, ...] = ("fcp_ms", "lcp_ms", "load_ms")
+PHASES: tuple[Metric, ...] = ("ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesPoint:
-    """Medians of one stretch of time; `at_ms` is Unix time, `runs` counts what was measured."""
+    """Medians of one stretch of time. `at_ms` is Unix time; `runs` counts those measured; what was not seen is null."""
 
     at_ms: int
     runs: int
@@ -19,6 +50,9 @@ class SeriesPoint:
     download_ms: float | None
     ttfb_ms: float | None
     total_ms: float | None
+    fcp_ms: float | None
+    lcp_ms: float | None
+    load_ms: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +64,78 @@ class RegionSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseSeries:
-    """`since_ms` to `until_ms` is the whole axis, also where nothing was measured."""
+    """`since_ms` to `until_ms` is the whole axis. One region is drawn with all `metrics`, several with the first."""
 
     since_ms: int
     until_ms: int
-    bucket_ms: int
+    metrics: tuple[Metric, ...]
     regions: tuple[RegionSeries, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesRow:
+    """One line of the table; values in microseconds, in the order of the columns."""
+
+    at_ms: int
+    values: tuple[int | None, ...]
+    failed: int
+    missed: int
+
+    @property
+    def at(self) -> datetime:
+        return datetime.fromtimestamp(self.at_ms / 1000, tz=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesTable:
+    """The same as text, newest first: a column for each metric of one region, or for each region."""
+
+    columns: tuple[str, ...]
+    rows: tuple[SeriesRow, ...]
+
+
+def metrics_of(kind: str) -> tuple[Metric, ...]:
+    """What a monitor of this kind measures."""
+    return tuple(metric for metric in METRIC_NAMES if kind == Kind.PAGE or metric not in _OF_PAGES)
+
+
+def series_table(series: PhaseSeries, *, limit: int = 400) -> SeriesTable:
+    """The newest stretches of the series in words; what is drawn can be read."""
+    if len(series.regions) == 1:
+        region = series.regions[0]
+        columns = tuple(METRIC_NAMES[metric] for metric in series.metrics)
+        lines = [_line(point, series.metrics) for point in region.points]
+    else:
+        columns = tuple(region.name for region in series.regions)
+        lines = _by_time(series)
+    newest = sorted(lines, key=lambda line: line.at_ms, reverse=True)
+    return SeriesTable(columns=columns, rows=tuple(newest[:limit]))
+
+
+def _line(point: SeriesPoint, metrics: Sequence[Metric]) -> SeriesRow:
+    values = tuple(_value(point, metric) for metric in metrics)
+    return SeriesRow(at_ms=point.at_ms, values=values, failed=point.failed, missed=point.missed)
+
+
+def _by_time(series: PhaseSeries) -> list[SeriesRow]:
+    """One line a stretch, with the first metric of each region; a region that did not run then is absent."""
+    points = [{point.at_ms: point for point in region.points} for region in series.regions]
+    return [
+        SeriesRow(
+            at_ms=at_ms,
+            values=tuple(_value(region.get(at_ms), series.metrics[0]) for region in points),
+            failed=sum(region[at_ms].failed for region in points if at_ms in region),
+            missed=sum(region[at_ms].missed for region in points if at_ms in region),
+        )
+        for at_ms in {at_ms for region in points for at_ms in region}
+    ]
+
+
+def _value(point: SeriesPoint | None, metric: Metric) -> int | None:
+    value: float | None = None if point is None else getattr(point, metric)
+    return None if value is None else round(value * 1000)
 
 
 def to_ms(us: float | None) -> float | None:
     """Microseconds as milliseconds of microsecond precision."""
     return None if us is None else round(us / 1000, 3)
-
-
-def to_unix_ms(at: datetime) -> int:
-    return round(at.timestamp() * 1000)

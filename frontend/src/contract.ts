@@ -9,7 +9,7 @@ export interface Bar {
 export interface PhaseSeries {
   readonly since_ms: number;
   readonly until_ms: number;
-  readonly bucket_ms: number;
+  readonly metrics: readonly ("ttfb_ms" | "dns_ms" | "connect_ms" | "tls_ms" | "wait_ms" | "download_ms" | "total_ms" | "fcp_ms" | "lcp_ms" | "load_ms")[];
   readonly regions: readonly RegionSeries[];
 }
 
@@ -48,4 +48,7 @@ export interface SeriesPoint {
   readonly download_ms: number | null;
   readonly ttfb_ms: number | null;
   readonly total_ms: number | null;
+  readonly fcp_ms: number | null;
+  readonly lcp_ms: number | null;
+  readonly load_ms: number | null;
 }

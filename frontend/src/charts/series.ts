@@ -6,20 +6,25 @@ import { milliseconds, shortDuration } from "../format";
 import { SERIES, type Theme } from "./theme";
 import { timeText, timeTicks } from "./time";
 
-type Metric = "dns_ms" | "connect_ms" | "tls_ms" | "wait_ms" | "download_ms" | "ttfb_ms";
+type Metric = PhaseSeries["metrics"][number];
 type Line = ChartDataset<"line", Point[]>;
 
-const PHASES: readonly (readonly [Metric, string, string])[] = [
-  ["dns_ms", "DNS", "phase-dns"],
-  ["connect_ms", "Connect (TCP)", "phase-connect"],
-  ["tls_ms", "TLS", "phase-tls"],
-  ["wait_ms", "Waiting", "phase-wait"],
-  ["download_ms", "Download", "phase-download"],
-];
+const NAMES: Readonly<Record<Metric, readonly [name: string, color: string]>> = {
+  ttfb_ms: ["First byte", "text"],
+  dns_ms: ["DNS", "phase-dns"],
+  connect_ms: ["Connect (TCP)", "phase-connect"],
+  tls_ms: ["TLS", "phase-tls"],
+  wait_ms: ["Waiting", "phase-wait"],
+  download_ms: ["Download", "phase-download"],
+  total_ms: ["Total", "muted"],
+  fcp_ms: ["First paint", "mark-fcp"],
+  lcp_ms: ["Largest paint", "mark-lcp"],
+  load_ms: ["Load", "mark-load"],
+};
 
 export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfiguration<"line", Point[]> {
   const [only, ...others] = series.regions;
-  const lines = only && others.length === 0 ? phaseLines(only, theme) : regionLines(series, theme);
+  const lines = only && others.length === 0 && series.metrics.length > 1 ? phaseLines(only, series.metrics, theme) : regionLines(series, theme);
   return {
     type: "line",
     data: { datasets: [...lines, ...faultMarks(series, theme)] },
@@ -38,15 +43,18 @@ export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfigurati
   };
 }
 
-/** One region: a line for each phase, and one for the first byte. */
-function phaseLines(region: RegionSeries, theme: Theme): Line[] {
-  const phases = PHASES.map(([metric, label, color]) => line(label, region.points, metric, theme.color(color)));
-  return [{ ...line("First byte", region.points, "ttfb_ms", theme.text), borderDash: [5, 3] }, ...phases];
+/** One region: a line for each of the metrics, the first byte dashed since it is the sum of others. */
+function phaseLines(region: RegionSeries, metrics: readonly Metric[], theme: Theme): Line[] {
+  return metrics.map((metric) => {
+    const [name, color] = NAMES[metric];
+    return { ...line(name, region.points, metric, theme.color(color)), borderDash: metric === "ttfb_ms" ? [5, 3] : [] };
+  });
 }
 
-/** Several regions: the first byte of each. */
+/** Several regions: one metric of each. */
 function regionLines(series: PhaseSeries, theme: Theme): Line[] {
-  return series.regions.map((region, index) => line(region.name, region.points, "ttfb_ms", theme.color(SERIES[index % SERIES.length] ?? "")));
+  const metric = series.metrics[0] ?? "ttfb_ms";
+  return series.regions.map((region, index) => line(region.name, region.points, metric, theme.color(SERIES[index % SERIES.length] ?? "")));
 }
 
 function line(label: string, points: readonly SeriesPoint[], metric: Metric, color: string): Line {

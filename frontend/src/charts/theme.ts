@@ -25,4 +25,5 @@ export function themeOf(element: HTMLElement): Theme {
 }
 
 export const SERIES = ["series-1", "series-2", "series-3", "series-4", "series-5", "series-6"] as const;
-const COLORS = [...SERIES, "phase-dns", "phase-connect", "phase-tls", "phase-wait", "phase-download"];
+const PHASES = ["phase-dns", "phase-connect", "phase-tls", "phase-wait", "phase-download"];
+const COLORS = [...SERIES, ...PHASES, "muted", "mark-fcp", "mark-lcp", "mark-load"];

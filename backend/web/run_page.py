@@ -1,0 +1,145 @@
+"""What the page of one run shows: chosen from the run, its measurement and the URL. No I/O."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from backend.runs.models import Outcome, Run, Trigger
+from backend.runs.queries import RunDetail
+from backend.web import units
+from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measured_verdict, missed_verdict
+from backend.web.waterfall.details import Details, connection_details, hop_details, request_details
+from backend.web.waterfall.phases import PhaseTable, phase_table
+from backend.web.waterfall.rows import Chart, connection_chart, page_chart, probe_chart
+from backend.web.waterfall.wanted import Wanted, Window, wanted_of, window_of
+from workers.measurement.connection import Connection
+from workers.measurement.failure import Blame, Failure, FailureKind, Stage
+from workers.measurement.messages import Kind, Measurement, MissedReason, PageMeasurement, ProbeMeasurement
+
+_KINDS = {Kind.PAGE.value: "Page load", Kind.PROBE.value: "Probe"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """The waterfall as the URL wants it. `rows` is for the script: all rows, when not all are in the page."""
+
+    chart: Chart
+    window: Window
+    wanted: Wanted
+    selected: int | None
+    details: Details | None
+    phases: PhaseTable | None
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        return [asdict(row) for row in self.chart.rows]
+
+
+def picture_of(measurement: Measurement, parameters: Mapping[str, str]) -> Picture:
+    """The rows, the window of them, and the one row that is looked at."""
+    wanted = wanted_of(parameters)
+    chart = _chart(measurement, wanted)
+    selected = _selected(measurement, chart, parameters.get("request", ""))
+    return Picture(
+        chart=chart,
+        window=window_of(chart.rows, wanted),
+        wanted=wanted,
+        selected=selected,
+        details=None if selected is None else details_of(measurement, chart.unit, selected),
+        phases=_phases(measurement),
+    )
+
+
+def details_of(measurement: Measurement, unit: str, number: int) -> Details | None:
+    """What the side panel says of one row; None when there is no such row."""
+    if isinstance(measurement, PageMeasurement):
+        return connection_details(measurement, number) if unit == "connection" else request_details(measurement, number)
+    if not 1 <= number <= len(measurement.hops):
+        return None
+    hop = measurement.hops[number - 1]
+    return hop_details(number, hop, _connection(measurement, hop.connection))
+
+
+def verdict_of(detail: RunDetail) -> Verdict:
+    """The sentence on top, for every outcome."""
+    run, measurement = detail.run, detail.measurement
+    if run.outcome == Outcome.MISSED:
+        return missed_verdict(MissedReason(run.missed_reason or MissedReason.AGENT_LOST))
+    if run.outcome == Outcome.FAILED:
+        return failed_verdict(_failure(run), measurement)
+    if measurement is None:
+        return Verdict(level="info", title="Measured", text="The details of this run are no longer kept.")
+    return measured_verdict(measurement)
+
+
+def cards_for(detail: RunDetail) -> tuple[Card, ...]:
+    """The numbers; none where nothing was seen."""
+    return cards_of(detail.measurement) if detail.measurement is not None else ()
+
+
+def about(detail: RunDetail) -> list[str]:
+    """The small print: what measured, how, and how long it took."""
+    run = detail.run
+    parts = [
+        _KINDS.get(run.kind, run.kind),
+        "tested by hand" if run.trigger == Trigger.MANUAL else None,
+        f"attempt {run.attempt}" if run.attempt > 1 else None,
+        "came late" if run.late else None,
+        run.protocol,
+        run.browser_version,
+        None if run.agent is None else f"agent {run.agent}",
+        None if run.duration_us is None else f"took {units.duration(run.duration_us)}",
+    ]
+    return [part for part in parts if part]
+
+
+def warnings_of(detail: RunDetail) -> list[str]:
+    """What the reader of the numbers must know."""
+    measurement = detail.measurement
+    if isinstance(measurement, PageMeasurement):
+        return list(measurement.warnings)
+    if (
+        isinstance(measurement, ProbeMeasurement)
+        and measurement.clock.value == "user"
+        and measurement.scheduling_lag_us
+    ):
+        lag = units.duration(measurement.scheduling_lag_us)
+        return [f"The kernel gave no time stamps; the figures may be up to {lag} too long."]
+    return []
+
+
+def _chart(measurement: Measurement, wanted: Wanted) -> Chart:
+    if isinstance(measurement, ProbeMeasurement):
+        return probe_chart(measurement)
+    return connection_chart(measurement) if wanted.view else page_chart(measurement)
+
+
+def _selected(measurement: Measurement, chart: Chart, asked: str) -> int | None:
+    """The row that the URL names, else the one people look for: the final document, the last hop, the first row."""
+    numbers = {row.number for row in chart.rows}
+    if asked.isascii() and asked.isdigit() and len(asked) < 7 and int(asked) in numbers:
+        return int(asked)
+    if isinstance(measurement, PageMeasurement) and chart.unit == "request" and measurement.document in numbers:
+        return measurement.document
+    if not chart.rows:
+        return None
+    return chart.rows[-1].number if chart.unit == "hop" else chart.rows[0].number
+
+
+def _phases(measurement: Measurement) -> PhaseTable | None:
+    if not isinstance(measurement, ProbeMeasurement) or not measurement.hops:
+        return None
+    last = measurement.hops[-1]
+    return phase_table(last, _connection(measurement, last.connection))
+
+
+def _connection(probe: ProbeMeasurement, number: int | None) -> Connection | None:
+    return next((connection for connection in probe.connections if connection.number == number), None)
+
+
+def _failure(run: Run) -> Failure:
+    return Failure(
+        kind=FailureKind(run.failure_kind or FailureKind.INTERNAL_ERROR),
+        stage=Stage(run.failure_stage or Stage.TARGET),
+        blame=Blame(run.failure_blame or Blame.MONITOR),
+        detail=run.failure_detail or "",
+    )

@@ -1,0 +1,89 @@
+from dataclasses import replace
+
+import pytest
+
+from backend.web.tests import measurements
+from backend.web.verdict import cards_of, failed_verdict, measured_verdict, missed_verdict
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.messages import MissedReason, PageMeasurement, ProbeMeasurement
+from workers.measurement.timing import Timing
+from workers.measurement.vitals import Vitals
+
+
+def page_with(vitals: Vitals) -> PageMeasurement:
+    return replace(measurements.page(3), vitals=vitals)
+
+
+@pytest.mark.parametrize(
+    ("lcp_us", "level", "title"),
+    [
+        (840_000, "good", "840 ms to the largest paint: good (limit 2.5 s)"),
+        (3_000_000, "warn", "3.00 s to the largest paint: could be better (limit 2.5 s)"),
+        (4_200_000, "bad", "4.20 s to the largest paint: poor (limit 2.5 s)"),
+    ],
+)
+def test_a_page_is_judged_by_its_largest_paint(lcp_us: int, level: str, title: str) -> None:
+    verdict = measured_verdict(page_with(Vitals(lcp_us=lcp_us)))
+    assert (verdict.level, verdict.title) == (level, title)
+    assert verdict.text == "74 % of the 286 ms to the first byte was the server's answer: 212 ms."
+
+
+def test_a_page_without_paint_tells_what_it_has() -> None:
+    assert measured_verdict(page_with(Vitals(load_us=900_000))).title == "The page loaded in 900 ms"
+    assert measured_verdict(page_with(Vitals())).title == "The page loaded"
+
+
+def test_a_probe_is_judged_by_its_first_byte_and_names_the_cost_of_redirects() -> None:
+    verdict = measured_verdict(measurements.probe())
+    assert verdict.title == "First byte after 222 ms: good (limit 800 ms)"
+    assert verdict.text.endswith("1 redirect before it cost 89 ms.")
+
+
+def test_a_probe_that_saw_nothing_says_so() -> None:
+    assert measured_verdict(ProbeMeasurement()).title == "Nothing was measured"
+    hop = replace(measurements.probe().hops[0], timing=Timing(start_us=0))
+    assert measured_verdict(ProbeMeasurement(hops=(hop,))).title == "No first byte was seen"
+
+
+def test_a_failure_begins_with_its_reason_and_names_stage_blame_and_what_was_seen() -> None:
+    verdict = failed_verdict(failure(FailureKind.CERTIFICATE_EXPIRED, "since 2026-11-01"), measurements.probe())
+    assert verdict.title == "The certificate has expired: since 2026-11-01"
+    assert verdict.text.startswith(
+        "It happened during the TLS handshake. The fault lies with the measured site. Measured before:"
+    )
+    assert verdict.level == "bad"
+
+
+def test_our_own_fault_is_not_painted_as_the_sites() -> None:
+    verdict = failed_verdict(failure(FailureKind.BROWSER_FAILED), None)
+    assert verdict.level == "warn"
+    assert "the monitor itself, not the site" in verdict.text
+
+
+def test_a_page_that_failed_points_to_the_requests_seen_before() -> None:
+    assert "3 requests were seen before" in failed_verdict(failure(FailureKind.PAGE_TIMEOUT), measurements.page(3)).text
+
+
+@pytest.mark.parametrize("reason", list(MissedReason))
+def test_every_reason_for_a_missed_run_is_a_sentence_that_leaves_the_site_alone(reason: MissedReason) -> None:
+    assert missed_verdict(reason).text.endswith(". It says nothing about the site.")
+
+
+def test_the_cards_of_a_page_say_value_and_limit() -> None:
+    cards = {card.name: card for card in cards_of(measurements.page(30))}
+    assert (cards["Largest paint"].value, cards["Largest paint"].note) == ("840 ms", "✓ good, limit 2.5 s")
+    assert cards["Transferred"].note == "30 requests, 4 hosts"
+    assert cards["Connections"].note == "26 of 30 requests reused one"
+
+
+def test_what_a_page_did_not_show_is_a_dash() -> None:
+    cards = {card.name: card for card in cards_of(page_with(Vitals()))}
+    assert (cards["First paint"].value, cards["First paint"].note) == ("\N{EN DASH}", "not seen")
+    assert cards["Layout shift"].value == "\N{EN DASH}"
+
+
+def test_the_cards_of_a_probe_count_round_trips() -> None:
+    cards = {card.name: card for card in cards_of(measurements.probe())}
+    assert (cards["TLS"].value, cards["TLS"].note) == ("65 ms", "1 round trip")
+    assert cards["Connect (TCP)"].note == "round trip 30 ms"
+    assert cards_of(ProbeMeasurement()) == ()

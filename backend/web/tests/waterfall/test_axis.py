@@ -1,0 +1,53 @@
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.web.waterfall.axis import MAX_TICKS, MarkKey, axis_of, marks_on
+
+INSTANTS = st.integers(min_value=-10_000_000, max_value=600_000_000)
+MOMENTS = st.none() | INSTANTS
+
+
+@given(INSTANTS, INSTANTS, INSTANTS)
+def test_every_instant_stands_on_the_axis(start_us: int, end_us: int, at_us: int) -> None:
+    assert 0 <= axis_of(start_us, end_us).x(at_us) <= 100
+
+
+@given(st.integers(min_value=0, max_value=600_000_000))
+def test_ticks_are_few_and_round(length_us: int) -> None:
+    ticks = axis_of(0, length_us).ticks
+    assert 1 <= len(ticks) <= MAX_TICKS + 1
+    assert ticks[0].text == "0"
+    assert all(left.x < right.x for left, right in itertools.pairwise(ticks))
+
+
+def test_a_second_has_ticks_at_halves() -> None:
+    assert [tick.text for tick in axis_of(0, 1_040_000).ticks] == ["0", "500 ms", "1 s"]
+
+
+def test_a_fraction_of_a_millisecond_has_ticks_too() -> None:
+    assert [tick.text for tick in axis_of(0, 900).ticks] == ["0", "0.2 ms", "0.4 ms", "0.6 ms", "0.8 ms"]
+
+
+@given(MOMENTS, MOMENTS, MOMENTS, MOMENTS)
+def test_labels_never_lie_on_each_other(
+    first: int | None, second: int | None, third: int | None, last: int | None
+) -> None:
+    axis = axis_of(0, 10_000_000)
+    marks = marks_on(axis, _moments(first, second, third, last))
+    spans = [
+        (mark.lane, *((mark.x, mark.x + 34) if mark.anchor == "start" else (mark.x - 34, mark.x))) for mark in marks
+    ]
+    for index, (lane, left, right) in enumerate(spans):
+        assert all(lane != other or right <= start or left >= end for other, start, end in spans[index + 1 :])
+        assert 0 <= lane < 4
+
+
+def test_moments_that_were_not_seen_have_no_line() -> None:
+    assert [mark.key for mark in marks_on(axis_of(0, 100), _moments(None, 50, None, 20))] == ["load", "fcp"]
+
+
+def _moments(*us: int | None) -> list[tuple[MarkKey, str, int | None]]:
+    keys: tuple[MarkKey, ...] = ("first-byte", "fcp", "lcp", "load")
+    return [(key, key, moment) for key, moment in zip(keys, us, strict=True)]

@@ -1,0 +1,88 @@
+from dataclasses import replace
+
+from backend.web.tests import measurements
+from backend.web.waterfall.details import Fact, connection_details, hop_details, phase_lines, request_details
+from backend.web.waterfall.phases import phase_table
+from workers.measurement.connection import Header
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.timing import Timing
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Waterfall
+
+
+def test_the_document_tells_its_phases_its_cache_and_its_connection() -> None:
+    details = request_details(measurements.page(30), 1)
+    assert details is not None
+    assert [(line.name, line.text) for line in details.phases] == [
+        ("DNS", "9.0 ms"),
+        ("Connect (TCP)", "30.2 ms"),
+        ("TLS", "34.8 ms"),
+        ("Waiting (first byte)", "212.0 ms"),
+        ("Download", "31.0 ms"),
+    ]
+    assert details.total == "317.0 ms"
+    assert Fact(name="Size", value="br, 24 kB → 131 kB") in details.facts
+    assert [fact.name for fact in details.cache] == ["cache-control", "server-timing"]
+    assert Fact(name="TLS round trips", value="1") in details.connection
+    assert Fact(name="Valid until", value="2026-11-30") in details.certificate
+
+
+def test_a_row_that_is_not_there_has_no_details() -> None:
+    assert request_details(measurements.page(3), 4) is None
+    assert connection_details(measurements.page(3), 9) is None
+
+
+def test_the_lines_of_a_gappy_exchange_add_up_to_its_total() -> None:
+    timing = Timing(start_us=0, end_us=3_333, dns=measurements.span(0.333, 1), wait=measurements.span(2, 1))
+    lines, total = phase_lines(timing)
+    assert [line.phase for line in lines] == ["queued", "dns", "wait", "idle"]
+    assert total == "3.33 ms"
+    assert round(sum(float(line.text.removesuffix(" ms")) for line in lines), 2) == 3.33
+
+
+def test_what_was_done_ahead_is_told_and_not_counted() -> None:
+    timing = Timing(
+        start_us=100_000, end_us=200_000, connect=measurements.span(20, 30), wait=measurements.span(110, 90)
+    )
+    request = replace(measurements.document(), timing=timing)
+    page = PageMeasurement(waterfall=Waterfall(requests=(request,), connections=()), vitals=Vitals())
+    details = request_details(page, 1)
+    assert details is not None
+    assert (details.ahead, details.total) == ("Connect (TCP) 30 ms", "100.0 ms")
+
+
+def test_headers_are_bounded_and_printable() -> None:
+    headers = tuple(Header(name=f"x-{n}", value="a\x00" + "b" * 9_000) for n in range(300))
+    request = replace(measurements.document(), response_headers=headers)
+    page = PageMeasurement(waterfall=Waterfall(requests=(request,), connections=()), vitals=Vitals())
+    details = request_details(page, 1)
+    assert details is not None
+    assert len(details.response_headers) == 100
+    assert len(details.response_headers[0].value) == 2_000
+    assert "\x00" not in details.response_headers[0].value
+
+
+def test_a_connection_lists_the_requests_it_carried() -> None:
+    details = connection_details(measurements.page(30), 2)
+    assert details is not None
+    assert (details.name, details.total) == ("cdn.shop.example", "74.0 ms")
+    assert details.facts[0].name.startswith("Request ")
+
+
+def test_a_hop_tells_its_phases_and_certificate() -> None:
+    probe = measurements.probe()
+    details = hop_details(2, probe.hops[1], probe.connections[1])
+    assert details.total == "253.0 ms"
+    assert Fact(name="Body", value="130 kB") in details.facts
+    assert details.certificate
+    assert hop_details(1, probe.hops[0], None).connection == ()
+
+
+def test_the_phases_of_a_hop_tell_their_round_trips_and_shares() -> None:
+    probe = measurements.probe()
+    table = phase_table(probe.hops[1], probe.connections[1])
+    tls = next(row for row in table.rows if row.phase == "tls")
+    assert (tls.time, tls.share, tls.round_trips) == ("64.8 ms", "26 %", "1 round trip of 30 ms")
+    assert [row.name for row in table.rows if row.phase == "wait"] == ["Sending", "Waiting (first byte)"]
+    assert table.total == "253.0 ms"
+    assert [row.round_trips for row in phase_table(probe.hops[1], None).rows if row.phase == "tls"] == [""]

@@ -1,0 +1,102 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.web.tests import measurements
+from backend.web.tests.waterfall.strategies import timings
+from backend.web.waterfall.rows import Chart, Row, connection_chart, page_chart, probe_chart
+from workers.measurement.messages import PageMeasurement, ProbeMeasurement
+from workers.measurement.timing import Timing
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Request, Waterfall
+
+
+def one(page: PageMeasurement, number: int) -> Row:
+    return next(row for row in page_chart(page).rows if row.number == number)
+
+
+def page_of(*requests: Request) -> PageMeasurement:
+    return PageMeasurement(waterfall=Waterfall(requests=requests, connections=()), vitals=Vitals())
+
+
+@given(st.lists(timings(), max_size=6))
+def test_bars_lie_within_the_axis_whatever_was_measured(found: list[Timing]) -> None:
+    requests = [replace(measurements.document(), number=n, timing=timing) for n, timing in enumerate(found, start=1)]
+    for row in page_chart(page_of(*requests)).rows:
+        assert all(bar.width > 0 and bar.x >= 0 and bar.x + bar.width <= 100.001 for bar in row.bars)
+
+
+def test_a_page_has_one_row_a_request_in_order_of_start() -> None:
+    chart = page_chart(measurements.page(30))
+    assert len(chart.rows) == 30
+    assert chart.rows[0].number == 1
+    assert chart.hosts == tuple(sorted(measurements.HOSTS))
+    assert [mark.key for mark in chart.marks] == ["first-byte", "fcp", "lcp", "load"]
+
+
+def test_a_row_says_in_words_what_its_bars_show() -> None:
+    row = page_chart(measurements.page(1)).rows[0]
+    assert row.spoken == "starts at 0 ms; DNS 9.0 ms; connect 30 ms; TLS 35 ms; waiting 212 ms; download 31 ms"
+    assert (row.name, row.host, row.status, row.size, row.time) == ("/", "www.shop.example", "200", "24 kB", "317 ms")
+
+
+@pytest.mark.parametrize(
+    ("number", "tint", "status", "note"),
+    [
+        (9, "redirect", "302", ""),
+        (13, "cached", "200", "from disk cache"),
+        (18, "error", "404", "blocks rendering"),
+        (22, "error", "failed", "ERR_CONNECTION_RESET"),
+        (6, "", "200", "blocks rendering"),
+    ],
+)
+def test_what_is_unusual_is_tinted_and_named(number: int, tint: str, status: str, note: str) -> None:
+    row = one(measurements.page(30), number)
+    assert (row.tint, row.status, row.note) == (tint, status, note)
+
+
+def test_not_modified_is_an_answer_from_a_cache_and_no_redirect() -> None:
+    assert one(page_of(replace(measurements.document(), status=304)), 1).tint == "cached"
+
+
+def test_a_request_without_an_end_has_no_answer_and_no_time() -> None:
+    unfinished = replace(
+        measurements.document(), status=None, timing=Timing(start_us=0, connect=measurements.span(0, 8))
+    )
+    row = one(page_of(unfinished), 1)
+    assert (row.status, row.time) == ("no answer", "\N{EN DASH}")
+    assert [bar.phase for bar in row.bars] == ["connect"]
+
+
+def test_texts_of_the_page_are_shown_without_their_tricks() -> None:
+    evil = replace(measurements.document(), url="https://evil.example/\u202egnp.exe\x00?" + "x" * 5_000)
+    row = one(page_of(evil), 1)
+    assert "\u202e" not in row.name + row.url
+    assert "\x00" not in row.name + row.url
+    assert len(row.name) <= 120
+
+
+def test_the_shortest_bar_can_be_seen() -> None:
+    long = replace(measurements.document(), number=2, timing=Timing(start_us=0, end_us=100_000_000))
+    bars = one(page_of(measurements.document(), long), 1).bars
+    assert min(bar.width for bar in bars) >= 0.15
+
+
+def test_connections_show_their_setting_up_and_what_travelled_over_them() -> None:
+    chart = connection_chart(measurements.page(30))
+    assert [row.name for row in chart.rows] == list(measurements.HOSTS)
+    assert {bar.phase for bar in chart.rows[1].bars} == {"dns", "connect", "tls", "wait", "download"}
+    assert sum(int(row.note.split()[0]) for row in chart.rows) == 29
+
+
+def test_a_probe_has_one_row_a_hop() -> None:
+    chart = probe_chart(measurements.probe())
+    assert [(row.status, row.tint) for row in chart.rows] == [("301", "redirect"), ("200", "")]
+    assert [mark.text for mark in chart.marks] == ["First byte after redirects 311 ms"]
+
+
+@pytest.mark.parametrize("chart", [page_chart(page_of()), connection_chart(page_of()), probe_chart(ProbeMeasurement())])
+def test_nothing_measured_is_an_empty_chart(chart: Chart) -> None:
+    assert (chart.rows, chart.marks, chart.lanes) == ((), (), 0)

@@ -1,0 +1,57 @@
+import pytest
+
+from backend.web.tests.measurements import page
+from backend.web.waterfall.rows import page_chart
+from backend.web.waterfall.wanted import MAX_ROWS, Wanted, wanted_of, window_of
+
+ROWS = page_chart(page(30)).rows
+MANY = page_chart(page(2_000)).rows
+
+
+@pytest.mark.parametrize(
+    ("wanted", "count"),
+    [
+        (Wanted(), 30),
+        (Wanted(text="HERO.avif"), 5),
+        (Wanted(text="404"), 1),
+        (Wanted(text="err_connection"), 1),
+        (Wanted(host="www.shop.example"), 8),
+        (Wanted(kind="font", host="cdn.shop.example"), 3),
+        (Wanted(text="nowhere"), 0),
+    ],
+)
+def test_a_filter_finds_by_address_status_type_and_host(wanted: Wanted, count: int) -> None:
+    assert sum(wanted.wants(row) for row in ROWS) == count
+
+
+def test_few_rows_are_all_in_the_page_and_the_unwanted_hidden() -> None:
+    window = window_of(ROWS, Wanted(text="404"))
+    assert (len(window.rows), len(window.hidden), window.matching, window.complete) == (30, 29, 1, True)
+    assert window.next is None
+
+
+def test_many_rows_come_in_windows() -> None:
+    first = window_of(MANY, Wanted())
+    assert (first.first, first.last, first.previous, first.next, first.complete) == (1, MAX_ROWS, None, 301, False)
+    last = window_of(MANY, Wanted(first=1_901))
+    assert (last.first, last.last, last.previous, last.next) == (1_901, 2_000, 1_601, None)
+
+
+def test_a_window_beyond_the_end_is_the_last_row() -> None:
+    assert len(window_of(MANY, Wanted(first=999_999)).rows) == 1
+
+
+def test_many_rows_of_which_none_match_are_an_empty_window() -> None:
+    window = window_of(MANY, Wanted(text="nowhere"))
+    assert (window.rows, window.matching, window.next) == ((), 0, None)
+
+
+@pytest.mark.parametrize("first", ["", "0", "-3", "x", "9" * 30, "²"])
+def test_an_address_may_hold_anything(first: str) -> None:
+    assert wanted_of({"from": first, "q": "x" * 9_000, "view": "no"}) == Wanted(text="x" * 200)
+
+
+def test_the_query_holds_what_differs_from_the_usual() -> None:
+    wanted = wanted_of({"q": " a&b ", "view": "connections", "from": "301"})
+    assert wanted.query == "q=a%26b&view=connections&from=301"
+    assert wanted_of({}).query == ""

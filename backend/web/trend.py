@@ -1,0 +1,137 @@
+"""From what the database knows of a monitor to what its page draws: the trend, the strip of last runs, their table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from backend.fleet.models import Region
+from backend.runs import queries
+from backend.runs.models import Outcome, Run
+from backend.runs.queries import RunLine
+from backend.web import units
+from backend.web.series import METRIC_NAMES, PHASES, Metric, PhaseSeries, RegionSeries, SeriesPoint, metrics_of, to_ms
+from backend.web.waterfall.text import printable
+from workers.measurement.messages import Kind
+
+RANGES = {
+    "3h": timedelta(hours=3),
+    "24h": timedelta(hours=24),
+    "7d": timedelta(days=7),
+    "30d": timedelta(days=30),
+}
+DEFAULT_RANGE = "24h"
+STRIP_HEIGHT = 48
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What the reader looks at: every part of it stands in the URL."""
+
+    kind: str
+    range: str
+    region: str
+    metric: Metric
+
+    def query(self, changes: Mapping[str, str]) -> str:
+        """The URL's query with parts changed; an empty part is left out: `?kind=page&range=7d`."""
+        parts = {"kind": self.kind, "range": self.range, "region": self.region, "metric": self.metric, **changes}
+        return "?" + urlencode({name: value for name, value in parts.items() if value})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StripBar:
+    """One run as a bar: `height` of STRIP_HEIGHT by how long it took; 0 where nothing was measured."""
+
+    url_id: str
+    outcome: str
+    height: int
+    text: str
+
+    @property
+    def top(self) -> int:
+        return STRIP_HEIGHT - self.height
+
+
+def choice_of(parameters: Mapping[str, str], kinds: Sequence[str], regions: Sequence[Region]) -> Choice:
+    """From a URL's parameters, whatever they hold."""
+    kind = parameters.get("kind", "")
+    kind = kind if kind in kinds else kinds[0]
+    region = parameters.get("region", "")
+    span = parameters.get("range", "")
+    usual: Metric = "lcp_ms" if kind == Kind.PAGE else "ttfb_ms"
+    return Choice(
+        kind=kind,
+        range=span if span in RANGES else DEFAULT_RANGE,
+        region=region if region in {one.code for one in regions} else "",
+        metric=next((metric for metric in metrics_of(kind) if metric == parameters.get("metric")), usual),
+    )
+
+
+def trend_of(found: Sequence[queries.RegionSeries], choice: Choice, since: datetime, until: datetime) -> PhaseSeries:
+    """One region with all its phases, or the chosen metric of every region."""
+    chosen = [one for one in found if choice.region in ("", one.region.code)]
+    return PhaseSeries(
+        since_ms=round(since.timestamp() * 1000),
+        until_ms=round(until.timestamp() * 1000),
+        metrics=PHASES if choice.region else (choice.metric,),
+        regions=tuple(_region_series(one) for one in chosen),
+    )
+
+
+def strip_of(lines: Sequence[RunLine]) -> tuple[StripBar, ...]:
+    """The last runs, the oldest first; the longest is as high as the strip."""
+    longest_us = max((main_us(line.run) or 0 for line in lines), default=0)
+    return tuple(_bar(line, longest_us) for line in reversed(lines))
+
+
+def main_us(run: Run) -> int | None:
+    """The one figure of a run: largest paint of a page, first byte of a probe. None where it was not measured."""
+    if run.outcome != Outcome.MEASURED:
+        return None
+    return run.lcp_us or run.load_us or run.ttfb_us if run.kind == Kind.PAGE else run.ttfb_us
+
+
+def main_name(kind: str) -> str:
+    return METRIC_NAMES["lcp_ms" if kind == Kind.PAGE else "ttfb_ms"]
+
+
+def outcome_text(run: Run) -> str:
+    """What came of a run, in a few words."""
+    if run.outcome == Outcome.FAILED:
+        return printable(run.failure_detail or "failed", 200)
+    if run.outcome == Outcome.MISSED:
+        return f"missed: {(run.missed_reason or '').replace('_', ' ')}"
+    return units.duration(main_us(run))
+
+
+def _bar(line: RunLine, longest_us: int) -> StripBar:
+    us = main_us(line.run)
+    height = 0 if us is None else max(2, round(STRIP_HEIGHT * us / max(longest_us, 1)))
+    text = f"{line.region.name}, {line.run.scheduled_for:%d %b %H:%M} UTC: {outcome_text(line.run)}"
+    return StripBar(url_id=str(line.run.run_id), outcome=line.run.outcome, height=height, text=text)
+
+
+def _region_series(one: queries.RegionSeries) -> RegionSeries:
+    return RegionSeries(
+        region=one.region.code, name=one.region.name, points=tuple(_point(point) for point in one.points)
+    )
+
+
+def _point(point: queries.SeriesPoint) -> SeriesPoint:
+    return SeriesPoint(
+        at_ms=round(point.at.timestamp() * 1000),
+        runs=point.measured,
+        failed=point.failed,
+        missed=point.missed,
+        dns_ms=to_ms(point.dns_us),
+        connect_ms=to_ms(point.connect_us),
+        tls_ms=to_ms(point.tls_us),
+        wait_ms=to_ms(point.wait_us),
+        download_ms=to_ms(point.download_us),
+        ttfb_ms=to_ms(point.ttfb_us),
+        total_ms=to_ms(point.total_us),
+        fcp_ms=to_ms(point.fcp_us),
+        lcp_ms=to_ms(point.lcp_us),
+        load_ms=to_ms(point.load_us),
+    )

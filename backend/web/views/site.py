@@ -1,0 +1,87 @@
+"""One site: how it is now, how its phases went over time, and its last runs."""
+
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_safe
+
+from backend.accounts.permissions import Permission
+from backend.fleet.models import Region
+from backend.fleet.queries import regions_for
+from backend.runs.queries import phase_series, recent_runs, site_overview
+from backend.sites import queries as sites
+from backend.sites.models import Monitor
+from backend.web import trend
+from backend.web.access import MemberRequest, needs
+from backend.web.overview import overview_of
+from backend.web.series import METRIC_NAMES, metrics_of, series_table
+
+RUNS_SHOWN = 30
+
+
+@require_safe
+@needs(Permission.READ)
+def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
+    """The verdict, the trend by region, the last runs; all choices stand in the URL."""
+    site = sites.site(request.organisation, site_id)
+    if site is None:
+        raise Http404
+    now = timezone.now()
+    states = regions_for(request.organisation, now=now)
+    overview = overview_of(site_overview(request.organisation, site), states)
+    monitors = {monitor.kind: monitor for monitor in site.monitors.all()}
+    regions = [state.region for state in states]
+    choice = trend.choice_of(request.GET, list(monitors), regions)
+    monitor = monitors[choice.kind]
+    monitor.site = site
+    context = {
+        "section": "sites",
+        "site": site,
+        "row": overview.rows[0],
+        "monitor": monitor,
+        "monitors": list(monitors.values()),
+        "regions": regions,
+        "choice": choice,
+        "ranges": trend.RANGES,
+        "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
+        **_trend(monitor, choice, now),
+        **_runs(monitor, _region(regions, choice), _before(request)),
+    }
+    return render(request, "sites/site.html", context)
+
+
+def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, object]:
+    until = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    since = until - trend.RANGES[choice.range]
+    series = trend.trend_of(phase_series(monitor, since, until), choice, since, until)
+    measured = any(one.points for one in series.regions)
+    return {"series_data": asdict(series), "table": series_table(series), "measured": measured}
+
+
+def _runs(monitor: Monitor, region: Region | None, before: datetime | None) -> dict[str, object]:
+    lines = recent_runs(monitor, region, limit=RUNS_SHOWN, before=before)
+    return {
+        "lines": [(line, trend.main_us(line.run), trend.outcome_text(line.run)) for line in lines],
+        "strip": trend.strip_of(lines),
+        "older": lines[-1].run.scheduled_for if len(lines) == RUNS_SHOWN else None,
+        "main_name": trend.main_name(monitor.kind),
+        "is_newest": before is None,
+    }
+
+
+def _region(regions: list[Region], choice: trend.Choice) -> Region | None:
+    return next((region for region in regions if region.code == choice.region), None)
+
+
+def _before(request: MemberRequest) -> datetime | None:
+    """From the address, whatever it holds; a time without a zone is none."""
+    try:
+        before = parse_datetime(request.GET.get("before", ""))
+    except ValueError:
+        return None
+    return before if before is not None and before.tzinfo is not None else None

@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chartConfig, faultWords } from "../src/charts/series";
+import type { Theme } from "../src/charts/theme";
+import { timeTicks } from "../src/charts/time";
+import type { PhaseSeries, SeriesPoint } from "../src/contract";
+
+const HOUR = 3_600_000;
+const THEME: Theme = { text: "t", muted: "m", line: "l", bad: "b", font: "f", color: (name) => `c-${name}` };
+
+function point(at_ms: number, values: Partial<SeriesPoint> = {}): SeriesPoint {
+  const absent = { dns_ms: null, connect_ms: null, tls_ms: null, wait_ms: null, download_ms: null, fcp_ms: null, lcp_ms: null, load_ms: null };
+  return { at_ms, runs: 1, failed: 0, missed: 0, ...absent, ttfb_ms: 100, total_ms: 150, ...values };
+}
+
+function series(regions: PhaseSeries["regions"], metrics: PhaseSeries["metrics"] = ["ttfb_ms"]): PhaseSeries {
+  return { since_ms: 0, until_ms: 24 * HOUR, metrics, regions };
+}
+
+const EU = { region: "eu", name: "Frankfurt", points: [point(0), point(HOUR, { ttfb_ms: null, failed: 2 }), point(2 * HOUR, { missed: 1 })] };
+const US = { region: "us", name: "Virginia", points: [point(HOUR, { failed: 1 })] };
+
+test("several regions are one line each", () => {
+  const labels = chartConfig(series([EU, US]), THEME).data.datasets.map((set) => set.label);
+  assert.deepEqual(labels, ["Frankfurt", "Virginia", "Failed", "Missed"]);
+});
+
+test("one region is a line for each phase in the colour of the phase", () => {
+  const { datasets } = chartConfig(series([EU], ["ttfb_ms", "dns_ms", "wait_ms"]), THEME).data;
+  assert.deepEqual(datasets.slice(0, 3).map((set) => [set.label, set.borderColor]), [["First byte", "c-text"], ["DNS", "c-phase-dns"], ["Waiting", "c-phase-wait"]]);
+});
+
+test("what was not measured is a gap, never zero", () => {
+  const [line] = chartConfig(series([EU, US]), THEME).data.datasets;
+  assert.deepEqual(line?.data.map((p) => p.y), [100, NaN, 100]);
+  assert.equal(line?.spanGaps, false);
+});
+
+test("failed and missed runs stand on the ground line with their number", () => {
+  const config = chartConfig(series([EU, US]), THEME);
+  const failed = config.data.datasets.find((set) => set.label === "Failed");
+  assert.deepEqual(failed?.data, [{ x: HOUR, y: 0 }]);
+  assert.equal(faultWords(series([EU, US]), HOUR, "Failed"), "3 failed");
+  assert.equal(faultWords(series([EU, US]), 2 * HOUR, "Missed"), "1 missed");
+});
+
+test("without faults there are no marks", () => {
+  assert.equal(chartConfig(series([{ ...US, points: [point(0)] }, EU]), THEME).data.datasets.length, 4);
+  assert.equal(chartConfig(series([{ ...US, points: [point(0)] }]), THEME).data.datasets.length, 1);
+});
+
+test("the axis is the whole period, also where nothing was measured", () => {
+  const x = chartConfig(series([]), THEME).options?.scales?.["x"];
+  assert.deepEqual([x?.min, x?.max], [0, 24 * HOUR]);
+});
+
+test("time ticks are few, round and within the period", () => {
+  for (const hours of [1, 3, 24, 24 * 7, 24 * 30, 24 * 400]) {
+    const [since, until] = [1_700_000_123_456, 1_700_000_123_456 + hours * HOUR];
+    const ticks = timeTicks(since, until);
+    assert.ok(ticks.length >= 3 && ticks.length <= 9, `${hours} h: ${ticks.length}`);
+    assert.ok(ticks.every((at) => at >= since && at <= until && at % 60_000 === 0));
+  }
+});
