@@ -4,6 +4,7 @@ Rights that the service's account needs: LPUSH, LLEN, LINDEX and RPOP on every r
 `_firstbyte:*`.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -30,27 +31,24 @@ BrokerError = redis.RedisError
 
 # The oldest message stands at the right. What is expired, or no message of ours, is taken away: nobody else would do it
 # for a queue without a consumer.
-_HEAD = """
-local function stamps(message)
-  local headers = cjson.decode(message).headers
-  return {published = headers.published_us + 0, expires = headers.expires_us + 0}
+_TRIM = """
+local function expiry(message)
+  return cjson.decode(message).headers.expires_us + 0
 end
-for _ = 1, tonumber(ARGV[2]) do
+for removed = 0, tonumber(ARGV[2]) - 1 do
   local message = redis.call('LINDEX', KEYS[1], -1)
-  if not message then break end
-  local ok, head = pcall(stamps, message)
-  if ok and head.expires > tonumber(ARGV[1]) then
-    return {redis.call('LLEN', KEYS[1]), string.format('%.0f', head.published)}
-  end
+  if not message then return removed end
+  local ok, expires = pcall(expiry, message)
+  if ok and expires > tonumber(ARGV[1]) then return removed end
   redis.call('RPOP', KEYS[1])
 end
-return {redis.call('LLEN', KEYS[1]), 0}
+return tonumber(ARGV[2])
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """How long a queue is, and when its oldest message was published (None when it is empty)."""
+    """How long a queue is, and when its oldest message was published; None when there is none."""
 
     length: int
     published_us: int | None
@@ -75,13 +73,18 @@ def push(messages: Sequence[Outgoing], *, published_at: datetime) -> list[UUID]:
     return [run_id for queue in open_queues for run_id in taken[queue]]
 
 
-def heads(queues: Sequence[str], *, now: datetime) -> dict[str, Head]:
-    """What stands at the head of each queue, after what expired before `now` was taken away. Raises BrokerError."""
-    answers = _pipelined(("EVAL", _HEAD, 1, queue, microseconds(now), _TRIM_BATCH) for queue in queues)
+def heads(queues: Sequence[str]) -> dict[str, Head]:
+    """What stands at the head of each queue. Raises BrokerError."""
+    answers = _pipelined(command for queue in queues for command in (("LLEN", queue), ("LINDEX", queue, -1)))
     return {
-        queue: Head(length=int(length), published_us=int(published) or None)
-        for queue, (length, published) in zip(queues, answers, strict=True)
+        queue: Head(length=length, published_us=_published_us(message))
+        for queue, length, message in zip(queues, answers[::2], answers[1::2], strict=True)
     }
+
+
+def trim(queues: Sequence[str], *, now: datetime) -> int:
+    """Takes what expired before `now` from the heads of the queues; how many messages. Raises BrokerError."""
+    return sum(_pipelined(("EVAL", _TRIM, 1, queue, microseconds(now), _TRIM_BATCH) for queue in queues))
 
 
 def has_forgotten() -> bool:
@@ -92,6 +95,14 @@ def has_forgotten() -> bool:
 def remember() -> None:
     """Lets `has_forgotten` say no until Redis is emptied. Raises BrokerError."""
     _client(settings.REDIS_URL).set(_SENTINEL, "1")
+
+
+def _published_us(message: bytes | None) -> int | None:
+    """None also for what is no message of ours: it is taken away by `trim`, and holds up nothing."""
+    try:
+        return int(json.loads(message or b"")["headers"]["published_us"])
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def _pipelined(commands: Iterable[tuple[Any, ...]]) -> list[Any]:

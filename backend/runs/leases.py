@@ -97,7 +97,7 @@ def _overdue(now: datetime) -> Iterator[list[Overdue]]:
 
 
 def _sweep_batch(overdue: Sequence[Overdue], now: datetime) -> Swept:
-    heads = _heads(sorted({run.queue for run in overdue}), now)
+    heads = _heads(sorted({run.queue for run in overdue}))
     seen = _agents_seen({run.region_pk for run in overdue})
     given_up: list[tuple[Overdue, str]] = []
     acts: dict[Act, list[Overdue]] = defaultdict(list)
@@ -115,9 +115,9 @@ def _sweep_batch(overdue: Sequence[Overdue], now: datetime) -> Swept:
     )
 
 
-def _heads(queues: Sequence[str], now: datetime) -> dict[str, Head]:
+def _heads(queues: Sequence[str]) -> dict[str, Head]:
     try:
-        return broker.heads(queues, now=now)
+        return broker.heads(queues)
     except broker.BrokerError:
         return {}
 

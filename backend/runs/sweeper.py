@@ -10,12 +10,15 @@ from django.db import Error, connection
 from django.utils import timezone
 
 from backend.fleet.models import Region
+from backend.runs.broker import BrokerError, trim
 from backend.runs.leases import sweep
+from backend.runs.outgoing import queue_key
 from backend.runs.partitions import ensure_partitions
 from backend.runs.retention import forget, forget_pictures
 from backend.runs.schedules import reconcile_all
 from backend.runs.sql import fetch
 from backend.sites.actions import delete_old_drafts
+from workers.measurement.messages import Kind
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +45,7 @@ class Sweeper:
         self._regions: object = None
         self._duties = (
             _Duty(work=_leases, every_s=0),
+            _Duty(work=_queues, every_s=10),
             _Duty(work=self._schedules_of_new_regions, every_s=0),
             _Duty(work=_drafts, every_s=MINUTE_S),
             _Duty(work=_pictures, every_s=STEP_S),
@@ -86,6 +90,17 @@ def _leases(now: datetime) -> str:
     return (
         f"{swept.missed} runs missed, {swept.retried} given to another agent" if swept.missed or swept.retried else ""
     )
+
+
+def _queues(now: datetime) -> str:
+    """After the leases: a run is judged while its message still stands in the queue."""
+    codes = Region.objects.values_list("code", flat=True)
+    queues = [queue_key(code, kind, urgent=urgent) for code in codes for kind in Kind for urgent in (True, False)]
+    try:
+        count = trim(queues, now=now)
+    except BrokerError as error:
+        return f"not trimmed, the broker cannot be reached: {error}"
+    return f"{count} expired messages taken away" if count else ""
 
 
 def _drafts(now: datetime) -> str:

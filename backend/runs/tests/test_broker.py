@@ -1,0 +1,72 @@
+import json
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+import redis
+
+from backend.runs import broker
+from backend.runs.celery_message import microseconds
+from backend.runs.outgoing import Outgoing
+from backend.runs.tests.factories import NOW
+
+SECOND = timedelta(seconds=1)
+
+
+def _messages(count: int, *, queue: str = "eu:probe", expires_at: timedelta = 60 * SECOND) -> list[Outgoing]:
+    return [
+        Outgoing(run_id=uuid4(), queue=queue, expires_at=NOW + expires_at, message=b'{"text":"\xc3\xa9 \\" \\\\"}')
+        for _ in range(count)
+    ]
+
+
+def test_messages_stand_in_their_queues_in_the_order_of_publishing(broker_client: redis.Redis) -> None:
+    first, second, other = *_messages(2), *_messages(1, queue="us:page.now")
+    assert set(broker.push([first, second, other], published_at=NOW)) == {first.run_id, second.run_id, other.run_id}
+    tasks = [json.loads(task)["headers"]["id"] for task in reversed(broker_client.lrange("eu:probe", 0, -1))]
+    assert tasks == [str(first.run_id), str(second.run_id)]
+    assert broker_client.llen("us:page.now") == 1
+
+
+def test_a_full_queue_takes_nothing_and_others_are_served(
+    broker_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker, "MAX_QUEUE", 2)
+    broker.push(_messages(2), published_at=NOW)
+    held, served = *_messages(1), *_messages(1, queue="us:probe")
+    assert broker.push([held, served], published_at=NOW) == [served.run_id]
+
+
+def test_the_head_tells_how_long_a_queue_is_and_when_its_oldest_message_was_published(
+    broker_client: redis.Redis,
+) -> None:
+    broker.push(_messages(1), published_at=NOW - SECOND)
+    broker.push(_messages(1), published_at=NOW)
+    heads = broker.heads(["eu:probe", "eu:page"])
+    assert heads["eu:probe"] == broker.Head(length=2, published_us=microseconds(NOW - SECOND))
+    assert heads["eu:page"] == broker.Head(length=0, published_us=None)
+
+
+def test_expired_messages_are_taken_from_the_head_so_that_an_unattended_queue_ends(
+    broker_client: redis.Redis,
+) -> None:
+    broker.push(_messages(3, expires_at=-SECOND), published_at=NOW - 60 * SECOND)
+    broker.push(_messages(1), published_at=NOW)
+    assert broker.trim(["eu:probe", "eu:page"], now=NOW) == 3
+    assert broker.heads(["eu:probe"])["eu:probe"] == broker.Head(length=1, published_us=microseconds(NOW))
+
+
+@pytest.mark.parametrize("junk", [b"junk", b"{}", b'{"headers":{"published_us":"x"}}', b"[]"])
+def test_what_a_stolen_account_pushes_is_taken_away(broker_client: redis.Redis, junk: bytes) -> None:
+    broker_client.rpush("eu:probe", junk)
+    assert broker.heads(["eu:probe"])["eu:probe"] == broker.Head(length=1, published_us=None)
+    assert broker.trim(["eu:probe"], now=NOW) == 1
+    assert broker_client.llen("eu:probe") == 0
+
+
+def test_a_redis_that_was_emptied_is_noticed(broker_client: redis.Redis) -> None:
+    assert broker.has_forgotten()
+    broker.remember()
+    assert not broker.has_forgotten()
+    broker_client.flushall()
+    assert broker.has_forgotten()
