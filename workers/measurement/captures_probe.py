@@ -1,7 +1,7 @@
 """What a raw probe saw, as it saw it: marks, arrivals and record headers. `compute/probe.py` says what they mean.
 
-Two clocks appear. `_ns` marks of our own doing are monotonic; `kernel_ns` is the wall clock at which the kernel took a packet
-in. `ClockReading` pairs, taken before and after, join the two and betray a clock that was set meanwhile.
+Two clocks appear. `_ns` marks of our own doing are monotonic; `kernel_ns` is the wall clock at which the kernel took a
+packet in. `ClockReading` pairs, taken before and after, join the two and betray a clock that was set meanwhile.
 """
 
 from dataclasses import dataclass
@@ -80,8 +80,8 @@ class CertificateFault:
 class HandshakeCapture:
     """A TLS handshake that came to its end. `reads` is how many of the hop's reads belong to it.
 
-    `flights_sent_ns` are the instants at which our flights left, ClientHello first. `own_ns` is the time spent in our own
-    cryptography. `chain` is DER, as the server sent it.
+    `flights_sent_ns` are the instants at which our flights left, ClientHello first. `own_ns` is the processor time of
+    our own cryptography. `chain` is DER, as the server sent it.
     """
 
     flights_sent_ns: tuple[int, ...]
@@ -96,13 +96,15 @@ class HandshakeCapture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendCapture:
+    """From the wish to send to the call that handed over the last byte."""
+
     started_ns: int
     ended_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseCapture:
-    """`first_read` is the index of the read with the first byte of the response; `last_read` is None when it never ended."""
+    """`first_read` is the index of the read with the first byte; `last_read` is None when the answer never ended."""
 
     first_read: int
     last_read: int | None = None

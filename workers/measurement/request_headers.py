@@ -9,8 +9,22 @@ MAX_VALUE_CHARS = 4096
 _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 # What decides where the request goes or where it ends is ours to say (RFC 9110, 7.6.1 and 8.6).
 _OURS = frozenset(
-    "host connection content-length transfer-encoding te trailer upgrade expect keep-alive proxy-connection accept-encoding".split()
+    (
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    )
 )
+# Controls would end the line, lone surrogates cannot be encoded.
+_UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def header_fault(headers: tuple[Header, ...]) -> str | None:
@@ -26,7 +40,7 @@ def _fault(header: Header) -> str | None:
     if header.name.lower() in _OURS:
         return f"The header {header.name} is set by the measurement itself; leave it out."
     if len(header.value) > MAX_VALUE_CHARS:
-        return f"The value of header {header.name} has {len(header.value)} characters; at most {MAX_VALUE_CHARS} can be sent."
+        return f"Header {header.name} has {len(header.value)} characters; at most {MAX_VALUE_CHARS} can be sent."
     if any(
         ord(char) < 32 and char != "\t" or 127 <= ord(char) < 160 or 0xD800 <= ord(char) <= 0xDFFF
         for char in header.value

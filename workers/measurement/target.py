@@ -16,6 +16,7 @@ ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
 _HOST = re.compile(
     r"(?=.{1,253}\Z)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*"
 )
+_BRACKETED = re.compile(r"\[[0-9A-Fa-f:.]*:[^\[\]]*\](?::[0-9]*)?")
 # 127.1, 0x7f.1 and 2130706433 are addresses to a C library: no name ends in a number (WHATWG URL, 3.5).
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
@@ -52,6 +53,8 @@ def parse_target(url: str, *, extra_ports: frozenset[int] = frozenset()) -> Targ
         raise TargetError(f"The address must begin with http:// or https://, not {parts.scheme[:20] or 'nothing'}.")
     if "@" in parts.netloc:
         raise TargetError("The address must not hold a user name or password; set a request header for that.")
+    if "[" in parts.netloc and not _BRACKETED.fullmatch(parts.netloc):
+        raise TargetError(f"{parts.netloc[:60]!r} is not an IPv6 address in brackets.")
     host = _canonical_host(parts.hostname or "")
     port = _port(parts)
     if port not in ALLOWED_PORTS | extra_ports:

@@ -43,9 +43,12 @@ class Wire:
                 raise broken_fault(error, self.recorder.stage) from error
             return data, self.recorder.note_read(len(data), arrival)
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes) -> int:
+        """Sends all of it; when its last part left. That is read before the call: after it, another thread may run first."""
         view = memoryview(data)
+        left_ns = time.monotonic_ns()
         while view:
+            left_ns = time.monotonic_ns()
             try:
                 sent = self._sock.send(view)
             except BlockingIOError:
@@ -54,7 +57,8 @@ class Wire:
             except OSError as error:
                 raise broken_fault(error, self.recorder.stage) from error
             view = view[sent:]
-        self.recorder.note_write()
+        self.recorder.sent_ns.append(left_ns)
+        return left_ns
 
 
 class Channel(Protocol):
@@ -76,8 +80,8 @@ class PlainChannel:
 
     async def send(self, request: bytes) -> None:
         started_ns = time.monotonic_ns()
-        await self._wire.write(request)
-        self._wire.recorder.send = SendCapture(started_ns=started_ns, ended_ns=time.monotonic_ns())
+        ended_ns = await self._wire.write(request)
+        self._wire.recorder.send = SendCapture(started_ns=started_ns, ended_ns=ended_ns)
 
     async def receive(self) -> bytes:
         data, read = await self._wire.read(_BULK_BYTES if self._started else _EDGE_BYTES)
@@ -140,9 +144,9 @@ class TlsChannel:
         """Raises ProbeError when the handshake fails. What is wrong with the certificate is noted, no failure here."""
         own_ns = 0
         while True:
-            began_ns = time.monotonic_ns()
+            began_ns = time.thread_time_ns()
             done = self._advance()
-            own_ns += time.monotonic_ns() - began_ns
+            own_ns += time.thread_time_ns() - began_ns
             if done:
                 break
             output = take_output(self._connection)
@@ -154,8 +158,8 @@ class TlsChannel:
     async def send(self, request: bytes) -> None:
         started_ns = time.monotonic_ns()
         self._connection.sendall(request)
-        await self._wire.write(take_output(self._connection))
-        self._wire.recorder.send = SendCapture(started_ns=started_ns, ended_ns=time.monotonic_ns())
+        ended_ns = await self._wire.write(take_output(self._connection))
+        self._wire.recorder.send = SendCapture(started_ns=started_ns, ended_ns=ended_ns)
 
     async def receive(self) -> bytes:
         while not self._ended:

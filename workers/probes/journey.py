@@ -62,8 +62,7 @@ class Journey:
             exchange, head = await self._hop(target, headers, deadline_ns)
             if not redirects(head, self.request):
                 break
-            following = self._parse(urljoin(target.url, head.first("location") or ""), stage=Stage.REDIRECT)
-            self._judge_redirect(following)
+            following = self._following(target, head)
             if not _same_origin(target, following):
                 headers = ()
             target = following
@@ -81,12 +80,20 @@ class Journey:
         except TargetError as error:
             raise ProbeError(FailureKind.INVALID_URL, str(error), stage=stage) from error
 
-    def _judge_redirect(self, following: Target) -> None:
-        """No cookies are kept, so a URL that was asked before would only send us round again."""
+    def _following(self, target: Target, head: Head) -> Target:
+        """Where a redirect leads. No cookies are kept, so a URL that was asked before would only send us round again."""
+        location = head.first("location") or ""
+        try:
+            url = urljoin(target.url, location)
+        except ValueError as error:
+            evidence = f"{location[:60]!r} is no address"
+            raise ProbeError(FailureKind.INVALID_URL, evidence, stage=Stage.REDIRECT) from error
+        following = self._parse(url, stage=Stage.REDIRECT)
         if any(recorder.target.url == following.url for recorder in self.recorders):
             raise ProbeError(FailureKind.TOO_MANY_REDIRECTS, f"back to {following.url}")
         if len(self.recorders) > MAX_REDIRECTS:
             raise ProbeError(FailureKind.TOO_MANY_REDIRECTS, f"more than {MAX_REDIRECTS}")
+        return following
 
     def _judge_answer(self, exchange: Exchange, head: Head) -> None:
         if head.status not in (self.request.accepted_status or _USUAL_STATUS):

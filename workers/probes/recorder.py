@@ -1,7 +1,5 @@
 """Where the marks of one hop gather while it is measured. Only facts: what they mean is said later, in compute."""
 
-import time
-
 from workers.measurement.captures_probe import (
     Arrival,
     ConnectCapture,
@@ -41,9 +39,6 @@ class HopRecorder:
         self.reads: list[Read] = []
         self.records: list[RecordHeader] = []
         self.sent_ns: list[int] = []
-
-    def note_write(self) -> None:
-        self.sent_ns.append(time.monotonic_ns())
 
     def note_read(self, size: int, arrival: Arrival) -> int:
         """The index of the read just noted."""

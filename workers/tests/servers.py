@@ -70,7 +70,8 @@ class Server:
         self.connections = 0
         self._script = script
         self._context = context
-        self._listener = socket.create_server((host, 0), backlog=1024)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, 0), family=family, backlog=1024)
         self._listener.settimeout(0.2)
         self.port: int = self._listener.getsockname()[1]
         self._gone = threading.Event()
@@ -100,12 +101,11 @@ class Server:
             threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
     def _serve(self, sock: socket.socket) -> None:
-        with sock:
-            sock.settimeout(20)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # A client that hangs up, or refuses a certificate, is what half of the tests are about.
-            with suppress(OSError):
-                self._script(Peer(self._secured(sock), self._gone))
+        sock.settimeout(20)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # A client that hangs up, or refuses a certificate, is what half of the tests are about.
+        with sock, suppress(OSError), self._secured(sock) as secured:
+            self._script(Peer(secured, self._gone))
 
     def _secured(self, sock: socket.socket) -> socket.socket:
         return sock if self._context is None else self._context.wrap_socket(sock, server_side=True)
@@ -128,9 +128,10 @@ def finish(peer: Peer) -> None:
     TLS says good-bye, and what the client still sends is read rather than answered with RST.
     """
     if isinstance(peer.sock, ssl.SSLSocket):
-        peer.sock = peer.sock.unwrap()
-    peer.sock.shutdown(socket.SHUT_WR)
-    peer.sock.recv(1)
+        peer.sock.unwrap().close()
+    else:
+        peer.sock.shutdown(socket.SHUT_WR)
+        peer.sock.recv(1)
 
 
 def response(body: bytes = b"hello", *, status: str = "200 OK", headers: tuple[str, ...] = ()) -> bytes:

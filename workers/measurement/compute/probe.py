@@ -136,7 +136,7 @@ def _network_ns(handshake: HandshakeCapture, reads: tuple[Read, ...], clock: _Ru
 
 
 def _send_and_wait_ns(seen: HopCapture, clock: _RunClock) -> tuple[int | None, int | None]:
-    """The send ends when the call returned, or before that when the answer was already there (a server next door)."""
+    """The send ends with its last call, never after the first byte of the answer."""
     if seen.send is None:
         return None, None
     sent_ns = max(seen.send.started_ns, seen.send.ended_ns)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -33,10 +34,11 @@ class Lab:
             names=NameSettings(
                 servers=(NameServer(address="127.0.0.1", port=self.dns.port),),
                 hosts=directory / "hosts",
-                patience_s=0.2,
+                patience_s=3.0,
                 rounds=2,
             ),
         )
+        self._lock = Lock()
         self._stack = stack
         self._engine: Engine | None = None
 
@@ -46,8 +48,9 @@ class Lab:
 
     @property
     def engine(self) -> Engine:
-        if self._engine is None:
-            self._engine = self._stack.enter_context(Engine(self.settings))
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._stack.enter_context(Engine(self.settings))
         return self._engine
 
     def probe(self, url: str, on_progress: OnProgress | None = None, **changes: Any) -> Measured | Failed:

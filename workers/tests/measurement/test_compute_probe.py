@@ -1,0 +1,245 @@
+"""From marks to phases: pure arithmetic on captures made by hand and at random."""
+
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.captures_probe import (
+    Arrival,
+    CertificateFault,
+    ClockReading,
+    ConnectCapture,
+    HandshakeCapture,
+    HopCapture,
+    LookupCapture,
+    ProbeCapture,
+    Read,
+    ResponseCapture,
+    SendCapture,
+)
+from workers.measurement.compute.probe import probe_measurement
+from workers.measurement.messages import Clock
+from workers.measurement.timing import Phases, phases_of
+
+MS = 1_000_000
+OFFSET = 1_700_000_000_000_000_000
+
+
+def clocks(at_ns: int, *, step_ns: int = 0) -> ClockReading:
+    return ClockReading(wall_ns=at_ns + OFFSET + step_ns, monotonic_ns=at_ns)
+
+
+def arrival(at_ms: float, *, late_ms: float = 0.0, stamped: bool = True) -> Arrival:
+    """Came in at one time, seen by us later."""
+    kernel_ns = round(at_ms * MS) + OFFSET if stamped else None
+    return Arrival(user_ns=round((at_ms + late_ms) * MS), kernel_ns=kernel_ns)
+
+
+def read(at_ms: float, writes: int = 1, size: int = 100, **how: Any) -> Read:
+    return Read(arrival=arrival(at_ms, **how), size=size, writes=writes)
+
+
+def hop(**changes: Any) -> HopCapture:
+    """DNS 10 ms, connect 20, TLS 21 network and 2 own, send 0, wait 50, download 5; we were late before each step."""
+    values: dict[str, Any] = {
+        "url": "https://example.test/",
+        "host": "example.test",
+        "port": 443,
+        "address": "192.0.2.1",
+        "lookup": LookupCapture(asked_ns=0, answered=arrival(10, late_ms=3)),
+        "connect": ConnectCapture(started_ns=13 * MS, ended_ns=40 * MS, rtt_us=20_000),
+        "handshake": HandshakeCapture(
+            flights_sent_ns=(42 * MS,), own_ns=2 * MS, reads=2, version="TLSv1.3", cipher="X", protocol="http/1.1"
+        ),
+        "send": SendCapture(started_ns=70 * MS, ended_ns=70 * MS),
+        "reads": (read(62), read(63, late_ms=4), read(120, 2, late_ms=9), read(125, 2)),
+        "response": ResponseCapture(first_read=2, last_read=3, status=200, head_bytes=40, body_bytes=160),
+        "received_bytes": 400,
+    }
+    return HopCapture(**(values | changes))
+
+
+def probe(*hops: HopCapture, step_ns: int = 0) -> ProbeCapture:
+    return ProbeCapture(before=clocks(0), after=clocks(1000 * MS, step_ns=step_ns), hops=hops)
+
+
+def phases(*hops: HopCapture, step_ns: int = 0) -> Phases:
+    return phases_of(probe_measurement(probe(*hops, step_ns=step_ns)).hops[0].timing)
+
+
+def test_phases_are_those_of_the_network_and_our_own_lateness_is_in_none() -> None:
+    measurement = probe_measurement(probe(hop()))
+    assert phases_of(measurement.hops[0].timing) == Phases(
+        dns_us=10_000,
+        connect_us=20_000,
+        tls_us=23_000,
+        send_us=0,
+        wait_us=50_000,
+        download_us=5_000,
+        ttfb_us=103_000,
+        total_us=108_000,
+    )
+    assert measurement.tls_network_us == 21_000
+    assert measurement.clock is Clock.KERNEL
+    assert measurement.scheduling_lag_us == 9_000
+
+
+def test_a_second_hop_begins_where_the_first_ended() -> None:
+    first, second = probe_measurement(probe(hop(), hop())).hops
+    assert first.timing.end_us == second.timing.start_us == 108_000
+    assert second.timing.end_us == 216_000
+    assert (first.connection, second.connection) == (1, 2)
+
+
+def test_a_clock_that_was_set_meanwhile_is_not_believed() -> None:
+    measurement = probe_measurement(probe(hop(), step_ns=5 * MS))
+    assert measurement.clock is Clock.USER
+    assert measurement.scheduling_lag_us is None
+    assert phases_of(measurement.hops[0].timing).wait_us == 59_000
+
+
+def test_one_missing_stamp_makes_the_users_clock_count_for_all() -> None:
+    reads = (*hop().reads[:2], read(120, 2, late_ms=9, stamped=False), read(125, 2))
+    measurement = probe_measurement(probe(hop(reads=reads)))
+    assert measurement.clock is Clock.USER
+    assert phases_of(measurement.hops[0].timing).wait_us == 59_000
+
+
+def test_the_end_of_a_stream_needs_no_stamp() -> None:
+    reads = (*hop().reads, read(140, 2, size=0, stamped=False))
+    measurement = probe_measurement(
+        probe(hop(reads=reads, response=ResponseCapture(first_read=2, last_read=4, status=200)))
+    )
+    assert measurement.clock is Clock.KERNEL
+    assert phases_of(measurement.hops[0].timing).download_us == 20_000
+
+
+def test_after_a_lost_syn_the_connection_took_as_long_as_we_waited() -> None:
+    lost = ConnectCapture(started_ns=0, ended_ns=1020 * MS, rtt_us=20_000, retransmits=1)
+    measurement = probe_measurement(probe(hop(connect=lost)))
+    assert phases_of(measurement.hops[0].timing).connect_us == 1_020_000
+    assert measurement.connections[0].rtt_us is None
+
+
+def test_a_second_flight_of_ours_parts_those_of_the_server() -> None:
+    twice = HandshakeCapture(flights_sent_ns=(40 * MS, 65 * MS), own_ns=MS, reads=3, version="TLSv1.2")
+    reads = (read(59), read(60), read(85, 2), read(120, 3), read(125, 3))
+    seen = hop(handshake=twice, reads=reads, response=ResponseCapture(first_read=3, last_read=4, status=200))
+    measurement = probe_measurement(probe(seen))
+    assert measurement.connections[0].tls_round_trips == 2
+    assert measurement.tls_network_us == 40_000
+
+
+def test_a_pause_of_a_round_trip_is_a_round_trip_where_it_can_be_told() -> None:
+    handshake = hop().handshake
+    assert handshake is not None
+    reads = (read(62), read(82), read(120, 2), read(125, 2))
+    far = hop(reads=reads)
+    near = hop(reads=reads, connect=ConnectCapture(started_ns=0, ended_ns=MS, rtt_us=900))
+    assert probe_measurement(probe(far)).connections[0].tls_round_trips == 2
+    assert probe_measurement(probe(near)).connections[0].tls_round_trips == 1
+
+
+def test_what_was_not_reached_is_absent() -> None:
+    refused = HopCapture(url="http://example.test/", host="example.test", port=80, address="192.0.2.1")
+    measurement = probe_measurement(probe(refused))
+    assert phases_of(measurement.hops[0].timing) == Phases()
+    connection = measurement.connections[0]
+    assert (connection.connect, connection.tls, connection.rtt_us, connection.received_bytes) == (None,) * 4
+    assert connection.protocol is None
+    assert connection.requests == 0
+    assert measurement.tls_network_us is None
+    assert measurement.scheduling_lag_us is None
+
+
+def test_an_answer_that_never_ended_has_no_download_and_no_end() -> None:
+    measurement = probe_measurement(probe(hop(response=ResponseCapture(first_read=2, status=200))))
+    assert measurement.hops[0].timing.download is None
+    assert measurement.hops[0].timing.end_us is None
+    assert measurement.hops[0].timing.first_byte_us == 103_000
+
+
+def test_a_send_never_outlasts_the_wait_for_its_answer() -> None:
+    seen = hop(send=SendCapture(started_ns=119 * MS, ended_ns=122 * MS))
+    assert (phases(seen).send_us, phases(seen).wait_us) == (1_000, 0)
+
+
+def test_faults_of_the_certificate_are_told_with_their_place() -> None:
+    handshake = hop().handshake
+    assert handshake is not None
+    faults = (CertificateFault(code=20, depth=0, text="unable"), CertificateFault(code=10, depth=1, text="expired"))
+    measurement = probe_measurement(probe(hop(handshake=replace(handshake, faults=faults, chain=(b"no DER",)))))
+    assert measurement.connections[0].certificate_error == "the server's certificate: unable; issuer 1: expired"
+    assert measurement.connections[0].certificate is None
+
+
+def test_no_hops_are_no_measurement_but_no_error() -> None:
+    measurement = probe_measurement(probe())
+    assert measurement.hops == ()
+    assert measurement.connections == ()
+
+
+times = st.integers(0, 10_000 * MS)
+arrivals = st.builds(
+    lambda user_ns, late_ns, stamped: Arrival(
+        user_ns=user_ns, kernel_ns=user_ns - late_ns + OFFSET if stamped else None
+    ),
+    times,
+    st.integers(-5 * MS, 500 * MS),
+    st.booleans(),
+)
+reads = st.builds(Read, arrival=arrivals, size=st.integers(0, 100), writes=st.integers(0, 3))
+
+
+@st.composite
+def captures(draw: st.DrawFn) -> ProbeCapture:
+    """Anything a probe could have seen, in any order, however unlikely."""
+    hops = []
+    for _ in range(draw(st.integers(0, 3))):
+        seen = tuple(draw(st.lists(reads, min_size=1, max_size=6)))
+        index = st.integers(0, len(seen) - 1)
+        handshake = st.builds(
+            HandshakeCapture,
+            flights_sent_ns=st.lists(times, max_size=3).map(tuple),
+            own_ns=st.integers(0, 10 * MS),
+            reads=index,
+            version=st.just("TLSv1.3"),
+        )
+        hops.append(
+            HopCapture(
+                url="https://example.test/",
+                host="example.test",
+                port=443,
+                lookup=draw(st.none() | st.builds(LookupCapture, asked_ns=times, answered=arrivals)),
+                connect=draw(
+                    st.none()
+                    | st.builds(
+                        ConnectCapture,
+                        started_ns=times,
+                        ended_ns=times,
+                        rtt_us=st.none() | st.integers(1, 10**6),
+                        retransmits=st.integers(0, 2),
+                    )
+                ),
+                handshake=draw(st.none() | handshake),
+                send=draw(st.none() | st.builds(SendCapture, started_ns=times, ended_ns=times)),
+                response=draw(st.none() | st.builds(ResponseCapture, first_read=index, last_read=st.none() | index)),
+                reads=seen,
+            )
+        )
+    return probe(*hops, step_ns=draw(st.integers(-MS, MS)))
+
+
+@given(captures())
+def test_phases_follow_one_another_and_add_up_whatever_was_seen(capture: ProbeCapture) -> None:
+    at_us = 0
+    for seen in probe_measurement(capture).hops:
+        timing = seen.timing
+        assert timing.start_us == at_us
+        for span in (timing.dns, timing.connect, timing.tls, timing.send, timing.wait, timing.download):
+            if span is not None:
+                assert span.start_us == at_us
+                at_us = span.end_us
+        assert timing.end_us in (None, at_us)

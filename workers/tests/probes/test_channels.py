@@ -1,0 +1,62 @@
+"""Finding TLS records in the bytes from the wire."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.failure import FailureKind
+from workers.measurement.target import parse_target
+from workers.probes.channels import RecordFramer
+from workers.probes.faults import ProbeError
+from workers.probes.recorder import HopRecorder
+
+
+def make_framer() -> tuple[RecordFramer, HopRecorder]:
+    recorder = HopRecorder(parse_target("https://example.test/"))
+    return RecordFramer(recorder), recorder
+
+
+def record(content_type: int, payload: bytes) -> bytes:
+    return bytes((content_type, 3, 3)) + len(payload).to_bytes(2) + payload
+
+
+@given(
+    st.lists(st.tuples(st.integers(20, 23), st.binary(max_size=40)), min_size=1, max_size=8),
+    st.lists(st.integers(1, 17), min_size=1, max_size=60),
+)
+def test_records_are_found_however_the_bytes_come(records: list[tuple[int, bytes]], sizes: list[int]) -> None:
+    framer, recorder = make_framer()
+    raw = b"".join(record(*each) for each in records)
+    starts: dict[int, int] = {}
+    at = turn = 0
+    while at < len(raw):
+        size = sizes[turn % len(sizes)]
+        starts |= dict.fromkeys(range(at, at + size), turn)
+        framer.feed(raw[at : at + size], turn)
+        at, turn = at + size, turn + 1
+    assert [(seen.content_type, seen.length) for seen in recorder.records] == [
+        (kind, len(body)) for kind, body in records
+    ]
+    offset = 0
+    for seen, (_, payload) in zip(recorder.records, records, strict=True):
+        assert seen.read == starts[offset]
+        offset += 5 + len(payload)
+
+
+def test_what_is_wanted_leads_to_the_end_of_a_header_or_record() -> None:
+    framer, _ = make_framer()
+    assert framer.wanted == 5
+    framer.feed(record(23, b"x" * 9)[:3], 0)
+    assert framer.wanted == 2
+    framer.feed(record(23, b"x" * 9)[3:5], 1)
+    assert framer.wanted == 9
+    framer.feed(b"x" * 9, 2)
+    assert framer.wanted == 5
+
+
+@pytest.mark.parametrize("start", [b"HTTP/1.1 400", b"\x16\x02\x00", b"\x00", b"SSH-2.0"])
+def test_what_is_no_record_is_told_at_its_first_bytes(start: bytes) -> None:
+    framer, _ = make_framer()
+    with pytest.raises(ProbeError) as caught:
+        framer.feed(start, 0)
+    assert caught.value.failure.kind is FailureKind.TLS_NOT_SPOKEN

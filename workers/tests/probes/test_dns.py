@@ -1,0 +1,236 @@
+"""Lookups: what is asked, whom, how often, and what becomes of odd answers."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic_ns
+
+import dns.flags
+import dns.message
+import dns.rcode
+import dns.rdatatype
+import pytest
+from dns.message import Message
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.failure import FailureKind
+from workers.probes.dns import Resolution, _read, resolve
+from workers.probes.faults import ProbeError
+from workers.probes.loop import DeadlineError, Loop
+from workers.probes.names import LocalNames
+from workers.probes.settings import NameServer, NameSettings
+from workers.probes.stamps import stamping_socket
+from workers.tests.servers import Answer, DnsServer, Zone, closed_port
+
+Resolve = Callable[..., Resolution]
+
+
+class Resolver:
+    """Resolves in a loop of its own, with the servers that a test gives it."""
+
+    def __init__(self, stack: ExitStack, directory: Path) -> None:
+        self._stack = stack
+        self._loop = Loop("dns")
+        self._loop.start()
+        stack.callback(self._loop.close)
+        stack.enter_context(stamping_socket())
+        self.settings = NameSettings(hosts=directory / "hosts", patience_s=0.15, rounds=2)
+
+    def serve(self, answer: Answer, *, truncating: bool = False) -> DnsServer:
+        server = self._stack.enter_context(DnsServer(answer, truncating=truncating))
+        self.add(server.port)
+        return server
+
+    def add(self, port: int) -> None:
+        servers = (*self.settings.servers, NameServer(address="127.0.0.1", port=port))
+        self.settings = replace(self.settings, servers=servers)
+
+    def resolve(self, host: str, *, within_s: float = 10) -> Resolution:
+        deadline_ns = monotonic_ns() + int(within_s * 1e9)
+        return self._loop.submit(resolve(host, LocalNames(self.settings), self.settings, deadline_ns)).result(20)
+
+
+@pytest.fixture
+def resolver(tmp_path: Path) -> Iterator[Resolver]:
+    with ExitStack() as stack:
+        yield Resolver(stack, tmp_path)
+
+
+def only(kind: dns.rdatatype.RdataType, answer: Answer) -> Answer:
+    """Answers questions of one type and keeps silent on others."""
+    return lambda query: answer(query) if query.question[0].rdtype == kind else None
+
+
+def test_both_families_are_asked_for_and_stamped_by_the_kernel(resolver: Resolver) -> None:
+    server = resolver.serve(Zone(a={"a.test": ["192.0.2.1"]}, aaaa={"a.test": ["2001:db8::1"]}).answer)
+    found = resolver.resolve("a.test")
+    assert sorted(found.addresses) == ["192.0.2.1", "2001:db8::1"]
+    assert found.lookup is not None
+    assert found.lookup.answered.kernel_ns is not None
+    assert found.lookup.answered.user_ns > found.lookup.asked_ns
+    assert found.lookup.min_ttl_s == 60
+    assert server.questions == 2
+
+
+def test_a_chain_of_aliases_is_followed_and_kept(resolver: Resolver) -> None:
+    aliases = {"a.test": "b.test", "b.test": "c.test"}
+    resolver.serve(Zone(a={"c.test": ["192.0.2.1"]}, aliases=aliases).answer)
+    found = resolver.resolve("a.test")
+    assert found.addresses == ("192.0.2.1",)
+    assert found.lookup is not None
+    assert found.lookup.aliases == ("b.test", "c.test")
+
+
+def test_a_chain_that_the_server_leaves_loose_is_taken_up(resolver: Resolver) -> None:
+    zone = Zone(a={"b.test": ["192.0.2.1"]}, aliases={"a.test": "b.test"})
+
+    def lazy(query: Message) -> Message | None:
+        reply = zone.answer(query)
+        if reply is not None and len(reply.answer) > 1:
+            reply.answer = reply.answer[:1]
+        return reply
+
+    resolver.serve(lazy)
+    assert resolver.resolve("a.test").addresses == ("192.0.2.1",)
+
+
+def test_aliases_in_a_circle_are_a_fault_of_the_server(resolver: Resolver) -> None:
+    def circle(query: Message) -> Message:
+        reply = dns.message.make_response(query)
+        reply.answer += [dns.rrset.from_text("a.test.", 60, "IN", "CNAME", "b.test.")]
+        reply.answer += [dns.rrset.from_text("b.test.", 60, "IN", "CNAME", "a.test.")]
+        return reply
+
+    resolver.serve(circle)
+    with pytest.raises(ProbeError) as caught:
+        resolver.resolve("a.test")
+    assert caught.value.failure.kind is FailureKind.DNS_SERVER_FAILURE
+
+
+def test_a_name_that_does_not_exist_and_one_without_address_are_told_apart(resolver: Resolver) -> None:
+    resolver.serve(Zone(a={"mail.test": []}).answer)
+    missing, bare = resolver.resolve("nowhere.test"), resolver.resolve("mail.test")
+    assert (missing.addresses, missing.exists) == ((), False)
+    assert (bare.addresses, bare.exists) == ((), True)
+    assert bare.lookup is not None
+
+
+def test_a_missing_answer_for_ipv6_holds_nobody_up_for_long(resolver: Resolver) -> None:
+    resolver.serve(only(dns.rdatatype.A, Zone(a={"a.test": ["192.0.2.1"]}).answer))
+    before_ns = monotonic_ns()
+    found = resolver.resolve("a.test")
+    assert found.addresses == ("192.0.2.1",)
+    assert monotonic_ns() - before_ns < 5e9
+    assert found.lookup is not None
+    assert found.lookup.answered.user_ns - found.lookup.asked_ns < 50_000_000 or found.lookup.answered.kernel_ns
+
+
+def test_a_missing_answer_for_ipv4_is_asked_for_again(resolver: Resolver) -> None:
+    resolver.serve(only(dns.rdatatype.AAAA, Zone(aaaa={"a.test": ["2001:db8::1"]}).answer))
+    with pytest.raises(ProbeError) as caught:
+        resolver.resolve("a.test")
+    assert caught.value.failure.kind is FailureKind.DNS_TIMEOUT
+
+
+def test_an_error_for_ipv6_does_not_spoil_ipv4(resolver: Resolver) -> None:
+    zone = Zone(a={"a.test": ["192.0.2.1"]})
+
+    def half(query: Message) -> Message | None:
+        reply = zone.answer(query)
+        if reply is not None and query.question[0].rdtype == dns.rdatatype.AAAA:
+            reply.set_rcode(dns.rcode.SERVFAIL)
+        return reply
+
+    resolver.serve(half)
+    assert resolver.resolve("a.test").addresses == ("192.0.2.1",)
+
+
+@pytest.mark.parametrize("first", ["silent", "failing", "closed"])
+def test_the_next_server_is_asked_when_one_is_no_help(resolver: Resolver, first: str) -> None:
+    if first == "closed":
+        resolver.add(closed_port())
+    else:
+        zone = Zone(silent={"a.test"}) if first == "silent" else Zone(failing={"a.test"})
+        resolver.serve(zone.answer)
+    resolver.serve(Zone(a={"a.test": ["192.0.2.1"]}).answer)
+    assert resolver.resolve("a.test").addresses == ("192.0.2.1",)
+
+
+def test_a_lost_packet_is_sent_again(resolver: Resolver) -> None:
+    zone, lost = Zone(a={"a.test": ["192.0.2.1"]}), [True, True]
+    resolver.serve(lambda query: None if lost and lost.pop() else zone.answer(query))
+    found = resolver.resolve("a.test")
+    assert found.addresses == ("192.0.2.1",)
+    assert found.lookup is not None
+    assert found.lookup.answered.user_ns - found.lookup.asked_ns >= 149_000_000
+
+
+def test_servers_that_keep_silent_are_asked_so_often_and_no_more(resolver: Resolver) -> None:
+    server = resolver.serve(Zone(silent={"a.test"}).answer)
+    with pytest.raises(ProbeError) as caught:
+        resolver.resolve("a.test")
+    assert caught.value.failure.kind is FailureKind.DNS_TIMEOUT
+    assert server.questions == 4
+
+
+def test_the_deadline_of_the_run_comes_before_all_patience(resolver: Resolver) -> None:
+    resolver.serve(Zone(silent={"a.test"}).answer)
+    with pytest.raises(DeadlineError):
+        resolver.resolve("a.test", within_s=0.05)
+
+
+def test_an_answer_too_long_for_udp_is_fetched_by_tcp(resolver: Resolver) -> None:
+    addresses = [f"192.0.2.{number}" for number in range(1, 21)]
+    resolver.serve(Zone(a={"a.test": addresses}).answer, truncating=True)
+    found = resolver.resolve("a.test")
+    assert sorted(found.addresses) == sorted(addresses)
+    assert found.lookup is not None
+    assert found.lookup.answered.kernel_ns is not None
+
+
+def test_answers_to_other_questions_are_passed_over(resolver: Resolver) -> None:
+    zone = Zone(a={"a.test": ["192.0.2.1"], "b.test": ["192.0.2.66"]})
+
+    def forge(query: Message) -> Message | None:
+        other = dns.message.make_query("b.test", query.question[0].rdtype)
+        other.id = query.id
+        return zone.answer(other)
+
+    resolver.serve(forge)
+    with pytest.raises(ProbeError) as caught:
+        resolver.resolve("a.test")
+    assert caught.value.failure.kind is FailureKind.DNS_TIMEOUT
+
+
+def test_a_flood_of_addresses_is_cut(resolver: Resolver) -> None:
+    resolver.serve(Zone(a={"a.test": [f"192.0.2.{number}" for number in range(1, 61)]}).answer)
+    assert len(resolver.resolve("a.test").addresses) == 32
+
+
+def test_what_this_machine_knows_is_not_asked_for(resolver: Resolver, tmp_path: Path) -> None:
+    server = resolver.serve(Zone().answer)
+    (tmp_path / "hosts").write_text("192.0.2.7 Box.test box # comment\n2001:db8::7 box.test\n")
+    assert resolver.resolve("box.test").addresses == ("192.0.2.7", "2001:db8::7")
+    assert resolver.resolve("192.0.2.1").addresses == ("192.0.2.1",)
+    assert resolver.resolve("2001:db8::1").addresses == ("2001:db8::1",)
+    assert resolver.resolve("localhost").addresses == ("127.0.0.1",)
+    assert resolver.resolve("a.localhost").lookup is None
+    assert server.questions == 0
+
+
+@given(st.binary(max_size=120))
+def test_no_packet_breaks_the_reader(data: bytes) -> None:
+    query = dns.message.make_query("a.test", dns.rdatatype.A)
+    assert _read(data, {query.id: query}) is None
+
+
+@given(st.integers(0, 60), st.binary(min_size=1, max_size=4))
+def test_no_damage_to_an_answer_breaks_the_reader(at: int, damage: bytes) -> None:
+    query = dns.message.make_query("a.test", dns.rdatatype.A)
+    reply = Zone(a={"a.test": ["192.0.2.1"]}, aliases={}).answer(query)
+    assert reply is not None
+    wire = reply.to_wire()
+    read = _read(wire[:at] + damage + wire[at + len(damage) :], {query.id: query})
+    assert read is None or read.id == query.id

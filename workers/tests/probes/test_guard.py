@@ -1,0 +1,73 @@
+"""No probe reaches an address that was not judged."""
+
+from itertools import chain, repeat
+
+import pytest
+
+from workers.measurement.addresses import parse_networks
+from workers.measurement.failure import FailureKind, Stage
+from workers.probes.faults import ProbeError
+from workers.probes.guard import choose
+from workers.tests.probes.conftest import Lab
+from workers.tests.servers import Server, answering, response
+
+
+def test_ipv4_is_preferred_and_ipv6_taken_where_there_is_nothing_else() -> None:
+    assert choose("example.test", ("2606:4700::1111", "1.1.1.1", "8.8.8.8"), ()) == "1.1.1.1"
+    assert choose("example.test", ("2606:4700::1111", "2606:4700::1112"), ()) == "2606:4700::1111"
+
+
+@pytest.mark.parametrize("bad", ["10.0.0.1", "::1", "169.254.169.254", "64:ff9b::a00:1"])
+def test_one_bad_answer_refuses_the_name_and_is_never_told(bad: str) -> None:
+    with pytest.raises(ProbeError) as caught:
+        choose("example.test", ("1.1.1.1", bad, "8.8.8.8"), ())
+    assert caught.value.failure.kind is FailureKind.BLOCKED_DESTINATION
+    assert caught.value.failure.stage is Stage.CONNECT
+    assert bad not in caught.value.failure.detail
+
+
+def test_what_the_operator_allows_is_allowed() -> None:
+    assert choose("example.test", ("10.0.0.1",), parse_networks("10.0.0.0/8")) == "10.0.0.1"
+
+
+def test_loopback_is_closed_unless_the_operator_opens_it(lab: Lab) -> None:
+    lab.configure(allowed=())
+    lab.zone.a["inside.example.test"] = ["127.0.0.1"]
+    with Server(answering(response())) as server:
+        for host in ("inside.example.test", "127.0.0.1", "localhost"):
+            failed, measurement = lab.fail(server.url(host=host))
+            assert failed.failure.kind is FailureKind.BLOCKED_DESTINATION
+            assert measurement.connections[0].address is None
+        assert server.connections == 0
+
+
+def test_mixed_answers_are_refused_whichever_comes_first(lab: Lab) -> None:
+    with Server(answering(response())) as server:
+        for name, addresses in {"a.test": ["127.0.0.1", "10.0.0.1"], "b.test": ["10.0.0.1", "127.0.0.1"]}.items():
+            lab.zone.a[name] = addresses
+            assert lab.fail(server.url(host=name))[0].failure.kind is FailureKind.BLOCKED_DESTINATION
+        lab.zone.a["c.test"], lab.zone.aaaa["c.test"] = ["127.0.0.1"], ["fd00::1"]
+        assert lab.fail(server.url(host="c.test"))[0].failure.kind is FailureKind.BLOCKED_DESTINATION
+        assert server.connections == 0
+
+
+def test_an_alias_that_leads_inside_is_refused(lab: Lab) -> None:
+    lab.zone.aliases["www.example.test"] = "metadata.example.test"
+    lab.zone.a["metadata.example.test"] = ["169.254.169.254"]
+    failed, _ = lab.fail("http://www.example.test/")
+    assert failed.failure.kind is FailureKind.BLOCKED_DESTINATION
+    assert "169.254" not in failed.failure.detail
+
+
+def test_a_name_is_asked_for_once_so_that_a_second_answer_changes_nothing(lab: Lab) -> None:
+    lab.zone.rotating["rebind.example.test"] = chain(["127.0.0.1"], repeat("10.0.0.1"))
+    with Server(answering(response())) as server:
+        measurement = lab.measure(server.url(host="rebind.example.test"))
+        assert measurement.connections[0].address == "127.0.0.1"
+        failed, _ = lab.fail(server.url(host="rebind.example.test"))
+    assert failed.failure.kind is FailureKind.BLOCKED_DESTINATION
+
+
+def test_the_hosts_file_is_judged_like_any_answer(lab: Lab) -> None:
+    (lab.directory / "hosts").write_text("10.0.0.1 printer.example.test\n")
+    assert lab.fail("http://printer.example.test/")[0].failure.kind is FailureKind.BLOCKED_DESTINATION

@@ -1,0 +1,121 @@
+"""The loop: many waits at once, each with its own end."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+import pytest
+
+from workers.probes.loop import READABLE, WRITABLE, DeadlineError, Loop, LoopClosedError, ready
+
+
+def in_ns(seconds: float) -> int:
+    return time.monotonic_ns() + int(seconds * 1e9)
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    loop = Loop("test")
+    loop.start()
+    yield loop
+    loop.close()
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
+    one, other = socket.socketpair()
+    one.setblocking(False)
+    with one, other:
+        yield one, other
+
+
+async def read_once(sock: socket.socket, deadline_ns: int) -> bytes:
+    await ready(sock, READABLE, deadline_ns)
+    return sock.recv(100)
+
+
+def test_a_coroutine_waits_for_its_socket(loop: Loop, pair: tuple[socket.socket, socket.socket]) -> None:
+    future = loop.submit(read_once(pair[0], in_ns(20)))
+    pair[1].send(b"hello")
+    assert future.result(20) == b"hello"
+
+
+def test_a_wait_ends_at_its_deadline(loop: Loop, pair: tuple[socket.socket, socket.socket]) -> None:
+    before = time.monotonic()
+    with pytest.raises(DeadlineError):
+        loop.submit(read_once(pair[0], in_ns(0.1))).result(20)
+    assert 0.1 <= time.monotonic() - before < 10
+
+
+def test_a_later_wait_may_have_an_earlier_or_a_later_deadline(
+    loop: Loop, pair: tuple[socket.socket, socket.socket]
+) -> None:
+    async def several() -> list[str]:
+        ends = []
+        for seconds in (0.2, 0.05, 0.1):
+            try:
+                await ready(pair[0], READABLE, in_ns(seconds))
+            except DeadlineError:
+                ends.append("expired")
+        await ready(pair[0], WRITABLE, in_ns(20))
+        return [*ends, "written"]
+
+    assert loop.submit(several()).result(20) == ["expired"] * 3 + ["written"]
+
+
+def test_what_a_coroutine_raises_is_told_to_who_submitted_it(loop: Loop) -> None:
+    async def broken() -> None:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        loop.submit(broken()).result(20)
+    assert loop.submit(read_nothing()).result(20) == "alive"
+
+
+async def read_nothing() -> str:
+    return "alive"
+
+
+def test_a_closed_socket_fails_its_own_coroutine_only(loop: Loop) -> None:
+    async def wait_on_closed() -> None:
+        sock = socket.socket()
+        sock.close()
+        await ready(sock, READABLE, in_ns(20))
+
+    with pytest.raises((OSError, ValueError)):
+        loop.submit(wait_on_closed()).result(20)
+    assert loop.submit(read_nothing()).result(20) == "alive"
+
+
+def test_many_threads_may_submit_at_once(loop: Loop) -> None:
+    futures: list[Future[str]] = []
+    threads = [
+        threading.Thread(target=lambda: futures.extend(loop.submit(read_nothing()) for _ in range(50)))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [future.result(20) for future in futures] == ["alive"] * 400
+
+
+def test_closing_ends_every_wait_and_refuses_new_work(pair: tuple[socket.socket, socket.socket]) -> None:
+    loop = Loop("test")
+    loop.start()
+    future = loop.submit(read_once(pair[0], in_ns(60)))
+    loop.close()
+    loop.close()
+    with pytest.raises(LoopClosedError):
+        future.result(20)
+    with pytest.raises(LoopClosedError):
+        loop.submit(read_nothing())
+
+
+def test_a_loop_can_be_closed_without_having_run() -> None:
+    loop = Loop("test")
+    with pytest.raises(LoopClosedError):
+        loop.submit(read_nothing())
+    loop.close()

@@ -1,0 +1,44 @@
+"""The private bindings: this fails when a new cryptography drops one, before an agent does."""
+
+import pytest
+from OpenSSL import SSL, _util
+
+from workers.probes.openssl import make_connection, make_context, missing_bindings, reason_of, take_output
+
+
+def test_the_installed_cryptography_has_what_we_need() -> None:
+    assert missing_bindings() == ()
+
+
+def test_a_cryptography_without_a_binding_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Without:
+        """The library, but for one function."""
+
+        def __getattr__(self, name: str) -> object:
+            if name == "X509_VERIFY_PARAM_set1_host":
+                raise AttributeError(name)
+            return getattr(real, name)
+
+    real = _util.lib
+    monkeypatch.setattr(_util, "lib", Without())
+    assert missing_bindings() == ("X509_VERIFY_PARAM_set1_host",)
+    with pytest.raises(RuntimeError, match="X509_VERIFY_PARAM_set1_host"):
+        make_context(None)
+
+
+def test_a_client_hello_names_the_host_but_never_an_address() -> None:
+    context = make_context(None)
+    for host, named in (("www.example.test", True), ("192.0.2.1", False), ("2001:db8::1", False)):
+        connection = make_connection(context, host)
+        with pytest.raises(SSL.WantReadError):
+            connection.do_handshake()
+        hello = take_output(connection)
+        assert hello[0] == 22
+        assert (host.encode() in hello) is named
+        assert b"http/1.1" in hello
+        assert take_output(connection) == b""
+
+
+def test_an_error_without_words_still_has_a_name() -> None:
+    assert reason_of(SSL.Error()) == "Error"
+    assert reason_of(SSL.Error([("SSL routines", "", "tlsv1 alert internal error")])) == "tlsv1 alert internal error"
