@@ -41,9 +41,6 @@ def _fault(header: Header) -> str | None:
         return f"The header {header.name} is set by the measurement itself; leave it out."
     if len(header.value) > MAX_VALUE_CHARS:
         return f"Header {header.name} has {len(header.value)} characters; at most {MAX_VALUE_CHARS} can be sent."
-    if any(
-        ord(char) < 32 and char != "\t" or 127 <= ord(char) < 160 or 0xD800 <= ord(char) <= 0xDFFF
-        for char in header.value
-    ):
+    if _UNSENDABLE.search(header.value):
         return f"The value of header {header.name} holds a control character or line break; remove it."
     return None

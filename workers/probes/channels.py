@@ -44,7 +44,7 @@ class Wire:
             return data, self.recorder.note_read(len(data), arrival)
 
     async def write(self, data: bytes) -> int:
-        """Sends all of it; when its last part left. That is read before the call: after it, another thread may run first."""
+        """Sends all of it; when its last part left, read before that call: after it, another thread may run first."""
         view = memoryview(data)
         left_ns = time.monotonic_ns()
         while view:

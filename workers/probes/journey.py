@@ -81,7 +81,7 @@ class Journey:
             raise ProbeError(FailureKind.INVALID_URL, str(error), stage=stage) from error
 
     def _following(self, target: Target, head: Head) -> Target:
-        """Where a redirect leads. No cookies are kept, so a URL that was asked before would only send us round again."""
+        """Where a redirect leads. No cookies are kept: a URL that was asked before would only send us round again."""
         location = head.first("location") or ""
         try:
             url = urljoin(target.url, location)
