@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import contextlib
+import functools
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from playwright.async_api import BrowserContext, CDPSession, Error, Page
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.own_headers import WARNING as HEADERS_WARNING
 from workers.browser.own_headers import OwnHeaders
-from workers.browser.recorder import EVENTS, Recorder
+from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
 from workers.measurement.captures_page import NetlogCapture, PageCapture
 from workers.measurement.messages import ProgressStage, RunRequest
@@ -27,7 +28,6 @@ MAX_SCREENSHOT_BYTES = 1_000_000
 # JPEG qualities to try until the picture is small enough.
 _QUALITIES = (75, 40, 15)
 _WORLD = "firstbyte"
-_BINDING = "firstbyteReport"
 _SCRIPTS = Path(__file__).parent / "scripts"
 # How long a page that has done its loading may take to answer for its text, its picture, its end.
 _PATIENCE_S = 5.0
@@ -63,7 +63,6 @@ class PageLoad:
         self._settings = settings
         self._tell = tell
         self._loop = asyncio.get_running_loop()
-        self._crashed = asyncio.Event()
         self._sound = True
         self._warnings: list[str] = []
         self._closing: set[asyncio.Future[None]] = set()
@@ -71,13 +70,14 @@ class PageLoad:
     async def run(self, request: RunRequest) -> Loaded:
         """Loads the page. Raises playwright's Error when the browser itself is lost."""
         page = await self._context.new_page()
-        page.on("crash", lambda _: self._crashed.set())
+        recorder = Recorder(self._loop.time)
+        page.on("crash", recorder.crash)
         self._context.on("page", self._refuse)
         cdp = await self._context.new_cdp_session(page)
         main_frame = await self._prepare(cdp, request)
-        recorder = Recorder(main_frame, self._loop.time)
+        recorder.main_frame = main_frame
         for name in EVENTS:
-            cdp.on(name, lambda params, name=name: recorder.take(name, params))
+            cdp.on(name, functools.partial(recorder.take, name))
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
         arrived = await self._navigate(cdp, recorder, request, bare)
         seen = await self._look(cdp, request, arrived)
@@ -89,6 +89,7 @@ class PageLoad:
             events=events,
             netlog=netlog,
             events_dropped=recorder.dropped,
+            browser_version=self._context.browser.version if self._context.browser else None,
             secret_headers=frozenset(header.name.lower() for header in request.headers),
             warnings=tuple(self._warnings),
         )
@@ -100,7 +101,7 @@ class PageLoad:
         await cdp.send("Network.enable", {"maxPostDataSize": 0})
         await cdp.send("Page.enable")
         await cdp.send("Runtime.enable")
-        await cdp.send("Runtime.addBinding", {"name": _BINDING, "executionContextName": _WORLD})
+        await cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": _WORLD})
         await cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": _injection(), "worldName": _WORLD})
         if request.headers:
             await OwnHeaders(cdp, request.headers).start(request.url, self._settings.extra_ports)
@@ -127,14 +128,14 @@ class PageLoad:
         while True:
             recorder.changed.clear()
             now_s = self._loop.time()
+            if recorder.crashed:
+                return replace(bare, crashed=True)
             if navigation.done() and (error := navigation.result().get("errorText")):
                 is_download = bool(navigation.result().get("isDownload"))
                 return replace(bare, net_error=str(error).removeprefix("net::"), is_download=is_download)
             if recorder.requests > told and now_s - told_s >= _PROGRESS_S:
                 told_s, told = now_s, recorder.requests
                 self._tell(ProgressStage.LOADING, told)
-            if self._crashed.is_set():
-                return replace(bare, crashed=True)
             if recorder.body_bytes > self._settings.max_page_bytes:
                 return replace(bare, outgrew=True)
             rest_s, quiet = self._rest(recorder, now_s)

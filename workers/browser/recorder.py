@@ -14,6 +14,9 @@ _MAX_URL_CHARS = 4096
 _LOAD = "Page.loadEventFired"
 _ASKED = "Network.requestWillBeSent"
 _DATA = "Network.dataReceived"
+_REPORT = "Runtime.bindingCalled"
+# What our own scripts call.
+BINDING = "firstbyteReport"
 _ENDED = ("Network.loadingFinished", "Network.loadingFailed")
 EVENTS = (
     _ASKED,
@@ -25,24 +28,25 @@ EVENTS = (
     "Network.responseReceivedExtraInfo",
     "Network.requestServedFromCache",
     "Page.domContentEventFired",
-    "Runtime.bindingCalled",
+    _REPORT,
 )
 # A stream for events stays open as long as the page: waiting for its end would be waiting for ever.
 _ENDLESS = frozenset({"EventSource", "WebSocket", "Ping"})
 
 
 class Recorder:
-    """One run's events. `changed` is set at each; times are those of `now`, in seconds."""
+    """One run's events. `changed` is set when the page has loaded or crashed; times are those of `now`, in seconds."""
 
-    def __init__(self, main_frame: str, now: Callable[[], float]) -> None:
+    def __init__(self, now: Callable[[], float]) -> None:
         self.changed = asyncio.Event()
+        self.main_frame = ""
+        self.crashed = False
         self.load_seen = False
         self.requests = 0
         self.body_bytes = 0
         self.dropped = False
         self.last_activity_s = now()
         self.load_s: float | None = None
-        self._main_frame = main_frame
         self._now = now
         self._events: list[DevToolsEvent] = []
         self._open: set[str] = set()
@@ -51,7 +55,7 @@ class Recorder:
 
     def take(self, method: str, params: Json) -> None:
         """Called for each event of `EVENTS`."""
-        if self._closed:
+        if self._closed or (method == _REPORT and params.get("name") != BINDING):
             return
         self._follow(method, params)
         if method == _DATA:
@@ -60,6 +64,10 @@ class Recorder:
             self._events.append(DevToolsEvent(method, _slim(method, params)))
         else:
             self.dropped = True
+
+    def crash(self, _page: object) -> None:
+        """Called when the page's process has ended."""
+        self.crashed = True
         self.changed.set()
 
     def close(self) -> tuple[DevToolsEvent, ...]:
@@ -83,6 +91,7 @@ class Recorder:
             self._open.discard(request_id)
         elif method == _LOAD:
             self.load_seen, self.load_s = True, self._now()
+            self.changed.set()
         elif method == _DATA:
             self.body_bytes += int(params.get("dataLength", 0))
         if method.startswith("Network."):
@@ -92,7 +101,7 @@ class Recorder:
         self.requests += 1
         if params.get("type") not in _ENDLESS:
             self._open.add(request_id)
-        if params.get("frameId") == self._main_frame and params.get("loaderId") == request_id:
+        if params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
             # The page gives way to another document: its load is what now counts.
             self.load_seen, self.load_s = False, None
 

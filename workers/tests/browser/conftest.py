@@ -1,0 +1,72 @@
+"""A real browser for the tests of this folder: one per test process, since starting one takes a second."""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workers.browser.pool import BrowserPool, PageRun
+from workers.browser.settings import BrowserSettings
+from workers.measurement.addresses import parse_networks
+from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement, RunRequest
+from workers.tests.browser.sites import IMAGE, SCRIPT, STYLE, Site, serving, write_authority
+from workers.tests.builders import build_request
+
+EVERY_PORT = frozenset(range(1024, 65536))
+Load = Callable[..., PageRun]
+
+
+def page_request(url: str, **changes: Any) -> RunRequest:
+    now = datetime.now(UTC)
+    values = {"kind": Kind.PAGE, "url": url, "scheduled_for": now, "expires_at": now + timedelta(minutes=5)}
+    return build_request(**(values | {"timeout_us": 20_000_000} | changes))
+
+
+def browser_settings(ca_file: Path | None = None, **changes: Any) -> BrowserSettings:
+    """Chromium refuses its sandbox to root, as which tests may run; only loopback is ever loaded."""
+    values: dict[str, Any] = {
+        "sandbox": False if os.geteuid() == 0 else None,
+        "allow_unsandboxed": True,
+        "allowed": parse_networks("127.0.0.1/32, ::1/128"),
+        "extra_ports": EVERY_PORT,
+        "ca_file": ca_file,
+        "quiet_s": 0.3,
+        "settle_s": 3.0,
+    }
+    return BrowserSettings(**(values | changes))
+
+
+@pytest.fixture(scope="session")
+def ca_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_authority(tmp_path_factory.mktemp("authority") / "ca.pem")
+
+
+@pytest.fixture(scope="session")
+def pool(ca_file: Path) -> Iterator[BrowserPool]:
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        yield pool
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with serving({"/a.png": IMAGE, "/s.js": SCRIPT, "/s.css": STYLE}) as site:
+        yield site
+
+
+@pytest.fixture
+def load(pool: BrowserPool) -> Load:
+    return lambda url, **changes: pool.load(page_request(url, **changes))
+
+
+def measured(run: PageRun) -> PageMeasurement:
+    assert isinstance(run.outcome, Measured), run.outcome
+    assert isinstance(run.outcome.measurement, PageMeasurement)
+    return run.outcome.measurement
+
+
+def failed(run: PageRun) -> Failed:
+    assert isinstance(run.outcome, Failed), run.outcome
+    return run.outcome

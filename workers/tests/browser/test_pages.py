@@ -1,0 +1,208 @@
+"""Ordinary pages in a real Chromium."""
+
+from workers.browser.pool import BrowserPool
+from workers.measurement.failure import FailureKind
+from workers.measurement.messages import PageMeasurement, ProgressStage
+from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource
+from workers.tests.browser.conftest import Load, failed, measured, page_request
+from workers.tests.browser.sites import IMAGE, SCRIPT, Answer, Site, serving
+
+
+def row(page: PageMeasurement, end: str) -> Request:
+    return next(request for request in page.waterfall.requests if request.url.endswith(end))
+
+
+def test_a_page_gives_a_row_for_each_request_with_its_phases_in_order(load: Load, site: Site) -> None:
+    url = site.page("/", "<link rel=stylesheet href=/s.css><script src=/s.js></script><h1>Hello</h1><img src=/a.png>")
+    page = measured(load(url))
+    assert [request.url.rpartition("/")[2] for request in page.waterfall.requests] == ["", "s.css", "s.js", "a.png"]
+    assert [request.resource_type for request in page.waterfall.requests] == [
+        ResourceType.DOCUMENT,
+        ResourceType.STYLESHEET,
+        ResourceType.SCRIPT,
+        ResourceType.IMAGE,
+    ]
+    for request in page.waterfall.requests:
+        timing = request.timing
+        assert request.timing_source is TimingSource.NETLOG
+        assert timing.send is not None
+        assert timing.wait is not None
+        assert timing.download is not None
+        assert 0 <= timing.start_us <= timing.send.start_us <= timing.send.end_us == timing.wait.start_us
+        assert timing.wait.end_us == timing.download.start_us <= timing.download.end_us
+    assert page.warnings == ()
+
+
+def test_the_document_pays_for_its_connection_and_later_requests_reuse_it(load: Load, site: Site) -> None:
+    url = site.page("/", "<link rel=stylesheet href=/s.css>")
+    page = measured(load(url))
+    document, style = page.waterfall.requests[:2]
+    assert page.document == 1
+    assert document.timing.connect is not None
+    assert document.timing.tls is not None
+    assert document.timing.connect.end_us <= document.timing.tls.start_us
+    assert document.reused is False
+    assert style.reused is True
+    assert style.connection == document.connection == 1
+    assert style.timing.connect is None
+    connection = page.waterfall.connections[0]
+    assert (connection.host, connection.port, connection.address) == ("localhost", site.port, "127.0.0.1")
+    assert connection.tls_version == "TLSv1.3"
+    assert connection.tls_round_trips == 1
+    assert connection.resumed is False
+    assert connection.certificate is not None
+    assert "localhost" in connection.certificate.names
+    assert connection.certificate_error is None
+
+
+def test_a_run_tells_vitals_title_and_a_picture(load: Load, site: Site) -> None:
+    site.answers["/hero.png"] = IMAGE
+    url = site.page("/", '<h1 id=top class="big wide">Hello</h1>')
+    run = load(url)
+    page = measured(run)
+    vitals = page.vitals
+    assert vitals.fcp_us is not None
+    assert vitals.lcp_us is not None
+    assert vitals.lcp_element == "h1#top.big.wide"
+    assert vitals.cls == 0
+    assert vitals.dom_content_loaded_us is not None
+    assert vitals.load_us is not None
+    assert vitals.fully_loaded_us is not None
+    assert vitals.dom_content_loaded_us <= vitals.load_us <= vitals.fully_loaded_us
+    assert page.title == "Page"
+    assert run.screenshot is not None
+    assert run.screenshot[:3] == b"\xff\xd8\xff"
+
+
+def test_content_that_jumps_scores_a_layout_shift(load: Load, site: Site) -> None:
+    jump = "<div id=gap></div><p>text that moves</p><script>setTimeout(() => gap.style.height = '400px', 300)</script>"
+    page = measured(load(site.page("/", jump + "<script src=/late.js></script>")))
+    assert page.vitals.cls is not None
+    assert page.vitals.cls > 0
+
+
+def test_redirects_are_rows_of_their_own_that_say_where_they_led(load: Load, site: Site) -> None:
+    site.page("/end", "<p>arrived</p>")
+    site.answers["/start"] = Answer(status=302, headers=(("Location", "/middle"),))
+    site.answers["/middle"] = Answer(status=301, headers=(("Location", "/end"),))
+    page = measured(load(site.url("/start")))
+    rows = page.waterfall.requests
+    assert [request.status for request in rows[:3]] == [302, 301, 200]
+    assert rows[0].redirected_to == site.url("/middle")
+    assert rows[1].redirected_to == site.url("/end")
+    assert page.document == 3
+    assert all(request.timing.wait is not None for request in rows[:3])
+    assert rows[2].timing.connect is None
+
+
+def test_a_page_that_replaces_itself_is_measured_to_the_last_document(load: Load, site: Site) -> None:
+    site.page("/second", "<h1>second</h1>")
+    page = measured(load(site.page("/", "<h1>first</h1><script>location.replace('/second')</script>")))
+    assert page.document is not None
+    final = page.waterfall.requests[page.document - 1]
+    assert final.url.endswith("/second")
+    assert page.vitals.fcp_us is not None
+    assert page.vitals.fcp_us > final.timing.start_us
+
+
+def test_what_the_cache_answers_has_no_phases(load: Load, site: Site) -> None:
+    site.page("/frame", "<img src=/a.png>")
+    site.answers["/s.js"] = Answer(body=SCRIPT.body, kind=SCRIPT.kind, headers=(("Cache-Control", "max-age=600"),))
+    frame = "document.body.append(Object.assign(document.createElement('iframe'), { src: '/frame' }))"
+    page = measured(load(site.page("/", f"<img src=/a.png><script>onload = () => {frame}</script>")))
+    images = [request for request in page.waterfall.requests if request.url.endswith("/a.png")]
+    assert [image.served_from is ServedFrom.NETWORK for image in images] == [True, False]
+    cached = images[1].timing
+    assert (cached.connect, cached.send, cached.wait, cached.download) == (None, None, None, None)
+    assert images[1].transferred_bytes == 0
+    assert len(site.seen("/a.png")) == 1
+
+
+def test_requests_of_frames_are_rows_too_also_of_another_site(load: Load, site: Site) -> None:
+    site.page("/frame", "<img src=/a.png>")
+    page = measured(load(site.page("/", f'<iframe src="{site.url("/frame", host="other.localhost")}"></iframe>')))
+    image = row(page, "/a.png")
+    assert image.url.startswith("https://other.localhost")
+    assert image.status == 200
+    assert page.document == 1
+
+
+def test_at_most_six_connections_are_opened_to_a_host(load: Load, site: Site) -> None:
+    images = "".join(f"<img src=/a.png?{number}>" for number in range(30))
+    page = measured(load(site.page("/", images)))
+    assert len(page.waterfall.requests) >= 31
+    assert 2 <= len(page.waterfall.connections) <= 6
+    payers = [request for request in page.waterfall.requests if request.timing.connect is not None]
+    used = {request.connection for request in page.waterfall.requests}
+    assert len(payers) == len(used)
+    assert sum(connection.requests for connection in page.waterfall.connections) == len(page.waterfall.requests)
+
+
+def test_a_failed_host_keeps_its_row_with_the_error_and_the_page_is_measured(load: Load, site: Site) -> None:
+    with serving(secure=True) as gone:
+        dead = gone.url("/x.png")
+    page = measured(load(site.page("/", f'<img src="{dead}"><img src=/missing.png>')))
+    refused = row(page, "/x.png")
+    assert refused.failure == "ERR_CONNECTION_REFUSED"
+    assert refused.status is None
+    assert refused.timing.connect is not None
+    assert refused.connection is None
+    missing = row(page, "/missing.png")
+    assert missing.status == 404
+    assert missing.failure is None
+
+
+def test_inline_content_is_a_row_without_network_and_without_its_data(load: Load, site: Site) -> None:
+    page = measured(load(site.page("/", '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=">')))
+    inline = page.waterfall.requests[1]
+    assert inline.served_from is ServedFrom.DATA
+    assert len(inline.url) <= 80
+    assert inline.timing.wait is None
+
+
+def test_sizes_are_those_of_the_wire_and_of_the_decoded_body(load: Load, site: Site) -> None:
+    page = measured(load(site.page("/", "<script src=/s.js></script>")))
+    script = row(page, "/s.js")
+    assert script.body_bytes == len(b"window.ran = true;")
+    assert script.transferred_bytes is not None
+    assert script.transferred_bytes > script.body_bytes
+
+
+def test_cookies_and_credentials_are_not_kept(load: Load, site: Site) -> None:
+    site.page("/", "<img src=/a.png>", headers=(("Set-Cookie", "session=s3cret"),))
+    page = measured(load(site.url("/")))
+    assert "s3cret" not in repr(page)
+    assert any(header.name.lower() == "set-cookie" for header in page.waterfall.requests[0].response_headers)
+    assert "session=s3cret" in site.seen("/a.png")[0]["cookie"]
+
+
+def test_progress_is_told_in_order_with_the_number_of_requests(pool: BrowserPool, site: Site) -> None:
+    told: list[tuple[ProgressStage, int | None]] = []
+    pool.load(page_request(site.page("/", "<img src=/a.png>")), lambda stage, count: told.append((stage, count)))
+    stages = [stage for stage, _ in told]
+    assert stages == sorted(stages, key=list(ProgressStage).index)
+    assert stages[:2] == [ProgressStage.STARTING, ProgressStage.CONNECTING]
+    assert stages[-1] is ProgressStage.COMPUTING
+    assert all(count is not None for stage, count in told if stage is ProgressStage.LOADING)
+
+
+def test_an_unexpected_status_fails_with_what_was_measured(load: Load, site: Site) -> None:
+    run = load(site.url("/nothing"))
+    outcome = failed(run)
+    assert outcome.failure.kind is FailureKind.STATUS_UNEXPECTED
+    assert "404" in outcome.failure.detail
+    assert isinstance(outcome.measurement, PageMeasurement)
+    assert outcome.measurement.waterfall.requests[0].status == 404
+
+
+def test_an_accepted_status_is_a_measurement_even_without_a_body(load: Load, site: Site) -> None:
+    site.answers["/empty"] = Answer(status=503)
+    assert failed(load(site.url("/empty"))).failure.kind is FailureKind.STATUS_UNEXPECTED
+    assert measured(load(site.url("/empty"), accepted_status=(503,))).waterfall.requests[0].status == 503
+
+
+def test_text_that_must_be_there_is_looked_for_in_what_scripts_have_made(load: Load, site: Site) -> None:
+    url = site.page("/", "<script>document.write('<p>Price: 12 \u20ac</p>')</script>")
+    measured(load(url, body_text="12 \u20ac"))
+    outcome = failed(load(url, body_text="'); alert(1); ('"))
+    assert outcome.failure.kind is FailureKind.TEXT_MISSING
