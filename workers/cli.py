@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import ssl
 import sys
 import traceback
@@ -90,7 +91,9 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="https://… or http://…; any port, and private addresses too")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     parser.add_argument("--timeout", metavar="S", type=_seconds, default=30.0, help="give up after S seconds (30)")
-    parser.add_argument("--cacert", metavar="FILE", type=_authority, help="trust this authority too (PEM)")
+    known = os.environ.get("FIRSTBYTE_CA_FILE")
+    authority = "trust this authority too (PEM; by default FIRSTBYTE_CA_FILE)"
+    parser.add_argument("--cacert", metavar="FILE", type=_authority, default=known, help=authority)
     parser.add_argument("--insecure", action="store_true", help="measure in spite of certificate errors")
     parser.add_argument(
         "--allow-private",

@@ -60,11 +60,15 @@ def service(places: Places, settings: Settings) -> dict[str, str]:
 
 def instruments(places: Places, settings: Settings) -> dict[str, str]:
     """For whatever measures from this machine: the `firstbyte` command and the agents."""
-    return base(places) | {
-        "FIRSTBYTE_EXTRA_PORTS": settings.extra_ports,
-        "FIRSTBYTE_PRIVATE_TARGETS": LOOPBACK,
-        "FIRSTBYTE_CA_FILE": str(places.authority),
-    }
+    authority = {"FIRSTBYTE_CA_FILE": str(places.authority)} if places.authority.exists() else {}
+    return (
+        base(places)
+        | authority
+        | {
+            "FIRSTBYTE_EXTRA_PORTS": settings.extra_ports,
+            "FIRSTBYTE_PRIVATE_TARGETS": LOOPBACK,
+        }
+    )
 
 
 def agent(places: Places, settings: Settings, region: str, credentials: Mapping[str, str]) -> dict[str, str]:

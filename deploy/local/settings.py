@@ -48,8 +48,8 @@ class Settings:
         return f"{self.shop_port},{self.cdn_port}"
 
 
-def settle(path: Path, *, web_port: int | None = None) -> tuple[Settings, bool]:
-    """The settings, made or brought up to date, and whether they are new. A port that is taken by now is chosen again.
+def settle(path: Path, *, web_port: int | None = None) -> Settings:
+    """The settings, made or brought up to date. A port that is taken by now is chosen again.
 
     Raises StepError when the port that was asked for is taken.
     """
@@ -65,7 +65,7 @@ def settle(path: Path, *, web_port: int | None = None) -> tuple[Settings, bool]:
     settings = Settings(**kept, web_port=web, shop_port=shop, cdn_port=cdn)
     if settings != old:
         _write(path, settings)
-    return settings, old is None
+    return settings
 
 
 def read_settings(path: Path) -> Settings | None:

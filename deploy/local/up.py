@@ -33,7 +33,8 @@ def up(places: Places, *, port: int | None, with_demo: bool, foreground: bool) -
         return status(places)
     with _step("Python's environment"):
         ensure_venv(places, RUN)
-    settings, first_time = settle(places.settings, web_port=port)
+    settings = settle(places.settings, web_port=port)
+    first_time = not places.fleet.exists()
     supervisor = _start(places)
     try:
         _follow(places, supervisor)
@@ -111,25 +112,31 @@ def _start(places: Places) -> subprocess.Popen[bytes]:
 
 def _follow(places: Places, supervisor: subprocess.Popen[bytes]) -> None:
     """Prints each service as it becomes ready, until all are. Raises StepError with the reason when one does not."""
-    deadline = monotonic() + _START_S
-    current, since = None, monotonic()
+    deadline = since = monotonic()
+    deadline += _START_S
+    ticked: set[str] = set()
     while True:
-        said = _starting(places, supervisor)
-        # One that stops again has nothing more to tick off: the reason follows.
-        if said is None or (said.phase is Phase.STARTING and said.detail != current):
-            if current:
-                _done(TITLES[current], monotonic() - since)
-            current, since = said.detail if said else None, monotonic()
-        if said is None:
+        said = _last_words(places, supervisor)
+        for name in ready_names(said):
+            if name not in ticked:
+                _done(TITLES[name], monotonic() - since)
+                ticked.add(name)
+                since = monotonic()
+        if said.phase is Phase.RUNNING:
             return
         if monotonic() > deadline:
-            late = TITLES.get(current or "", "The start")
-            raise StepError(f"{late} did not become ready within {_START_S:.0f} s. All logs: {places.logs}")
+            raise StepError(f"{said.detail} was not ready within {_START_S:.0f} s. All logs: {places.logs}")
         sleep(_POLL_S)
 
 
-def _starting(places: Places, supervisor: subprocess.Popen[bytes]) -> Status | None:
-    """Where the start is; None when all is ready. Raises StepError when it failed."""
+def ready_names(said: Status) -> list[str]:
+    """The services that are ready: those that were started, but for the one that is starting."""
+    starting = said.detail if said.phase is Phase.STARTING else None
+    return [service.name for service in said.services if service.name != starting and said.phase is not Phase.STOPPING]
+
+
+def _last_words(places: Places, supervisor: subprocess.Popen[bytes]) -> Status:
+    """What the supervisor said last. Raises StepError when the start failed."""
     # In this order: what a supervisor wrote last is read after it ended.
     ended = supervisor.poll() is not None
     said = read_status(places.status) or Status(phase=Phase.STARTING, detail=None, services=())
@@ -137,7 +144,7 @@ def _starting(places: Places, supervisor: subprocess.Popen[bytes]) -> Status | N
         raise StepError(f"{said.detail}\nAll logs: {places.logs}")
     if ended:
         raise StepError(f"The supervisor ended:\n{tail(places.logs / 'supervisor.log')}")
-    return None if said.phase is Phase.RUNNING else said
+    return said
 
 
 def _measure_demo(places: Places, settings: Settings) -> str:

@@ -33,7 +33,7 @@ def test_services_get_no_proxy_since_chromium_would_measure_through_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy:3128")
-    settings, _ = settle(tmp_path / "env")
+    settings = settle(tmp_path / "env")
     places = Places(code=tmp_path)
     given = {"agent_token": "t", "broker_url": "unix:///x"}
     for env in (environment.service(places, settings), environment.agent(places, settings, "local-a", given)):
@@ -41,7 +41,7 @@ def test_services_get_no_proxy_since_chromium_would_measure_through_it(
 
 
 def test_an_agent_gets_its_credentials_and_no_secret_of_the_service(tmp_path: Path) -> None:
-    settings, _ = settle(tmp_path / "env")
+    settings = settle(tmp_path / "env")
     given = {"agent_token": "token-of-a", "broker_url": "unix://a:b@/x"}
     env = environment.agent(Places(code=tmp_path), settings, "local-a", given)
     assert env["FIRSTBYTE_AGENT_TOKEN"] == "token-of-a"
@@ -50,7 +50,7 @@ def test_an_agent_gets_its_credentials_and_no_secret_of_the_service(tmp_path: Pa
 
 
 def test_only_loopback_may_be_measured_besides_the_internet(tmp_path: Path) -> None:
-    settings, _ = settle(tmp_path / "env")
+    settings = settle(tmp_path / "env")
     env = environment.instruments(Places(code=tmp_path), settings)
     assert env["FIRSTBYTE_PRIVATE_TARGETS"] == "127.0.0.0/8,::1/128"
     assert env["FIRSTBYTE_EXTRA_PORTS"] == f"{settings.shop_port},{settings.cdn_port}"

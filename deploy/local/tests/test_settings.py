@@ -18,37 +18,35 @@ def taken_port() -> Iterator[int]:
 
 
 def test_secrets_are_made_once_and_for_their_owner_only(tmp_path: Path) -> None:
-    first, new = settle(tmp_path / "env")
-    second, new_again = settle(tmp_path / "env")
-    assert (new, new_again) == (True, False)
+    first, second = settle(tmp_path / "env"), settle(tmp_path / "env")
     assert second == first
     assert len(first.secret_key) > 50
     assert stat.S_IMODE(os.stat(tmp_path / "env").st_mode) == 0o600
 
 
 def test_two_installations_have_different_secrets(tmp_path: Path) -> None:
-    (first, _), (second, _) = settle(tmp_path / "one"), settle(tmp_path / "two")
+    first, second = settle(tmp_path / "one"), settle(tmp_path / "two")
     assert first.secret_key != second.secret_key
     assert first.fernet_keys != second.fernet_keys
 
 
 def test_secrets_do_not_appear_when_settings_are_printed(tmp_path: Path) -> None:
-    settings, _ = settle(tmp_path / "env")
+    settings = settle(tmp_path / "env")
     assert settings.secret_key not in repr(settings)
     assert settings.fernet_keys not in repr(settings)
 
 
 def test_a_port_that_is_taken_by_now_is_chosen_again_and_the_secrets_stay(tmp_path: Path) -> None:
-    before, _ = settle(tmp_path / "env")
+    before = settle(tmp_path / "env")
     with socket.create_server(("127.0.0.1", before.shop_port)):
-        after, _ = settle(tmp_path / "env")
+        after = settle(tmp_path / "env")
     assert after.shop_port not in (before.shop_port, after.cdn_port, after.web_port)
     assert after.secret_key == before.secret_key
 
 
 def test_a_port_that_was_asked_for_is_taken_or_said_to_be_in_use(tmp_path: Path, taken_port: int) -> None:
     free = first_free(20_000 + os.getpid() % 10_000)
-    assert settle(tmp_path / "env", web_port=free)[0].base_url == f"http://127.0.0.1:{free}"
+    assert settle(tmp_path / "env", web_port=free).base_url == f"http://127.0.0.1:{free}"
     with pytest.raises(StepError, match=f"Port {taken_port} is taken"):
         settle(tmp_path / "env", web_port=taken_port)
 
