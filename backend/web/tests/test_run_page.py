@@ -1,0 +1,200 @@
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.test import Client
+from django.urls import reverse
+
+from backend.cast import Member
+from backend.runs.agents import screenshot_name
+from backend.runs.models import PendingRun
+from backend.runs.tests.factories import NOW
+from backend.runs.tests.results import FAILED
+from backend.web.tests import measurements
+from backend.web.tests.world import World, make_world
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.messages import Failed, Measured, Missed, MissedReason, Outcome
+
+pytestmark = pytest.mark.django_db
+
+PAGE = Measured(measurement=measurements.page(30))
+PROBE = Measured(measurement=measurements.probe())
+
+
+@pytest.fixture
+def world(alice: Member, client: Client) -> World:
+    client.force_login(alice.user)
+    return make_world(alice)
+
+
+def ended(world: World, kind: str, outcome: Outcome) -> PendingRun:
+    pending = world.pending(kind)
+    world.end(pending, outcome)
+    return pending
+
+
+def html(client: Client, run: PendingRun, query: str = "") -> str:
+    response = client.get(f"{reverse('web:run', args=[run.run_id])}{query}")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_page_run_opens_with_its_verdict_and_shows_every_request(world: World, client: Client) -> None:
+    text = html(client, ended(world, "page", PAGE))
+    assert "840 ms to the largest paint: good" in text
+    assert text.count('class="wf-row') == 30
+    assert "404" in text
+    assert "style=" not in text
+
+
+def test_the_row_in_the_address_is_the_one_looked_at(world: World, client: Client) -> None:
+    run = ended(world, "page", PAGE)
+    assert '<h3 class="wrap-any">1. /</h3>' in html(client, run)
+    assert '<h3 class="wrap-any">18. ' in html(client, run, "?request=18")
+    assert '<h3 class="wrap-any">1. /</h3>' in html(client, run, "?request=nonsense")
+
+
+def test_filters_work_without_the_script(world: World, client: Client) -> None:
+    text = html(client, ended(world, "page", PAGE), "?q=404&host=img.shop.example")
+    assert "1 of 30" in text
+    assert text.count(" hidden>") >= 29
+
+
+def test_connections_are_another_view_of_the_same_run(world: World, client: Client) -> None:
+    text = html(client, ended(world, "page", PAGE), "?view=connections")
+    assert text.count('class="wf-row') == 4
+    assert "tags.vendor.example" in text
+
+
+def test_very_many_requests_come_in_windows_with_all_rows_for_the_script(world: World, client: Client) -> None:
+    text = html(client, ended(world, "page", Measured(measurement=measurements.page(700))))
+    assert text.count('class="wf-row') == 300
+    assert "Rows 1 to 300 of 700" in text
+    assert 'id="wf-rows"' in text
+
+
+def test_a_probe_shows_hops_phases_and_round_trips(world: World, client: Client) -> None:
+    text = html(client, ended(world, "probe", PROBE))
+    assert "First byte after 222 ms" in text
+    assert text.count('class="wf-row') == 2
+    assert "Where the time went" in text
+    assert "1 round trip of 30 ms" in text
+
+
+def test_a_failed_run_begins_with_the_reason_and_shows_what_was_seen_before(world: World, client: Client) -> None:
+    outcome = Failed(failure=failure(FailureKind.PAGE_TIMEOUT), measurement=measurements.page(12))
+    text = html(client, ended(world, "page", outcome))
+    assert "The page did not finish loading in time." in text
+    assert "The fault lies with the measured site." in text
+    assert text.count('class="wf-row') == 12
+
+
+def test_a_failure_before_anything_was_seen_has_a_page_too(world: World, client: Client) -> None:
+    text = html(client, ended(world, "probe", FAILED))
+    assert "The server refused the connection: 203.0.113.7" in text
+    assert "wf-row" not in text
+
+
+def test_a_missed_run_says_why_and_accuses_nobody(world: World, client: Client) -> None:
+    text = html(client, ended(world, "probe", Missed(reason=MissedReason.LATE)))
+    assert "This run did not take place" in text
+    assert "It says nothing about the site." in text
+
+
+def test_runs_of_others_and_unknown_ones_are_not_found(world: World, client: Client, charlie: Member) -> None:
+    run = ended(world, "page", PAGE)
+    client.force_login(charlie.user)
+    paths = [
+        reverse("web:run", args=[run.run_id]),
+        reverse("web:run_details", args=[run.run_id, 1]),
+        reverse("web:run_screenshot", args=[run.run_id]),
+        reverse("web:run", args=[uuid4()]),
+        reverse("web:site", args=[world.site.public_id]),
+    ]
+    assert [client.get(path).status_code for path in paths] == [404] * 5
+
+
+def test_the_details_of_a_row_are_a_piece_of_html_that_may_be_kept(world: World, client: Client) -> None:
+    run = ended(world, "page", PAGE)
+    response = client.get(reverse("web:run_details", args=[run.run_id, 18]), {"unit": "request"})
+    assert "18. app.css" in response.content.decode()
+    assert "<html" not in response.content.decode()
+    assert "immutable" in response.headers["Cache-Control"]
+    connection = client.get(reverse("web:run_details", args=[run.run_id, 2]), {"unit": "connection"})
+    assert "2. cdn.shop.example" in connection.content.decode()
+    assert client.get(reverse("web:run_details", args=[run.run_id, 99])).status_code == 404
+
+
+def test_a_screenshot_is_served_as_a_picture_and_nothing_else(world: World, client: Client) -> None:
+    run = world.pending("page", has_screenshot=True)
+    default_storage.save(screenshot_name(run.run_id, run.scheduled_for), ContentFile(b"\xff\xd8\xff\xe0 picture"))
+    world.end(run, PAGE)
+    assert reverse("web:run_screenshot", args=[run.run_id]) in html(client, run)
+    response = client.get(reverse("web:run_screenshot", args=[run.run_id]))
+    assert b"".join(response) == b"\xff\xd8\xff\xe0 picture"
+    assert response.headers["Content-Type"] == "image/jpeg"
+    assert response.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_markup_sent_as_a_screenshot_is_never_html(world: World, client: Client) -> None:
+    run = world.pending("page", has_screenshot=True)
+    default_storage.save(screenshot_name(run.run_id, run.scheduled_for), ContentFile(b"<script>alert(1)</script>"))
+    world.end(run, PAGE)
+    response = client.get(reverse("web:run_screenshot", args=[run.run_id]))
+    response.close()
+    assert response.headers["Content-Type"] == "application/octet-stream"
+
+
+def test_a_run_without_a_screenshot_has_none_to_serve(world: World, client: Client) -> None:
+    run = ended(world, "page", PAGE)
+    assert client.get(reverse("web:run_screenshot", args=[run.run_id])).status_code == 404
+
+
+def test_older_and_newer_runs_are_a_key_away(world: World, client: Client) -> None:
+    older = world.pending("probe", scheduled_for=NOW - timedelta(minutes=2))
+    newer = world.pending("probe")
+    world.end(older, PROBE)
+    world.end(newer, PROBE)
+    assert f'data-key="]" href="{reverse("web:run", args=[newer.run_id])}"' in html(client, older)
+    assert f'data-key="[" href="{reverse("web:run", args=[older.run_id])}"' in html(client, newer)
+
+
+def test_the_site_page_draws_the_trend_and_lists_the_last_runs(world: World, client: Client) -> None:
+    run = ended(world, "probe", PROBE)
+    failed = world.pending("probe", scheduled_for=NOW - timedelta(minutes=2))
+    world.end(failed, FAILED)
+    text = site_html(client, world, "?kind=probe")
+    assert 'id="phase-series"' in text
+    assert reverse("web:run", args=[run.run_id]) in text
+    assert "The server refused the connection" in text
+    assert "Show as table" in text
+
+
+def test_one_region_is_drawn_with_all_its_phases(world: World, client: Client) -> None:
+    ended(world, "probe", PROBE)
+    text = site_html(client, world, "?kind=probe&region=eu&range=3h")
+    assert '"metrics": ["ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms"]' in text
+    assert "222 ms" in text
+
+
+def test_a_site_without_runs_says_what_to_do(world: World, client: Client) -> None:
+    text = site_html(client, world, "?kind=probe")
+    assert "Nothing was measured in this period" in text
+    assert "No runs yet" in text
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?kind=x&range=y&region=z&metric=q", "?before=yesterday", "?before=2026-13-45T00:00", "?metric=lcp_ms&kind=probe"],
+)
+def test_an_address_may_hold_anything(world: World, client: Client, query: str) -> None:
+    site_html(client, world, query)
+
+
+def site_html(client: Client, world: World, query: str) -> str:
+    response = client.get(f"{reverse('web:site', args=[world.site.public_id])}{query}")
+    assert response.status_code == 200
+    return response.content.decode()
