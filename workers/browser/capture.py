@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from playwright.async_api import BrowserContext, CDPSession, Error, Page
 
+from workers.browser.faults import BrowserError
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.own_headers import WARNING as HEADERS_WARNING
 from workers.browser.own_headers import OwnHeaders
@@ -68,10 +69,12 @@ class PageLoad:
         self._closing: set[asyncio.Future[None]] = set()
 
     async def run(self, request: RunRequest) -> Loaded:
-        """Loads the page. Raises playwright's Error when the browser itself is lost."""
+        """Loads the page. Raises BrowserError or playwright's Error when the browser is lost."""
         page = await self._context.new_page()
         recorder = Recorder(self._loop.time)
         page.on("crash", recorder.crash)
+        if self._context.browser is not None:
+            self._context.browser.once("disconnected", recorder.lose)
         self._context.on("page", self._refuse)
         cdp = await self._context.new_cdp_session(page)
         main_frame = await self._prepare(cdp, request)
@@ -127,6 +130,8 @@ class PageLoad:
         told_s, told = 0.0, 0
         while True:
             recorder.changed.clear()
+            if recorder.lost:
+                raise BrowserError("the browser ended in the middle of the run")
             now_s = self._loop.time()
             if recorder.crashed:
                 return replace(bare, crashed=True)

@@ -35,12 +35,13 @@ _ENDLESS = frozenset({"EventSource", "WebSocket", "Ping"})
 
 
 class Recorder:
-    """One run's events. `changed` is set when the page has loaded or crashed; times are those of `now`, in seconds."""
+    """One run's events. `changed` is set when it has loaded or ended; times are those of `now`, in seconds."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.changed = asyncio.Event()
         self.main_frame = ""
         self.crashed = False
+        self.lost = False
         self.load_seen = False
         self.requests = 0
         self.body_bytes = 0
@@ -68,6 +69,11 @@ class Recorder:
     def crash(self, _page: object) -> None:
         """Called when the page's process has ended."""
         self.crashed = True
+        self.changed.set()
+
+    def lose(self, _browser: object) -> None:
+        """Called when the browser itself has ended."""
+        self.lost = True
         self.changed.set()
 
     def close(self) -> tuple[DevToolsEvent, ...]:

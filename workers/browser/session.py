@@ -120,6 +120,8 @@ class Session:
         }
         context = await browser.new_context(**options)
         loaded = await PageLoad(context, self._tail, self._settings, tell).run(request)
+        if not browser.is_connected():
+            raise BrowserError("the browser ended in the middle of the run")
         sound = await self._end(context) if loaded.sound else False
         return Loaded(capture=loaded.capture, screenshot=loaded.screenshot, sound=sound)
 

@@ -1,0 +1,40 @@
+"""The processes below this one, by /proc, to see that none is left and to end one on purpose."""
+
+import os
+from pathlib import Path
+
+
+def _parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, IndexError):
+        return 0
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def descendants(root: int | None = None) -> list[int]:
+    """Everything started below a process, zombies included."""
+    family = {root or os.getpid()}
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    found: list[int] = []
+    while new := [pid for pid in pids if pid not in family and _parent(pid) in family]:
+        family.update(new)
+        found += new
+    return found
+
+
+def browsers(root: int | None = None) -> list[int]:
+    """Chromium's main processes."""
+    return [
+        pid for pid in descendants(root) if "--remote-debugging-pipe" in command(pid) and "--type=" not in command(pid)
+    ]
+
+
+def renderers(root: int | None = None) -> list[int]:
+    return [pid for pid in descendants(root) if "--type=renderer" in command(pid)]

@@ -1,0 +1,258 @@
+"""Pages, servers and browsers that misbehave: each a typed outcome in time, and the next run works."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import trustme
+
+from workers.browser.pool import BrowserPool
+from workers.measurement.connection import Header
+from workers.measurement.failure import Blame, FailureKind
+from workers.measurement.messages import PageMeasurement, ProgressStage
+from workers.tests.browser import processes
+from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
+from workers.tests.browser.sites import Answer, Site, certificate, serving
+from workers.tests.waiting import wait_for
+
+NOW = datetime.now(UTC)
+
+
+def kind_of(load: Load, url: str) -> FailureKind:
+    return failed(load(url)).failure.kind
+
+
+def test_a_page_that_hangs_its_renderer_times_out_and_the_next_run_works(load: Load, site: Site) -> None:
+    url = site.page("/hang", "<h1>soon</h1><img src=/a.png><script>for (;;) {}</script>")
+    begun = time.monotonic()
+    outcome = failed(load(url, timeout_us=1_500_000))
+    assert outcome.failure.kind is FailureKind.PAGE_TIMEOUT
+    assert isinstance(outcome.measurement, PageMeasurement)
+    assert outcome.measurement.waterfall.requests[0].status == 200
+    assert time.monotonic() - begun < 20
+    measured(load(site.page("/", "<p>fine</p>")))
+
+
+def test_a_page_whose_renderer_dies_has_crashed_and_the_next_run_works(ca_file: Path, site: Site) -> None:
+    held = threading.Event()
+    site.answers["/slow.png"] = Answer(wait_for=held)
+    url = site.page("/", "<img src=/slow.png>")
+
+    def kill_renderers() -> None:
+        wait_for(lambda: site.seen("/slow.png"), "the page to load")
+        for pid in processes.renderers():
+            if pid in mine():
+                os.kill(pid, signal.SIGKILL)
+
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        before = set(processes.renderers())
+
+        def mine() -> set[int]:
+            return set(processes.renderers()) - before
+
+        killer = threading.Thread(target=kill_renderers)
+        killer.start()
+        outcome = failed(pool.load(page_request(url)))
+        killer.join()
+        held.set()
+        assert outcome.failure.kind is FailureKind.PAGE_CRASHED
+        assert outcome.failure.blame is Blame.TARGET
+        measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
+
+
+def test_a_browser_killed_in_mid_run_is_the_monitors_fault_and_the_next_run_works(ca_file: Path, site: Site) -> None:
+    held = threading.Event()
+    site.answers["/slow.png"] = Answer(wait_for=held)
+    url = site.page("/", "<img src=/slow.png>")
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        before = set(processes.browsers())
+
+        def kill_browser() -> None:
+            wait_for(lambda: site.seen("/slow.png"), "the page to load")
+            for pid in set(processes.browsers()) - before:
+                os.kill(pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill_browser)
+        killer.start()
+        outcome = failed(pool.load(page_request(url)))
+        killer.join()
+        held.set()
+        assert outcome.failure.kind is FailureKind.BROWSER_FAILED
+        assert outcome.failure.blame is Blame.MONITOR
+        measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
+
+
+def test_a_download_is_refused_and_said_to_be_one(load: Load, site: Site) -> None:
+    site.answers["/file"] = Answer(
+        body=b"x" * 5000, kind="application/zip", headers=(("Content-Disposition", "attachment; filename=x.zip"),)
+    )
+    outcome = failed(load(site.url("/file")))
+    assert outcome.failure.kind is FailureKind.PAGE_IS_DOWNLOAD
+
+
+def test_a_popup_is_refused_and_the_page_is_measured(load: Load, site: Site) -> None:
+    site.page("/popup", "<p>buy</p>")
+    page = measured(load(site.page("/", "<p>page</p><script>window.open('/popup')</script>")))
+    assert page.document == 1
+    assert site.seen("/popup") == []
+
+
+def test_dialogs_are_dismissed(load: Load, site: Site) -> None:
+    url = site.page("/", "<script>alert(1); document.title = confirm('sure?') ? 'yes' : 'no'</script>")
+    assert measured(load(url)).title == "no"
+
+
+def test_a_page_that_never_finishes_times_out_with_what_was_seen(load: Load, site: Site) -> None:
+    site.answers["/slow.png"] = Answer(wait_for=site.released)
+    outcome = failed(load(site.page("/", "<h1>Hello</h1><img src=/slow.png>"), timeout_us=1_500_000))
+    assert outcome.failure.kind is FailureKind.PAGE_TIMEOUT
+    assert outcome.failure.detail.endswith("1 of 2 requests were still open")
+    assert isinstance(outcome.measurement, PageMeasurement)
+    waiting = outcome.measurement.waterfall.requests[1]
+    assert waiting.timing.end_us is None
+    assert waiting.timing.send is not None
+    assert waiting.timing.wait is None
+    assert outcome.measurement.vitals.fcp_us is not None
+
+
+def test_an_endless_body_times_out(load: Load, site: Site) -> None:
+    def endless() -> Iterator[bytes]:
+        while not site.released.is_set():
+            yield b"<p>more</p>" * 100
+            site.released.wait(0.02)
+
+    site.answers["/endless"] = Answer(body=endless)
+    assert failed(load(site.url("/endless"), timeout_us=1_500_000)).failure.kind is FailureKind.PAGE_TIMEOUT
+
+
+def test_a_page_larger_than_the_limit_is_given_up(ca_file: Path, site: Site) -> None:
+    def flood() -> Iterator[bytes]:
+        while not site.released.is_set():
+            yield b"<!-- " + b"x" * 100_000 + b" -->"
+
+    site.answers["/flood"] = Answer(body=flood)
+    with BrowserPool(browser_settings(ca_file, max_page_bytes=5_000_000)) as pool:
+        outcome = failed(pool.load(page_request(site.url("/flood"))))
+        assert outcome.failure.kind is FailureKind.RESPONSE_TOO_LARGE
+
+
+def test_a_page_that_polls_for_ever_is_measured_but_never_said_to_be_quiet(load: Load, site: Site) -> None:
+    url = site.page("/", "<script>setInterval(() => fetch('/s.js'), 100)</script>")
+    page = measured(load(url))
+    assert page.vitals.load_us is not None
+    assert page.vitals.fully_loaded_us is None
+
+
+def test_a_redirect_loop_is_said_to_be_one(load: Load, site: Site) -> None:
+    site.answers["/loop"] = Answer(status=302, headers=(("Location", "/loop"),))
+    assert kind_of(load, site.url("/loop")) is FailureKind.TOO_MANY_REDIRECTS
+
+
+def test_a_refused_connection_is_blamed_on_the_target(load: Load) -> None:
+    with serving() as gone:
+        url = gone.url("/")
+    outcome = failed(load(url))
+    assert outcome.failure.kind is FailureKind.CONNECT_REFUSED
+    assert outcome.failure.blame is Blame.TARGET
+    assert isinstance(outcome.measurement, PageMeasurement)
+    assert outcome.measurement.waterfall.requests[0].failure == "ERR_CONNECTION_REFUSED"
+
+
+def test_plain_http_where_tls_is_expected_is_a_tls_failure(load: Load) -> None:
+    with serving(secure=False) as plain:
+        assert kind_of(load, f"https://localhost:{plain.port}/") is FailureKind.TLS_ALERT
+
+
+@pytest.mark.parametrize(
+    ("leaf", "kind"),
+    [
+        (trustme.CA().issue_cert("localhost"), FailureKind.CERTIFICATE_UNTRUSTED),
+        (certificate("elsewhere.example"), FailureKind.CERTIFICATE_WRONG_HOST),
+        (
+            certificate(not_before=NOW - timedelta(days=9), not_after=NOW - timedelta(days=1)),
+            FailureKind.CERTIFICATE_EXPIRED,
+        ),
+        (
+            certificate(not_before=NOW + timedelta(days=1), not_after=NOW + timedelta(days=9)),
+            FailureKind.CERTIFICATE_NOT_YET_VALID,
+        ),
+    ],
+    ids=["unknown authority", "wrong host", "expired", "not yet valid"],
+)
+def test_each_kind_of_bad_certificate_has_its_own_failure(
+    load: Load, leaf: trustme.LeafCert, kind: FailureKind
+) -> None:
+    with serving(leaf=leaf) as bad:
+        url = bad.page("/", "<p>page</p>")
+        outcome = failed(load(url))
+        assert outcome.failure.kind is kind
+        assert isinstance(outcome.measurement, PageMeasurement)
+        connection = outcome.measurement.waterfall.connections[0]
+        assert connection.certificate is not None
+        assert connection.certificate_error is not None
+        assert connection.tls is not None
+        page = measured(load(url, ignore_certificate_errors=True))
+        assert page.waterfall.requests[0].status == 200
+
+
+def test_ignoring_certificate_errors_in_one_run_does_not_last(load: Load) -> None:
+    with serving(leaf=trustme.CA().issue_cert("localhost")) as bad:
+        url = bad.page("/", "<p>page</p>")
+        measured(load(url, ignore_certificate_errors=True))
+        assert kind_of(load, url) is FailureKind.CERTIFICATE_UNTRUSTED
+
+
+def test_a_frame_on_a_forbidden_address_fails_the_run_and_nothing_is_kept(load: Load, site: Site) -> None:
+    with serving(secure=False, address="127.0.0.2") as inside:
+        url = site.page("/", f'<h1>public</h1><iframe src="http://127.0.0.2:{inside.port}/"></iframe>')
+        run = load(url)
+    outcome = failed(run)
+    assert outcome.failure.kind is FailureKind.BLOCKED_DESTINATION
+    assert outcome.measurement is None
+    assert run.screenshot is None
+
+
+def test_a_redirect_to_a_forbidden_address_fails_the_run(load: Load, site: Site) -> None:
+    with serving({"/": Answer(body=b"secret")}, secure=False, address="127.0.0.2") as inside:
+        target = f"http://127.0.0.2:{inside.port}/"
+        site.answers["/out"] = Answer(status=302, headers=(("Location", target),))
+        outcome = failed(load(site.url("/out")))
+    assert outcome.failure.kind is FailureKind.BLOCKED_DESTINATION
+    assert outcome.measurement is None
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.2:8080/", "http://10.0.0.1/", "file:///etc/passwd", "http://u:p@h/"])
+def test_a_forbidden_target_is_refused_before_anything_is_sent(load: Load, url: str) -> None:
+    run = load(url)
+    assert failed(run).failure.kind in {FailureKind.BLOCKED_DESTINATION, FailureKind.INVALID_URL}
+    assert failed(run).measurement is None
+
+
+def test_request_headers_go_to_the_pages_own_origin_only(load: Load, site: Site) -> None:
+    site.answers["/away.png"] = Answer(status=302, headers=(("Location", site.url("/a.png?away", "third.localhost")),))
+    site.answers["/near.png"] = Answer(status=302, headers=(("Location", "/a.png?near"),))
+    body = f'<img src=/near.png><img src="{site.url("/a.png?other", "other.localhost")}"><img src=/away.png>'
+    page = measured(load(site.page("/", body), headers=(Header(name="X-Key", value="s3cret"),)))
+    assert site.seen("/")[0]["x-key"] == "s3cret"
+    assert site.seen("/a.png?near")[0]["x-key"] == "s3cret"
+    assert "x-key" not in site.seen("/a.png?other")[0]
+    assert "x-key" not in site.seen("/a.png?away")[0]
+    assert "s3cret" not in repr(page)
+    assert any("paused" in warning for warning in page.warnings)
+
+
+def test_a_listener_that_raises_does_not_wedge_the_pool(ca_file: Path, site: Site) -> None:
+    def broken(stage: ProgressStage, _count: int | None) -> None:
+        if stage is ProgressStage.CONNECTING:
+            raise OSError("nobody there")
+
+    url = site.page("/", "<p>page</p>")
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        with pytest.raises(OSError, match="nobody there"):
+            pool.load(page_request(url), broken)
+        measured(pool.load(page_request(url)))

@@ -1,0 +1,183 @@
+"""The life of browsers: warm, cold inside, closed when idle, replaced when old, and gone without a trace."""
+
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from workers.browser.chromium import find_chromium, inspect_chromium
+from workers.browser.faults import BrowserError
+from workers.browser.guard import Guard
+from workers.browser.pool import BrowserPool
+from workers.browser.workspace import Workspace, sweep
+from workers.measurement.addresses import parse_networks
+from workers.measurement.failure import Blame, FailureKind
+from workers.tests.browser import processes
+from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
+from workers.tests.browser.sites import Site
+from workers.tests.waiting import wait_for
+
+
+def workspaces() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob(f"firstbyte-browser-{os.getpid()}-*"))
+
+
+def profiles() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("playwright*"))
+
+
+def test_each_of_ten_runs_is_cold(load: Load, site: Site) -> None:
+    url = site.page("/", "<img src=/a.png>")
+    for _ in range(10):
+        page = measured(load(url))
+        connection = page.waterfall.connections[0]
+        assert connection.connect is not None
+        assert connection.tls is not None
+        assert connection.resumed is False
+        assert connection.preconnected is False
+        assert page.waterfall.requests[0].timing.connect == connection.connect
+    assert len(site.seen("/a.png")) == 10
+
+
+def test_cookies_and_storage_of_one_run_are_not_seen_by_the_next(load: Load, site: Site) -> None:
+    script = "<script>document.title = localStorage.seen || 'new'; localStorage.seen = 'old'</script>"
+    url = site.page("/", script, headers=(("Set-Cookie", "seen=1; Max-Age=600"),))
+    assert [measured(load(url)).title for _ in range(2)] == ["new", "new"]
+    assert all("cookie" not in headers for headers in site.seen("/"))
+
+
+def test_a_browser_is_kept_warm_and_replaced_after_its_runs(ca_file: Path, site: Site) -> None:
+    url = site.page("/", "<p>page</p>")
+    with BrowserPool(browser_settings(ca_file, recycle_after=2)) as pool:
+        before = set(processes.browsers())
+        pids = []
+        for _ in range(3):
+            measured(pool.load(page_request(url)))
+            pids.append(set(processes.browsers()) - before)
+    assert len(pids[0]) == 1
+    assert pids[1] == set()
+    assert len(pids[2]) == 1
+    assert pids[2] != pids[0]
+
+
+def test_a_browser_whose_log_has_grown_large_is_replaced(ca_file: Path, site: Site) -> None:
+    url = site.page("/", "<p>page</p>")
+    with BrowserPool(browser_settings(ca_file, recycle_netlog_bytes=1000)) as pool:
+        before = workspaces()
+        measured(pool.load(page_request(url)))
+        assert workspaces() == before
+
+
+def test_an_idle_pool_ends_its_browser_and_driver_and_starts_again_when_asked(ca_file: Path, site: Site) -> None:
+    url = site.page("/", "<p>page</p>")
+    before, directories, temporary = set(processes.descendants()), workspaces(), profiles()
+    with BrowserPool(browser_settings(ca_file, idle_s=0.2)) as pool:
+        measured(pool.load(page_request(url)))
+        wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
+        wait_for(lambda: workspaces() <= directories, "the browser's directory to go")
+        measured(pool.load(page_request(url)))
+    wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
+    assert workspaces() <= directories
+    assert profiles() <= temporary
+
+
+def test_two_browsers_load_two_pages_at_once(ca_file: Path, site: Site) -> None:
+    meeting = threading.Barrier(2, timeout=20)
+    url = site.page("/", "<p>page</p>")
+    outcomes = []
+
+    with BrowserPool(browser_settings(ca_file, size=2)) as pool:
+
+        def run() -> None:
+            meeting.wait()
+            outcomes.append(pool.load(page_request(url)).outcome.outcome)
+
+        threads = [threading.Thread(target=run) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert outcomes == ["measured", "measured"]
+
+
+def test_a_chromium_that_is_not_there_is_the_monitors_fault_with_what_to_do(tmp_path: Path, site: Site) -> None:
+    with BrowserPool(browser_settings(chromium=tmp_path / "chromium")) as pool:
+        outcome = failed(pool.load(page_request(site.url("/"))))
+    assert outcome.failure.kind is FailureKind.BROWSER_FAILED
+    assert outcome.failure.blame is Blame.MONITOR
+    assert "install chromium-headless-shell or set FIRSTBYTE_CHROMIUM" in outcome.failure.detail
+
+
+def test_a_program_that_is_no_browser_is_told_as_such(tmp_path: Path) -> None:
+    fake = tmp_path / "chromium"
+    fake.write_text("#!/bin/sh\nexit 3\n")
+    fake.chmod(0o755)
+    with pytest.raises(BrowserError, match="does not start"):
+        inspect_chromium(fake)
+
+
+def test_debians_headless_shell_is_found_and_never_the_shell_script() -> None:
+    assert find_chromium() in {
+        Path("/usr/lib/chromium/chromium-headless-shell"),
+        Path("/usr/lib/chromium/chromium"),
+    }
+
+
+def test_a_ca_file_without_certificates_is_told_before_any_page_is_loaded(tmp_path: Path, site: Site) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("nothing")
+    before = workspaces()
+    with BrowserPool(browser_settings(empty)) as pool:
+        outcome = failed(pool.load(page_request(site.url("/"))))
+    assert outcome.failure.kind is FailureKind.BROWSER_FAILED
+    assert "holds no certificate" in outcome.failure.detail
+    assert workspaces() == before
+
+
+def test_directories_of_processes_that_are_gone_are_swept_and_those_of_the_living_kept(tmp_path: Path) -> None:
+    ours = Workspace(None)
+    dead = Path(tempfile.mkdtemp(prefix=f"firstbyte-browser-{2**22 + os.getpid()}-"))
+    sweep()
+    assert ours.path.exists()
+    assert not dead.exists()
+    ours.remove()
+    assert not ours.path.exists()
+
+
+def test_without_a_sandbox_only_private_targets_are_loaded() -> None:
+    addresses = {"shop.example": ("93.184.216.34",), "intranet.example": ("10.1.2.3",)}
+    guard = Guard(
+        allowed=parse_networks("10.0.0.0/8"), only_private=True, resolve=lambda host, _: addresses.get(host, ())
+    )
+    refusal = guard.refusal("https://shop.example/")
+    assert refusal is not None
+    assert refusal.kind is FailureKind.BROWSER_FAILED
+    assert "FIRSTBYTE_ALLOW_UNSANDBOXED" in refusal.detail
+    assert guard.refusal("https://intranet.example/") is None
+    unknown = guard.refusal("https://nowhere.example/")
+    assert unknown is not None
+    assert unknown.kind is FailureKind.DNS_NOT_FOUND
+
+
+def test_a_name_is_asked_for_once_in_ten_minutes_so_that_the_pages_own_lookup_stays_cold() -> None:
+    asked: list[str] = []
+    now = [0.0]
+
+    def resolve(host: str, _port: int) -> tuple[str, ...]:
+        asked.append(host)
+        return ("93.184.216.34",)
+
+    guard = Guard(resolve=resolve, clock=lambda: now[0])
+    for instant in (0.0, 599.0, 601.0):
+        now[0] = instant
+        assert guard.refusal("https://shop.example/") is None
+    assert asked == ["shop.example", "shop.example"]
+
+
+def test_one_private_address_among_public_ones_is_enough_to_refuse() -> None:
+    guard = Guard(resolve=lambda *_: ("93.184.216.34", "::ffff:169.254.169.254"))
+    refusal = guard.refusal("https://rebind.example/")
+    assert refusal is not None
+    assert refusal.kind is FailureKind.BLOCKED_DESTINATION
