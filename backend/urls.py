@@ -15,3 +15,5 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("", include("backend.web.urls")),
 ]
+
+handler500 = "backend.web.views.errors.server_error"

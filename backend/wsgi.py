@@ -2,6 +2,8 @@
 
 import os
 
+from django.core.checks import Tags, run_checks
+from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
@@ -9,3 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
 os.environ.setdefault("FIRSTBYTE_DB_POOL_SIZE", "16")
 
 application = get_wsgi_application()
+
+# Commands run these checks by themselves. A server without secrets must not start and then fail at the first sign-in.
+if faults := [fault for fault in run_checks(tags=[Tags.security]) if fault.is_serious()]:
+    raise ImproperlyConfigured("\n".join(str(fault) for fault in faults))

@@ -125,6 +125,10 @@ def _health(site: SiteOverview) -> Word:
     return Word(level="good", text="Healthy")
 
 
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
 def _in(names: Sequence[str]) -> str:
     return f"in {names[0]}" if len(names) == 1 else f"in {len(names)} regions"
 
@@ -136,7 +140,7 @@ def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Wo
         first = failing[0]
         others = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
         healthy = len(rows) - len(failing)
-        return Word(level="bad", text=f"{first.site.name}: {first.health.text.lower()}{others}"), (
+        return Word(level="bad", text=f"{first.site.name}: {_lower(first.health.text)}{others}"), (
             f"{healthy} of {units.count(len(rows))} sites are unaffected."
         )
     if silent:

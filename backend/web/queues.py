@@ -41,7 +41,7 @@ def queues_of(regions: Sequence[Region], *, now: datetime) -> dict[str, RegionQu
         (region.code, *kind): queue_key(region.code, kind[0], urgent=kind[1]) for region in regions for kind in KINDS
     }
     try:
-        found = heads(list(keys.values()), now=now)
+        found = heads(list(keys.values()))
     except BrokerError:
         return None
     return {

@@ -1,13 +1,14 @@
 """The pages. Every one of them but `theme` belongs to an organisation (see `access`)."""
 
 from django.urls import path
+from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
 from backend.web.views import account, members, regions, runs, site, sites, trial
 
 app_name = "web"
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="web:sites"), name="home"),
+    path("", require_safe(RedirectView.as_view(pattern_name="web:sites")), name="home"),
     path("theme/", account.theme, name="theme"),
     path("profile/", account.profile, name="profile"),
     path("organisations/<uuid:organisation_id>/", account.switch, name="switch"),
@@ -20,13 +21,10 @@ urlpatterns = [
     path("regions/<slug:code>/rotate/", regions.rotate, name="region_rotate"),
     path("sites/", sites.overview, name="sites"),
     path("sites/add/", trial.add, name="add"),
-    path("sites/<uuid:site_id>/", site.page, name="site"),
-    path("runs/<uuid:run_id>/", runs.page, name="run"),
-    path("runs/<uuid:run_id>/details/<int:number>", runs.details, name="run_details"),
-    path("runs/<uuid:run_id>/screenshot", runs.screenshot, name="run_screenshot"),
     path("tests/<uuid:site_id>/", trial.page, name="trial"),
     path("tests/<uuid:site_id>/progress", trial.state, name="trial_progress"),
     path("tests/<uuid:site_id>/save/", trial.save, name="trial_save"),
+    path("sites/<uuid:site_id>/", site.page, name="site"),
     path("sites/<uuid:site_id>/settings/", sites.settings, name="site_settings"),
     path("sites/<uuid:site_id>/rename/", sites.rename, name="site_rename"),
     path("sites/<uuid:site_id>/test/", sites.test_now, name="test_now"),
@@ -34,4 +32,7 @@ urlpatterns = [
     path("sites/<uuid:site_id>/monitors/<slug:kind>/", sites.change_monitor, name="monitor_change"),
     path("sites/<uuid:site_id>/monitors/<slug:kind>/pause/", sites.pause, name="monitor_pause"),
     path("sites/<uuid:site_id>/monitors/<slug:kind>/resume/", sites.resume, name="monitor_resume"),
+    path("runs/<uuid:run_id>/", runs.page, name="run"),
+    path("runs/<uuid:run_id>/requests/<int:number>", runs.details, name="run_details"),
+    path("runs/<uuid:run_id>/screenshot", runs.screenshot, name="run_screenshot"),
 ]

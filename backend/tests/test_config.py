@@ -1,0 +1,70 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from backend.config import Config, load
+
+
+@pytest.fixture
+def configured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Config]:
+    def configure(**values: str) -> Config:
+        for name, value in values.items():
+            monkeypatch.setenv(f"FIRSTBYTE_{name}", value)
+        return load()
+
+    return configure
+
+
+def test_a_secret_can_come_from_a_file(configured: Callable[..., Config], tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("from-a-file\n")
+    assert configured(DB_PASSWORD_FILE=str(tmp_path / "password")).db_password.get_secret_value() == "from-a-file"
+
+
+def test_a_file_that_is_not_there_is_named(configured: Callable[..., Config]) -> None:
+    with pytest.raises(ImproperlyConfigured, match="FIRSTBYTE_DB_PASSWORD_FILE names a file that cannot be read"):
+        configured(DB_PASSWORD_FILE="/nowhere")
+
+
+def test_all_faults_are_told_at_once_and_no_value(configured: Callable[..., Config]) -> None:
+    with pytest.raises(ImproperlyConfigured) as caught:
+        configured(
+            DB_PORT="many", PRIVATE_TARGETS="10.0.0.0/99", BASE_URL="https://x/path?hunter2", EMAIL_URL="hunter2"
+        )
+    text = str(caught.value)
+    for name in ("FIRSTBYTE_DB_PORT", "FIRSTBYTE_PRIVATE_TARGETS", "FIRSTBYTE_BASE_URL", "FIRSTBYTE_EMAIL_URL"):
+        assert name in text
+    assert "hunter2" not in text
+
+
+def test_secrets_stay_out_of_reprs(configured: Callable[..., Config]) -> None:
+    config = configured(
+        SECRET_KEY="hunter2", FERNET_KEYS="hunter2", DB_PASSWORD="hunter2", REDIS_URL="redis://:hunter2@x"
+    )
+    assert "hunter2" not in repr(config)
+
+
+def test_lists_are_written_with_commas(configured: Callable[..., Config]) -> None:
+    config = configured(ALLOWED_HOSTS="a.example, b.example", EXTRA_PORTS="8444,9443", FERNET_KEYS="new, old")
+    assert config.allowed_hosts == ("a.example", "b.example")
+    assert config.extra_ports == {8444, 9443}
+    assert config.keys == ("new", "old")
+
+
+@pytest.mark.parametrize(
+    ("url", "https", "loopback"),
+    [
+        ("https://firstbyte.example.com", True, False),
+        ("http://127.0.0.1:8800", False, True),
+        ("http://localhost:8800/", False, True),
+        ("http://[::1]:8800", False, True),
+        ("http://192.168.1.5:8800", False, False),
+    ],
+)
+def test_the_base_url_says_how_browsers_come(
+    configured: Callable[..., Config], url: str, https: bool, loopback: bool
+) -> None:
+    config = configured(BASE_URL=url)
+    assert (config.https, config.loopback) == (https, loopback)
+    assert config.origin.hostname in config.hosts

@@ -1,0 +1,118 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from backend import health
+from backend.runs.models import Schedule
+from backend.runs.tests.factories import (
+    make_agent,
+    make_fleet,
+    make_monitors,
+    make_pending,
+    make_region,
+    schedule,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def ask(client: Client, path: str) -> tuple[int, dict[str, Any]]:
+    response = client.get(path)
+    return response.status_code, response.json()
+
+
+def broken() -> str:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nothing_of_the_kind")
+    return "ok"
+
+
+def test_a_live_process_asks_nobody(client: Client, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"
+    monkeypatch.setattr(health, "_ask_database", broken)
+    assert client.get("/livez").content == b"ok\n"
+
+
+def test_ready_means_database_migrations_and_broker(client: Client, broker: str) -> None:
+    assert ask(client, "/readyz") == (200, {"status": "ok", "database": "ok", "migrations": "ok", "broker": "ok"})
+
+
+def test_without_a_broker_it_is_not_ready_and_says_no_more(client: Client, settings: Settings) -> None:
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"
+    status, answer = ask(client, "/readyz")
+    assert (status, answer["broker"], answer["database"]) == (503, "unreachable", "ok")
+    assert "nowhere" not in str(answer)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_a_database_it_is_not_ready(client: Client, broker: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_ask_database", broken)
+    status, answer = ask(client, "/readyz")
+    assert (status, answer["database"], answer["migrations"]) == (503, "unreachable", "unknown")
+
+
+def test_a_migration_that_is_missing_is_not_ready(client: Client, broker: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'fleet'")
+    assert ask(client, "/readyz")[1]["migrations"] == "pending"
+
+
+def test_the_summary_counts_regions_and_knows_the_schedulers_pace(client: Client, broker: str) -> None:
+    fleet = make_fleet("eu", "us")
+    make_agent(fleet.region, seen_at=timezone.now())
+    assert ask(client, "/healthz") == (
+        200,
+        {
+            "status": "ok",
+            "database": "ok",
+            "migrations": "ok",
+            "broker": "ok",
+            "scheduler": "ok",
+            "regions": "1 of 2 online",
+        },
+    )
+    schedule(fleet, make_monitors(fleet))
+    Schedule.objects.update(next_at=timezone.now() - timedelta(minutes=5))
+    status, answer = ask(client, "/healthz")
+    assert (status, answer["status"], answer["scheduler"]) == (200, "degraded", "behind")
+
+
+def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -> None:
+    fleet = make_fleet("eu")
+    make_agent(fleet.region, seen_at=timezone.now() - timedelta(seconds=10))
+    make_region("us")
+    make_pending(fleet, make_monitors(fleet)[0], published_at=None, agent="")
+    text = client.get("/metrics").content.decode()
+    for line in (
+        "firstbyte_broker_up 1.0",
+        'firstbyte_agents_alive{region="eu"} 1.0',
+        'firstbyte_agents_alive{region="us"} 0.0',
+        'firstbyte_queue_length{kind="probe",region="eu",urgent="false"} 0.0',
+        "firstbyte_runs_unpublished 1.0",
+        "firstbyte_runs_running 0.0",
+    ):
+        assert line in text, text
+    assert 'firstbyte_agent_last_seen_seconds{region="eu"} 1' in text
+
+
+def test_figures_without_a_broker_say_that_it_is_away(client: Client, settings: Settings) -> None:
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"
+    make_region("eu")
+    text = client.get("/metrics").content.decode()
+    assert "firstbyte_broker_up 0.0" in text
+    assert "firstbyte_queue_length{" not in text
+
+
+def test_beyond_loopback_figures_want_a_token(client: Client, broker: str, settings: Settings) -> None:
+    settings.CONFIG = settings.CONFIG.model_copy(update={"base_url": "https://firstbyte.example"})
+    assert client.get("/metrics").status_code == 403
+    settings.METRICS_TOKEN = "s3cret"
+    assert client.get("/metrics").status_code == 403
+    assert client.get("/metrics", headers={"Authorization": "Bearer wrong"}).status_code == 403
+    assert client.get("/metrics", headers={"Authorization": "Bearer ümlaut"}).status_code == 403
+    assert client.get("/metrics", headers={"Authorization": "Bearer s3cret"}).status_code == 200

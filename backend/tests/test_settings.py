@@ -1,0 +1,109 @@
+"""The settings as another process reads them, from an environment of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCTION = {"FIRSTBYTE_BASE_URL": "https://firstbyte.example.com"}
+LOOPBACK = {"FIRSTBYTE_BASE_URL": "http://127.0.0.1:8800"}
+NAMES = (
+    "SESSION_COOKIE_SECURE",
+    "CSRF_COOKIE_SECURE",
+    "SESSION_COOKIE_NAME",
+    "SECURE_SSL_REDIRECT",
+    "SECURE_HSTS_SECONDS",
+    "SESSION_COOKIE_HTTPONLY",
+    "SESSION_COOKIE_SAMESITE",
+    "DEBUG",
+    "EMAIL_BACKEND",
+    "EMAIL_HOST",
+    "EMAIL_PORT",
+    "EMAIL_USE_TLS",
+)
+
+
+def run(*command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, *command], cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+
+
+def settings_with(**environment: str) -> dict[str, Any]:
+    code = (
+        f"import json; from backend import settings; "
+        f"print(json.dumps({{name: getattr(settings, name, None) for name in {NAMES!r}}}))"
+    )
+    done = run("-c", code, **environment)
+    assert done.returncode == 0, done.stderr
+    values: dict[str, Any] = json.loads(done.stdout)
+    return values
+
+
+@pytest.mark.parametrize("environment", [PRODUCTION, LOOPBACK], ids=["https", "loopback"])
+def test_djangos_deployment_checks_are_clean(environment: dict[str, str]) -> None:
+    done = run("manage.py", "check", "--deploy", "--fail-level", "WARNING", **environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_plain_http_beyond_loopback_is_complained_about() -> None:
+    done = run(
+        "manage.py", "check", "--deploy", "--fail-level", "WARNING", FIRSTBYTE_BASE_URL="http://monitor.example:8800"
+    )
+    assert done.returncode != 0
+    assert "security.W012" in done.stderr
+
+
+def test_over_https_cookies_are_bound_to_this_host() -> None:
+    values = settings_with(**PRODUCTION)
+    assert values["SESSION_COOKIE_SECURE"] is values["CSRF_COOKIE_SECURE"] is values["SECURE_SSL_REDIRECT"] is True
+    assert values["SESSION_COOKIE_NAME"].startswith("__Host-")
+    assert values["SECURE_HSTS_SECONDS"] == 31_536_000
+    assert values["SESSION_COOKIE_HTTPONLY"] is True
+    assert values["SESSION_COOKIE_SAMESITE"] == "Lax"
+    assert values["DEBUG"] is False
+
+
+def test_on_loopback_a_browser_can_sign_in_over_plain_http() -> None:
+    values = settings_with(**LOOPBACK)
+    assert values["SESSION_COOKIE_SECURE"] is values["SECURE_SSL_REDIRECT"] is False
+    assert not values["SESSION_COOKIE_NAME"].startswith("__Host-")
+
+
+def test_a_mail_server_is_one_address() -> None:
+    values = settings_with(FIRSTBYTE_EMAIL_URL="smtp+tls://me:pass%40word@mail.example")
+    assert (values["EMAIL_HOST"], values["EMAIL_PORT"], values["EMAIL_USE_TLS"]) == ("mail.example", 587, True)
+    assert settings_with()["EMAIL_BACKEND"].endswith("console.EmailBackend")
+
+
+def test_a_faulty_environment_ends_with_one_readable_list() -> None:
+    done = run("manage.py", "check", FIRSTBYTE_DB_PORT="many", FIRSTBYTE_BASE_URL="nowhere")
+    assert done.returncode != 0
+    assert "FIRSTBYTE_DB_PORT: Input should be a valid integer" in done.stderr
+    assert "FIRSTBYTE_BASE_URL: Value error, must be an origin" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "FERNET_KEYS"])
+def test_a_missing_secret_is_an_error_that_names_it(name: str) -> None:
+    done = run("manage.py", "check", **{f"FIRSTBYTE_{name}": ""})
+    assert done.returncode != 0
+    assert f"FIRSTBYTE_{name}" in done.stderr
+
+
+def test_files_can_be_collected_without_any_secret() -> None:
+    done = run(
+        "manage.py", "collectstatic", "--dry-run", "--noinput", FIRSTBYTE_SECRET_KEY="", FIRSTBYTE_FERNET_KEYS=""
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_web_process_does_not_start_without_its_secrets() -> None:
+    done = run("-c", "import backend.wsgi", FIRSTBYTE_SECRET_KEY="")
+    assert done.returncode != 0
+    assert "FIRSTBYTE_SECRET_KEY is not set" in done.stderr
+    assert run("-c", "import backend.wsgi").returncode == 0

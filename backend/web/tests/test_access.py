@@ -1,0 +1,152 @@
+"""Every address, walked by everybody who must be refused."""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from uuid import UUID
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from backend.cast import Member
+from backend.web.tests.world import World, make_world
+from backend.web.urls import urlpatterns
+
+pytestmark = pytest.mark.django_db
+
+# Without an object of an organisation in their address: everybody sees their own.
+OWN = {"home", "theme", "profile", "members", "member_add", "regions", "region_add", "sites", "add"}
+# What a viewer may send: it touches only themselves.
+VIEWER_MAY = {"theme", "profile", "switch"}
+
+
+@pytest.fixture
+def world(alice: Member) -> World:
+    return make_world(alice)
+
+
+@pytest.fixture
+def addresses(world: World, bob: Member) -> dict[str, str]:
+    """One real address for each name, all of alice's organisation."""
+    pending = world.pending("probe")
+    world.end(pending)
+    values: dict[str, str | int | UUID] = {
+        "site_id": world.site.public_id,
+        "run_id": pending.run_id,
+        "number": 1,
+        "kind": "probe",
+        "code": world.region.code,
+        "membership_id": bob.membership.pk,
+        "organisation_id": bob.organisation.public_id,
+    }
+    return {
+        str(pattern.name): reverse(
+            f"web:{pattern.name}", kwargs={name: values[name] for name in pattern.pattern.converters}
+        )
+        for pattern in urlpatterns
+    }
+
+
+def posts(client: Client, addresses: dict[str, str]) -> Iterator[tuple[str, int]]:
+    """The answer to a POST for each address that takes one."""
+    for name, address in addresses.items():
+        status = client.post(address).status_code
+        if status != HTTPStatus.METHOD_NOT_ALLOWED:
+            yield name, status
+
+
+def test_who_is_not_signed_in_is_asked_to(client: Client, addresses: dict[str, str]) -> None:
+    for name, address in addresses.items():
+        response = client.get(address)
+        if name == "theme":
+            assert response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+        else:
+            assert response.status_code == HTTPStatus.FOUND, name
+            assert response.headers["Location"].startswith("/account/login/?next="), name
+
+
+def test_another_organisation_finds_nothing(client: Client, charlie: Member, addresses: dict[str, str]) -> None:
+    client.force_login(charlie.user)
+    for name in addresses.keys() - OWN - {"switch"}:
+        for response in (client.get(addresses[name]), client.post(addresses[name])):
+            assert response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED), name
+
+
+def test_another_organisation_sees_nothing_of_ours_on_its_own_pages(
+    client: Client, charlie: Member, world: World, addresses: dict[str, str]
+) -> None:
+    client.force_login(charlie.user)
+    for name in ("sites", "regions", "members", "add", "profile"):
+        text = client.get(addresses[name]).content.decode()
+        for ours in (world.site.name + "<", world.site.url, world.region.code + "<", world.member.user.email):
+            assert ours not in text, (name, ours)
+
+
+def test_nobody_switches_to_an_organisation_that_is_not_theirs(
+    client: Client, charlie: Member, world: World, addresses: dict[str, str]
+) -> None:
+    client.force_login(charlie.user)
+    client.post(addresses["switch"])
+    assert world.site.name not in client.get(addresses["sites"]).content.decode()
+
+
+def test_a_viewer_changes_nothing(client: Client, vera: Member, world: World, addresses: dict[str, str]) -> None:
+    client.force_login(vera.user)
+    answers = dict(posts(client, addresses))
+    refused = {name for name, status in answers.items() if status == HTTPStatus.FORBIDDEN}
+    assert answers.keys() - refused == VIEWER_MAY
+    assert refused >= {"add", "trial_save", "monitor_change", "site_delete", "region_add", "member_add", "test_now"}
+    world.site.refresh_from_db()
+
+
+def test_a_viewer_reads(client: Client, vera: Member, addresses: dict[str, str]) -> None:
+    client.force_login(vera.user)
+    for name in ("sites", "site", "trial", "trial_progress", "run", "regions", "members", "profile"):
+        assert client.get(addresses[name]).status_code == HTTPStatus.OK, name
+
+
+def test_a_member_manages_neither_regions_nor_members(client: Client, bob: Member, addresses: dict[str, str]) -> None:
+    client.force_login(bob.user)
+    for name in ("region_add", "region_rotate", "member_add", "member_role", "member_remove"):
+        response = client.post(addresses[name])
+        assert response.status_code == HTTPStatus.FORBIDDEN, name
+        assert "this needs the role admin" in response.content.decode(), name
+
+
+def test_no_form_is_taken_without_its_token(alice: Member, addresses: dict[str, str]) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice.user)
+    answers = dict(posts(client, addresses))
+    assert set(answers.values()) == {HTTPStatus.FORBIDDEN}
+    assert "This form is out of date" in client.post(addresses["add"]).content.decode()
+
+
+def test_somebody_without_an_organisation_is_told_so(client: Client, alice: Member, addresses: dict[str, str]) -> None:
+    alice.membership.delete()
+    client.force_login(alice.user)
+    response = client.get(addresses["sites"])
+    assert response.status_code == HTTPStatus.FORBIDDEN
+    assert "You belong to no organisation" in response.content.decode()
+
+
+def test_every_page_carries_the_strict_headers(client: Client, alice: Member, addresses: dict[str, str]) -> None:
+    client.force_login(alice.user)
+    for address in (*addresses.values(), "/account/login/", "/nowhere", "/livez"):
+        headers = client.get(address).headers
+        assert "default-src 'none'" in headers["Content-Security-Policy"], address
+        assert "unsafe" not in headers["Content-Security-Policy"], address
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "same-origin"
+        assert headers["X-Frame-Options"] == "DENY"
+
+
+def test_pages_need_neither_inline_script_nor_inline_style(
+    client: Client, alice: Member, addresses: dict[str, str]
+) -> None:
+    client.force_login(alice.user)
+    for name, address in addresses.items():
+        text = client.get(address).content.decode()
+        assert " style=" not in text, name
+        assert "<style" not in text, name
+        assert " onclick=" not in text, name
+        assert "<script>" not in text, name

@@ -1,0 +1,55 @@
+"""Pages for what went wrong say what, why, what to do, and carry the request's id."""
+
+import pytest
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, override_settings
+from django.urls import path
+
+from backend.cast import Member
+from backend.urls import urlpatterns as real
+
+pytestmark = pytest.mark.django_db
+
+
+def fail(request: HttpRequest) -> HttpResponse:
+    raise RuntimeError("a detail that is nobody's business")
+
+
+urlpatterns = [path("fail/", fail), *real]
+handler500 = "backend.web.views.errors.server_error"
+
+
+def test_what_is_not_there_is_answered_in_the_house_style(client: Client, alice: Member) -> None:
+    client.force_login(alice.user)
+    response = client.get("/sites/00000000-0000-4000-8000-000000000000/")
+    text = response.content.decode()
+    assert response.status_code == 404
+    assert "There is nothing here" in text
+    assert "To your sites" in text
+    assert response.headers["X-Request-Id"] in text
+
+
+@override_settings(ROOT_URLCONF=__name__)
+def test_our_own_fault_is_called_so_and_tells_no_detail(alice: Member) -> None:
+    client = Client(raise_request_exception=False)
+    client.force_login(alice.user)
+    response = client.get("/fail/")
+    text = response.content.decode()
+    assert response.status_code == 500
+    assert "This is our fault" in text
+    assert "nobody's business" not in text
+    assert response.headers["X-Request-Id"] in text
+    assert response.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("abc-123-def", True), ("x", False), ("bad id\r\n", False), ("x" * 65, False)]
+)
+def test_a_proxys_request_id_is_kept_when_it_is_sane(client: Client, given: str, kept: bool, db: None) -> None:
+    answer = client.get("/livez", headers={"X-Request-Id": given}).headers["X-Request-Id"]
+    assert (answer == given) is kept
+
+
+@pytest.mark.parametrize("host", ["evil.example", "a..b", ""])
+def test_a_host_that_is_not_ours_is_refused(client: Client, host: str) -> None:
+    assert client.get("/sites/", headers={"Host": host}).status_code == 400

@@ -1,0 +1,119 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from backend.fleet.models import Agent, Region
+from backend.fleet.queries import AgentState, Health, RegionState
+from backend.runs.models import Run
+from backend.runs.queries import RunProgress, RunState
+from backend.web.live import Facts, Live, live
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+RUN_ID = UUID("00000000-0000-4000-8000-000000000001")
+QUEUED = RunProgress(
+    asked_id=RUN_ID,
+    run_id=RUN_ID,
+    kind="page",
+    region="eu",
+    region_name="Frankfurt",
+    state=RunState.QUEUED,
+    requests=None,
+    reason=None,
+    since=NOW,
+    queue_place=3,
+    about_s=8,
+)
+
+
+def show(*runs: RunProgress, ended: Run | None = None, health: Health = Health.ONLINE) -> Live:
+    agent = AgentState(agent=Agent(last_seen_at=NOW - timedelta(minutes=5)), health=health)
+    region = RegionState(region=Region(code="eu", name="Frankfurt"), agents=(agent,))
+    return live(
+        Facts(
+            progress=runs,
+            ended={RUN_ID: ended} if ended else {},
+            regions={"eu": region},
+            urls={run.run_id: f"/runs/{run.run_id}/" for run in runs},
+            now=NOW,
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "mark"),
+    [
+        ({}, "Page load: queued, place 3, about 8 s", "todo"),
+        ({"queue_place": None, "about_s": None}, "Page load: queued", "todo"),
+        ({"state": RunState.STARTING}, "Page load: browser starting", "now"),
+        ({"state": RunState.STARTING, "kind": "probe"}, "Probe: starting", "now"),
+        ({"state": RunState.CONNECTING, "kind": "probe"}, "Probe: connecting", "now"),
+        ({"state": RunState.LOADING, "requests": 14}, "Page load: loading, 14 requests so far", "now"),
+        ({"state": RunState.LOADING, "requests": 1}, "Page load: loading, 1 request so far", "now"),
+        ({"state": RunState.LOADING}, "Page load: loading", "now"),
+        ({"state": RunState.COMPUTING}, "Page load: computing", "now"),
+        (
+            {"state": RunState.FAILED, "reason": "The server refused."},
+            "Page load: failed. The server refused.",
+            "failed",
+        ),
+    ],
+)
+def test_each_state_is_said_in_words(change: dict[str, Any], text: str, mark: str) -> None:
+    (run,) = show(replace(QUEUED, **change)).runs
+    assert (run.text, run.mark) == (text, mark)
+
+
+def test_a_missed_run_says_why_and_that_the_site_is_not_to_blame() -> None:
+    (run,) = show(replace(QUEUED, state=RunState.MISSED, reason="no_agent")).runs
+    assert "No agent of this region was running" in run.text
+    assert "nothing about the site" in run.text
+
+
+def test_waiting_for_a_region_that_is_gone_is_said() -> None:
+    (run,) = show(QUEUED, health=Health.OFFLINE).runs
+    assert run.text == "Page load: queued, but no agent of Frankfurt is online (last seen 20 Nov 11:55 UTC)"
+
+
+def test_a_minute_without_news_is_said() -> None:
+    (run,) = show(replace(QUEUED, since=NOW - timedelta(seconds=75))).runs
+    assert run.text.endswith("no answer for 75 s")
+
+
+def test_the_phases_of_a_finished_probe_are_shown() -> None:
+    ended = Run(kind="probe", ttfb_us=84_000, dns_us=3_000, connect_us=12_000, tls_us=30_000, wait_us=39_000)
+    shown = show(replace(QUEUED, kind="probe", state=RunState.DONE), ended=ended)
+    assert shown.runs[0].text == (
+        "Probe: first byte after 84 ms: DNS 3.0 ms · connect 12 ms · TLS 30 ms · waiting 39 ms"
+    )
+    assert shown.first_result == shown.runs[0].url == f"/runs/{RUN_ID}/"
+
+
+def test_the_paints_of_a_finished_page_are_shown() -> None:
+    ended = Run(kind="page", ttfb_us=84_000, fcp_us=310_000, lcp_us=1_420_000, requests=61)
+    (run,) = show(replace(QUEUED, state=RunState.DONE), ended=ended).runs
+    assert run.text == "Page load: largest paint 1.42 s · first paint 310 ms · first byte 84 ms · 61 requests"
+
+
+def test_the_summary_counts_and_guesses() -> None:
+    done = replace(QUEUED, run_id=uuid4(), state=RunState.DONE)
+    running = show(done, QUEUED)
+    assert (running.state, running.summary) == ("running", "1 of 2 runs finished, about 8 s left")
+    assert show(done).state == "done"
+    assert show(done).summary == "1 of 1 run finished"
+
+
+def test_runs_stand_under_their_regions() -> None:
+    other = replace(QUEUED, run_id=uuid4(), region="us", region_name="Virginia")
+    assert [(name, len(runs)) for name, runs in show(QUEUED, other, replace(QUEUED, kind="probe")).regions] == [
+        ("Frankfurt", 2),
+        ("Virginia", 1),
+    ]
+
+
+def test_a_hostile_reason_is_made_harmless() -> None:
+    (run,) = show(replace(QUEUED, state=RunState.FAILED, reason="\x1b[31m" + "x" * 5000)).runs
+    assert "\x1b" not in run.text
+    assert len(run.text) < 400

@@ -1,0 +1,80 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from backend.fleet.models import Agent, Region
+from backend.fleet.queries import AgentState, Health, RegionState
+from backend.runs.models import Run
+from backend.runs.queries import LastRun, MonitorOverview, SiteOverview
+from backend.sites.models import Monitor, Site
+from backend.web.overview import Overview, overview_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+EU, US = Region(pk=1, code="eu", name="Frankfurt"), Region(pk=2, code="us", name="Virginia")
+
+
+def state(region: Region, health: Health = Health.ONLINE) -> RegionState:
+    agent = Agent(name="box", last_seen_at=NOW, clock_skew_us=0)
+    return RegionState(region=region, agents=(AgentState(agent=agent, health=health),))
+
+
+def run(
+    outcome: str = "measured", *, seconds_ago: int = 0, ttfb_us: int | None = 84_000, lcp_us: int | None = None
+) -> Run:
+    return Run(outcome=outcome, received_at=NOW - timedelta(seconds=seconds_ago), ttfb_us=ttfb_us, lcp_us=lcp_us)
+
+
+def site(*runs: Run | None, name: str = "Shop", paused: bool = False) -> SiteOverview:
+    """A site with a probe whose last runs in Frankfurt and Virginia are these."""
+    monitor = Monitor(kind="probe", interval_s=60, paused=paused)
+    last = tuple(LastRun(region=region, run=run) for region, run in zip((EU, US), runs, strict=False))
+    return SiteOverview(site=Site(name=name), monitors=(MonitorOverview(monitor=monitor, last=last),))
+
+
+def overview(*sites: SiteOverview, eu: Health = Health.ONLINE) -> Overview:
+    return overview_of(sites, [state(EU, eu), state(US)])
+
+
+def test_all_measured_is_healthy() -> None:
+    seen = overview(site(run(), run(seconds_ago=5)))
+    assert (seen.rows[0].health.text, seen.rows[0].health.mark, seen.healthy) == ("Healthy", "✓", 1)
+    assert seen.rows[0].last_run_at == NOW
+    assert seen.verdict.text == "Nothing is wrong"
+
+
+@pytest.mark.parametrize(
+    ("runs", "word"),
+    [
+        ((run("failed"), run()), "Failing in Frankfurt"),
+        ((run("failed"), run("failed")), "Failing everywhere"),
+        ((run("missed"), run()), "Partly measured"),
+        ((run("missed"), run("missed")), "Not measured"),
+        ((None, None), "First results are coming"),
+        ((), "No region measures it"),
+    ],
+)
+def test_the_last_run_in_each_region_says_how_a_site_is(runs: tuple[Run | None, ...], word: str) -> None:
+    assert overview(site(*runs)).rows[0].health.text == word
+
+
+def test_what_is_paused_is_neither_healthy_nor_ill() -> None:
+    row = overview(site(run("failed"), paused=True)).rows[0]
+    assert (row.health.text, row.every) == ("Paused", "paused")
+
+
+def test_the_verdict_names_the_first_failing_site_and_counts_the_others() -> None:
+    seen = overview(site(run("failed"), run()), site(run(), run(), name="Docs"))
+    assert seen.verdict.text == "Shop: failing in Frankfurt"
+    assert seen.reason == "1 of 2 sites are unaffected."
+
+
+def test_a_region_without_agents_is_said_before_all_is_well() -> None:
+    seen = overview(site(run(), run()), eu=Health.OFFLINE)
+    assert (seen.verdict.level, seen.verdict.text) == ("warn", "No agent is online in Frankfurt")
+    assert seen.regions_online == 1
+
+
+def test_a_failed_run_shows_no_figure_as_if_it_were_comparable() -> None:
+    (eu, us) = overview(site(run("failed", ttfb_us=12), run())).rows[0].cells
+    assert (eu.ttfb_us, eu.level) == (None, "bad")
+    assert (us.ttfb_us, us.level) == (84_000, "info")

@@ -1,0 +1,152 @@
+"""Regions as their people see them."""
+
+import json
+import re
+from datetime import timedelta
+from html import unescape
+
+import pytest
+import redis
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
+
+from backend.accounts.models import AuditEntry
+from backend.cast import Member
+from backend.fleet.models import Agent, Region
+from backend.fleet.queries import region_by_token
+from backend.runs.tests.factories import make_agent, make_region
+from backend.web.tests.world import make_world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def signed_in(client: Client, alice: Member) -> Client:
+    client.force_login(alice.user)
+    return client
+
+
+def page(client: Client) -> str:
+    return client.get(reverse("web:regions")).content.decode()
+
+
+def command_in(text: str) -> dict[str, str]:
+    """The variables of the command that is shown."""
+    found = re.search(r"<textarea[^>]*>(.*?)</textarea>", text, re.DOTALL)
+    assert found is not None
+    words = unescape(found[1]).split()
+    assert words[-2:] == ["firstbyte", "agent"]
+    return {name: value.strip("'") for name, _, value in (word.partition("=") for word in words[:-2])}
+
+
+def test_without_regions_it_says_what_one_is(signed_in: Client, broker: str) -> None:
+    text = page(signed_in)
+    assert "No region yet" in text
+    assert "Add a region" in text
+
+
+def test_a_new_region_shows_one_command_with_working_secrets(
+    signed_in: Client, broker: str, settings: Settings
+) -> None:
+    settings.PUBLIC_BROKER_URL = broker
+    response = signed_in.post(reverse("web:region_add"), {"code": "eu-west", "name": "Dublin"})
+    values = command_in(response.content.decode())
+    assert values["FIRSTBYTE_REGION"] == "eu-west"
+    assert values["FIRSTBYTE_SERVICE_URL"] == settings.BASE_URL
+    region = region_by_token(values["FIRSTBYTE_AGENT_TOKEN"])
+    assert region is not None
+    with redis.Redis.from_url(values["FIRSTBYTE_BROKER_URL"]) as client:
+        assert client.llen("eu-west:probe") == 0
+    assert "no-store" in response.headers["Cache-Control"]
+
+
+def test_the_secrets_are_not_shown_a_second_time(signed_in: Client, broker: str) -> None:
+    shown = signed_in.post(reverse("web:region_add"), {"code": "eu", "name": "Dublin"}).content.decode()
+    token = command_in(shown)["FIRSTBYTE_AGENT_TOKEN"]
+    text = page(signed_in)
+    assert token not in text
+    assert token[:13] in text
+
+
+def test_monitors_of_all_regions_take_in_a_new_one(signed_in: Client, alice: Member, broker: str) -> None:
+    world = make_world(alice)
+    signed_in.post(reverse("web:region_add"), {"code": "us", "name": "Virginia"})
+    assert world.monitor("probe").schedules.filter(region__code="us").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"code": "EU*", "name": "x"}, "lower-case letters"),
+        ({"code": "taken", "name": "x"}, "choose another code"),
+        ({"code": "", "name": "x"}, "This field is required"),
+    ],
+)
+def test_a_faulty_region_is_answered_at_its_field(
+    signed_in: Client, broker: str, fields: dict[str, str], sentence: str
+) -> None:
+    make_region("taken")
+    response = signed_in.post(reverse("web:region_add"), fields)
+    assert response.status_code == 400
+    assert sentence in response.content.decode()
+    assert Region.objects.count() == 1
+
+
+def test_new_secrets_end_the_old(signed_in: Client, alice: Member, broker: str) -> None:
+    make_region("eu", alice.organisation)
+    values = command_in(signed_in.post(reverse("web:region_rotate", args=["eu"])).content.decode())
+    assert region_by_token("token-of-eu") is None
+    assert region_by_token(values["FIRSTBYTE_AGENT_TOKEN"]) is not None
+    assert AuditEntry.objects.filter(action="rotate_token", actor=alice.user).exists()
+
+
+def test_a_shared_region_is_not_ours_to_change(signed_in: Client, broker: str) -> None:
+    make_region("shared")
+    assert signed_in.post(reverse("web:region_rotate", args=["shared"])).status_code == 404
+    assert reverse("web:region_rotate", args=["shared"]) not in page(signed_in)
+
+
+def test_without_a_broker_the_page_says_so_and_adds_nothing(
+    signed_in: Client, alice: Member, settings: Settings
+) -> None:
+    make_region("eu", alice.organisation)
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"
+    assert "The broker does not answer" in page(signed_in)
+    response = signed_in.post(reverse("web:region_add"), {"code": "us", "name": "x"})
+    assert (response.status_code, Region.objects.count()) == (400, 1)
+
+
+@pytest.mark.parametrize(("age_s", "word"), [(0, "Online"), (60, "Late"), (600, "Offline"), (None, "Never seen")])
+def test_the_heartbeat_is_a_word(signed_in: Client, alice: Member, broker: str, age_s: int | None, word: str) -> None:
+    region = make_region("eu", alice.organisation)
+    if age_s is not None:
+        make_agent(region, seen_at=timezone.now() - timedelta(seconds=age_s))
+    assert f"</span> {word}</span>" in page(signed_in)
+
+
+def test_an_agent_shows_its_browser_its_clock_and_what_it_holds(signed_in: Client, alice: Member, broker: str) -> None:
+    Agent.objects.create(
+        region=make_region("eu", alice.organisation),
+        name="<box>",
+        version="0.1.0",
+        browser_version="Chromium 156",
+        sandbox=False,
+        last_seen_at=timezone.now(),
+        clock_skew_us=-7_300_000,
+        holding=12,
+        spooled=3,
+    )
+    text = page(signed_in)
+    for shown in ("&lt;box&gt;", "0.1.0", "Chromium 156", "without its sandbox", "7.3 s behind", ">12<", ">3<"):
+        assert shown in text, shown
+
+
+def test_how_much_waits_and_for_how_long_is_shown(signed_in: Client, alice: Member, broker: str) -> None:
+    make_region("eu", alice.organisation)
+    with redis.Redis.from_url(broker) as client:
+        published_us = int((timezone.now() - timedelta(seconds=90)).timestamp() * 1_000_000)
+        message = json.dumps({"headers": {"published_us": published_us, "expires_us": published_us * 2}})
+        client.lpush("eu:probe", message, message)
+    assert "2 waiting, the oldest for 90 s" in page(signed_in)

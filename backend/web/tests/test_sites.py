@@ -1,0 +1,207 @@
+"""Sites as people use them, without a script."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from backend.cast import Member
+from backend.runs.models import PendingRun, Schedule
+from backend.runs.tests.factories import make_region
+from backend.runs.tests.results import FAILED
+from backend.sites.models import Monitor, Site
+from backend.sites.monitor_settings import settings_of
+from backend.web.tests.world import World, make_world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(alice: Member, client: Client) -> World:
+    client.force_login(alice.user)
+    return make_world(alice)
+
+
+def text_of(client: Client, name: str, *arguments: object) -> str:
+    response = client.get(reverse(f"web:{name}", args=arguments))
+    assert response.status_code == 200, response.content[:500]
+    return response.content.decode()
+
+
+def fields(monitor: Monitor, **changes: object) -> dict[str, object]:
+    """What the settings form would send for a monitor as it is, with changes."""
+    values: dict[str, object] = {
+        "url": monitor.url,
+        "interval_s": monitor.interval_s,
+        "timeout_s": monitor.timeout_s,
+        "profile": monitor.profile,
+    }
+    return {f"{monitor.kind}-{name}": value for name, value in (values | changes).items()}
+
+
+def change(client: Client, world: World, kind: str = "probe", **changes: Any) -> tuple[int, str]:
+    monitor = world.monitor(kind)
+    address = reverse("web:monitor_change", args=[world.site.public_id, kind])
+    response = client.post(address, fields(monitor, **changes), follow=True)
+    return response.status_code, response.content.decode()
+
+
+def test_the_list_shows_health_and_figures_by_region(client: Client, world: World) -> None:
+    world.end(world.pending("probe"))
+    world.end(world.pending("page"))
+    text = text_of(client, "sites")
+    assert "Healthy" in text
+    assert "Nothing is wrong" in text
+    assert "102 ms · 420 ms" in text
+    assert "probed every 1 min, loaded every 15 min" in text
+
+
+def test_the_list_opens_with_what_is_wrong(client: Client, world: World) -> None:
+    world.end(world.pending("probe"), FAILED)
+    assert "Shop: failing in Eu" in text_of(client, "sites")
+
+
+def test_the_list_costs_the_same_statements_for_many_sites(
+    client: Client, world: World, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    statements = 9
+    with django_assert_num_queries(statements):
+        text_of(client, "sites")
+    for number in range(5):
+        Site.objects.create(
+            organisation=world.member.organisation, name=f"Site {number}", url=world.site.url, status="active"
+        )
+    with django_assert_num_queries(statements):
+        text_of(client, "sites")
+
+
+def test_without_a_site_the_list_asks_for_an_address(client: Client, world: World) -> None:
+    world.site.delete()
+    text = text_of(client, "sites")
+    assert "See your first waterfall in about 20 seconds" in text
+    assert f'<input type="hidden" name="regions" value="{world.region.code}">' in text
+
+
+def test_every_setting_of_a_monitor_can_be_changed(client: Client, world: World) -> None:
+    status, text = change(
+        client,
+        world,
+        interval_s=300,
+        timeout_s=10,
+        regions=["eu"],
+        accepted_status="200, 304",
+        body_text="Welcome",
+        ignore_certificate_errors="on",
+        headers="Authorization: Bearer secret-1\nX-Env: prod",
+    )
+    assert (status, "Probe: saved" in text) == (200, True)
+    settings = settings_of(world.monitor("probe"))
+    assert (settings.interval_s, settings.timeout_s, settings.regions) == (300, 10, ("eu",))
+    assert (settings.accepted_status, settings.body_text) == ((200, 304), "Welcome")
+    assert settings.ignore_certificate_errors
+    assert [header.name for header in settings.headers] == ["Authorization", "X-Env"]
+    assert Schedule.objects.filter(monitor__kind="probe").values_list("interval_s", flat=True).get() == 300
+
+
+def test_values_of_headers_are_never_shown_again(client: Client, world: World) -> None:
+    change(client, world, headers="Authorization: Bearer secret-1")
+    text = text_of(client, "site_settings", world.site.public_id)
+    assert "Remove Authorization" in text
+    assert "secret-1" not in text
+
+
+def test_headers_keep_their_values_until_replaced_or_removed(client: Client, world: World) -> None:
+    change(client, world, headers="Authorization: one\nX-Env: prod")
+    change(client, world, headers="authorization: two")
+    assert {h.name: h.value for h in settings_of(world.monitor("probe")).headers} == {
+        "X-Env": "prod",
+        "authorization": "two",
+    }
+    change(client, world, remove_headers=["X-Env"])
+    assert [header.name for header in settings_of(world.monitor("probe")).headers] == ["authorization"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"url": "http://127.0.0.1/"}, "This address is inside your network; an admin must allow it"),
+        ({"url": "ftp://x"}, "must begin with http:// or https://"),
+        ({"interval_s": 5}, "The interval must be 30 s to 86400 s"),
+        ({"interval_s": "soon"}, "Enter a whole number"),
+        ({"timeout_s": 99}, "The timeout of a probe must be 1 s to 60 s"),
+        ({"accepted_status": "ok"}, "Write status codes separated by commas"),
+        ({"accepted_status": "99"}, "99 is no HTTP status"),
+        ({"headers": "no colon"}, "Write one “Name: value” a line"),
+        ({"headers": "Host: evil.example"}, "Host belongs to the connection itself"),
+        ({"regions": ["mars"]}, "mars is not one of the available choices"),
+        ({"body_text": "x" * 501}, "at most 500 characters"),
+    ],
+)
+def test_a_faulty_setting_is_answered_at_its_field_and_changes_nothing(
+    client: Client, world: World, changes: dict[str, Any], sentence: str
+) -> None:
+    before = settings_of(world.monitor("probe"))
+    status, text = change(client, world, **changes)
+    assert status == 400
+    assert sentence in text
+    assert settings_of(world.monitor("probe")) == before
+
+
+def test_a_fault_in_one_monitor_leaves_the_others_form_alone(client: Client, world: World) -> None:
+    _, text = change(client, world, "page", interval_s=5)
+    assert text.count("errorlist") == 1
+
+
+def test_a_monitor_is_paused_and_resumed(client: Client, world: World) -> None:
+    client.post(reverse("web:monitor_pause", args=[world.site.public_id, "probe"]))
+    assert world.monitor("probe").paused
+    assert "Paused" in text_of(client, "site_settings", world.site.public_id)
+    client.post(reverse("web:monitor_resume", args=[world.site.public_id, "probe"]))
+    assert not world.monitor("probe").paused
+
+
+def test_a_site_is_renamed(client: Client, world: World) -> None:
+    client.post(reverse("web:site_rename", args=[world.site.public_id]), {"name": "The <shop>"})
+    text = text_of(client, "site_settings", world.site.public_id)
+    assert "The &lt;shop&gt;" in text
+    assert "The <shop>" not in text
+
+
+def test_deleting_asks_first(client: Client, world: World) -> None:
+    address = reverse("web:site_delete", args=[world.site.public_id])
+    assert "cannot be undone" in client.get(address).content.decode()
+    assert Site.objects.exists()
+    client.post(address)
+    assert not Site.objects.exists()
+    assert client.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(("form", "kinds"), [({}, {"probe", "page"}), ({"kind": "page"}, {"page"})])
+def test_test_now_measures_at_once_and_shows_it(
+    client: Client, world: World, broker: str, form: dict[str, str], kinds: set[str]
+) -> None:
+    response = client.post(reverse("web:test_now", args=[world.site.public_id]), form)
+    assert response.status_code == 302
+    assert set(PendingRun.objects.values_list("kind", flat=True)) == kinds
+    assert f"0 of {len(kinds)} run" in client.get(response.headers["Location"]).content.decode()
+
+
+def test_test_now_keeps_to_the_monitors_own_regions(client: Client, world: World, broker: str) -> None:
+    make_region("us")
+    change(client, world, regions=["eu"])
+    client.post(reverse("web:test_now", args=[world.site.public_id]), {"kind": "probe"})
+    assert list(PendingRun.objects.values_list("region__code", flat=True)) == ["eu"]
+
+
+def test_an_unknown_kind_is_not_found(client: Client, world: World) -> None:
+    for name in ("monitor_change", "monitor_pause"):
+        assert client.post(reverse(f"web:{name}", args=[world.site.public_id, "nonsense"])).status_code == 404
+    address = reverse("web:test_now", args=[world.site.public_id])
+    assert client.post(address, {"kind": "nonsense"}).status_code == 404
+
+
+def test_a_name_of_a_stranger_is_shown_as_text(client: Client, world: World) -> None:
+    Site.objects.update(name='<img src=x onerror="alert(1)">')
+    assert "<img src=x" not in text_of(client, "sites")

@@ -1,0 +1,181 @@
+"""Paste a URL, test it, watch it, save it."""
+
+import json
+from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from backend.cast import Member
+from backend.fleet.models import Agent, Region
+from backend.runs.ingest import ingest
+from backend.runs.models import PendingRun, Schedule
+from backend.runs.tests.factories import NOW, make_agent, make_region
+from backend.runs.tests.results import FAILED, line_of
+from backend.sites.models import Site
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def eu(alice: Member, client: Client, broker: str) -> Region:
+    client.force_login(alice.user)
+    region = make_region("eu", alice.organisation)
+    make_agent(region)
+    return region
+
+
+def start(client: Client, url: str = "shop.example", *regions: str) -> str:
+    """The address of the live page."""
+    response = client.post(reverse("web:add"), {"url": url, "regions": regions or ("eu",)})
+    assert response.status_code == 302, response.content.decode()
+    return response.headers["Location"]
+
+
+def progress_of(client: Client, live: str) -> str:
+    site = urlsplit(live).path
+    return f"{site}progress?{urlsplit(live).query}"
+
+
+def test_a_test_makes_a_draft_and_shows_where_it_is(client: Client, eu: Region) -> None:
+    text = client.get(start(client)).content.decode()
+    assert Site.objects.get().status == "draft"
+    assert "Testing shop.example from Eu" in text
+    assert "0 of 2 runs finished" in text
+    assert "Probe: queued, place 1" in text
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in text
+    assert 'data-mount="live"' in text
+
+
+def test_when_all_has_ended_the_page_shows_the_phases_and_stops_reloading(client: Client, eu: Region) -> None:
+    live = start(client)
+    for pending in PendingRun.objects.all():
+        ingest(eu, [line_of(pending)], now=NOW)
+    text = client.get(live).content.decode()
+    assert "2 of 2 runs finished" in text
+    assert "first byte after 102 ms: DNS 8.0 ms · connect 20 ms · TLS 34 ms · waiting 40 ms" in text
+    assert "See the first result" in text
+    assert "http-equiv" not in text
+
+
+def test_a_failure_is_told_with_its_reason(client: Client, eu: Region) -> None:
+    live = start(client)
+    ingest(eu, [line_of(PendingRun.objects.get(kind="probe"), FAILED)], now=NOW)
+    assert "Probe: failed. The server refused the connection: 203.0.113.7" in client.get(live).content.decode()
+
+
+def test_the_script_is_told_the_same_and_nothing_twice(client: Client, eu: Region) -> None:
+    address = progress_of(client, start(client))
+    response = client.get(address)
+    document = json.loads(response.content)
+    assert (document["state"], document["done"], document["total"], document["first_result"]) == ("running", 0, 2, None)
+    assert {run["state"] for run in document["runs"]} == {"queued"}
+    assert set(document["runs"][0]) >= {"id", "region", "mark", "text", "requests", "queue_position", "url"}
+    again = client.get(address, headers={"If-None-Match": response.headers["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_saving_keeps_the_tests_runs_and_begins_the_schedule(client: Client, eu: Region) -> None:
+    live = start(client)
+    pending = PendingRun.objects.get(kind="probe")
+    ingest(eu, [line_of(pending)], now=NOW)
+    site = Site.objects.get()
+    response = client.post(reverse("web:trial_save", args=[site.public_id]), {"name": "Shop"})
+    assert response.headers["Location"] == reverse("web:site", args=[site.public_id])
+    site.refresh_from_db()
+    assert (site.name, site.status) == ("Shop", "active")
+    assert Schedule.objects.count() == 2
+    assert client.get(reverse("web:run", args=[pending.run_id])).status_code == 200
+    assert "Keep measuring it?" not in client.get(live).content.decode()
+
+
+def test_a_site_can_be_saved_without_a_test(client: Client, eu: Region) -> None:
+    client.post(reverse("web:add"), {"url": "shop.example", "untested": "1"})
+    assert Site.objects.get().status == "active"
+    assert not PendingRun.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("http://127.0.0.1:8080/", "FIRSTBYTE_PRIVATE_TARGETS"),
+        ("http://[::1]/", "inside your network"),
+        ("file:///etc/passwd", "must begin with http:// or https://"),
+        ("https://user:pass@shop.example/", "must not hold a user name or password"),
+        ("https://shop.example/" + "x" * 3000, "at most 2048 can be measured"),
+        ("https://shop.example:22/", "Port 22 may not be measured"),
+        ("", "This field is required"),
+        ("https://ex\u0000ample/", "Null characters are not allowed"),
+    ],
+)
+def test_what_cannot_be_tested_is_said_before_anything_is_made(
+    client: Client, eu: Region, url: str, sentence: str
+) -> None:
+    response = client.post(reverse("web:add"), {"url": url, "regions": ["eu"]})
+    assert response.status_code == 400
+    assert sentence in response.content.decode()
+    assert not Site.objects.exists()
+
+
+def test_an_international_name_is_taken_as_punycode(client: Client, eu: Region) -> None:
+    start(client, "bücher.example")
+    assert Site.objects.get().url == "https://xn--bcher-kva.example/"
+
+
+@pytest.mark.parametrize("regions", [[], ["mars"], ["theirs"]])
+def test_only_regions_that_measure_for_us_can_be_chosen(
+    client: Client, eu: Region, charlie: Member, regions: list[str]
+) -> None:
+    make_region("theirs", charlie.organisation)
+    response = client.post(reverse("web:add"), {"url": "shop.example", "regions": regions})
+    assert response.status_code == 400
+    assert not Site.objects.exists()
+
+
+def test_without_an_agent_it_says_that_a_test_would_wait(client: Client, eu: Region) -> None:
+    Agent.objects.all().delete()
+    assert "No agent is online in Eu" in client.get(reverse("web:add")).content.decode()
+    assert "queued, but no agent of Eu is online (never seen)" in client.get(start(client)).content.decode()
+
+
+def test_the_first_online_region_is_chosen_beforehand(client: Client, eu: Region, alice: Member) -> None:
+    make_region("aa", alice.organisation)
+    text = client.get(reverse("web:add")).content.decode()
+    assert 'value="eu" id="id_regions_1" checked' in text
+    assert 'value="aa" id="id_regions_0" checked' not in text
+
+
+def test_too_many_tests_at_once_are_refused_with_a_sentence(client: Client, eu: Region) -> None:
+    for number in range(15):
+        start(client, f"shop-{number}.example")
+    response = client.post(reverse("web:add"), {"url": "shop.example", "regions": ["eu"]})
+    assert response.status_code == 400
+    assert "30 tests are under way" in response.content.decode()
+
+
+def test_an_address_with_unknown_or_foreign_runs_shows_none(client: Client, eu: Region) -> None:
+    live = start(client)
+    site = urlsplit(live).path
+    assert "Nothing is under way" in client.get(f"{site}?run={uuid4()}").content.decode()
+    assert client.get(f"{site}?run=nonsense").status_code == 404
+    assert client.get(site).status_code == 200
+
+
+def test_runs_of_another_organisation_cannot_be_followed(client: Client, eu: Region, charlie: Member) -> None:
+    runs = parse_qs(urlsplit(start(client)).query)["run"]
+    theirs = make_region("theirs", charlie.organisation)
+    make_agent(theirs)
+    client.force_login(charlie.user)
+    live = start(client, "own.example", "theirs")
+    text = client.get(f"{urlsplit(live).path}?run={runs[0]}").content.decode()
+    assert "Nothing is under way" in text
+
+
+def test_when_the_broker_is_away_the_test_waits_in_the_database(
+    client: Client, eu: Region, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("django.conf.settings.REDIS_URL", "unix:///nowhere/redis.sock")
+    assert client.get(start(client)).status_code == 200
+    assert PendingRun.objects.filter(published_at=None).count() == 2

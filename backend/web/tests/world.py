@@ -1,0 +1,42 @@
+"""A small world for page tests: alice's organisation with a region, a site and runs of it."""
+
+from dataclasses import dataclass
+
+from backend.cast import Member
+from backend.fleet.models import Region
+from backend.runs.ingest import ingest
+from backend.runs.models import PendingRun
+from backend.runs.tests.factories import NOW, Fleet, make_agent, make_pending, make_region
+from backend.runs.tests.results import line_of
+from backend.sites import actions
+from backend.sites.models import Monitor, Site
+from workers.measurement.messages import Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    member: Member
+    region: Region
+    site: Site
+
+    @property
+    def fleet(self) -> Fleet:
+        return Fleet(organisation=self.member.organisation, regions=(self.region,), site=self.site)
+
+    def monitor(self, kind: str) -> Monitor:
+        return self.site.monitors.get(kind=kind)
+
+    def pending(self, kind: str, **fields: object) -> PendingRun:
+        return make_pending(self.fleet, self.monitor(kind), **fields)
+
+    def end(self, pending: PendingRun, outcome: Outcome | None = None) -> None:
+        """The agent's result of a pending run arrives."""
+        ingest(self.region, [line_of(pending, outcome)], now=NOW)
+
+
+def make_world(member: Member, *, code: str = "eu", online: bool = True) -> World:
+    region = make_region(code, member.organisation)
+    if online:
+        make_agent(region)
+    site = actions.create_draft(actor=member.user, organisation=member.organisation, url="https://shop.example/")
+    return World(member=member, region=region, site=actions.activate(actor=member.user, site=site, name="Shop"))
