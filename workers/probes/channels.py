@@ -31,13 +31,18 @@ class Wire:
         self._sock = sock
         self._deadline_ns = deadline_ns
 
-    async def read(self, size: int) -> tuple[bytes, int]:
-        """Up to `size` bytes, none at the end of the stream, and the index of the read. Raises ProbeError."""
+    async def read(self, size: int, *, at_once: bool = False) -> tuple[bytes, int]:
+        """Up to `size` bytes, none at the end of the stream, and the index of the read. Raises ProbeError.
+
+        `at_once` tries before it waits, for what has most likely come together with what was just read.
+        """
         while True:
-            await ready(self._sock, READABLE, self._deadline_ns)
+            if not at_once:
+                await ready(self._sock, READABLE, self._deadline_ns)
             try:
                 data, arrival = receive(self._sock, size)
             except BlockingIOError:
+                at_once = False
                 continue
             except OSError as error:
                 raise broken_fault(error, self.recorder.stage) from error
@@ -174,7 +179,7 @@ class TlsChannel:
         return b""
 
     async def _feed(self, size: int) -> bool:
-        data, read = await self._wire.read(size)
+        data, read = await self._wire.read(size, at_once=not self._framer.in_header)
         if not data:
             if self._wire.recorder.stage is Stage.TLS:
                 raise ProbeError(FailureKind.CONNECTION_RESET, stage=Stage.TLS)

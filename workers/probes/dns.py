@@ -19,8 +19,8 @@ import dns.rdatatype
 from dns.message import QueryMessage
 
 from workers.measurement.captures_probe import Arrival, LookupCapture
-from workers.measurement.failure import FailureKind
-from workers.probes.faults import ProbeError
+from workers.measurement.failure import FailureKind, Stage
+from workers.probes.faults import ProbeError, is_ours
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
@@ -135,6 +135,8 @@ async def _ask_in_turn(
                 if time.monotonic_ns() >= deadline_ns:
                     raise
             except OSError as error:
+                if is_ours(error):
+                    raise ProbeError(FailureKind.INTERNAL_ERROR, error.strerror, stage=Stage.DNS) from error
                 fault = ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{name}: name server: {error.strerror}")
             except ProbeError as caught:
                 fault = caught

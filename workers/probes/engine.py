@@ -29,7 +29,7 @@ class EngineError(RuntimeError):
 
 
 class Engine:
-    """Raw probes. `start()` it after forking, `probe()` from any thread, `close()` it; or use it in a `with` block."""
+    """Raw probes. Make it after any fork; `probe()` from any thread; end it with `close()` or a `with` block."""
 
     def __init__(self, settings: ProbeSettings) -> None:
         """Raises RuntimeError when the installed cryptography does not fit, SSL.Error for an unreadable `ca_file`."""
@@ -78,7 +78,8 @@ class Engine:
         """Runs the journey in the engine's thread; what it tells on the way is passed on in the caller's."""
         news: SimpleQueue[ProgressStage | None] = SimpleQueue()
         try:
-            future = self._loop.submit(Journey(kit=self._kit, request=request, tell=news.put).run())
+            journey = Journey(kit=self._kit, request=request, tell=None if on_progress is None else news.put)
+            future = self._loop.submit(journey.run())
             future.add_done_callback(lambda _: news.put(None))
             until_s = time.monotonic() + patience_s
             while (stage := news.get(timeout=max(0.0, until_s - time.monotonic()))) is not None:

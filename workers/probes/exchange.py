@@ -23,7 +23,7 @@ from workers.probes.openssl import make_connection
 from workers.probes.recorder import HopRecorder
 from workers.probes.settings import ProbeSettings
 
-Tell = Callable[[ProgressStage], None]
+Tell = Callable[[ProgressStage], None] | None
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # What comes over the wire for a body within its limit: chunks of one byte carry five of framing and more.
 _WIRE_FACTOR = 8
@@ -70,7 +70,8 @@ class Exchange:
             self._recorder.stage = Stage.SEND
             await channel.send(request_bytes(self._recorder.target, headers, self._kit.settings.user_agent))
             self._recorder.stage = Stage.WAIT
-            self._tell(ProgressStage.LOADING)
+            if self._tell is not None:
+                self._tell(ProgressStage.LOADING)
             return await self._receive(channel)
 
     async def _find(self, deadline_ns: int) -> str:

@@ -33,10 +33,15 @@ _CONNECT_ERRORS = {
 _OUR_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
+def is_ours(error: OSError) -> bool:
+    """Whether this machine ran out of something."""
+    return error.errno in _OUR_ERRORS
+
+
 def connect_fault(error: OSError, where: str) -> ProbeError:
     """Why a connection could not be made. What is neither refused nor timed out is a lack of a way there."""
     kind = _CONNECT_ERRORS.get(error.errno or 0, K.CONNECT_UNREACHABLE)
-    if error.errno in _OUR_ERRORS:
+    if is_ours(error):
         kind = K.INTERNAL_ERROR
     return ProbeError(kind, f"{where}: {error.strerror}", stage=Stage.CONNECT)
 
@@ -44,6 +49,6 @@ def connect_fault(error: OSError, where: str) -> ProbeError:
 def broken_fault(error: OSError, stage: Stage) -> ProbeError:
     """Why a connection that was made broke: in the middle of the body, or before."""
     kind = K.DOWNLOAD_INCOMPLETE if stage is Stage.DOWNLOAD else K.CONNECTION_RESET
-    if error.errno in _OUR_ERRORS:
+    if is_ours(error):
         kind = K.INTERNAL_ERROR
     return ProbeError(kind, error.strerror, stage=stage)

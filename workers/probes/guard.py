@@ -47,7 +47,7 @@ async def dial(sock: socket.socket, address: str, port: int, deadline_ns: int) -
         rtt_us, retransmits = path_of(sock)
     except OSError as error:
         raise connect_fault(error, where) from error
-    if ip_address(peer) != ip_address(address):
+    if peer != address and ip_address(peer) != ip_address(address):
         raise ProbeError(FailureKind.BLOCKED_DESTINATION, stage=Stage.CONNECT)
     return ConnectCapture(started_ns=started_ns, ended_ns=ended_ns, rtt_us=rtt_us, retransmits=retransmits)
 

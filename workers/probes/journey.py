@@ -34,7 +34,7 @@ class Journey:
 
     kit: Kit
     request: RunRequest
-    tell: Callable[[ProgressStage], None]
+    tell: Callable[[ProgressStage], None] | None = None
     recorders: list[HopRecorder] = field(default_factory=list)
 
     async def run(self) -> Outcome:
@@ -56,7 +56,8 @@ class Journey:
         if fault is not None:
             raise ProbeError(FailureKind.INVALID_REQUEST, fault)
         target = self._parse(self.request.url, stage=Stage.TARGET)
-        self.tell(ProgressStage.CONNECTING)
+        if self.tell is not None:
+            self.tell(ProgressStage.CONNECTING)
         headers = self.request.headers
         while True:
             exchange, head = await self._hop(target, headers, deadline_ns)

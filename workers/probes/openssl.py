@@ -8,7 +8,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.serialization import Encoding
 from OpenSSL import SSL, _util, crypto
 
 from workers.measurement.captures_probe import CertificateFault
@@ -86,8 +85,8 @@ def faults_of(connection: SSL.Connection) -> tuple[CertificateFault, ...]:
 
 def chain_of(connection: SSL.Connection) -> tuple[bytes, ...]:
     """The certificates as the server sent them, DER."""
-    chain = connection.get_peer_cert_chain(as_cryptography=True) or []
-    return tuple(certificate.public_bytes(Encoding.DER) for certificate in chain[:_MAX_CHAIN])
+    chain = connection.get_peer_cert_chain() or []
+    return tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate) for certificate in chain[:_MAX_CHAIN])
 
 
 def take_output(connection: SSL.Connection) -> bytes:

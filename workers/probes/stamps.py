@@ -3,6 +3,7 @@
 import socket
 import struct
 import time
+from contextlib import suppress
 
 from workers.measurement.captures_probe import Arrival, ClockReading
 
@@ -17,7 +18,9 @@ _TOTAL_RETRANS_OFFSET = 100
 
 
 def stamp_arrivals(sock: socket.socket) -> None:
-    sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    """Asks for stamps. A kernel without them (some sandboxes) gives none, and the user's clock counts."""
+    with suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
 
 
 def stamping_socket() -> socket.socket:
@@ -41,6 +44,8 @@ def receive(sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
 def path_of(sock: socket.socket) -> tuple[int | None, int]:
     """The smoothed round trip in us (right after connecting: that of the SYN alone), and segments sent again."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    if len(info) < _TCP_INFO_BYTES:
+        return None, 0
     rtt_us = _RTT.unpack_from(info, _RTT_OFFSET)[0]
     return rtt_us or None, _RTT.unpack_from(info, _TOTAL_RETRANS_OFFSET)[0]
 

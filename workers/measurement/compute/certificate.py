@@ -1,5 +1,6 @@
 """Certificates as they came over the wire, said in our words."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from cryptography import x509
@@ -50,8 +51,12 @@ def certificate_error(faults: tuple[CertificateFault, ...]) -> CertificateError 
     return CertificateError(kind, "; ".join(words))
 
 
+@lru_cache(maxsize=1024)
 def certificate_of(chain: tuple[bytes, ...]) -> Certificate | None:
-    """The leaf of a chain in DER. None when there is none or it cannot be read, since any server may send anything."""
+    """The leaf of a chain in DER. None when there is none or it cannot be read, since any server may send anything.
+
+    Remembered, because the same site is asked every minute and reading a certificate costs more than all the rest here.
+    """
     if not chain:
         return None
     try:

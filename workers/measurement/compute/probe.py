@@ -6,7 +6,7 @@ was is told by `scheduling_lag_us`.
 """
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from workers.measurement.captures_probe import Arrival, HandshakeCapture, HopCapture, ProbeCapture, Read
@@ -21,8 +21,10 @@ _STEP_NS = 500_000
 _FLIGHT_GAP_NS = 3_000_000
 # Below this round trip a busy server and a round trip look alike: then only our own flights part those of the server.
 _MIN_RTT_TO_SEE_GAPS_US = 8_000
+# What is kept of the headers of one answer: eleven hops of these still make a small message.
 _MAX_HEADERS = 100
 _MAX_HEADER_CHARS = 2048
+_MAX_HEADERS_CHARS = 16 * 1024
 
 
 def probe_measurement(capture: ProbeCapture) -> ProbeMeasurement:
@@ -174,16 +176,23 @@ def _hop(seen: HopCapture, number: int, timing: Timing) -> Hop:
         connection=number,
         timing=timing,
         status=answer.status,
-        response_headers=tuple(map(_bounded, answer.headers[:_MAX_HEADERS])),
+        response_headers=_kept(answer.headers),
         head_bytes=answer.head_bytes,
         body_bytes=answer.body_bytes,
     )
 
 
-def _bounded(header: Header) -> Header:
+def _kept(headers: tuple[Header, ...]) -> tuple[Header, ...]:
+    short = [_shortened(header) for header in headers[:_MAX_HEADERS]]
+    totals = accumulate(len(header.name) + len(header.value) for header in short)
+    return tuple(header for header, total in zip(short, totals, strict=True) if total <= _MAX_HEADERS_CHARS)
+
+
+def _shortened(header: Header) -> Header:
     if len(header.name) + len(header.value) <= _MAX_HEADER_CHARS:
         return header
-    return Header(name=header.name[:_MAX_HEADER_CHARS], value=header.value[: _MAX_HEADER_CHARS - 1] + "…")
+    name = header.name[: _MAX_HEADER_CHARS // 2]
+    return Header(name=name, value=header.value[: _MAX_HEADER_CHARS - len(name) - 1] + "…")
 
 
 def _connection(seen: HopCapture, number: int, timing: Timing, clock: _RunClock) -> Connection:

@@ -60,6 +60,15 @@ def test_a_handshake_is_described(named: Lab, version: str, round_trips: int) ->
     assert 0 < measurement.tls_network_us < connection.tls.duration_us
 
 
+def test_a_group_that_has_to_be_agreed_on_first_costs_a_round_trip(named: Lab) -> None:
+    context = named.authority.context(NAME)
+    context.set_ecdh_curve("secp384r1")
+    with Server(answering(response()), context=context) as server:
+        connection = named.measure(server.url(host=NAME)).connections[0]
+    assert connection.tls_version == "TLSv1.3"
+    assert connection.tls_round_trips == 2
+
+
 def test_a_certificate_is_kept_in_our_words(named: Lab) -> None:
     with Server(answering(response()), context=named.authority.context(NAME, "127.0.0.1")) as server:
         certificate = named.measure(server.url(host=NAME)).connections[0].certificate

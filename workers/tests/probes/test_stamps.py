@@ -1,0 +1,64 @@
+"""What the kernel tells about a socket, and what is done where it tells nothing."""
+
+import socket
+from typing import Any
+
+from workers.probes.stamps import path_of, read_clocks, receive, stamp_arrivals, stamping_socket
+
+
+class Sandboxed:
+    """A socket of a kernel that knows neither stamps nor the whole of TCP_INFO."""
+
+    def setsockopt(self, *_: Any) -> None:
+        raise OSError(92, "Protocol not available")
+
+    def getsockopt(self, *_: Any) -> bytes:
+        return b"\0" * 40
+
+
+def pair() -> tuple[socket.socket, socket.socket]:
+    """Two ends of a TCP connection over loopback; only those carry stamps."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = socket.create_connection(listener.getsockname())
+        server, _ = listener.accept()
+    return client, server
+
+
+def test_data_is_stamped_when_it_comes_in_not_when_it_is_read() -> None:
+    client, server = pair()
+    with client, server, stamping_socket():
+        stamp_arrivals(client)
+        before = read_clocks()
+        server.send(b"hello")
+        client.recv(1, socket.MSG_PEEK)
+        after = read_clocks()
+        data, arrival = receive(client, 100)
+    assert data == b"hello"
+    assert arrival.kernel_ns is not None
+    assert before.wall_ns - 1_000_000 <= arrival.kernel_ns <= after.wall_ns + 1_000_000
+    assert arrival.user_ns >= after.monotonic_ns - 1_000_000
+
+
+def test_the_end_of_a_stream_has_no_stamp() -> None:
+    client, server = pair()
+    with client:
+        stamp_arrivals(client)
+        server.close()
+        data, arrival = receive(client, 100)
+    assert data == b""
+    assert arrival.kernel_ns is None
+
+
+def test_the_round_trip_of_a_new_connection_is_known() -> None:
+    client, server = pair()
+    with client, server:
+        rtt_us, retransmits = path_of(client)
+    assert rtt_us is not None
+    assert 0 < rtt_us < 1_000_000
+    assert retransmits == 0
+
+
+def test_a_kernel_that_tells_nothing_leaves_things_unknown() -> None:
+    sandboxed: Any = Sandboxed()
+    stamp_arrivals(sandboxed)
+    assert path_of(sandboxed) == (None, 0)
