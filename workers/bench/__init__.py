@@ -1,0 +1,1 @@
+"""What measuring costs, as ratios against a peer in the same interleaved run."""
