@@ -28,7 +28,7 @@ from workers.run import Instruments, Loader, Prober
 from workers.service import Service
 from workers.spool import Spool
 from workers.supervisor import Child, supervise
-from workers.tasks import FINISH_S, Station, make_app, register, serve
+from workers.tasks import FINISH_S, Station, import_ahead, make_app, register, serve
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +71,7 @@ def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
     bell = Bell()
     courier = Child(name="courier", work=functools.partial(_deliver, config, toolbox, bell), last=True)
     measuring = [_measuring_child(post, config, bell, held) for post in _posts(config, toolbox)]
+    import_ahead()
     log.info("agent %s of region %s starts", config.agent_name, config.region)
     try:
         return supervise([courier, *measuring])

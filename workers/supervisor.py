@@ -51,14 +51,25 @@ class Child:
 
     def reap(self) -> None:
         """Notices the end of this child and plans the next start."""
-        if self.pid is None or os.waitpid(self.pid, os.WNOHANG) == (0, 0):
+        if self.pid is None:
+            return
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        if pid == 0:
             return
         lived_s = time.monotonic() - self._started
         self._failures = 0 if lived_s > STEADY_S else self._failures + 1
         wait_s = min(LONGEST_RESTART_S, FIRST_RESTART_S * 2 ** min(self._failures, 10)) if self._failures else 0.0
         self._due = time.monotonic() + wait_s
         self.buried(self.pid)
-        log.warning("%s (process %d) ended after %.1f s", self.name, self.pid, lived_s)
+        code = os.waitstatus_to_exitcode(status)
+        log.log(
+            logging.WARNING if code else logging.INFO,
+            "%s (process %d) ended after %.1f s with %d",
+            self.name,
+            self.pid,
+            lived_s,
+            code,
+        )
         self.pid = None
 
     def kill_if_stuck(self) -> None:

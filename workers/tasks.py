@@ -1,10 +1,11 @@
 """The Celery app of a region and its only task: a door between the broker and `run.execute`."""
 
+import importlib
 import logging
 import os
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from celery import Celery, signals
@@ -27,6 +28,22 @@ FINISH_S = 30.0
 QUEUES = tuple(routes.queue_name(kind, urgent=urgent) for kind in Kind for urgent in (True, False))
 
 
+_LATE_IMPORTS = (
+    "celery.app.amqp",
+    "celery.app.log",
+    "celery.apps.worker",
+    "celery.backends.base",
+    "celery.concurrency.thread",
+    "celery.fixups.django",
+    "celery.loaders.app",
+    "celery.worker.autoscale",
+    "celery.worker.components",
+    "celery.worker.consumer",
+    "celery.worker.control",
+    "kombu.transport.redis",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Station:
     """What a measuring process works with."""
@@ -35,7 +52,7 @@ class Station:
     spool: Spool
     ledger: Ledger
     bell: Bell
-    clock: Clock = Clock()  # noqa: RUF009 - frozen and without state
+    clock: Clock = field(default_factory=Clock)
 
 
 def make_app(config: AgentConfig) -> Celery:
@@ -85,6 +102,14 @@ def register(app: Celery, station: Station) -> None:
             _carry_out(request, station)
         else:
             log.info("run %s came again: not carried out twice", request.run_id)
+
+
+def import_ahead() -> None:
+    """Imports what a worker would import at its start:
+    before a fork all processes share it, afterwards each has its own.
+    """
+    for module in _LATE_IMPORTS:
+        importlib.import_module(module)
 
 
 def serve(app: Celery, *, name: str, queues: tuple[str, ...], slots: int) -> int:

@@ -25,9 +25,12 @@ class Uploader:
 
     def step(self) -> float:
         """Sends one batch; gives the seconds to wait before the next: 0 when there may be more."""
-        entries = self._wanted(self._spool.batch(max_results=self._batch))
-        if not entries:
+        waiting = self._spool.batch(max_results=self._batch)
+        if not waiting:
             return IDLE_S
+        entries = self._wanted(waiting)
+        if not entries:
+            return 0.0
         try:
             self._send(entries)
         except RefusedError as error:

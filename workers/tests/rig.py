@@ -4,6 +4,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -51,7 +52,7 @@ class Broker:
         )
         wait_for(self._answers, "redis to answer")
         rules = f"reset on >{PASSWORD} {acl_rules(REGION)}"
-        self.admin.execute_command("ACL", "SETUSER", "eu", *rules.split())  # type: ignore[no-untyped-call]
+        command(self.admin, "ACL", "SETUSER", "eu", *rules.split())
 
     def kill(self) -> None:
         assert self._process is not None
@@ -164,6 +165,17 @@ class Agent:
     def _diary(self) -> list[str]:
         diary = diary_of(self.spool_dir)
         return diary.read_text().splitlines() if diary.exists() else []
+
+
+def command(client: redis.Redis, *words: str) -> Any:
+    """Any command, as typed."""
+    return client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py leaves this one without types
+
+
+def free_port() -> int:
+    """A port that was free a moment ago, for a server that cannot choose one itself."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
 
 
 @contextlib.contextmanager

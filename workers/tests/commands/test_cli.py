@@ -1,0 +1,166 @@
+"""The `firstbyte` command as people and scripts use it: a process, real servers on loopback."""
+
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workers.tests.rig import free_port
+from workers.version import VERSION
+
+
+class Pages(BaseHTTPRequestHandler):
+    """A small site: a page, a redirect to it, and hostile headers."""
+
+    def do_GET(self) -> None:
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/")
+        else:
+            self.send_response(200)
+            self.send_header("X-Hostile", "\x1b[31mred")
+        body = b"<title>A page</title><h1>Hello</h1>"
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """A test's output is for the test."""
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def firstbyte(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "workers.cli", *arguments]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("FIRSTBYTE_")}
+    settings: dict[str, Any] = {"env": environment, "timeout": 60} | options
+    return subprocess.run(command, capture_output=True, text=True, check=False, **settings)
+
+
+def test_a_probe_is_drawn_and_progress_stays_out_of_the_way(site: str) -> None:
+    done = firstbyte("probe", f"{site}/")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{site}/"
+    assert lines[1].startswith("  200  http/1.1  127.0.0.1:")
+    assert any(line.startswith("  Wait") and "█" in line for line in lines)
+    assert lines[-1].startswith("first byte")
+    assert "\x1b" not in done.stdout
+    assert "connecting" in done.stderr
+
+
+def test_json_is_one_document_and_nothing_else(site: str) -> None:
+    done = firstbyte("probe", "--json", f"{site}/moved")
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["schema"], document["error"]) == (0, "firstbyte.probe/1", None)
+    assert [hop["status"] for hop in document["hops"]] == [302, 200]
+    assert document["address"] == "127.0.0.1"
+    assert document["phases"]["ttfb_ms"] > 0
+    assert document["phases"]["tls_ms"] is None
+    assert done.stdout.count("\n") == 1
+
+
+def test_what_cannot_be_measured_ends_with_4_and_says_why() -> None:
+    url = f"http://127.0.0.1:{free_port()}/"
+    done = firstbyte("probe", "--json", url)
+    assert done.returncode == 4
+    assert json.loads(done.stdout)["error"]["kind"] == "connect_refused"
+    assert "Failed (connect): The server refused the connection" in firstbyte("probe", url).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "required"),
+        (["measure"], "invalid choice"),
+        (["probe"], "required"),
+        (["probe", "ftp://example.org/"], "must begin with http:// or https://"),
+        (["probe", "https://user:pw@example.org/"], "must not hold a user name or password"),
+        (["probe", "--timeout", "0", "https://example.org/"], "from 0.1 to 120 seconds"),
+        (["probe", "--timeout", "nan", "https://example.org/"], "from 0.1 to 120 seconds"),
+        (["probe", "--allow-private", "10.0.0.1/8", "https://example.org/"], "--allow-private"),
+        (["probe", "--cacert", "/dev/null", "https://example.org/"], "holds no certificate"),
+        (["agent"], "FIRSTBYTE_REGION: is missing"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_says_what_is_wrong(arguments: list[str], said: str) -> None:
+    done = firstbyte(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_naming_private_ranges_refuses_the_others(site: str) -> None:
+    refused = firstbyte("probe", "--json", "--allow-private", "10.0.0.0/8", f"{site}/")
+    assert (refused.returncode, json.loads(refused.stdout)["error"]["kind"]) == (4, "blocked_destination")
+    allowed = firstbyte("probe", "--json", "--allow-private", "127.0.0.0/8", f"{site}/")
+    assert allowed.returncode == 0
+
+
+def test_help_teaches_with_examples() -> None:
+    done = firstbyte("--help")
+    assert done.returncode == 0
+    for word in ("firstbyte probe https://", "firstbyte doctor", "exit codes:", "could not measure"):
+        assert word in done.stdout
+    assert "FIRSTBYTE_BROKER_URL" in firstbyte("agent", "--help").stdout
+
+
+def test_the_version_is_the_packages() -> None:
+    assert firstbyte("--version").stdout == f"firstbyte {VERSION}\n"
+    project = (Path(__file__).parents[3] / "pyproject.toml").read_text()
+    assert f'\nversion = "{VERSION}"\n' in project
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colour_is_for_terminals_that_want_it(site: str, environment: dict[str, str], coloured: bool) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "workers.cli", "probe", f"{site}/"]
+    base = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8"}
+    subprocess.run(command, stdout=theirs, stderr=subprocess.DEVNULL, env=base | environment, check=True, timeout=60)
+    output = os.read(ours, 65_536).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert bool(re.search(r"\x1b\[\d+m", output)) is coloured
+    assert "Wait" in output
+
+
+def test_a_terminal_that_knows_no_blocks_still_gets_its_figures(site: str) -> None:
+    done = firstbyte("probe", f"{site}/", env={"PATH": os.environ["PATH"], "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "Wait" in done.stdout
+
+
+def test_ctrl_c_ends_quietly() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        command = [sys.executable, "-m", "workers.cli", "probe", f"http://127.0.0.1:{silent.getsockname()[1]}/"]
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        assert process.stderr.readline().startswith("connecting")
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in errors

@@ -1,0 +1,79 @@
+"""Heartbeats: what they say and what comes of the answer."""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from workers.ledger import Ledger
+from workers.pulse import About, Pulse
+from workers.service import Service
+from workers.spool import Spool
+from workers.tests.builders import build_request, build_result
+from workers.tests.stub_service import TOKEN, StubService
+
+MakePulse = Callable[[], Pulse]
+
+
+@pytest.fixture
+def make_pulse(service: StubService, tmp_path: Path) -> MakePulse:
+    held = tmp_path / "held"
+    held.mkdir()
+    about = About(agent="eu-1", browser_version="156", browser_sandbox=True)
+    return lambda: Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, about)
+
+
+def test_it_names_what_is_held_and_what_waits_to_be_sent(
+    make_pulse: MakePulse, service: StubService, tmp_path: Path
+) -> None:
+    held = build_request(region="us")
+    Ledger(tmp_path / "held" / "1").begin(held, now_s=time.time())
+    pulse = make_pulse()
+    waiting = build_result()
+    Spool(tmp_path / "spool").add(waiting)
+    pulse.beat()
+    [beat] = service.heartbeats
+    assert set(beat.holding) == {held.run_id, waiting.run_id}
+    assert beat.spooled == 1
+    assert (beat.agent, beat.browser_version, beat.browser_sandbox) == ("eu-1", "156", True)
+
+
+def test_it_brings_back_which_runs_are_lost(make_pulse: MakePulse, service: StubService) -> None:
+    service.lost = (UUID(int=5),)
+    reply = make_pulse().beat()
+    assert reply is not None
+    assert reply.lost == (UUID(int=5),)
+
+
+def test_a_service_that_does_not_hear_is_no_fault_of_the_agent(make_pulse: MakePulse, service: StubService) -> None:
+    service.status = 503
+    assert make_pulse().beat() is None
+
+
+@pytest.mark.parametrize(("ahead_s", "text"), [(60, "-60"), (-60, "+60")])
+def test_a_clock_that_is_off_is_told_once(
+    make_pulse: MakePulse, service: StubService, caplog: pytest.LogCaptureFixture, ahead_s: int, text: str
+) -> None:
+    pulse = make_pulse()
+    service.skew = timedelta(seconds=ahead_s)
+    for _ in range(3):
+        pulse.beat()
+    [record] = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert text in record.getMessage()
+    service.skew = timedelta()
+    pulse.beat()
+    service.skew = timedelta(seconds=ahead_s)
+    pulse.beat()
+    assert caplog.text.count("off the service's") == 2
+
+
+def test_a_small_skew_is_not_worth_a_word(
+    make_pulse: MakePulse, service: StubService, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.skew = timedelta(seconds=3)
+    make_pulse().beat()
+    assert caplog.records == []

@@ -1,0 +1,140 @@
+"""Results on disk: whole, in order, bounded, and never in the way of each other."""
+
+import logging
+import os
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement import wire
+from workers.measurement.messages import RunResult
+from workers.spool import Spool
+from workers.tests.builders import build_result
+
+
+def numbered(number: int) -> RunResult:
+    return build_result(run_id=UUID(int=number))
+
+
+def clock() -> Callable[[], int]:
+    ticks = count(1)
+    return lambda: next(ticks)
+
+
+def filled(directory: Path, results: int, **bounds: int) -> Spool:
+    spool, now_ns = Spool(directory, **bounds), clock()
+    for number in range(results):
+        spool.add(numbered(number), now_ns=now_ns)
+    return spool
+
+
+def numbers(spool: Spool, **bounds: int) -> list[int]:
+    return [entry.run_id.int for entry in spool.batch(**bounds)]
+
+
+def test_what_went_in_comes_out_oldest_first(tmp_path: Path) -> None:
+    spool = filled(tmp_path, 5)
+    entries = spool.batch()
+    assert [wire.decode(entry.line, RunResult) for entry in entries] == [numbered(number) for number in range(5)]
+    assert spool.count() == 5
+
+
+def test_it_is_still_there_after_a_restart(tmp_path: Path) -> None:
+    filled(tmp_path, 3)
+    again = Spool(tmp_path)
+    again.sweep()
+    assert numbers(again) == [0, 1, 2]
+    assert again.run_ids() == {UUID(int=number) for number in range(3)}
+
+
+def test_a_batch_has_a_bound_in_results_and_one_in_bytes(tmp_path: Path) -> None:
+    spool = filled(tmp_path, 5)
+    line = len(wire.encode(numbered(0))) + 1
+    assert numbers(spool, max_results=2) == [0, 1]
+    assert numbers(spool, max_bytes=line * 3) == [0, 1, 2]
+    assert numbers(spool, max_bytes=1) == [0]
+
+
+def test_what_is_acknowledged_goes_with_its_picture(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.add(numbered(1), b"picture")
+    [entry] = spool.batch()
+    assert entry.screenshot == b"picture"
+    spool.remove(entry)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    spool.remove(entry)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 500, b'{"kind":"run_result","version":1,"body":{', b"\xff\xfe"])
+def test_a_file_that_cannot_be_read_is_set_aside_and_holds_up_nobody(tmp_path: Path, content: bytes) -> None:
+    spool = filled(tmp_path, 2)
+    name = f"{0:020d}-{UUID(int=9)}.json"
+    (tmp_path / "results" / name).write_bytes(content)
+    assert numbers(spool) == [0, 1]
+    assert (tmp_path / "aside" / name).read_bytes() == content
+    assert spool.count() == 2
+
+
+def test_only_some_unreadable_files_are_kept(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    for number in range(110):
+        (tmp_path / "results" / f"{number:020d}-x.json").write_bytes(b"")
+    assert spool.batch() == []
+    kept = sorted(path.name for path in (tmp_path / "aside").iterdir())
+    assert len(kept) == 100
+    assert kept[-1].startswith(f"{109:020d}")
+
+
+def test_beyond_its_bound_in_results_the_oldest_go_loudly(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    spool = filled(tmp_path, 7, max_results=4)
+    assert spool.trim() == 3
+    assert numbers(spool) == [3, 4, 5, 6]
+    assert spool.dropped == 3
+    [record] = caplog.records
+    assert record.levelno == logging.CRITICAL
+    assert spool.trim() == 0
+
+
+def test_beyond_its_bound_in_bytes_pictures_count_too_and_go_too(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, max_bytes=250_000)
+    now_ns = clock()
+    for number in range(4):
+        spool.add(numbered(number), b"x" * 100_000, now_ns=now_ns)
+    assert spool.trim() == 2
+    assert numbers(spool) == [2, 3]
+    assert len(list((tmp_path / "screenshots").iterdir())) == 2
+
+
+@given(results=st.integers(0, 12), bound=st.integers(0, 12))
+def test_the_bound_always_holds_after_a_trim(
+    tmp_path_factory: pytest.TempPathFactory, results: int, bound: int
+) -> None:
+    spool = filled(tmp_path_factory.mktemp("spool"), results, max_results=bound)
+    assert spool.trim() == max(0, results - bound)
+    assert spool.count() == min(results, bound)
+
+
+def test_a_writer_killed_half_way_leaves_nothing_that_counts(tmp_path: Path) -> None:
+    spool = filled(tmp_path, 1)
+    (tmp_path / "results" / f"{2:020d}-{UUID(int=2)}.part").write_bytes(b"half")
+    (tmp_path / "screenshots" / f"{UUID(int=2)}.image").write_bytes(b"of a result that never came")
+    assert numbers(spool) == [0]
+    spool.sweep()
+    assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
+
+
+def test_others_cannot_look_into_it(tmp_path: Path) -> None:
+    Spool(tmp_path / "new")
+    assert os.stat(tmp_path / "new" / "results").st_mode & 0o077 == 0
+
+
+def test_what_cannot_be_encoded_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    with pytest.raises(wire.WireError):
+        spool.add(build_result(agent="\ud800"), b"picture")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
