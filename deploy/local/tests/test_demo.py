@@ -1,0 +1,149 @@
+"""The demo sites as they are served: a real nginx on free ports of loopback."""
+
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from html.parser import HTMLParser
+from http.client import HTTPResponse
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from deploy.local.demo import demo, prepare
+from deploy.local.places import Places, make_state
+from deploy.local.settings import Settings, settle
+from deploy.local.tests.rig import CODE, wait_until
+
+
+@dataclass(frozen=True)
+class Sites:
+    places: Places
+    settings: Settings
+
+    def get(self, url: str) -> HTTPResponse:
+        """An answer, from a server whose certificate the throw-away authority vouches for."""
+        context = ssl.create_default_context(cafile=str(self.places.authority))
+        port = int(url.split("/")[2].rpartition(":")[2])
+        host = url.split("/")[2].rpartition(":")[0]
+        # The system's resolver need not know names below localhost (RFC 6761 asks it to, minimal Debians do not).
+        request = urllib.request.Request(url.replace(host, "127.0.0.1"), headers={"Host": f"{host}:{port}"})
+        context.check_hostname = False
+        answer = urllib.request.urlopen(request, context=context, timeout=10)
+        assert isinstance(answer, HTTPResponse)
+        return answer
+
+
+@pytest.fixture
+def sites(tmp_path: Path) -> Iterator[Sites]:
+    """Both sites of an installation of this test's own."""
+    (tmp_path / "deploy").mkdir()
+    (tmp_path / "deploy" / "demo").symlink_to(CODE / "deploy" / "demo")
+    places = Places(code=tmp_path)
+    make_state(places)
+    # Ports that the kernel gives: those that an installation would choose, the next test would choose as well.
+    settings = replace(settle(places.settings), shop_port=_free_port(), cdn_port=_free_port())
+    service = demo(places, settings)
+    service.prepare()
+    # Root's nginx would hand its work to a user who cannot read the pages; the product never runs it as root.
+    extra = ["-g", "user root;"] if os.geteuid() == 0 else []
+    with subprocess.Popen([*service.command, *extra], env=dict(service.env), cwd=service.cwd) as process:
+        try:
+            wait_until(service.ready, "nginx to listen")
+            yield Sites(places, settings)
+        finally:
+            process.send_signal(signal.SIGTERM)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+class _Addresses(HTMLParser):
+    """The addresses that a page makes a browser fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        named = dict(attributes)
+        address = named.get("src") if tag in ("img", "script") else named.get("href") if tag == "link" else None
+        if address:
+            self.found.append(address)
+
+
+def test_the_shop_thinks_before_it_answers(sites: Sites) -> None:
+    began = monotonic()
+    with sites.get(sites.settings.shop_url) as answer:
+        assert b"Lantern &amp; Loom" in answer.read()
+    assert monotonic() - began >= 0.06
+
+
+def test_the_cdn_keeps_what_it_fetched_and_says_how_old_it_is(sites: Sites) -> None:
+    url = f"{sites.settings.cdn_url}assets/base.css"
+    with sites.get(url) as first:
+        seen = [(first.headers["X-Cache"], first.headers["Age"])]
+    with sites.get(url) as second:
+        seen.append((second.headers["X-Cache"], re.sub("[0-9]+", "n", second.headers["Age"])))
+    assert seen == [("MISS", "0"), ("HIT", "n")]
+
+
+def test_the_cdn_never_keeps_what_is_counted_anew(sites: Sites) -> None:
+    url = f"{sites.settings.cdn_url}api/stock.json"
+    for _ in range(2):
+        with sites.get(url) as answer:
+            assert answer.headers["X-Cache"] == "MISS"
+            assert json.load(answer)["in_stock"] == 8
+
+
+def test_every_address_of_the_page_is_answered_by_the_host_that_it_names(sites: Sites) -> None:
+    with sites.get(sites.settings.shop_url) as answer:
+        page = _Addresses()
+        page.feed(answer.read().decode())
+    hosts = {address.split("/")[2] if address.startswith("https:") else "shop" for address in page.found}
+    assert hosts == {"shop", f"cdn.localhost:{sites.settings.cdn_port}"}
+    assert len(page.found) > 15
+    for address in page.found:
+        url = address if address.startswith("https:") else sites.settings.shop_url.rstrip("/") + address
+        with sites.get(url) as asset:
+            assert asset.headers.get_content_type() != "application/octet-stream"
+
+
+def test_the_cdn_speaks_http_2_and_the_shop_http_1(sites: Sites) -> None:
+    spoken = []
+    for port in (sites.settings.shop_port, sites.settings.cdn_port):
+        command = f"openssl s_client -connect 127.0.0.1:{port} -servername shop.localhost -alpn h2,http/1.1".split()
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+        spoken += re.findall(rb"ALPN protocol: (\S+)", done.stdout)
+    assert spoken == [b"http/1.1", b"h2"]
+
+
+def test_certificates_name_both_hosts_and_their_authority_has_no_key_left(sites: Sites) -> None:
+    folder = sites.places.authority.parent
+    for name in ("shop.localhost", "cdn.localhost"):
+        command = ["openssl", "verify", "-CAfile", "ca.pem", "-verify_hostname", name, "leaf.pem"]
+        assert subprocess.run(command, cwd=folder, capture_output=True).returncode == 0
+    assert not (folder / "ca.key").exists()
+
+
+def test_certificates_that_are_good_for_long_are_kept(sites: Sites) -> None:
+    before = sites.places.authority.read_bytes()
+    prepare(sites.places, sites.settings)
+    assert sites.places.authority.read_bytes() == before
+
+
+def test_no_word_between_signs_is_left_unfilled(sites: Sites) -> None:
+    folder = sites.places.authority.parent
+    for path in [folder / "nginx.conf", *Path(folder / "pages").rglob("*.*")]:
+        if path.suffix != ".jpg":
+            assert re.findall(r"@[a-z_]+@", path.read_text()) == []
