@@ -1,6 +1,6 @@
 """An engine that may measure loopback, with names of its own and an authority that it trusts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -76,9 +76,3 @@ class Lab:
 def lab(tmp_path: Path) -> Iterator[Lab]:
     with ExitStack() as stack:
         yield Lab(tmp_path, stack)
-
-
-@pytest.fixture
-def make_lab(tmp_path: Path) -> Iterator[Callable[[], Lab]]:
-    with ExitStack() as stack:
-        yield lambda: Lab(tmp_path, stack)

@@ -1,9 +1,7 @@
 """Probes of real servers on loopback: what is measured, and what is said when it cannot be."""
 
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -292,9 +290,8 @@ def test_no_socket_is_left_behind_by_good_and_bad_ends(lab: Lab) -> None:
         wait_for(lambda: count() <= before + 2, "the sockets to be closed")
 
 
-def test_the_operator_decides_which_ports_may_be_measured(make_lab: Callable[[], Lab]) -> None:
-    lab = make_lab()
-    lab.settings = replace(lab.settings, extra_ports=frozenset())
+def test_the_operator_decides_which_ports_may_be_measured(lab: Lab) -> None:
+    lab.configure(extra_ports=frozenset())
     failed, _ = lab.fail("http://127.0.0.1:9/")
     assert failed.failure.kind is FailureKind.INVALID_URL
 
