@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -35,25 +36,27 @@ def postgres() -> Iterator[dict[str, str]]:
             "UTF8",
             "--locale=C",
         )
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c full_page_writes=off"
-        _run(
-            user,
-            str(_binary("pg_ctl")),
-            "-D",
-            data,
-            "-w",
-            "-t",
-            str(START_S),
-            "-l",
-            f"{folder}/log",
-            "-o",
-            options,
-            "start",
-        )
+        _start_postgres(folder)
         try:
             yield {"FIRSTBYTE_DB_HOST": folder, "FIRSTBYTE_DB_USER": "firstbyte", "FIRSTBYTE_DB_NAME": "postgres"}
         finally:
             _run(user, str(_binary("pg_ctl")), "-D", data, "-m", "immediate", "stop")
+
+
+def crash_postgres(folder: str) -> None:
+    """Kills the server of `postgres()` in that folder with all its processes, as kill -9 does, and starts it again."""
+    postmaster = int(Path(folder, "data", "postmaster.pid").read_text().split("\n")[0])
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    for pid in (postmaster, *map(int, children)):
+        os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not Path(f"/proc/{postmaster}").exists(), "PostgreSQL to be gone")
+    _start_postgres(folder)
+
+
+def _start_postgres(folder: str) -> None:
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c full_page_writes=off"
+    pg_ctl = [str(_binary("pg_ctl")), "-D", f"{folder}/data", "-w", "-t", str(START_S)]
+    _run(_unprivileged(), *pg_ctl, "-l", f"{folder}/log", "-o", options, "start")
 
 
 @contextmanager

@@ -1,0 +1,49 @@
+import json
+import shutil
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from backend.accounts.models import Organisation
+from backend.runs.actions import RunsError
+from backend.runs.first_runs import FirstRunsError, Waiting, drawn, first_runs
+from backend.runs.queries import RunDetail
+from workers.measurement.drawing import Canvas
+
+# "Could not measure", as everywhere on the command line (DESIGN 6).
+EXIT_NOT_MEASURED = 4
+
+
+class Command(BaseCommand):
+    help = "Measures every active site that was never measured, and draws a run of each monitor."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--wait", type=float, default=90.0, metavar="S", help="give up after so many seconds")
+        parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        waiting = Waiting(seconds=options["wait"], tell=lambda sentence: self.stderr.write(sentence, self.style.NOTICE))
+        try:
+            runs = [
+                run for organisation in Organisation.objects.order_by("pk") for run in first_runs(organisation, waiting)
+            ]
+        except (FirstRunsError, RunsError) as error:
+            raise CommandError(str(error), returncode=EXIT_NOT_MEASURED) from error
+        if options["json"]:
+            self.stdout.write(json.dumps({"runs": [_document(run) for run in runs]}))
+        else:
+            canvas = Canvas(width=shutil.get_terminal_size((100, 24)).columns, colour=self.stdout.isatty())
+            self.stdout.write("\n\n".join(drawn(run, canvas) for run in runs))
+
+
+def _document(detail: RunDetail) -> dict[str, Any]:
+    run = detail.run
+    return {
+        "id": str(run.run_id),
+        "site": detail.site.name,
+        "kind": run.kind,
+        "region": detail.region.code,
+        "url": detail.monitor.url,
+        "ttfb_ms": None if run.ttfb_us is None else run.ttfb_us / 1000,
+    }
