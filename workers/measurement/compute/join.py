@@ -8,8 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from urllib.parse import urldefrag
 
-from workers.measurement.compute.cdp import Exchange
-from workers.measurement.compute.netlog import NetHop
+from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.network_log import NetHop
 from workers.measurement.waterfall import ServedFrom
 
 # Between DevTools' start of a request and the log's lies the browser's own work; a busy processor stretches it.

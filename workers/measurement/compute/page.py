@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.cdp import Exchange, PageEvents, read_devtools
+from workers.measurement.compute.cdp import PageEvents, read_devtools
+from workers.measurement.compute.exchange import Exchange
 from workers.measurement.compute.join import join
-from workers.measurement.compute.netlog import NetworkLog, read_netlog
+from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of

@@ -5,34 +5,27 @@ before that request did was opened ahead (preconnected): its true time is shown.
 listed too.
 """
 
-import base64
-import binascii
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import SplitResult, urlsplit
 
-from workers.measurement.compute.cdp import Exchange
 from workers.measurement.compute.certificate import certificate_of
-from workers.measurement.compute.netlog import NetHop, NetSocket, NetworkLog
+from workers.measurement.compute.connection_facts import (
+    bare_address,
+    certificate_error,
+    cipher_name,
+    der_of,
+    flag,
+    host_and_port,
+    tls_version,
+)
+from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
 from workers.measurement.compute.phases import devtools_spans, marks_of, shift, span_between
 from workers.measurement.connection import Connection
-from workers.measurement.target import DEFAULT_PORTS
+from workers.measurement.timing import Span
 
 MAX_CONNECTIONS = 1000
-
-# IANA's numbers of the suites that Chrome offers, by OpenSSL's names, as the raw probe tells them.
-_CIPHERS = {
-    0x1301: "TLS_AES_128_GCM_SHA256",
-    0x1302: "TLS_AES_256_GCM_SHA384",
-    0x1303: "TLS_CHACHA20_POLY1305_SHA256",
-    0xC02B: "ECDHE-ECDSA-AES128-GCM-SHA256",
-    0xC02C: "ECDHE-ECDSA-AES256-GCM-SHA384",
-    0xC02F: "ECDHE-RSA-AES128-GCM-SHA256",
-    0xC030: "ECDHE-RSA-AES256-GCM-SHA384",
-    0xCCA8: "ECDHE-RSA-CHACHA20-POLY1305",
-    0xCCA9: "ECDHE-ECDSA-CHACHA20-POLY1305",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +50,7 @@ class Connections:
     all: tuple[Connection, ...] = ()
     used: Mapping[int, Connection] = field(default_factory=dict)
     first: Mapping[int, int] = field(default_factory=dict)
+    lookups: Mapping[int, Span] = field(default_factory=dict)
 
 
 def connections_of(network: Network) -> Connections:
@@ -71,7 +65,34 @@ def connections_of(network: Network) -> Connections:
         all=tuple(kept.values()),
         used={index: kept[key] for key, indexes in users.items() if key in kept for index in indexes},
         first={kept[key].number: indexes[0] for key, indexes in users.items() if key in kept},
+        lookups=_coalesced_lookups(network, {key: indexes for key, indexes in users.items() if key in kept}),
     )
+
+
+def _coalesced_lookups(network: Network, users: Mapping[int, list[int]]) -> dict[int, Span]:
+    """The lookup of each further host on a connection, at the first request for it."""
+    found: dict[int, Span] = {}
+    for indexes in users.values():
+        hosts = {host_and_port(network.exchanges[indexes[0]].url)}
+        for index in indexes[1:]:
+            host = host_and_port(network.exchanges[index].url)
+            span = None if host in hosts else _lookup(network, index, host)
+            hosts.add(host)
+            if span is not None:
+                found[index] = span
+    return found
+
+
+def _lookup(network: Network, index: int, host: tuple[str, int]) -> Span | None:
+    """The wait of a connect job for this host that opened nothing, within the request's own wait to be sent."""
+    hop = network.pairs.get(index)
+    if hop is None or hop.send.begin_ms is None:
+        return None
+    for opener in network.log.openers.values():
+        wait = None if opener.sockets or host_and_port(opener.url) != host else network.log.dns_of(opener)
+        if wait is not None and hop.started_ms <= wait[0] <= wait[1] <= hop.send.begin_ms:
+            return shift(span_between(wait, {}, "", ""), network.zero_us)
+    return None
 
 
 def _users(network: Network) -> dict[int, list[int]]:
@@ -135,17 +156,17 @@ def _from_log(
         number=bare.number,
         host=bare.host,
         port=bare.port,
-        address=_address(socket.address),
+        address=bare_address(socket.address),
         protocol=None if first is None else first.text("protocol"),
         dns=shift(dns_span, network.zero_us),
         connect=shift(span_between(connect, marks, "connectStart", connected_by), network.zero_us),
         tls=shift(span_between(tls, marks, "sslStart", "sslEnd"), network.zero_us),
         tls_round_trips=socket.flights or None,
-        tls_version=_version(facts.get("version")),
-        cipher=_cipher(facts.get("cipher_suite")),
-        resumed=_flag(facts.get("is_resumed")),
-        certificate=certificate_of(_der(socket.certificates)),
-        certificate_error=_certificate_error(log, facts.get("net_error")),
+        tls_version=tls_version(facts.get("version")),
+        cipher=cipher_name(facts.get("cipher_suite")),
+        resumed=flag(facts.get("is_resumed")),
+        certificate=certificate_of(der_of(socket.certificates)),
+        certificate_error=certificate_error(log, facts.get("net_error")),
         received_bytes=socket.received_bytes or None,
         requests=bare.requests,
         preconnected=hop is None or (connect is not None and connect[0] < hop.started_ms),
@@ -167,62 +188,18 @@ def _from_devtools(network: Network, first: Exchange | None, bare: Connection) -
         number=bare.number,
         host=bare.host,
         port=bare.port,
-        address=_address(first.text("remoteIPAddress")),
+        address=bare_address(first.text("remoteIPAddress")),
         protocol=first.text("protocol"),
         dns=shift(spans.get("dns"), network.zero_us),
         connect=shift(spans.get("connect"), network.zero_us),
         tls=shift(spans.get("tls"), network.zero_us),
-        tls_version=_version(version),
+        tls_version=tls_version(version),
         requests=bare.requests,
     )
 
 
 def _place(log: NetworkLog, socket: NetSocket | None, first: Exchange | None) -> tuple[str, int]:
     if first is not None:
-        return _host_and_port(first.url)
+        return host_and_port(first.url)
     opener = None if socket is None else log.opener_of(socket)
-    group = "" if opener is None or opener.group is None else opener.group
-    # A group's name may carry prefixes ("pm/ssl/…"); a bare host and port is the new pool's.
-    return _host_and_port(group[group.find("http") :] if "http" in group else f"https://{group}")
-
-
-def _host_and_port(url: str) -> tuple[str, int]:
-    try:
-        parts: SplitResult = urlsplit(url.partition(" ")[0])
-        scheme = {"ws": "http", "wss": "https"}.get(parts.scheme, parts.scheme)
-        return (parts.hostname or "")[:255], parts.port or DEFAULT_PORTS.get(scheme, 0)
-    except ValueError:
-        return "", 0
-
-
-def _address(text: str | None) -> str | None:
-    """An address alone: the log writes "127.0.0.1:443" and "[::1]:443", DevTools "[::1]"."""
-    if not text:
-        return None
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text.partition(":")[0] if text.count(":") == 1 else text
-
-
-def _certificate_error(log: NetworkLog, code: object) -> str | None:
-    name = log.errors.get(code, "") if isinstance(code, int) else ""
-    return name if name.startswith("ERR_CERT_") else None
-
-
-def _version(text: object) -> str | None:
-    return text.replace("TLS ", "TLSv")[:16] if isinstance(text, str) else None
-
-
-def _cipher(number: object) -> str | None:
-    return _CIPHERS.get(number, f"0x{number:04X}") if isinstance(number, int) else None
-
-
-def _flag(value: object) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _der(pems: tuple[str, ...]) -> tuple[bytes, ...]:
-    try:
-        return tuple(base64.b64decode("".join(pem.split("\n")[1:-2])) for pem in pems)
-    except binascii.Error:
-        return ()
+    return ("", 0) if opener is None else host_and_port(opener.url)

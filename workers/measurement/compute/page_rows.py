@@ -1,15 +1,11 @@
 """One row of a waterfall from one exchange."""
 
-from collections.abc import Mapping
-
-from workers.measurement.compute.cdp import Exchange
-from workers.measurement.compute.netlog import NetHop, NetworkLog
+from workers.measurement.compute.exchange import Exchange
 from workers.measurement.compute.page_connections import Connections, Network
-from workers.measurement.compute.phases import devtools_spans, exchange_spans, marks_of, shift
+from workers.measurement.compute.row_timing import ON_THE_NETWORK, row_timing
 from workers.measurement.compute.texts import headers_of, plain, plain_or_none, short_url
 from workers.measurement.connection import Connection
-from workers.measurement.timing import Span, Timing
-from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource
+from workers.measurement.waterfall import Request, ResourceType, TimingSource
 
 _TYPES = {
     "Document": ResourceType.DOCUMENT,
@@ -31,21 +27,20 @@ _BLOCKS = {
     "NonBlockingDynamic": False,
     "PotentiallyBlocking": False,
 }
-_WORLDLY = {ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER}
 _MAX_WORD_CHARS = 100
 
 
 def row(network: Network, connections: Connections, index: int, secret: frozenset[str]) -> Request:
     """The row of `network.exchanges[index]`, numbered from 1. `secret` names request headers to redact."""
     exchange, hop, used = network.exchanges[index], network.pairs.get(index), connections.used.get(index)
-    over_network = exchange.served_from in _WORLDLY
+    over_network = exchange.served_from in ON_THE_NETWORK
     pays = used is not None and connections.first[used.number] == index
     return Request(
         number=index + 1,
         url=short_url(exchange.url),
         method=plain(exchange.method, 32),
         resource_type=_TYPES.get(exchange.kind, ResourceType.OTHER),
-        timing=_timing(network, index, used if pays else None),
+        timing=row_timing(network, connections, index),
         timing_source=TimingSource.NETLOG if hop is not None or not over_network else TimingSource.CDP,
         served_from=exchange.served_from,
         status=exchange.number("status"),
@@ -63,68 +58,6 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         failure=plain_or_none(exchange.net_error, _MAX_WORD_CHARS),
         request_headers=headers_of(exchange.request_headers, secret=secret),
         response_headers=headers_of(exchange.response_headers),
-    )
-
-
-def _timing(network: Network, index: int, paid: Connection | None) -> Timing:
-    exchange, hop, zero_us = network.exchanges[index], network.pairs.get(index), network.zero_us
-    start_us = exchange.started_us - zero_us
-    end_us = None if exchange.ended_us is None else max(exchange.ended_us - zero_us, start_us)
-    if exchange.served_from not in _WORLDLY:
-        return Timing(start_us=start_us, end_us=end_us)
-    if hop is None:
-        return _devtools_timing(exchange, zero_us, paid, Timing(start_us=start_us, end_us=end_us))
-    opened = _opening(network.log, hop, zero_us) if exchange.response is None else _paid(paid)
-    send, wait, download = (shift(span, zero_us) for span in exchange_spans(exchange, hop))
-    return Timing(
-        start_us=start_us,
-        end_us=end_us if download is None else max(end_us or 0, download.end_us),
-        dns=opened.get("dns"),
-        connect=opened.get("connect"),
-        tls=opened.get("tls"),
-        send=send,
-        wait=wait,
-        download=download,
-    )
-
-
-def _paid(paid: Connection | None) -> dict[str, Span | None]:
-    return {} if paid is None else {"dns": paid.dns, "connect": paid.connect, "tls": paid.tls}
-
-
-def _opening(log: NetworkLog, hop: NetHop, zero_us: int) -> dict[str, Span | None]:
-    """What a request that failed spent on a connection that came to nothing: every attempt, first to last."""
-    opener = None if hop.opener is None else log.openers.get(hop.opener)
-    sockets = [] if opener is None else [log.sockets[source] for source in opener.sockets if source in log.sockets]
-    tries = [socket.connect.whole for socket in sockets if socket.connect.whole is not None]
-    tls = next((socket.tls.whole for socket in reversed(sockets) if socket.tls.whole is not None), None)
-    connect = (min(begin for begin, _ in tries), max(end for _, end in tries)) if tries else None
-    spans = {"dns": log.dns_of(opener), "connect": connect, "tls": tls}
-    return {name: shift(_whole_ms(pair), zero_us) for name, pair in spans.items()}
-
-
-def _whole_ms(pair: tuple[int, int] | None) -> Span | None:
-    return None if pair is None else Span(start_us=pair[0] * 1000, end_us=pair[1] * 1000)
-
-
-def _devtools_timing(exchange: Exchange, zero_us: int, paid: Connection | None, bare: Timing) -> Timing:
-    spans: Mapping[str, Span] = devtools_spans(marks_of(exchange.timing))
-    wait = spans.get("wait")
-    ended_us = exchange.ended_us
-    finished = wait is not None and ended_us is not None and ended_us >= wait.end_us and exchange.net_error is None
-    download = (
-        Span(start_us=wait.end_us, end_us=ended_us) if finished and wait is not None and ended_us is not None else None
-    )
-    opened = _paid(paid)
-    return Timing(
-        start_us=bare.start_us,
-        end_us=bare.end_us,
-        dns=opened.get("dns"),
-        connect=opened.get("connect"),
-        tls=opened.get("tls"),
-        send=shift(spans.get("send"), zero_us),
-        wait=shift(wait, zero_us),
-        download=shift(download, zero_us),
     )
 
 

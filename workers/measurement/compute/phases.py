@@ -7,8 +7,8 @@ millisecond) DevTools' fraction is taken; where they differ, the log is right an
 from collections.abc import Mapping
 from typing import Any
 
-from workers.measurement.compute.cdp import Exchange, monotonic_us
-from workers.measurement.compute.netlog import NetHop
+from workers.measurement.compute.exchange import Exchange, monotonic_us
+from workers.measurement.compute.network_log import NetHop
 from workers.measurement.timing import Span
 
 Marks = Mapping[str, int]

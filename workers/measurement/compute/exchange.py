@@ -1,0 +1,78 @@
+"""One request as DevTools tells it; a redirect begins another. Times are microseconds of the monotonic clock."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workers.measurement.waterfall import ServedFrom
+
+Json = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One hop of one request: a redirect is an exchange of its own.
+
+    `net_started_us` is when the network began with it.
+    """
+
+    request_id: str
+    url: str
+    method: str
+    started_us: int
+    kind: str = "Other"
+    priority: str | None = None
+    initiator: Json = field(default_factory=dict)
+    render_blocking: str | None = None
+    frame: str | None = None
+    loader: str | None = None
+    wall_s: float | None = None
+    request_headers: Json = field(default_factory=dict)
+    response: Json | None = None
+    response_headers: Json = field(default_factory=dict)
+    has_extra_request: bool = False
+    has_extra_response: bool = False
+    net_started_us: int | None = None
+    responded_us: int | None = None
+    ended_us: int | None = None
+    transferred_bytes: int | None = None
+    body_bytes: int | None = None
+    net_error: str | None = None
+    from_memory: bool = False
+    redirected_to: str | None = None
+
+    @property
+    def is_document(self) -> bool:
+        """Whether it fetched a frame's document: only then is the request named after its loader."""
+        return self.kind == "Document" and self.loader == self.request_id
+
+    @property
+    def timing(self) -> Json | None:
+        timing = None if self.response is None else self.response.get("timing")
+        return timing if isinstance(timing, dict) and not self.from_memory else None
+
+    @property
+    def served_from(self) -> ServedFrom:
+        if self.url.startswith("data:"):
+            return ServedFrom.DATA
+        if self.from_memory:
+            return ServedFrom.MEMORY_CACHE
+        response = self.response or {}
+        if response.get("fromServiceWorker"):
+            return ServedFrom.SERVICE_WORKER
+        cached = response.get("fromDiskCache") or response.get("fromPrefetchCache")
+        return ServedFrom.DISK_CACHE if cached else ServedFrom.NETWORK
+
+    def text(self, name: str) -> str | None:
+        """A text of the response, such as its protocol; None when absent."""
+        value = None if self.response is None else self.response.get(name)
+        return value if isinstance(value, str) and value else None
+
+    def number(self, name: str) -> int | None:
+        value = None if self.response is None else self.response.get(name)
+        return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def monotonic_us(seconds: object) -> int | None:
+    """DevTools' monotonic seconds in microseconds."""
+    return round(seconds * 1_000_000) if isinstance(seconds, int | float) else None

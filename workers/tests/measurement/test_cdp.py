@@ -1,0 +1,130 @@
+"""DevTools' events in every order in which they come."""
+
+from typing import Any
+
+from workers.measurement.captures_page import DevToolsEvent
+from workers.measurement.compute.cdp import read_devtools
+from workers.measurement.compute.exchange import Exchange
+from workers.measurement.waterfall import ServedFrom
+
+
+def sent(request_id: str = "1", url: str = "https://a.test/", at: float = 10.0, **more: Any) -> DevToolsEvent:
+    request = {"url": url, "method": "GET", "headers": {"Accept": "*/*"}, "initialPriority": "High"}
+    params = {"requestId": request_id, "timestamp": at, "request": request, "type": "Script", **more}
+    return DevToolsEvent("Network.requestWillBeSent", params)
+
+
+def responded(request_id: str = "1", status: int = 200, at: float = 10.2, **more: Any) -> DevToolsEvent:
+    response = {"status": status, "headers": {"Via": "x"}, "timing": {"requestTime": 10.01}, **more}
+    params = {"requestId": request_id, "timestamp": at, "type": "Script", "response": response, "hasExtraInfo": True}
+    return DevToolsEvent("Network.responseReceived", params)
+
+
+def event(name: str, request_id: str = "1", **params: Any) -> DevToolsEvent:
+    return DevToolsEvent(f"Network.{name}", {"requestId": request_id, **params})
+
+
+def only(*events: DevToolsEvent) -> Exchange:
+    exchanges = read_devtools(events).exchanges
+    assert len(exchanges) == 1
+    return exchanges[0]
+
+
+def test_an_exchange_has_sizes_times_and_the_headers_of_the_wire() -> None:
+    exchange = only(
+        sent(),
+        event("requestWillBeSentExtraInfo", headers={"Cookie": "a"}),
+        responded(),
+        event("responseReceivedExtraInfo", headers={"Server": "y"}, statusCode=200),
+        event("dataReceived", dataLength=100),
+        event("dataReceived", dataLength=50),
+        event("loadingFinished", timestamp=10.5, encodedDataLength=120.0),
+    )
+    assert exchange.started_us == 10_000_000
+    assert exchange.net_started_us == 10_010_000
+    assert exchange.ended_us == 10_500_000
+    assert exchange.body_bytes == 150
+    assert exchange.transferred_bytes == 120
+    assert exchange.request_headers == {"Cookie": "a"}
+    assert exchange.response_headers == {"Server": "y"}
+    assert exchange.served_from is ServedFrom.NETWORK
+
+
+def test_extra_info_may_come_before_the_request_itself() -> None:
+    exchange = only(event("requestWillBeSentExtraInfo", headers={"Cookie": "a"}), sent(), responded())
+    assert exchange.request_headers == {"Cookie": "a"}
+
+
+def test_each_hop_of_a_redirect_gets_its_own_headers_in_order() -> None:
+    redirect = {"status": 302, "headers": {}, "encodedDataLength": 70, "timing": {"requestTime": 10.0}}
+    first, second = read_devtools(
+        [
+            sent(),
+            event("requestWillBeSentExtraInfo", headers={"Cookie": "first"}),
+            event("responseReceivedExtraInfo", headers={"Location": "/b"}, statusCode=302),
+            sent(url="https://a.test/b", at=10.1, redirectResponse=redirect, redirectHasExtraInfo=True),
+            event("requestWillBeSentExtraInfo", headers={"Cookie": "second"}),
+            responded(),
+            event("responseReceivedExtraInfo", headers={"Server": "y"}, statusCode=200),
+        ]
+    ).exchanges
+    assert first.redirected_to == "https://a.test/b"
+    assert first.number("status") == 302
+    assert first.transferred_bytes == 70
+    assert first.response_headers == {"Location": "/b"}
+    assert (first.request_headers, second.request_headers) == ({"Cookie": "first"}, {"Cookie": "second"})
+    assert second.response_headers == {"Server": "y"}
+    assert second.redirected_to is None
+
+
+def test_a_request_that_failed_tells_when_the_network_began_with_it() -> None:
+    exchange = only(
+        sent(),
+        event("requestWillBeSentExtraInfo", headers={}, connectTiming={"requestTime": 10.02}),
+        event("loadingFailed", timestamp=10.3, errorText="net::ERR_CONNECTION_REFUSED"),
+    )
+    assert exchange.net_error == "ERR_CONNECTION_REFUSED"
+    assert exchange.net_started_us == 10_020_000
+    assert exchange.response is None
+
+
+def test_a_request_that_was_blocked_says_by_what() -> None:
+    exchange = only(sent(), event("loadingFailed", timestamp=10.3, errorText="", blockedReason="csp"))
+    assert exchange.net_error == "csp"
+
+
+def test_what_memory_answered_has_no_timing_of_its_own() -> None:
+    exchange = only(sent(), event("requestServedFromCache"), responded())
+    assert exchange.served_from is ServedFrom.MEMORY_CACHE
+    assert exchange.timing is None
+
+
+def test_the_status_of_the_wire_is_kept_when_the_cache_was_asked_again() -> None:
+    exchange = only(sent(), responded(), event("responseReceivedExtraInfo", headers={}, statusCode=304))
+    assert exchange.number("status") == 304
+
+
+def test_disk_service_worker_and_data_urls_are_told_apart() -> None:
+    assert only(sent(), responded(fromDiskCache=True)).served_from is ServedFrom.DISK_CACHE
+    assert only(sent(), responded(fromServiceWorker=True)).served_from is ServedFrom.SERVICE_WORKER
+    assert only(sent(url="data:,x"), responded()).served_from is ServedFrom.DATA
+
+
+def test_answers_to_requests_that_were_never_seen_are_passed_over() -> None:
+    page = read_devtools(
+        [
+            responded("9"),
+            event("loadingFinished", "9"),
+            event("dataReceived", "9", dataLength=3),
+            DevToolsEvent("X", {}),
+        ]
+    )
+    assert page.exchanges == []
+
+
+def test_events_that_lack_what_they_must_have_are_passed_over() -> None:
+    nothing: dict[str, Any] = {}
+    names = ("requestWillBeSent", "responseReceived", "dataReceived", "loadingFinished", "loadingFailed")
+    read_devtools([DevToolsEvent(f"Network.{name}", nothing) for name in names])
+    exchange = only(sent(), DevToolsEvent("Network.responseReceived", {"requestId": "1", "response": []}))
+    assert exchange.response is None

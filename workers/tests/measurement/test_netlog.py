@@ -1,0 +1,191 @@
+"""Chrome's network log: what recorded logs say, and what damaged or foreign ones must not do."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.compute.netlog import read_netlog
+from workers.measurement.compute.netlog_events import NEEDED, Phase, names_of, read_events
+from workers.measurement.compute.network_log import NetworkLog
+from workers.tests.captures import store
+
+GOLDEN = ("cold-h2", "new-pool", "six-connections", "untrusted", "untrusted-ignored")
+CONSTANTS = store.load("cold-h2").netlog.constants  # type: ignore[union-attr]  # every kept capture has a log
+
+
+def line(name: str, phase: Phase, source: int, time_ms: int, **params: Any) -> bytes:
+    event = {
+        "params": params,
+        "phase": int(phase),
+        "source": {"id": source, "start_time": "0", "type": 1},
+        "time": str(time_ms),
+        "type": CONSTANTS["logEventTypes"][name],
+    }
+    return json.dumps(event, separators=(",", ":")).encode() + b",\n"
+
+
+def log_of(name: str) -> NetworkLog:
+    log = store.load(name).netlog
+    assert log is not None
+    return read_netlog(names_of(log.constants), log.lines)
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_every_request_that_was_answered_was_sent_before(name: str) -> None:
+    for hop in log_of(name).hops:
+        if hop.head_ms is not None:
+            sent = hop.send.whole
+            assert sent is not None
+            assert hop.started_ms <= sent[0] <= sent[1] <= hop.head_ms
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_spans_of_a_connection_follow_each_other(name: str) -> None:
+    log = log_of(name)
+    for socket in log.sockets.values():
+        dns, connect, tls = log.dns_of(log.opener_of(socket)), log.connect_of(socket), socket.tls.whole
+        ends = [0]
+        for span in (dns, connect, tls):
+            if span is not None:
+                assert ends[-1] <= span[0] <= span[1]
+                ends.append(span[1])
+
+
+@pytest.mark.parametrize("name", ["cold-h2", "new-pool"])
+def test_both_generations_of_chromes_pool_give_the_same_phases(name: str) -> None:
+    log = log_of(name)
+    secure = [socket for socket in log.sockets.values() if socket.tls.whole is not None]
+    assert len(secure) == 1
+    dns, connect = log.dns_of(log.opener_of(secure[0])), log.connect_of(secure[0])
+    assert dns is not None
+    assert connect is not None
+    # The name server of the recording answered each question after 30 ms.
+    assert dns[1] - dns[0] >= 30
+    assert secure[0].address == "127.0.0.1:443"
+    assert secure[0].flights == 1
+    assert secure[0].tls_facts["next_proto"] == "h2"
+    assert len(secure[0].certificates) == 1
+
+
+def test_a_handshake_that_was_broken_off_keeps_its_span_error_and_certificate() -> None:
+    log = log_of("untrusted")
+    socket = next(socket for socket in log.sockets.values() if socket.tls.whole is not None)
+    assert log.errors[socket.tls_facts["net_error"]] == "ERR_CERT_AUTHORITY_INVALID"
+    assert socket.certificates
+
+
+def test_a_name_that_does_not_resolve_still_took_its_time() -> None:
+    log = log_of("cold-h2")
+    hop = next(hop for hop in log.hops if "gone.example" in hop.url)
+    assert hop.opener is not None
+    dns = log.dns_of(log.openers[hop.opener])
+    assert dns is not None
+    assert dns[1] - dns[0] >= 30
+    assert hop.net_error is not None
+    assert log.errors[hop.net_error] == "ERR_NAME_NOT_RESOLVED"
+
+
+def test_the_first_attempt_at_any_address_begins_the_connection() -> None:
+    lines = [
+        line("SOCKET_ALIVE", Phase.BEGIN, 8, 100, source_dependency={"id": 5}),
+        line("TCP_CONNECT_ATTEMPT", Phase.BEGIN, 8, 100, address="[2001:db8::1]:443"),
+        line("TCP_CONNECT_ATTEMPT", Phase.END, 8, 350, os_error=110),
+        line("SOCKET_ALIVE", Phase.BEGIN, 9, 350, source_dependency={"id": 5}),
+        line("TCP_CONNECT_ATTEMPT", Phase.BEGIN, 9, 350, address="192.0.2.1:443"),
+        line("TCP_CONNECT_ATTEMPT", Phase.END, 9, 370),
+    ]
+    log = read_netlog(names_of(CONSTANTS), lines)
+    assert log.connect_of(log.sockets[9]) == (100, 370)
+
+
+def test_a_lookup_ends_for_a_connection_when_it_begins_to_dial_with_a_part_of_the_answer() -> None:
+    lines = [
+        line("HOST_RESOLVER_MANAGER_JOB", Phase.BEGIN, 3, 100),
+        line("HOST_RESOLVER_MANAGER_JOB_ATTACH", Phase.NONE, 5, 100, source_dependency={"id": 3}),
+        line("SOCKET_ALIVE", Phase.BEGIN, 8, 130, source_dependency={"id": 5}),
+        line("TCP_CONNECT_ATTEMPT", Phase.BEGIN, 8, 130),
+        line("HOST_RESOLVER_MANAGER_JOB", Phase.END, 3, 160),
+    ]
+    log = read_netlog(names_of(CONSTANTS), lines)
+    assert log.dns_of(log.openers[5]) == (100, 130)
+
+
+def test_the_resolver_events_of_older_chromes_are_read_too() -> None:
+    constants = {**CONSTANTS, "logEventTypes": {**CONSTANTS["logEventTypes"], "HOST_RESOLVER_MANAGER_REQUEST": 9001}}
+    begin = b'{"phase":1,"source":{"id":5,"type":5},"time":"10","type":9001},'
+    end = b'{"phase":2,"source":{"id":5,"type":5},"time":"25","type":9001},'
+    log = read_netlog(names_of(constants), [begin, end])
+    assert log.dns_of(log.openers[5]) == (10, 25)
+
+
+def test_events_before_the_run_belong_to_another() -> None:
+    lines = [
+        line("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 10, url="https://a.test/", method="GET"),
+        line("URL_REQUEST_START_JOB", Phase.BEGIN, 2, 20, url="https://a.test/", method="GET"),
+    ]
+    assert [hop.source for hop in read_netlog(names_of(CONSTANTS), lines, since_ms=15).hops] == [2]
+
+
+def test_session_tickets_after_the_handshake_are_no_round_trip() -> None:
+    lines = [
+        line("SOCKET_ALIVE", Phase.BEGIN, 8, 1),
+        line("SSL_CONNECT", Phase.BEGIN, 8, 1),
+        line("SSL_HANDSHAKE_MESSAGE_SENT", Phase.NONE, 8, 1),
+        line("SSL_HANDSHAKE_MESSAGE_RECEIVED", Phase.NONE, 8, 5),
+        line("SSL_HANDSHAKE_MESSAGE_RECEIVED", Phase.NONE, 8, 5),
+        line("SSL_HANDSHAKE_MESSAGE_SENT", Phase.NONE, 8, 6),
+        line("SSL_CONNECT", Phase.END, 8, 6),
+        line("SSL_HANDSHAKE_MESSAGE_RECEIVED", Phase.NONE, 8, 9),
+    ]
+    assert read_netlog(names_of(CONSTANTS), lines).sockets[8].flights == 1
+
+
+@pytest.mark.parametrize("gone", sorted(NEEDED))
+def test_a_needed_event_that_this_chrome_lacks_is_named(gone: str) -> None:
+    types = {name: number for name, number in CONSTANTS["logEventTypes"].items() if name != gone}
+    assert names_of({**CONSTANTS, "logEventTypes": types}).missing == {gone}
+
+
+def test_either_way_of_telling_a_lookup_will_do_but_one_there_must_be() -> None:
+    types = {name: number for name, number in CONSTANTS["logEventTypes"].items() if "HOST_RESOLVER" not in name}
+    assert names_of({**CONSTANTS, "logEventTypes": types}).missing == {
+        "HOST_RESOLVER_MANAGER_JOB_ATTACH or HOST_RESOLVER_MANAGER_REQUEST"
+    }
+
+
+@pytest.mark.parametrize("constants", [{}, {"logEventTypes": 3}, {"logEventTypes": {}, "logEventPhase": []}])
+def test_constants_that_cannot_be_read_lack_everything(constants: dict[str, Any]) -> None:
+    assert names_of(constants).missing >= NEEDED
+
+
+@given(st.lists(st.binary(max_size=200)))
+def test_no_line_however_damaged_stops_the_reading(lines: list[bytes]) -> None:
+    assert list(read_events(names_of(CONSTANTS), lines)) == []
+
+
+PARAMS = st.dictionaries(
+    st.sampled_from(["url", "method", "net_error", "source_dependency", "address", "byte_count", "certificates"]),
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=5),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.just("id"), inner, max_size=1),
+        max_leaves=4,
+    ),
+)
+
+
+@given(st.data())
+def test_events_in_any_order_with_any_parameters_are_taken(data: st.DataObject) -> None:
+    names = st.sampled_from(sorted(CONSTANTS["logEventTypes"]))
+    events = data.draw(
+        st.lists(
+            st.tuples(names, st.sampled_from(list(Phase)), st.integers(0, 4), st.integers(0, 99), PARAMS), max_size=30
+        )
+    )
+    lines = [line(name, phase, source, time_ms, **params) for name, phase, source, time_ms, params in events]
+    log = read_netlog(names_of(CONSTANTS), lines)
+    for socket in log.sockets.values():
+        log.dns_of(log.opener_of(socket))
+        log.connect_of(socket)

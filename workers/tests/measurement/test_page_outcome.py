@@ -1,0 +1,90 @@
+"""From a capture to the outcome of a run."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page_outcome import KINDS, judge_page
+from workers.measurement.failure import Blame, FailureKind, Stage
+from workers.measurement.messages import Failed, Kind, Measured, RunRequest
+from workers.tests.builders import build_request
+from workers.tests.captures import store
+
+
+def page_request(**changes: Any) -> RunRequest:
+    return build_request(kind=Kind.PAGE, **changes)
+
+
+def outcome_of(capture: PageCapture, **changes: Any) -> Measured | Failed:
+    return judge_page(page_request(**changes), capture, compute_page(capture), lambda _: True)
+
+
+def kind_of(capture: PageCapture, **changes: Any) -> FailureKind:
+    outcome = outcome_of(capture, **changes)
+    assert isinstance(outcome, Failed)
+    return outcome.failure.kind
+
+
+GOOD = store.load("six-connections")
+
+
+def test_a_page_that_loaded_is_measured() -> None:
+    assert isinstance(outcome_of(GOOD), Measured)
+
+
+@pytest.mark.parametrize(("name", "kind"), sorted(KINDS.items()))
+def test_a_net_error_of_the_document_is_a_failure_with_chromes_word_in_it(name: str, kind: FailureKind) -> None:
+    outcome = outcome_of(replace(GOOD, net_error=name, load_seen=False))
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is kind
+    assert outcome.failure.detail.endswith(name)
+    assert outcome.measurement is not None
+
+
+def test_an_error_without_a_word_of_ours_keeps_chromes() -> None:
+    assert kind_of(replace(GOOD, net_error="ERR_SOMETHING_NEW")) is FailureKind.PAGE_ERROR
+    assert kind_of(replace(GOOD, net_error="ERR_CERT_SOMETHING_NEW")) is FailureKind.CERTIFICATE_INVALID
+
+
+def test_an_unknown_authority_is_the_targets_fault_at_the_tls_stage() -> None:
+    outcome = outcome_of(store.load("untrusted"))
+    assert isinstance(outcome, Failed)
+    assert (outcome.failure.stage, outcome.failure.blame) == (Stage.TLS, Blame.TARGET)
+
+
+def test_a_crash_is_told_before_what_it_caused() -> None:
+    assert kind_of(replace(GOOD, crashed=True, net_error="ERR_ABORTED", load_seen=False)) is FailureKind.PAGE_CRASHED
+
+
+def test_a_download_is_no_page() -> None:
+    assert kind_of(replace(GOOD, is_download=True, net_error="ERR_ABORTED")) is FailureKind.PAGE_IS_DOWNLOAD
+
+
+def test_a_page_without_load_event_timed_out() -> None:
+    assert kind_of(replace(GOOD, load_seen=False, overran=True)) is FailureKind.PAGE_TIMEOUT
+
+
+def test_a_page_that_loaded_but_never_rested_is_measured() -> None:
+    assert isinstance(outcome_of(replace(GOOD, overran=True, went_quiet=False)), Measured)
+
+
+def test_the_status_of_the_final_document_counts() -> None:
+    assert kind_of(GOOD, accepted_status=(404,)) is FailureKind.STATUS_UNEXPECTED
+    assert isinstance(outcome_of(GOOD, accepted_status=(200, 404)), Measured)
+
+
+def test_text_that_must_be_there_fails_when_it_was_not_found_or_not_looked_for() -> None:
+    assert kind_of(replace(GOOD, text_found=False), body_text="x") is FailureKind.TEXT_MISSING
+    assert kind_of(replace(GOOD, text_found=None), body_text="x") is FailureKind.TEXT_MISSING
+    assert isinstance(outcome_of(replace(GOOD, text_found=True), body_text="x"), Measured)
+
+
+def test_nothing_is_kept_of_a_page_that_led_to_a_forbidden_address() -> None:
+    outcome = judge_page(page_request(), GOOD, compute_page(GOOD), lambda address: address != "::1")
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is FailureKind.BLOCKED_DESTINATION
+    assert "::1" in outcome.failure.detail
+    assert outcome.measurement is None

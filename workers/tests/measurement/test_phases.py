@@ -1,0 +1,46 @@
+"""Where the log's milliseconds and DevTools' microseconds meet."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.compute.phases import devtools_spans, marks_of, refine, span_between
+from workers.measurement.timing import Span
+
+
+def test_devtools_fraction_is_taken_where_both_mean_the_same_instant() -> None:
+    assert refine(100, 100_700) == 100_700
+    assert refine(100, 99_950) == 99_950
+
+
+def test_the_log_is_right_where_they_differ() -> None:
+    assert refine(100, 140_000) == 100_000
+    assert refine(100, None) == 100_000
+
+
+@given(st.integers(0, 1000), st.integers(0, 50), st.integers(0, 1_100_000), st.integers(0, 1_100_000))
+def test_a_refined_span_never_ends_before_it_starts_and_stays_near_the_log(
+    begin: int, length: int, start: int, end: int
+) -> None:
+    span = span_between((begin, begin + length), {"a": start, "b": end}, "a", "b")
+    assert span is not None
+    assert abs(span.start_us - begin * 1000) <= 2000
+    assert abs(span.end_us - (begin + length) * 1000) <= 2000
+
+
+@pytest.mark.parametrize("timing", [None, {}, {"requestTime": None}, {"requestTime": "x"}])
+def test_a_timing_that_says_nothing_has_no_marks(timing: dict[str, Any] | None) -> None:
+    assert marks_of(timing) == {}
+
+
+def test_minus_one_is_unknown_and_zero_is_an_instant() -> None:
+    marks = marks_of({"requestTime": 1.0, "dnsStart": -1, "dnsEnd": -1, "connectStart": 0, "connectEnd": 1.5})
+    assert marks == {"connectStart": 1_000_000, "connectEnd": 1_001_500}
+
+
+def test_connect_ends_where_tls_begins() -> None:
+    marks = {"connectStart": 0, "sslStart": 10, "sslEnd": 30, "connectEnd": 30}
+    spans = devtools_spans(marks)
+    assert spans == {"connect": Span(start_us=0, end_us=10), "tls": Span(start_us=10, end_us=30)}
