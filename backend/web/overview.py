@@ -38,6 +38,10 @@ class Cell:
     lcp_us: int | None
     level: Level
 
+    @property
+    def seen(self) -> bool:
+        return self.ttfb_us is not None or self.lcp_us is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteRow:

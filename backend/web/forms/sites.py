@@ -30,6 +30,7 @@ class TrialForm(forms.Form):
                 "inputmode": "url",
                 "autocomplete": "url",
                 "autofocus": True,
+                "size": 34,
             }
         ),
     )

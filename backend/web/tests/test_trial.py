@@ -57,6 +57,7 @@ def test_when_all_has_ended_the_page_shows_the_phases_and_stops_reloading(client
     assert "2 of 2 runs finished" in text
     assert "first byte after 102 ms: DNS 8.0 ms · connect 20 ms · TLS 34 ms · waiting 40 ms" in text
     assert "See the first result" in text
+    assert "Phases of the last hop in order of time; they add up to 110.0 ms" in text
     assert "http-equiv" not in text
 
 

@@ -17,13 +17,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.permissions import Permission
 from backend.fleet.queries import Health, RegionState, regions_for
 from backend.runs import actions
-from backend.runs.queries import progress
+from backend.runs.queries import RunState, progress, run_detail
 from backend.runs.queries.ended import ended_runs
 from backend.sites import queries as sites
 from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, live
+from backend.web.run_page import picture_of
+from backend.web.waterfall.phases import PhaseTable
+from workers.measurement.messages import Kind
 
 # As many as one trial may start; what an address adds to that is cut off.
 MAX_RUNS = 60
@@ -52,9 +55,11 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """The runs named in the address, in words, as they are now."""
     site = _site(request, site_id)
     run_ids = _run_ids(request)
+    shown = _live(request, run_ids)
     context = {
         "site": site,
-        "live": _live(request, run_ids),
+        "live": shown,
+        "phases": _phases(request, shown),
         "progress_url": live_url("web:trial_progress", site, run_ids),
         "name_form": NameForm(initial={"name": site.name}),
         "section": "sites",
@@ -132,6 +137,15 @@ def _live(request: MemberRequest, run_ids: Sequence[UUID]) -> Live:
             now=now,
         )
     )
+
+
+def _phases(request: MemberRequest, shown: Live) -> PhaseTable | None:
+    """Where the time of the first probe went, once it is measured."""
+    done = [UUID(run.id) for run in shown.runs if run.kind == Kind.PROBE and run.state == RunState.DONE]
+    detail = run_detail(request.organisation, done[0]) if done else None
+    if detail is None or detail.measurement is None:
+        return None
+    return picture_of(detail.measurement, {}).phases
 
 
 def _site(request: MemberRequest, site_id: UUID) -> Site:
