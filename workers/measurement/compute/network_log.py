@@ -54,8 +54,6 @@ class Opener:
     @property
     def url(self) -> str:
         """The origin it opened connections to. The classic pool may prefix it; the new one leaves the scheme out."""
-        scheme.
-        """
         return self.group[self.group.find("http") :] if "http" in self.group else f"https://{self.group}"
 
 
