@@ -137,7 +137,12 @@ class SimulatedAgent(threading.Thread):
         return True
 
 
-def request_of(message: bytes) -> RunRequest:
+def queued(client: redis.Redis, queue: str) -> list[RunRequest]:
+    """The requests that stand in a queue, the newest first."""
+    return [request_of(message) for message in client.lrange(queue, 0, -1)]
+
+
+def request_of(message: bytes | str) -> RunRequest:
     """The request inside a message as it stands in a queue."""
     ((envelope,), _, _) = json.loads(b64decode(json.loads(message)["body"]))
     return decode(envelope.encode(), RunRequest)

@@ -1,0 +1,144 @@
+import threading
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+import redis
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.db import OperationalError
+from django.utils import timezone
+from pytest_django import Settings
+
+from backend.fleet.models import Region
+from backend.runs import sweeper as sweeper_module
+from backend.runs.agents import screenshot_name
+from backend.runs.claim import PUBLISH_GRACE
+from backend.runs.loop import repeat
+from backend.runs.models import DeadLetter, PendingRun, Run, Schedule
+from backend.runs.retention import forget, forget_pictures
+from backend.runs.scheduler import LONGEST_WAIT_S, SHORTEST_WAIT_S, Scheduler
+from backend.runs.sweeper import Sweeper
+from backend.runs.tests.factories import NOW, make_fleet, make_monitors, make_pending, make_region, schedule
+from backend.sites.models import Site
+
+
+@pytest.mark.django_db
+def test_a_tick_claims_and_publishes_what_is_due(broker_client: redis.Redis) -> None:
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet, 5), now=timezone.now())
+    Scheduler().step()
+    assert broker_client.llen("eu:probe") == 5
+    assert PendingRun.objects.filter(published_at__isnull=False).count() == 5
+
+
+@pytest.mark.django_db
+def test_a_tick_wakes_for_the_next_slot_but_never_sleeps_long(broker_client: redis.Redis) -> None:
+    assert Scheduler().step() == LONGEST_WAIT_S
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet))
+    soon = timezone.now() + timedelta(seconds=0.5)
+    Schedule.objects.update(next_at=soon)
+    assert SHORTEST_WAIT_S <= Scheduler(clock=lambda: soon - timedelta(seconds=0.3)).step() == pytest.approx(0.3)
+
+
+@pytest.mark.django_db
+def test_without_a_broker_claiming_goes_on_and_the_outbox_is_emptied_when_it_is_back(
+    broker_client: redis.Redis, settings: Settings
+) -> None:
+    there, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere/redis.sock"
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet, 5), now=timezone.now())
+    Scheduler().step()
+    assert PendingRun.objects.filter(published_at=None).count() == 5
+    settings.REDIS_URL = there
+    PendingRun.objects.update(
+        publish_after=timezone.now() - PUBLISH_GRACE, expires_at=timezone.now() + timedelta(hours=1)
+    )
+    Scheduler().step()
+    assert broker_client.llen("eu:probe") == 5
+
+
+def test_a_loop_outlives_its_database_and_ends_when_it_is_told_to() -> None:
+    stop, calls = threading.Event(), []
+
+    def step() -> float:
+        calls.append(1)
+        if len(calls) < 3:
+            raise OperationalError("the server closed the connection")
+        stop.set()
+        return 60.0
+
+    repeat("test", step, stop)
+    assert len(calls) == 3
+
+
+@pytest.mark.django_db
+def test_a_sweep_does_every_duty(broker_client: redis.Redis) -> None:
+    fleet = make_fleet("eu")
+    (monitor,) = make_monitors(fleet)
+    make_pending(fleet, monitor, agent="agent-1", lease_until=NOW - timedelta(days=1))
+    Site.objects.filter(pk=fleet.site.pk).update(status="draft", created_at=NOW - timedelta(days=2))
+    Sweeper().step()
+    assert PendingRun.objects.get().attempt == 2
+    assert not Site.objects.filter(pk=fleet.site.pk).exists()
+    assert Schedule.objects.filter(monitor=monitor).exists()
+
+
+@pytest.mark.django_db
+def test_a_new_region_gets_its_schedules_within_a_step(broker_client: redis.Redis) -> None:
+    make_monitors(make_fleet("eu"))
+    sweeper = Sweeper()
+    sweeper.step()
+    make_region("us")
+    sweeper.step()
+    assert set(Schedule.objects.values_list("region__code", flat=True)) == {"eu", "us"}
+    Region.objects.filter(code="eu").update(enabled=False)
+    sweeper.step()
+    assert set(Schedule.objects.values_list("region__code", flat=True)) == {"us"}
+
+
+@pytest.mark.django_db
+def test_a_duty_that_fails_keeps_no_other_from_its_turn(
+    broker_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> int:
+        raise PermissionError("the disk is read-only")
+
+    monkeypatch.setattr(sweeper_module, "delete_old_drafts", fail)
+    make_monitors(make_fleet("eu"))
+    Sweeper().step()
+    assert Schedule.objects.exists()
+
+
+@pytest.mark.django_db
+def test_what_retention_has_passed_is_forgotten(settings: Settings) -> None:
+    settings.RETENTION_DAYS = 7
+    fleet = make_fleet("eu")
+    for days in (3, 8):
+        DeadLetter.objects.create(region=fleet.region, received_at=NOW - timedelta(days=days), reason="", body=b"")
+    Run.objects.create(
+        run_id=uuid4(),
+        scheduled_for=NOW - timedelta(days=20),
+        monitor_id=1,
+        region_id=1,
+        attempt=1,
+        received_at=NOW,
+        outcome="missed",
+    )
+    assert forget(NOW)
+    assert DeadLetter.objects.count() == 1
+    assert not Run.objects.exists()
+
+
+@pytest.mark.django_db
+def test_pictures_of_days_that_are_over_are_deleted_a_few_at_a_time(settings: Settings) -> None:
+    settings.RETENTION_DAYS = 7
+    old, new = NOW - timedelta(days=9), NOW - timedelta(days=1)
+    for _ in range(3):
+        default_storage.save(screenshot_name(uuid4(), old), ContentFile(b"x"))
+    kept = screenshot_name(uuid4(), new)
+    default_storage.save(kept, ContentFile(b"x"))
+    assert [forget_pictures(NOW, limit=2) for _ in range(3)] == [2, 1, 0]
+    assert default_storage.listdir("screenshots")[0] == [f"{new:%Y%m%d}"]
+    assert default_storage.exists(kept)
