@@ -1,9 +1,13 @@
 """Every door: health, the agents' API, accounts, the admin, pages."""
 
+from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
 from django.urls import include, path
 
 from backend import health
+
+# The admin's own sign-in has no limit of tries; ours has.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as allauth documents it
 
 urlpatterns = [
     path("livez", health.livez),

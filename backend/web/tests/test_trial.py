@@ -1,6 +1,7 @@
 """Paste a URL, test it, watch it, save it."""
 
 import json
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
@@ -13,8 +14,9 @@ from backend.fleet.models import Agent, Region
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import NOW, make_agent, make_region
-from backend.runs.tests.results import FAILED, line_of
+from backend.runs.tests.results import FAILED, line_of, page
 from backend.sites.models import Site
+from workers.measurement.messages import Measured, PageMeasurement
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +61,18 @@ def test_when_all_has_ended_the_page_shows_the_phases_and_stops_reloading(client
     assert "See the first result" in text
     assert "Phases of the last hop in order of time; they add up to 110.0 ms" in text
     assert "http-equiv" not in text
+
+
+def test_the_page_proposes_its_own_title_as_the_name(client: Client, eu: Region) -> None:
+    live = start(client)
+    loaded = page().measurement
+    assert isinstance(loaded, PageMeasurement)
+    titled = Measured(measurement=replace(loaded, title='The "shop" \u202e' + "x" * 300))
+    ingest(eu, [line_of(PendingRun.objects.get(kind="page"), titled)], now=NOW)
+    text = client.get(live).content.decode()
+    assert 'value="The &quot;shop&quot;' in text
+    assert "\u202e" not in text
+    assert "x" * 101 not in text
 
 
 def test_a_failure_is_told_with_its_reason(client: Client, eu: Region) -> None:

@@ -20,13 +20,15 @@ from backend.runs import actions
 from backend.runs.queries import RunState, progress, run_detail
 from backend.runs.queries.ended import ended_runs
 from backend.sites import queries as sites
+from backend.sites.actions import MAX_NAME_CHARS
 from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, live
 from backend.web.run_page import picture_of
 from backend.web.waterfall.phases import PhaseTable
-from workers.measurement.messages import Kind
+from backend.web.waterfall.text import printable
+from workers.measurement.messages import Kind, Measurement, PageMeasurement
 
 # As many as one trial may start; what an address adds to that is cut off.
 MAX_RUNS = 60
@@ -61,7 +63,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "live": shown,
         "phases": _phases(request, shown),
         "progress_url": live_url("web:trial_progress", site, run_ids),
-        "name_form": NameForm(initial={"name": site.name}),
+        "name_form": NameForm(initial={"name": _title(request, shown) or site.name}),
         "section": "sites",
     }
     return render(request, "sites/trial.html", context)
@@ -141,11 +143,22 @@ def _live(request: MemberRequest, run_ids: Sequence[UUID]) -> Live:
 
 def _phases(request: MemberRequest, shown: Live) -> PhaseTable | None:
     """Where the time of the first probe went, once it is measured."""
-    done = [UUID(run.id) for run in shown.runs if run.kind == Kind.PROBE and run.state == RunState.DONE]
+    measurement = _first(request, shown, Kind.PROBE)
+    return None if measurement is None else picture_of(measurement, {}).phases
+
+
+def _title(request: MemberRequest, shown: Live) -> str:
+    """What the page calls itself, as a proposal for the name; empty when it does not say."""
+    page = _first(request, shown, Kind.PAGE)
+    title = page.title if isinstance(page, PageMeasurement) else None
+    return printable(title or "", MAX_NAME_CHARS).strip()
+
+
+def _first(request: MemberRequest, shown: Live, kind: Kind) -> Measurement | None:
+    """The first that was measured of a kind."""
+    done = [UUID(run.id) for run in shown.runs if run.kind == kind and run.state == RunState.DONE]
     detail = run_detail(request.organisation, done[0]) if done else None
-    if detail is None or detail.measurement is None:
-        return None
-    return picture_of(detail.measurement, {}).phases
+    return None if detail is None else detail.measurement
 
 
 def _site(request: MemberRequest, site_id: UUID) -> Site:
