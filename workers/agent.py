@@ -96,7 +96,7 @@ def _measuring_child(post: _Post, config: AgentConfig, bell: Bell, held: Path) -
         name=post.name,
         work=functools.partial(_measure, post, config, bell, held),
         buried=lambda pid: ledger.forget(held / str(pid)),
-        is_stuck=lambda pid: ledger.is_stuck(held / str(pid), now_s=time.time()),
+        is_stuck=lambda pid: ledger.is_stuck(held / str(pid), now_s=time.monotonic()),
     )
 
 

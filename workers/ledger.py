@@ -1,6 +1,7 @@
 """Which runs an agent holds at this moment, as empty files that all its processes see.
 
-`held/<process>/<run>` exists while the run is carried out; its modification time is when the run must be over. A killed
+`held/<process>/<run>` exists while the run is carried out; its modification time is when the run must be over, on the
+monotonic clock that all processes of a machine share (the wall clock may be set meanwhile). A killed
 process cannot tidy up: its parent removes its folder, and the service lets the leases of those runs lapse.
 """
 
@@ -16,7 +17,7 @@ from uuid import UUID
 from workers.measurement.messages import RunRequest
 
 # Beyond a run's own timeout: computing, closing a browser and waiting for a processor.
-GRACE_S = 60
+GRACE_S = 60.0
 # A message comes again after the visibility timeout (600 s); 200 probes in flight end about 10,000 runs in that time.
 REMEMBERED = 20_000
 

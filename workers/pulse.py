@@ -40,7 +40,7 @@ class Pulse:
         """Tells the service what is held; None when it could not be told."""
         sent_at, sent = now(), time.monotonic()
         # In this order, or a run that ends in between would be in neither.
-        held = holding(self._held, now_s=sent_at.timestamp())
+        held = holding(self._held, now_s=sent)
         waiting = self._spool.run_ids()
         message = Heartbeat(
             agent=self.about.agent,

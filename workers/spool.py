@@ -53,7 +53,12 @@ class Spool:
         self.dropped = 0
 
     def add(
-        self, result: RunResult, screenshot: bytes | None = None, *, now_ns: Callable[[], int] = time.time_ns
+        self,
+        result: RunResult,
+        screenshot: bytes | None = None,
+        *,
+        urgent: bool = False,
+        now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         """Returns when both survive a power cut.
 
@@ -62,7 +67,7 @@ class Spool:
         line = wire.encode(result)
         if screenshot is not None:
             _write(self._pictures / f"{result.run_id}.image", screenshot)
-        _write(self._results / f"{now_ns():020d}-{result.run_id}.json", line)
+        _write(self._results / f"{'0' if urgent else '1'}-{now_ns():020d}-{result.run_id}.json", line)
 
     def run_ids(self) -> set[UUID]:
         """The runs whose results lie here."""
@@ -72,7 +77,9 @@ class Spool:
         return len(self._names())
 
     def batch(self, *, max_results: int = BATCH_RESULTS, max_bytes: int = BATCH_BYTES) -> list[Entry]:
-        """The oldest results, in order, up to both bounds; at least one when there is any. Unreadable ones go aside."""
+        """Urgent results, then the oldest, up to both bounds;
+        at least one when there is any. Unreadable ones go aside.
+        """
         entries: list[Entry] = []
         size = 0
         for name in self._names():
@@ -103,7 +110,7 @@ class Spool:
 
         A lost result is better than a full disk.
         """
-        sizes = {name: self._bytes(name) for name in self._names()}
+        sizes = {name: self._bytes(name) for name in sorted(self._names(), key=_age)}
         total, dropped = sum(sizes.values()), 0
         for name, size in sizes.items():
             if len(sizes) - dropped <= self._max_results and total <= self._max_bytes:
@@ -152,9 +159,14 @@ class Spool:
 
 def _run_id(name: str) -> UUID | None:
     try:
-        return UUID(name.partition("-")[2].removesuffix(".json"))
-    except ValueError:
+        return UUID(name.removesuffix(".json").split("-", 2)[2])
+    except (ValueError, IndexError):
         return None
+
+
+def _age(name: str) -> str:
+    """What names sort by when urgency does not count."""
+    return name[2:]
 
 
 def _size(path: Path) -> int:

@@ -4,6 +4,7 @@ The parent has one thread and only waits: a fork of a process with threads can c
 release.
 """
 
+import contextlib
 import ctypes
 import gc
 import logging
@@ -49,27 +50,16 @@ class Child:
             self._started = time.monotonic()
             self.pid = _fork(self.name, self.work)
 
-    def reap(self) -> None:
-        """Notices the end of this child and plans the next start."""
-        if self.pid is None:
-            return
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        if pid == 0:
-            return
-        lived_s = time.monotonic() - self._started
+    def ended(self, status: int) -> None:
+        """Notes the end of this child and plans the next start."""
+        assert self.pid is not None
+        lived_s, code = time.monotonic() - self._started, os.waitstatus_to_exitcode(status)
         self._failures = 0 if lived_s > STEADY_S else self._failures + 1
         wait_s = min(LONGEST_RESTART_S, FIRST_RESTART_S * 2 ** min(self._failures, 10)) if self._failures else 0.0
         self._due = time.monotonic() + wait_s
+        level = logging.WARNING if code else logging.INFO
+        log.log(level, "%s (process %d) ended after %.1f s with %d", self.name, self.pid, lived_s, code)
         self.buried(self.pid)
-        code = os.waitstatus_to_exitcode(status)
-        log.log(
-            logging.WARNING if code else logging.INFO,
-            "%s (process %d) ended after %.1f s with %d",
-            self.name,
-            self.pid,
-            lived_s,
-            code,
-        )
         self.pid = None
 
     def kill_if_stuck(self) -> None:
@@ -88,14 +78,16 @@ def supervise(children: Sequence[Child]) -> int:
     # What was imported stays shared between the processes only while the collector does not write into it.
     gc.collect()
     gc.freeze()
-    while _next_signal(TICK_S) not in (signal.SIGTERM, signal.SIGINT):
+    while True:
         for child in children:
-            child.reap()
             child.kill_if_stuck()
             child.start_when_due()
+        if _next_signal(TICK_S) in (signal.SIGTERM, signal.SIGINT):
+            break
+        _reap(children)
     log.info("ending: runs may finish within %.0f s", DRAIN_S)
-    _end([child for child in children if not child.last], DRAIN_S)
-    _end([child for child in children if child.last], LAST_DRAIN_S)
+    for last, patience_s in ((False, DRAIN_S), (True, LAST_DRAIN_S)):
+        _end([child for child in children if child.last is last], patience_s)
     return 0
 
 
@@ -107,8 +99,16 @@ def _end(children: Sequence[Child], patience_s: float) -> None:
         if _next_signal(0.2) in (signal.SIGTERM, signal.SIGINT) or time.monotonic() > deadline:
             for child in children:
                 child.send(signal.SIGKILL)
-        for child in children:
-            child.reap()
+        _reap(children)
+
+
+def _reap(children: Sequence[Child]) -> None:
+    """Buries every process that has ended; as the first process of a container also those that nobody else would."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            for child in children:
+                if child.pid == ended[0]:
+                    child.ended(ended[1])
 
 
 def _next_signal(timeout_s: float) -> int | None:

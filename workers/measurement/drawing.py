@@ -115,9 +115,9 @@ def _summary(probe: ProbeMeasurement, connection: Connection | None) -> list[str
     if connection is not None and connection.rtt_us is not None:
         parts.append(f"round trip {format_duration(connection.rtt_us)}")
     if connection is not None and connection.tls_round_trips is not None:
-        parts.append(f"TLS in {connection.tls_round_trips} round trip{'' if connection.tls_round_trips == 1 else 's'}")
+        parts.append(f"TLS in {_count(connection.tls_round_trips, 'round trip')}")
     if len(probe.hops) > 1:
-        parts.append(f"after {len(probe.hops) - 1} redirect{'' if len(probe.hops) == 2 else 's'}")
+        parts.append(f"after {_count(len(probe.hops) - 1, 'redirect')}")
     return parts
 
 
@@ -181,7 +181,11 @@ def _page_summary(page: PageMeasurement) -> list[list[str]]:
     seen = [f"{name} {format_duration(us)}" for name, us in marks if us is not None]
     if vitals.cls is not None:
         seen.append(f"CLS {vitals.cls:.3f}")
-    counts = [f"{len(rows)} requests", format_bytes(sum(sizes)) if sizes else "", f"{failed} failed" if failed else ""]
+    counts = [
+        _count(len(rows), "request"),
+        format_bytes(sum(sizes)) if sizes else "",
+        f"{failed} failed" if failed else "",
+    ]
     return [facts for facts in (seen, [count for count in counts if count]) if facts]
 
 
@@ -193,6 +197,10 @@ def _end_us(timing: Timing) -> int:
     """The last instant that a timing knows."""
     spans = (timing.dns, timing.connect, timing.tls, timing.send, timing.wait, timing.download)
     return max([timing.start_us, timing.end_us or 0, *(span.end_us for span in spans if span is not None)])
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _joined(facts: Sequence[str], canvas: Canvas) -> str:

@@ -96,12 +96,13 @@ class Broker:
 
 @dataclass(kw_only=True)
 class Agent:
-    """A process group of `workers.tests.fake_agent` and where it keeps its things."""
+    """A process group, of fakes unless another command is given, and where it keeps its things."""
 
     broker: Broker
     service: StubService
     directory: Path
     settings: dict[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ("workers.tests.fake_agent",)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -127,10 +128,15 @@ class Agent:
             "FIRSTBYTE_SPOOL_DIR": str(self.spool_dir),
             "FIRSTBYTE_AGENT_NAME": "eu-1",
             "FIRSTBYTE_PROBES_IN_FLIGHT": "20",
+            # Shorter than an operator's, so that a test leaves no run behind.
+            "FIRSTBYTE_TEST_FINISH_S": "5",
+            "FIRSTBYTE_TEST_GRACE_S": "60",
+            "FIRSTBYTE_TEST_PATIENCE_S": "45",
+            "FIRSTBYTE_TEST_HEARTBEAT_INTERVAL_S": "2",
         }
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "workers.tests.fake_agent"],
+                [sys.executable, "-m", *self.command],
                 env=environment | self.settings,
                 stdout=log,
                 stderr=log,
@@ -151,6 +157,15 @@ class Agent:
     def children(self) -> list[int]:
         text = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
         return [int(pid) for pid in text.split()]
+
+    @property
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def wait(self, timeout_s: float = 45) -> int:
+        """Its exit code, once it has ended by itself."""
+        assert self.process is not None
+        return self.process.wait(timeout_s)
 
     def stop(self, timeout_s: float = 45) -> int:
         assert self.process is not None

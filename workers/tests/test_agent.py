@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -9,6 +10,7 @@ from uuid import UUID
 from workers.measurement.messages import Failed, Kind, Measured, Missed, ProgressStage
 from workers.tests.fakes import PICTURE
 from workers.tests.rig import Agent, Broker, due_request
+from workers.tests.site import running_site
 from workers.tests.stub_service import StubService
 from workers.tests.waiting import wait_for
 
@@ -220,8 +222,74 @@ def test_results_on_disk_survive_a_kill_of_everything(agent: Agent, broker: Brok
     wait_for(lambda: arrived(service, run_id), "the result after a restart", 60)
 
 
+def test_a_run_that_never_ends_costs_its_process_and_not_the_region(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.settings["FIRSTBYTE_TEST_GRACE_S"] = "1"
+    agent.start()
+    stuck = due_request("/sleep/600", timeout_us=500_000)
+    broker.publish(stuck)
+    process = agent.process_of(stuck.run_id)
+    wait_for(lambda: not Path(f"/proc/{process}").exists(), "the stuck process to be killed")
+    run_id = broker.publish(due_request())
+    wait_for(lambda: arrived(service, run_id), "a run in its place")
+
+
+def test_the_courier_is_replaced_too(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.start()
+    before = broker.publish(due_request())
+    wait_for(lambda: arrived(service, before), "a first result")
+    os.kill(min(agent.children()), signal.SIGKILL)
+    after = broker.publish(due_request())
+    wait_for(lambda: arrived(service, after), "a result by its successor")
+
+
+def test_an_agent_waits_for_a_broker_that_is_not_there_yet(agent: Agent, broker: Broker, service: StubService) -> None:
+    broker.kill()
+    agent.start()
+    wait_for(lambda: service.heartbeats, "a heartbeat without a broker")
+    broker.start()
+    run_id = broker.publish(due_request())
+    wait_for(lambda: arrived(service, run_id), "the result", 60)
+
+
+def test_an_agent_ends_while_its_broker_is_away(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.start()
+    request = due_request("/sleep/60")
+    broker.publish(request)
+    agent.process_of(request.run_id)
+    broker.kill()
+    assert agent.stop(timeout_s=60) == 0
+    broker.start()
+
+
+def test_a_second_agent_in_the_same_spool_is_refused(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.settings["FIRSTBYTE_TEST_PATIENCE_S"] = "1"
+    agent.start()
+    wait_for(lambda: service.heartbeats, "the first to work")
+    second = Agent(broker=broker, service=service, directory=agent.directory, settings=agent.settings)
+    second.start()
+    assert second.wait() == 1
+    assert "is used by another agent" in agent.log
+    assert agent.alive
+
+
 def test_a_full_set_of_probes_is_in_flight_at_once(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
     runs = {broker.publish(due_request("/sleep/3")) for _ in range(20)}
     wait_for(lambda: len(list((agent.spool_dir / "held").glob("*/*"))) == 20, "20 runs at once")
     wait_for(lambda: {result.run_id for result in service.results} == runs, "all results")
+
+
+def test_a_real_agent_measures_a_real_site(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.command = ("workers.cli", "agent")
+    with running_site() as site:
+        agent.settings |= {"FIRSTBYTE_PRIVATE_TARGETS": "127.0.0.0/8", "FIRSTBYTE_EXTRA_PORTS": site.rpartition(":")[2]}
+        agent.start()
+        requests = [replace(due_request(kind=kind), url=f"{site}/") for kind in Kind]
+        for request in requests:
+            broker.publish(request)
+        wait_for(lambda: len(service.results) == 2, "both results", 60)
+        outcomes = [outcome for request in requests for outcome in arrived(service, request.run_id)]
+        assert [type(outcome) for outcome in outcomes] == [Measured, Measured], agent.log
+        assert agent.stop() == 0

@@ -31,7 +31,7 @@ def test_it_names_what_is_held_and_what_waits_to_be_sent(
     make_pulse: MakePulse, service: StubService, tmp_path: Path
 ) -> None:
     held = build_request(region="us")
-    Ledger(tmp_path / "held" / "1").begin(held, now_s=time.time())
+    Ledger(tmp_path / "held" / "1").begin(held, now_s=time.monotonic())
     pulse = make_pulse()
     waiting = build_result()
     Spool(tmp_path / "spool").add(waiting)

@@ -60,6 +60,16 @@ def test_a_batch_has_a_bound_in_results_and_one_in_bytes(tmp_path: Path) -> None
     assert numbers(spool, max_bytes=1) == [0]
 
 
+def test_a_person_who_waits_does_not_stand_behind_what_piled_up(tmp_path: Path) -> None:
+    spool, now_ns = Spool(tmp_path, max_results=2), clock()
+    for number in range(3):
+        spool.add(numbered(number), now_ns=now_ns)
+    spool.add(numbered(9), urgent=True, now_ns=now_ns)
+    assert numbers(spool) == [9, 0, 1, 2]
+    spool.trim()
+    assert numbers(spool) == [9, 2]
+
+
 def test_what_is_acknowledged_goes_with_its_picture(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     spool.add(numbered(1), b"picture")
@@ -73,7 +83,7 @@ def test_what_is_acknowledged_goes_with_its_picture(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\x00" * 500, b'{"kind":"run_result","version":1,"body":{', b"\xff\xfe"])
 def test_a_file_that_cannot_be_read_is_set_aside_and_holds_up_nobody(tmp_path: Path, content: bytes) -> None:
     spool = filled(tmp_path, 2)
-    name = f"{0:020d}-{UUID(int=9)}.json"
+    name = f"1-{0:020d}-{UUID(int=9)}.json"
     (tmp_path / "results" / name).write_bytes(content)
     assert numbers(spool) == [0, 1]
     assert (tmp_path / "aside" / name).read_bytes() == content
@@ -83,11 +93,11 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_holds_up_nobody(tmp_path: P
 def test_only_some_unreadable_files_are_kept(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     for number in range(110):
-        (tmp_path / "results" / f"{number:020d}-x.json").write_bytes(b"")
+        (tmp_path / "results" / f"1-{number:020d}-x.json").write_bytes(b"")
     assert spool.batch() == []
     kept = sorted(path.name for path in (tmp_path / "aside").iterdir())
     assert len(kept) == 100
-    assert kept[-1].startswith(f"{109:020d}")
+    assert kept[-1].startswith(f"1-{109:020d}")
 
 
 def test_beyond_its_bound_in_results_the_oldest_go_loudly(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -121,7 +131,7 @@ def test_the_bound_always_holds_after_a_trim(
 
 def test_a_writer_killed_half_way_leaves_nothing_that_counts(tmp_path: Path) -> None:
     spool = filled(tmp_path, 1)
-    (tmp_path / "results" / f"{2:020d}-{UUID(int=2)}.part").write_bytes(b"half")
+    (tmp_path / "results" / f"1-{2:020d}-{UUID(int=2)}.part").write_bytes(b"half")
     (tmp_path / "screenshots" / f"{UUID(int=2)}.image").write_bytes(b"of a result that never came")
     assert numbers(spool) == [0]
     spool.sweep()

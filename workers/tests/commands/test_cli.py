@@ -8,47 +8,21 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from workers.tests.rig import free_port
+from workers.tests.site import running_site
 from workers.version import VERSION
-
-
-class Pages(BaseHTTPRequestHandler):
-    """A small site: a page, a redirect to it, and hostile headers."""
-
-    def do_GET(self) -> None:
-        if self.path == "/moved":
-            self.send_response(302)
-            self.send_header("Location", "/")
-        else:
-            self.send_response(200)
-            self.send_header("X-Hostile", "\x1b[31mred")
-        body = b"<title>A page</title><h1>Hello</h1>"
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """A test's output is for the test."""
 
 
 @pytest.fixture
 def site() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running_site() as url:
+        yield url
 
 
 def firstbyte(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -164,3 +138,19 @@ def test_ctrl_c_ends_quietly() -> None:
         _, errors = process.communicate(timeout=20)
     assert process.returncode == 130
     assert "Traceback" not in errors
+
+
+def test_a_page_is_drawn_and_photographed(site: str, tmp_path: Path) -> None:
+    done = firstbyte("page", "--screenshot", str(tmp_path / "page.jpg"), f"{site}/")
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"  1 127\.0\.0\.1:\d+/ +200 ", done.stdout)
+    assert "1 request · " in done.stdout
+    assert (tmp_path / "page.jpg").read_bytes()[:3] == b"\xff\xd8\xff"
+
+
+def test_a_page_as_json_has_vitals_and_requests(site: str) -> None:
+    done = firstbyte("page", "--json", f"{site}/")
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["title"], document["error"]) == ("firstbyte.page/1", "A page", None)
+    assert document["vitals"]["fcp_ms"] > 0
+    assert document["requests"][0]["url"] == f"{site}/"
