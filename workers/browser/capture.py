@@ -32,6 +32,8 @@ _WORLD = "firstbyte"
 _SCRIPTS = Path(__file__).parent / "scripts"
 # How long a page that has done its loading may take to answer for its text, its picture, its end.
 _PATIENCE_S = 5.0
+# … and one that has used up its time already.
+_LATE_PATIENCE_S = 2.0
 _MARKER_S = 2.0
 _PROGRESS_S = 0.5
 # A page that has loaded but keeps a request open without a byte is at rest after this.
@@ -65,6 +67,7 @@ class PageLoad:
         self._tell = tell
         self._loop = asyncio.get_running_loop()
         self._sound = True
+        self._patience_s = _PATIENCE_S
         self._warnings: list[str] = []
         self._closing: set[asyncio.Future[None]] = set()
 
@@ -83,6 +86,8 @@ class PageLoad:
             cdp.on(name, functools.partial(recorder.take, name))
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
         arrived = await self._navigate(cdp, recorder, request, bare)
+        if arrived.overran:
+            self._patience_s = _LATE_PATIENCE_S
         seen = await self._look(cdp, request, arrived)
         screenshot = None if seen.crashed or seen.is_download else await self._picture(cdp)
         events = recorder.close()
@@ -212,7 +217,7 @@ class PageLoad:
             asyncio.ensure_future(answer).cancel()
             return None
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with asyncio.timeout(self._patience_s):
                 return await answer
         except TimeoutError:
             self._sound = False

@@ -58,7 +58,7 @@ class Seat:
                 sound = loaded.sound
             finally:
                 if not sound or not session.is_usable:
-                    await self._drop()
+                    await self._drop(stuck=not sound)
                 self._await_idleness()
         return loaded
 
@@ -71,10 +71,10 @@ class Seat:
             self._session = await Session.start(self._settings, chromium, sandbox=sandbox)
         return self._session
 
-    async def _drop(self) -> None:
+    async def _drop(self, *, stuck: bool = False) -> None:
         session, self._session = self._session, None
         if session is not None:
-            await session.close()
+            await session.close(stuck=stuck)
 
     def _await_idleness(self) -> None:
         self._idle = asyncio.get_running_loop().call_later(self._settings.idle_s, self._rest)

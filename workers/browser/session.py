@@ -80,8 +80,13 @@ class Session:
         except Error as error:
             raise BrowserError(f"the browser was lost: {str(error).splitlines()[0][:300]}") from error
 
-    async def close(self) -> None:
-        """Ends browser and driver and removes their files; what does not end in time is killed. Never raises."""
+    async def close(self, *, stuck: bool = False) -> None:
+        """Ends browser and driver and removes their files. Never raises.
+
+        A browser that is `stuck` is killed at once, any other when it does not end in time.
+        """
+        if stuck:
+            self._kill()
         with contextlib.suppress(Error, TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
                 if self._browser is not None:

@@ -24,10 +24,6 @@ def workspaces() -> set[Path]:
     return set(Path(tempfile.gettempdir()).glob(f"firstbyte-browser-{os.getpid()}-*"))
 
 
-def profiles() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("playwright*"))
-
-
 def test_each_of_ten_runs_is_cold(load: Load, site: Site) -> None:
     url = site.page("/", "<img src=/a.png>")
     for _ in range(10):
@@ -70,17 +66,33 @@ def test_a_browser_whose_log_has_grown_large_is_replaced(ca_file: Path, site: Si
         assert workspaces() == before
 
 
-def test_an_idle_pool_ends_its_browser_and_driver_and_starts_again_when_asked(ca_file: Path, site: Site) -> None:
+def test_an_idle_pool_ends_its_browser_and_driver_and_starts_again_when_asked(
+    ca_file: Path, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = site.page("/", "<p>page</p>")
-    before, directories, temporary = set(processes.descendants()), workspaces(), profiles()
+    before = set(processes.descendants())
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with BrowserPool(browser_settings(ca_file, idle_s=0.2)) as pool:
         measured(pool.load(page_request(url)))
         wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
-        wait_for(lambda: workspaces() <= directories, "the browser's directory to go")
+        wait_for(lambda: not any(tmp_path.iterdir()), "their directories to go")
         measured(pool.load(page_request(url)))
     wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
-    assert workspaces() <= directories
-    assert profiles() <= temporary
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_killed_browser_leaves_no_process_and_no_file(
+    ca_file: Path, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = site.page("/hang", "<script>for (;;) {}</script>")
+    before = set(processes.descendants())
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        failed(pool.load(page_request(url, timeout_us=500_000)))
+        wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
+        wait_for(lambda: not any(tmp_path.iterdir()), "their directories to go")
 
 
 def test_two_browsers_load_two_pages_at_once(ca_file: Path, site: Site) -> None:
