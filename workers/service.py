@@ -19,7 +19,8 @@ _SHORT_TIMEOUT = urllib3.Timeout(connect=2, read=3)
 _MAX_ANSWER_BYTES = 1_000_000
 # Fast over small: the lines are JSON and shrink five-fold at the first level already.
 _GZIP_LEVEL = 1
-_SERVICE_IS_DOWN = frozenset({408, 425, 429, 500, 502, 503, 504})
+# Only these condemn a body. Anything else can come from a proxy that is set up wrong, which must not cost a result.
+_BODY_IS_BAD = frozenset({400, 413, 415, 422})
 
 M = TypeVar("M", HeartbeatReply, Receipts)
 
@@ -34,6 +35,10 @@ class UnavailableError(ServiceError):
 
 class UnauthorisedError(ServiceError):
     """The token of this region is not, or no longer, valid: an operator must act."""
+
+
+class AbsentError(UnavailableError):
+    """Nothing is at this address: no such run any more, or not the service at all."""
 
 
 class RefusedError(ServiceError):
@@ -103,9 +108,9 @@ def _raise_for(status: int, what: str) -> None:
         return
     if status in (401, 403):
         raise UnauthorisedError(what)
-    if status in _SERVICE_IS_DOWN or status < 400:
-        raise UnavailableError(what)
-    raise RefusedError(what)
+    if status in _BODY_IS_BAD:
+        raise RefusedError(what)
+    raise AbsentError(what) if status in (404, 410) else UnavailableError(what)
 
 
 def _understood(answer: bytes, expected: type[M]) -> M:

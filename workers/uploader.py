@@ -5,7 +5,7 @@ import random
 
 from workers.ledger import Recent
 from workers.measurement.messages import ReceiptStatus
-from workers.service import RefusedError, Service, ServiceError
+from workers.service import AbsentError, RefusedError, Service, ServiceError
 from workers.spool import BATCH_RESULTS, Entry, Spool
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Uploader:
             return
         try:
             self._service.put_screenshot(entry.run_id, entry.screenshot)
-        except RefusedError as error:
+        except (RefusedError, AbsentError) as error:
             log.warning("the screenshot of run %s is not wanted: %s", entry.run_id, error)
 
     def _refused(self, entries: list[Entry], error: RefusedError) -> None:

@@ -28,7 +28,7 @@ class StubService:
         self.seen: list[str] = []
         self.status: int | None = None
         self.refused_batches: frozenset[UUID] = frozenset()
-        self.refused_pictures = False
+        self.pictures_status: int | None = None
         self.skew = timedelta()
         self.lost: tuple[UUID, ...] = ()
         self._server = _Server(("127.0.0.1", port), _handler(self))
@@ -55,8 +55,8 @@ class StubService:
         if path == routes.PROGRESS_PATH:
             self.progress.append(wire.decode(body, Progress))
             return 204, b""
-        if self.refused_pictures:
-            return 413, b"too large"
+        if self.pictures_status is not None:
+            return self.pictures_status, b"not wanted"
         self.screenshots[path.rsplit("/", 1)[1]] = (content_type, body)
         return 204, b""
 

@@ -11,7 +11,7 @@ import pytest
 
 from workers.measurement import wire
 from workers.measurement.messages import Heartbeat, Progress, ProgressStage, ReceiptStatus
-from workers.service import RefusedError, Service, ServiceError, UnauthorisedError, UnavailableError
+from workers.service import AbsentError, RefusedError, Service, ServiceError, UnauthorisedError, UnavailableError
 from workers.tests.builders import build_result
 from workers.tests.stub_service import TOKEN, StubService
 
@@ -76,7 +76,8 @@ def test_progress_and_pictures_need_no_answer(service: StubService) -> None:
         (403, UnauthorisedError),
         (400, RefusedError),
         (413, RefusedError),
-        (404, RefusedError),
+        (404, AbsentError),
+        (405, UnavailableError),
         (302, UnavailableError),
         (429, UnavailableError),
         (500, UnavailableError),

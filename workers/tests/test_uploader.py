@@ -58,6 +58,14 @@ def test_a_service_that_is_down_loses_nothing_and_is_asked_less_and_less(service
     assert not upload.uploader.failing
 
 
+@pytest.mark.parametrize("status", [302, 404, 405, 451])
+def test_a_proxy_in_the_way_costs_no_result(service: StubService, tmp_path: Path, status: int) -> None:
+    upload = Upload(service, tmp_path, 3)
+    service.status = status
+    assert upload.uploader.step() > 0
+    assert upload.spool.count() == 3
+
+
 def test_a_wrong_token_loses_nothing(service: StubService, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     upload = Upload(service, tmp_path, 2, token="old")
     assert upload.uploader.step() > 0
@@ -82,10 +90,13 @@ def test_a_run_that_is_no_longer_ours_is_dropped(service: StubService, tmp_path:
     assert upload.spool.count() == 0
 
 
-def test_a_picture_that_is_not_wanted_does_not_hold_up_its_result(service: StubService, tmp_path: Path) -> None:
+@pytest.mark.parametrize("status", [404, 413])
+def test_a_picture_that_is_not_wanted_does_not_hold_up_its_result(
+    service: StubService, tmp_path: Path, status: int
+) -> None:
     upload = Upload(service, tmp_path, 0)
     upload.spool.add(build_result(), PICTURE)
-    service.refused_pictures = True
+    service.pictures_status = status
     upload.finish()
     assert len(service.results) == 1
     assert upload.spool.count() == 0
