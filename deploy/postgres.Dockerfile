@@ -5,10 +5,10 @@ RUN apt-get update \
  && sed -i 's/^#\?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf \
  && apt-get install -y --no-install-recommends postgresql-15 \
  && rm -rf /var/lib/apt/lists/* \
- && install -d -o postgres -g postgres -m 0700 /var/lib/firstbyte /run/postgresql
+ && install -d -o postgres -g postgres -m 0700 /var/lib/firstbyte
 COPY deploy/compose/start-postgres /usr/local/bin/
 USER postgres
 ENV PATH=/usr/lib/postgresql/15/bin:$PATH LC_ALL=C.UTF-8
 VOLUME /var/lib/firstbyte
-HEALTHCHECK --interval=2s --retries=30 CMD pg_isready -q -U firstbyte
+HEALTHCHECK --interval=2s --retries=30 CMD pg_isready -q -h /tmp -U firstbyte
 CMD ["start-postgres"]
