@@ -12,6 +12,7 @@ from deploy.local.process import StepError
 _CHECKOUT = Path(__file__).resolve().parents[2]
 # Their arguments are another program's.
 _PASSED_ON = {
+    "bench": commands.bench,
     "test": commands.test,
     "firstbyte": commands.firstbyte,
     "manage": commands.manage,

@@ -1,7 +1,6 @@
 """The static checks: each is a command that must say nothing. Two at a time; only what fails is shown."""
 
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +10,11 @@ from time import monotonic
 
 from deploy.local import environment
 from deploy.local.places import Places
-from deploy.local.process import StepError, exit_words, run_step
+from deploy.local.process import StepError, fault_of, run_step
 from deploy.local.workshop import tool_environment
 
 _AT_ONCE = 2
 _TIMEOUT_S = 600
-# The longest output of a failed check that is shown.
-_SHOWN_CHARS = 6000
 _COMPILE = ("pip", "compile", "-q", "--universal", "--generate-hashes", "--no-header", "--no-annotate")
 # In this order: the second and third take their versions from the first.
 REQUIREMENTS = {
@@ -81,19 +78,7 @@ def compare_requirements(places: Places, workshop: Path) -> str:
 
 def _run(check: Check, workshop: Path, env: Mapping[str, str]) -> bool:
     began = monotonic()
-    try:
-        done = subprocess.run(
-            check.command,
-            cwd=workshop / check.folder,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=_TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired:
-        return _say(check.name, began, f"did not end within {_TIMEOUT_S} s")
-    fault = f"{exit_words(done.returncode)}\n{done.stdout.decode(errors='replace')}" if done.returncode else ""
+    fault = fault_of(check.command, env=env, cwd=workshop / check.folder, timeout_s=_TIMEOUT_S)
     return _say(check.name, began, fault)
 
 
@@ -109,6 +94,6 @@ def _run_requirements(places: Places, workshop: Path) -> bool:
 def _say(name: str, began: float, fault: str) -> bool:
     """One print, so that two lanes do not mix their lines."""
     mark = "✗" if fault else "✓"
-    shown = f"\n{fault.strip()[-_SHOWN_CHARS:]}" if fault else ""
+    shown = f"\n{fault}" if fault else ""
     print(f"  {mark} {name:<28} {monotonic() - began:5.1f} s{shown}", flush=True)
     return not fault

@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from deploy.local import environment
 from deploy.local import up as life
+from deploy.local.bench import bench as run_benches
 from deploy.local.checks import run_checks
 from deploy.local.doctor import examine
 from deploy.local.places import Places, make_state
@@ -67,6 +68,11 @@ def logs(places: Places, options: Namespace) -> int:
 def test(places: Places, arguments: Sequence[str]) -> int:
     make_state(places)
     return run_suite(places, arguments)
+
+
+def bench(places: Places, arguments: Sequence[str]) -> int:
+    make_state(places)
+    return run_benches(places, arguments)
 
 
 def firstbyte(places: Places, arguments: Sequence[str]) -> int:

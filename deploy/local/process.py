@@ -42,6 +42,24 @@ def run_step(command: Sequence[object], *, env: Mapping[str, str], cwd: Path, wh
     return done.stdout.decode(errors="replace")
 
 
+def fault_of(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout_s: float) -> str:
+    """What is wrong: how a command ended and the last of what it said; empty when it ended with 0."""
+    try:
+        done = subprocess.run(
+            command,
+            env=dict(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        return f"did not end within {timeout_s:.0f} s"
+    said = done.stdout.decode(errors="replace")[-_TAIL_BYTES:].strip()
+    return f"{exit_words(done.returncode)}\n{said}" if done.returncode else ""
+
+
 def spawn(
     command: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path, death_signal: int
 ) -> subprocess.Popen[bytes]:

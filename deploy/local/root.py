@@ -18,7 +18,7 @@ from deploy.local.process import StepError
 SERVICE_USER = "firstbyte"
 VAR = Path("/var/lib/firstbyte")
 # Commands that run code as it is now; the others speak to what already runs.
-FRESH_CODE = frozenset({"up", "test", "check", "bench", "screens"})
+FRESH_CODE = frozenset({"up", "test", "check", "bench"})
 
 
 def step_down(checkout: Path, command: str, arguments: Sequence[str]) -> None:

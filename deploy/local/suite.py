@@ -11,7 +11,7 @@ from time import monotonic
 
 from deploy.local.checks import run_checks
 from deploy.local.places import Places
-from deploy.local.process import StepError
+from deploy.local.process import StepError, fault_of
 from deploy.local.state import AlreadyRunningError, held
 from deploy.local.workshop import open_workshop, tool_environment
 
@@ -44,7 +44,7 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
         return {
             "checks": run_checks(places, workshop),
             "tests": _stream(_PYTEST, workshop, env),
-            "frontend": _stream(("npm", "test", "--silent"), workshop / "frontend", env),
+            "frontend": _quiet(("npm", "test", "--silent"), workshop / "frontend", env),
         }
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -60,6 +60,14 @@ def _stream(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> boo
         return False
     finally:
         _end_group(process)
+
+
+def _quiet(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> bool:
+    """Runs it and shows what it said only when it failed."""
+    fault = fault_of(command, env=env, cwd=folder, timeout_s=_LIMIT_S)
+    if fault:
+        print(fault)
+    return not fault
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,101 @@
+"""`./dev bench`: each part of the product beside its limit in one run, and the start and memory of all services."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from time import monotonic, sleep
+
+from deploy.local import up
+from deploy.local.places import Places
+from deploy.local.process import StepError, descendants
+from deploy.local.state import holder
+from deploy.local.workshop import open_workshop, tool_environment
+
+SECOND_START_LIMIT_S = 15.0
+IDLE_LIMIT_MB = 700.0
+# A browser is closed after a while without work; this is well after that.
+_QUIET_WITHIN_S = 240.0
+_BROWSER = "chromium"
+# Benches that come with the code they measure: each prints its ratios and ends with 0 when they are met.
+_MODULES = {"service": "backend.bench", "pages": "workers.bench"}
+_PASSED_ON = ("FIRSTBYTE_BROWSERTIME",)
+
+
+def bench(places: Places, arguments: Sequence[str]) -> int:
+    """Runs the parts named, or all of them; 0 when every limit is met. Raises StepError."""
+    parts = {"start": partial(start_and_memory, places)}
+    parts |= {name: partial(_module, places, module) for name, module in _MODULES.items()}
+    unknown = set(arguments) - set(parts)
+    if unknown:
+        raise StepError(f"There is no bench '{', '.join(sorted(unknown))}'. There are: {', '.join(parts)}.")
+    results = [parts[name]() for name in arguments or parts]
+    return 0 if all(results) else 1
+
+
+def start_and_memory(places: Places) -> bool:
+    """How long `up` takes when everything was set up before, and what all services hold when nobody asks anything."""
+    ran = holder(places.lock) is not None
+    up.down(places)
+    began = monotonic()
+    up.up(places, port=None, with_demo=True, foreground=False)
+    took_s = monotonic() - began
+    _wait_for_quiet(places)
+    memory_mb = memory_of(_family(places))
+    if not ran:
+        up.down(places)
+    start = _line("second start", took_s, SECOND_START_LIMIT_S, "s")
+    return _line("memory of all idle services", memory_mb, IDLE_LIMIT_MB, "MB") and start
+
+
+def memory_of(pids: Sequence[int]) -> float:
+    """Megabytes that processes hold together; what several share is counted once (proportional set size)."""
+    return sum(_proportional_kb(pid) for pid in pids) / 1024
+
+
+def _wait_for_quiet(places: Places) -> None:
+    deadline = monotonic() + _QUIET_WITHIN_S
+    while any(_BROWSER in _command(pid) for pid in _family(places)):
+        if monotonic() > deadline:
+            raise StepError(
+                f"A browser is still open {_QUIET_WITHIN_S:.0f} s after the start: the services are not idle."
+            )
+        sleep(1)
+
+
+def _family(places: Places) -> list[int]:
+    supervisor = holder(places.lock)
+    if supervisor is None:
+        raise StepError("The services ended while they were measured. See ./dev logs.")
+    return [supervisor, *descendants(supervisor)]
+
+
+def _proportional_kb(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").partition("\0")[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def _line(name: str, value: float, limit: float, unit: str) -> bool:
+    met = value <= limit
+    print(f"  {name:<30} {value:8.1f} {unit:<3} limit {limit:.0f} {unit}: {'met' if met else 'MISSED'}")
+    return met
+
+
+def _module(places: Places, module: str) -> bool:
+    workshop = open_workshop(places)
+    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    sys.stdout.flush()
+    command = [str(places.python), "-m", module]
+    return subprocess.run(command, cwd=workshop, env=tool_environment(places) | passed).returncode == 0

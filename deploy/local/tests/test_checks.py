@@ -1,0 +1,33 @@
+import os
+from pathlib import Path
+
+from deploy.local.checks import CHECKS, REQUIREMENTS
+from deploy.local.process import fault_of
+from deploy.local.tests.rig import CODE
+
+ENV = {"PATH": os.environ["PATH"]}
+
+
+def test_a_command_that_ends_well_has_no_fault(tmp_path: Path) -> None:
+    assert fault_of(["echo", "fine"], env=ENV, cwd=tmp_path, timeout_s=10) == ""
+
+
+def test_a_command_that_fails_shows_both_of_its_outputs(tmp_path: Path) -> None:
+    fault = fault_of(["sh", "-c", "echo found; echo said >&2; exit 1"], env=ENV, cwd=tmp_path, timeout_s=10)
+    assert fault.splitlines() == ["exit code 1", "found", "said"]
+
+
+def test_a_command_that_hangs_is_a_fault(tmp_path: Path) -> None:
+    assert fault_of(["sleep", "600"], env=ENV, cwd=tmp_path, timeout_s=0.1) == "did not end within 0 s"
+
+
+def test_every_check_has_a_name_of_its_own_and_a_folder_that_exists() -> None:
+    assert len({check.name for check in CHECKS}) == len(CHECKS)
+    assert [check.folder for check in CHECKS if not (CODE / check.folder).is_dir()] == []
+
+
+def test_every_requirement_file_is_compared() -> None:
+    files = {
+        str(path.relative_to(CODE)) for path in [*CODE.glob("requirements*.txt"), CODE / "workers/requirements.txt"]
+    }
+    assert files == set(REQUIREMENTS)

@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import pytest
+
+from deploy.local import up
+from deploy.local.places import Places, make_state
+from deploy.local.settings import settle
+from deploy.local.state import Phase, Report, ServiceReport, Status, held, read_status
+
+
+def service(name: str, *, pid: int | None = 7, restarts: int = 0) -> ServiceReport:
+    return ServiceReport(name=name, pid=pid, restarts=restarts)
+
+
+def said(phase: Phase, detail: str | None, *services: ServiceReport) -> Status:
+    return Status(phase=phase, detail=detail, services=services)
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    made = Places(code=tmp_path)
+    make_state(made)
+    return made
+
+
+def test_a_service_that_is_still_starting_is_not_ticked_off() -> None:
+    assert up.ready_names(said(Phase.STARTING, "web", service("redis"), service("web"))) == ["redis"]
+    assert up.ready_names(said(Phase.RUNNING, None, service("redis"), service("web"))) == ["redis", "web"]
+
+
+def test_nothing_is_ticked_off_when_a_start_is_taken_back() -> None:
+    assert up.ready_names(said(Phase.STOPPING, None, service("redis"))) == []
+
+
+def test_without_a_supervisor_nothing_runs(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    Report(places.status).write(Phase.RUNNING, None, [service("web")])
+    assert up.status(places) == 3
+    assert "Nothing runs" in capsys.readouterr().out
+
+
+def test_status_names_what_waits_for_a_restart(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = settle(places.settings)
+    with held(places.lock):
+        Report(places.status).write(Phase.RUNNING, None, [service("web"), service("sweeper", pid=None, restarts=2)])
+        assert up.status(places) == 1
+    shown = capsys.readouterr().out
+    assert settings.base_url in shown
+    assert "waits for a restart restarted 2 times" in shown
+
+
+def test_a_second_up_says_what_runs_and_changes_nothing(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    settle(places.settings)
+    with held(places.lock):
+        Report(places.status).write(Phase.RUNNING, None, [service("web")])
+        assert up.up(places, port=None, with_demo=True, foreground=False) == 0
+    assert capsys.readouterr().out.startswith("Already running.\nrunning at http://127.0.0.1:")
+    assert not places.venv.exists()
+
+
+def test_down_and_reset_of_nothing_are_no_fault(places: Places) -> None:
+    assert up.down(places) == 0
+    assert up.reset(places, ask=False) == 0
+    assert not places.state.exists()
+
+
+def test_reset_removes_nothing_without_a_yes(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("builtins.input", lambda _: "no")
+    assert up.reset(places, ask=True) == 1
+    assert places.state.exists()
+
+
+def test_a_status_that_was_written_is_read_back(tmp_path: Path) -> None:
+    report = Report(tmp_path / "status.json")
+    report.write(Phase.STARTING, "web", [service("redis")])
+    assert read_status(report.path) == said(Phase.STARTING, "web", service("redis"))
