@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workers.browser.capture import Loaded
 from workers.browser.chromium import inspect_chromium
@@ -65,9 +65,11 @@ class BrowserPool:
         except BrowserError as error:
             return PageRun(outcome=Failed(failure=failure(FailureKind.BROWSER_FAILED, str(error))))
         tell(ProgressStage.COMPUTING, None)
-        outcome = judge_page(request, loaded.capture, compute_page(loaded.capture), guard.may_measure)
-        forbidden = isinstance(outcome, Failed) and outcome.measurement is None
-        return PageRun(outcome=outcome, screenshot=None if forbidden else loaded.screenshot)
+        page = compute_page(loaded.capture)
+        seen = replace(page.measurement, has_screenshot=loaded.screenshot is not None)
+        outcome = judge_page(request, loaded.capture, replace(page, measurement=seen), guard.may_measure)
+        kept = outcome.measurement is not None
+        return PageRun(outcome=outcome, screenshot=loaded.screenshot if kept else None)
 
     def _judge(self) -> Guard:
         """The guard, made at first use because it depends on whether the sandbox works."""

@@ -19,6 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     chromium = os.environ.get("FIRSTBYTE_CHROMIUM")
     settings = BrowserSettings(
         chromium=Path(chromium) if chromium else None,
+        allow_unsandboxed=os.environ.get("FIRSTBYTE_ALLOW_UNSANDBOXED") == "1",
         allowed=allowed_of(arguments),
         extra_ports=EVERY_PORT,
         ca_file=arguments.cacert,

@@ -70,6 +70,7 @@ def test_a_run_tells_vitals_title_and_a_picture(load: Load, site: Site) -> None:
     assert vitals.fully_loaded_us is not None
     assert vitals.dom_content_loaded_us <= vitals.load_us <= vitals.fully_loaded_us
     assert page.title == "Page"
+    assert page.has_screenshot
     assert run.screenshot is not None
     assert run.screenshot[:3] == b"\xff\xd8\xff"
 
