@@ -1,7 +1,7 @@
 """What the page of one run shows: chosen from the run, its measurement and the URL. No I/O."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from backend.runs.models import Outcome, Run, Trigger
 from backend.runs.queries import RunDetail
@@ -72,8 +72,15 @@ def verdict_of(detail: RunDetail) -> Verdict:
 
 
 def cards_for(detail: RunDetail) -> tuple[Card, ...]:
-    """The numbers; none where nothing was seen."""
-    return cards_of(detail.measurement) if detail.measurement is not None else ()
+    """The numbers; none where nothing was seen, and no praise for a run that failed."""
+    if detail.measurement is None:
+        return ()
+    cards = cards_of(detail.measurement)
+    return cards if detail.run.outcome == Outcome.MEASURED else tuple(_unjudged(card) for card in cards)
+
+
+def _unjudged(card: Card) -> Card:
+    return card if card.level == "info" else replace(card, level="info", note="seen before it failed")
 
 
 def about(detail: RunDetail) -> list[str]:

@@ -79,10 +79,13 @@ def trend_of(found: Sequence[queries.RegionSeries], choice: Choice, since: datet
     )
 
 
-def strip_of(lines: Sequence[RunLine]) -> tuple[StripBar, ...]:
-    """The last runs, the oldest first; the longest is as high as the strip."""
+def strips_of(lines: Sequence[RunLine]) -> list[tuple[str, list[StripBar]]]:
+    """The last runs of each region by its name, the oldest first; the longest of all is as high as the strip."""
     longest_us = max((main_us(line.run) or 0 for line in lines), default=0)
-    return tuple(_bar(line, longest_us) for line in reversed(lines))
+    strips: dict[str, list[StripBar]] = {}
+    for line in reversed(lines):
+        strips.setdefault(line.region.name, []).append(_bar(line, longest_us))
+    return sorted(strips.items())
 
 
 def main_us(run: Run) -> int | None:

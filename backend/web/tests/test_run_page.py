@@ -89,6 +89,8 @@ def test_a_failed_run_begins_with_the_reason_and_shows_what_was_seen_before(worl
     assert "The page did not finish loading in time." in text
     assert "The fault lies with the measured site." in text
     assert text.count('class="wf-row') == 12
+    assert "seen before it failed" in text
+    assert "good, limit" not in text
 
 
 def test_a_failure_before_anything_was_seen_has_a_page_too(world: World, client: Client) -> None:

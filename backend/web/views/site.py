@@ -20,8 +20,9 @@ from backend.web import trend
 from backend.web.access import MemberRequest, needs
 from backend.web.overview import overview_of
 from backend.web.series import METRIC_NAMES, metrics_of, series_table
+from workers.measurement.messages import Kind
 
-RUNS_SHOWN = 30
+RUNS_SHOWN, RUNS_IN_STRIP = 30, 120
 
 
 @require_safe
@@ -64,12 +65,14 @@ def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, o
 
 
 def _runs(monitor: Monitor, region: Region | None, before: datetime | None) -> dict[str, object]:
-    lines = recent_runs(monitor, region, limit=RUNS_SHOWN, before=before)
+    lines = recent_runs(monitor, region, limit=RUNS_IN_STRIP, before=before)
+    shown = lines[:RUNS_SHOWN]
     return {
-        "lines": [(line, trend.main_us(line.run), trend.outcome_text(line.run)) for line in lines],
-        "strip": trend.strip_of(lines),
-        "older": lines[-1].run.scheduled_for if len(lines) == RUNS_SHOWN else None,
+        "lines": [(line, trend.main_us(line.run), trend.outcome_text(line.run)) for line in shown],
+        "strips": trend.strips_of(lines),
+        "older": shown[-1].run.scheduled_for if len(lines) > RUNS_SHOWN else None,
         "main_name": trend.main_name(monitor.kind),
+        "is_page": monitor.kind == Kind.PAGE,
         "is_newest": before is None,
     }
 

@@ -36,7 +36,11 @@ class PhaseLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
-    """One request or hop. `ahead` says in words what was done before it was asked for, empty when nothing was."""
+    """One request, hop or connection.
+
+    `ahead` says in words what was done before it was asked for, empty when nothing was. `sum_note` tells what the total
+    is the sum of. `expanded` asks for the connection and the certificate to be unfolded.
+    """
 
     number: int
     name: str
@@ -51,6 +55,8 @@ class Details:
     certificate: tuple[Fact, ...]
     request_headers: tuple[Header, ...]
     response_headers: tuple[Header, ...]
+    sum_note: str = "The phases add up to the total; “Waiting” includes sending the request."
+    expanded: bool = False
 
 
 def request_details(page: PageMeasurement, number: int) -> Details | None:
@@ -100,6 +106,7 @@ def hop_details(number: int, hop: Hop, connection: Connection | None) -> Details
         certificate=certificate_facts(connection) if connection else (),
         request_headers=(),
         response_headers=_headers(hop.response_headers),
+        expanded=True,
     )
 
 
@@ -124,6 +131,8 @@ def connection_details(page: PageMeasurement, number: int) -> Details | None:
         certificate=certificate_facts(connection),
         request_headers=(),
         response_headers=(),
+        sum_note="What it took to open this connection; the phases add up to the total.",
+        expanded=True,
     )
 
 

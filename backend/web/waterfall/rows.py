@@ -244,7 +244,8 @@ def _connection_row(connection: Connection, requests: Sequence[Request], axis: A
         note=_connection_note(connection),
         tint="error" if connection.certificate_error else "",
         spoken=f"{spoken(begin_us - axis.start_us, stretches)}; {connection.requests} requests",
-        bars=bars_of(stretches, axis),
+        # Requests share a connection at the same time: what came down is drawn over what was waited for.
+        bars=bars_of(sorted(stretches, key=lambda segment: segment.phase == "download"), axis),
     )
 
 

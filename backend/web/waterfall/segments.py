@@ -71,7 +71,8 @@ def ahead_of(timing: Timing) -> tuple[Segment, ...]:
 
 def end_of(timing: Timing) -> int:
     """The last instant known of an exchange, also of one that never ended."""
-    return max([timing.start_us, timing.end_us or timing.start_us, *(span.end_us for _, span in _spans(timing))])
+    known = [timing.start_us, *(span.end_us for _, span in _spans(timing))]
+    return max(known if timing.end_us is None else [*known, timing.end_us])
 
 
 def connection_segments(dns: Span | None, connect: Span | None, tls: Span | None) -> tuple[Segment, ...]:

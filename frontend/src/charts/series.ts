@@ -119,7 +119,7 @@ function durationScale(theme: Theme) {
 }
 
 function legend(theme: Theme) {
-  return { position: "bottom" as const, labels: { color: theme.text, usePointStyle: false, boxWidth: 16, boxHeight: 3 } };
+  return { position: "bottom" as const, labels: { color: theme.text, usePointStyle: true, boxHeight: 7 } };
 }
 
 function tooltip(series: PhaseSeries) {
