@@ -1,83 +1,24 @@
 """The pages in a real browser: no violation of the policy, no error, keys that work, nothing for axe to find."""
 
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from django.conf import settings as django_settings
-from django.test import Client
+from django.db import connection
 from django.urls import reverse
-from playwright.sync_api import Page, expect, sync_playwright
-from pytest_django import Settings
+from playwright.sync_api import expect
 from pytest_django.live_server_helper import LiveServer
 
-from backend.cast import Member
+from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
 from backend.web.tests import measurements
-from backend.web.tests.world import World, make_world
+from backend.web.tests.browsing import DESKTOP, PHONE, browsing
+from backend.web.tests.world import World
 from workers.measurement.messages import Measured
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-DESKTOP, PHONE = (1320, 900), (390, 800)
-
-
-class Site:
-    """A signed-in browser on the live server; everything it complains about is kept."""
-
-    def __init__(self, page: Page, server: str) -> None:
-        self.page, self.server = page, server
-        self.complaints: list[str] = []
-        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-
-    def open(self, path: str) -> Page:
-        self.page.goto(f"{self.server}{path}")
-        return self.page
-
-    def axe(self) -> list[str]:
-        """The ids of what axe finds on the page as it is."""
-        return [violation["id"] for violation in Axe().run(self.page).response["violations"]]
-
-    def is_wider_than_window(self) -> bool:
-        return bool(self.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
-
-
-@pytest.fixture
-def world(alice: Member, monkeypatch: pytest.MonkeyPatch) -> World:
-    # Playwright's own event loop runs in this thread; the database is used from it one call at a time all the same.
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    return make_world(alice)
-
-
-@pytest.fixture
-def server(transactional_db: None, settings: Settings) -> Iterator[LiveServer]:
-    """A server of this test's own: the session-wide one starts before the test's settings hold."""
-    settings.ALLOWED_HOSTS = ["127.0.0.1"]
-    running = LiveServer("127.0.0.1")
-    yield running
-    running.stop()
-
-
-@contextmanager
-def browsing(
-    world: World, server: LiveServer, size: tuple[int, int] = DESKTOP, scheme: str = "light"
-) -> Iterator[Site]:
-    client = Client()
-    client.force_login(world.member.user)
-    session = client.cookies[django_settings.SESSION_COOKIE_NAME].value
-    executable = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, chromium_sandbox=os.geteuid() != 0)
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)  # type: ignore[arg-type]  # a word
-        context.add_cookies([{"name": django_settings.SESSION_COOKIE_NAME, "value": session, "url": server.url}])
-        yield Site(context.new_page(), server.url)
-        browser.close()
 
 
 def run_path(world: World, requests: int = 100) -> str:
@@ -93,13 +34,24 @@ def site_path(world: World) -> str:
     return f"{reverse('web:site', args=[world.site.public_id])}?kind=probe&range=3h"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+def meanwhile(act: Callable[[], object]) -> None:
+    """Uses the database while a browser is open: in another thread, since Playwright has its event loop in this one."""
+
+    def alone() -> None:
+        act()
+        connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(alone).result()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 def test_run_and_site_are_accessible_and_keep_the_policy(
-    world: World, server: LiveServer, size: tuple[int, int], scheme: str
+    world: World, server: LiveServer, size: tuple[int, int], *, dark: bool
 ) -> None:
     paths = [run_path(world), site_path(world)]
-    with browsing(world, server, size, scheme) as site:
+    with browsing(world, server, size=size, dark=dark) as site:
         for path in paths:
             site.open(path)
             assert site.axe() == []
@@ -168,16 +120,27 @@ def test_the_chart_is_drawn_with_the_figures_behind_it(world: World, server: Liv
         assert site.complaints == []
 
 
-def test_without_the_script_rows_are_links(world: World, server: LiveServer) -> None:
-    path = run_path(world)
+def test_a_person_who_waits_sees_the_result_without_doing_anything(world: World, server: LiveServer) -> None:
+    pending = world.pending("probe", urgent=True, scheduled_for=NOW)
+    path = f"{reverse('web:trial', args=[world.site.public_id])}?run={pending.run_id}"
     with browsing(world, server) as site:
         page = site.open(path)
-        context = page.context.browser.new_context(java_script_enabled=False)  # type: ignore[union-attr]  # it was launched
-        context.add_cookies([{**cookie} for cookie in page.context.cookies()])  # type: ignore[misc]  # the same shape
-        plain = context.new_page()
-        plain.goto(f"{server.url}{path}")
-        plain.locator("#r18 a").click()
-        expect(plain.locator("#details h3")).to_have_text("18. app.css")
-        plain.locator("#wf-q").fill("404")
-        plain.get_by_role("button", name="Apply").click()
-        expect(plain.locator("output")).to_have_text("1 of 100")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Testing Shop from Eu")
+        begun = PendingRun.objects.filter(pk=pending.pk)
+        meanwhile(lambda: begun.update(stage="connecting", agent="agent-of-eu"))
+        expect(page.locator("li.now")).to_contain_text("connecting")
+        meanwhile(lambda: world.end(pending, Measured(measurement=measurements.probe())))
+        expect(page.get_by_role("heading", level=1)).to_have_text("Tested Shop from Eu")
+        expect(page.locator("li.done")).to_contain_text("first byte after 222 ms")
+        assert site.complaints == []
+
+
+def test_without_the_script_rows_are_links(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server, script=False) as site:
+        page = site.open(path)
+        page.locator("#r18 a").click()
+        expect(page.locator("#details h3")).to_have_text("18. app.css")
+        page.locator("#wf-q").fill("404")
+        page.get_by_role("button", name="Apply").click()
+        expect(page.locator("output")).to_have_text("1 of 100")

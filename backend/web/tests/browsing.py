@@ -1,0 +1,58 @@
+"""A browser for tests, signed in, that keeps whatever it complains about."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings as django_settings
+from django.test import Client
+from playwright.sync_api import Page, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from backend.web.tests.world import World
+
+DESKTOP, PHONE = (1320, 900), (390, 800)
+
+
+class Site:
+    """A signed-in browser on the live server; everything it complains about is kept."""
+
+    def __init__(self, page: Page, server: str) -> None:
+        self.page, self.server = page, server
+        self.complaints: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def open(self, path: str) -> Page:
+        self.page.goto(f"{self.server}{path}")
+        return self.page
+
+    def axe(self) -> list[str]:
+        """The ids of what axe finds on the page as it is."""
+        return [violation["id"] for violation in Axe().run(self.page).response["violations"]]
+
+    def is_wider_than_window(self) -> bool:
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
+@contextmanager
+def browsing(
+    world: World, server: LiveServer, *, size: tuple[int, int] = DESKTOP, dark: bool = False, script: bool = True
+) -> Iterator[Site]:
+    """A page of somebody who is signed in."""
+    client = Client()
+    client.force_login(world.member.user)
+    session = client.cookies[django_settings.SESSION_COOKIE_NAME].value
+    executable = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, chromium_sandbox=os.geteuid() != 0)
+        context = browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=script,
+        )
+        context.add_cookies([{"name": django_settings.SESSION_COOKIE_NAME, "value": session, "url": server.url}])
+        yield Site(context.new_page(), server.url)
+        browser.close()
