@@ -54,5 +54,8 @@ def browsing(
             java_script_enabled=script,
         )
         context.add_cookies([{"name": django_settings.SESSION_COOKIE_NAME, "value": session, "url": server.url}])
-        yield Site(context.new_page(), server.url)
-        browser.close()
+        try:
+            yield Site(context.new_page(), server.url)
+        finally:
+            # The server keeps a database connection for each of the browser's: the next test waits for their end.
+            browser.close()

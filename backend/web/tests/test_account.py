@@ -165,3 +165,12 @@ def test_who_belongs_to_two_organisations_chooses(client: Client, charlie: Membe
     client.force_login(twice.user)
     client.post(reverse("web:switch", args=[charlie.organisation.public_id]))
     assert charlie.user.email in client.get("/members/").content.decode()
+
+
+def test_who_has_no_password_yet_sets_one(client: Client, alice: Member) -> None:
+    client.force_login(alice.user)
+    page = client.get("/account/password/change/", follow=True)
+    assert "Set a password" in page.content.decode()
+    client.post("/account/password/set/", {"password1": PASSWORD, "password2": PASSWORD})
+    alice.user.refresh_from_db()
+    assert alice.user.check_password(PASSWORD)

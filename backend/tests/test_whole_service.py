@@ -1,0 +1,178 @@
+"""From a pasted URL to its waterfall, and through the death of every process: real packets, real Chromium."""
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from backend import testing
+from backend.testing import wait_until
+from backend.tests.whole import EMAIL, Whole, descendants, whole_service
+
+# The promise is phases within 10 s; a loaded test machine may take longer to show them.
+PATIENCE_MS = 60_000
+
+
+_PICTURES = "".join(f'<img src="/{number}.svg" width="40" height="40" alt="">' for number in range(6))
+_PAGE = f'<!doctype html><title>Little shop</title><link rel="stylesheet" href="/a.css"><h1>Shop</h1>{_PICTURES}'
+_PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 4 4"><rect width="4" height="4"/></svg>'
+
+
+def _content(path: str) -> tuple[bytes, str]:
+    if path.endswith(".svg"):
+        return _PICTURE.encode(), "image/svg+xml"
+    if path.endswith(".css"):
+        return b"body{font:16px sans-serif}", "text/css"
+    return _PAGE.encode(), "text/html"
+
+
+class _Shop(BaseHTTPRequestHandler):
+    """A page with a style sheet and six pictures; /slow answers after two seconds, so that a run can be interrupted."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 10
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/slow"):
+            sleep(2)
+        body, kind = _content(self.path)
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """A test's output is for the test."""
+
+
+@pytest.fixture
+def shop() -> Iterator[int]:
+    """The port of a little shop on loopback."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Shop)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def whole(tmp_path: Path, shop: int) -> Iterator[Whole]:
+    with whole_service(tmp_path, shop) as running:
+        yield running
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    executable = shutil.which("chromium-headless-shell")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, chromium_sandbox=os.geteuid() != 0)
+        yield browser.new_page()
+        browser.close()
+
+
+def _sign_in(page: Page, whole: Whole) -> None:
+    page.goto(whole.url)
+    page.get_by_label("Email").fill(EMAIL)
+    page.get_by_label("Password").fill(whole.password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{whole.url}/sites/**")
+
+
+def test_a_pasted_url_is_measured_before_it_is_saved_and_shows_its_waterfall(
+    whole: Whole, page: Page, shop: int
+) -> None:
+    _sign_in(page, whole)
+    page.goto(f"{whole.url}/sites/add/")
+    page.get_by_label("Page address").fill(f"http://localhost:{shop}/")
+    page.get_by_role("button", name="Test now").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Testing")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Tested", timeout=PATIENCE_MS)
+    assert whole.rows("SELECT DISTINCT outcome FROM runs_run") == [("measured",)], whole.logs()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Little shop")
+    assert whole.rows("SELECT count(*) FROM runs_schedule WHERE enabled") == [(4,)], "two monitors in two regions"
+    (run_id,) = whole.rows("SELECT run_id FROM runs_run WHERE kind = 'page' LIMIT 1")[0]
+    page.goto(f"{whole.url}/runs/{run_id}/")
+    waterfall = page.get_by_role("table").filter(has_text="a.css")
+    expect(waterfall).to_contain_text("5.svg")
+    expect(page.get_by_role("img", name="Screenshot").or_(page.locator("img[src*=screenshot]")).first).to_be_visible()
+
+
+def test_the_death_of_every_process_loses_no_slot_doubles_none_and_loses_no_result(whole: Whole, shop: int) -> None:
+    _register(whole, shop, sites=6)
+    since = whole.rows("SELECT now()")[0][0]
+    _wait_for_measured(whole, 10)
+    _kill_in_mid_run(whole)
+    for name in ("scheduler", "web", "agent-here", "sweeper"):
+        whole.restart_after_kill(name)
+        _wait_for_measured(whole, 8)
+    testing.crash_postgres(whole.environment["FIRSTBYTE_DB_HOST"])
+    wait_until(whole.answers, "the service after PostgreSQL's death", timeout_s=60)
+    _wait_for_measured(whole, 8)
+    until = whole.rows("SELECT now() - interval '15 seconds'")[0][0]
+    assert _lost_and_doubled(whole, since, until) == ([], []), whole.logs()
+    assert {outcome for (outcome,) in whole.rows("SELECT DISTINCT outcome FROM runs_run")} <= {"measured", "missed"}
+    unexplained = "SELECT count(*) FROM runs_run WHERE outcome = 'missed' AND missed_reason IS NULL"
+    assert whole.rows(unexplained) == [(0,)]
+
+
+def _register(whole: Whole, shop: int, sites: int) -> None:
+    """Probe monitors every 30 seconds, as `register_site` makes them, of quick pages and slow ones."""
+    lines = [
+        "from dataclasses import replace",
+        "from backend.accounts.models import Membership",
+        "from backend.runs.actions import change_monitor, pause_monitor, register_site",
+        "from backend.sites.monitor_settings import defaults",
+        "from workers.measurement.messages import Kind",
+        "m = Membership.objects.select_related('user', 'organisation').first()",
+        f"for n in range({sites}):",
+        f'    url = f\'http://localhost:{shop}/{{"slow" if n % 2 else "quick"}}{{n}}\'',
+        "    site = register_site(actor=m.user, organisation=m.organisation, name=f'Shop {n}', url=url)",
+        "    often = replace(defaults(Kind.PROBE, url), interval_s=30)",
+        "    change_monitor(actor=m.user, monitor=site.monitors.get(kind='probe'), settings=often)",
+        "    pause_monitor(actor=m.user, monitor=site.monitors.get(kind='page'))",
+    ]
+    whole.manage("shell", "-c", "\n".join(lines))
+
+
+def _wait_for_measured(whole: Whole, more: int) -> None:
+    query = "SELECT count(*) FROM runs_run WHERE outcome = 'measured'"
+    seen = whole.rows(query)[0][0]
+    wait_until(lambda: whole.rows(query)[0][0] >= seen + more, f"{more} more measured runs", timeout_s=90)
+
+
+def _kill_in_mid_run(whole: Whole) -> None:
+    """Kills a measuring process of an agent while it holds a run."""
+    held = whole.folder / "spool-there" / "held"
+    deadline = monotonic() + 60
+    while monotonic() < deadline:
+        for entry in held.glob("*/*"):
+            pid = int(entry.parent.name)
+            if pid in descendants(whole.processes["agent-there"].pid):
+                os.kill(pid, 9)
+                return
+        sleep(0.02)
+    raise TimeoutError("no agent was seen with a run")
+
+
+def _lost_and_doubled(whole: Whole, since: object, until: object) -> tuple[list[object], list[object]]:
+    """Slots of the period without a run, ended or pending; and slots with more than one run that is not late."""
+    slots = f"""
+        SELECT s.monitor_id, s.region_id, slot FROM runs_schedule s, generate_series(
+            s.next_at - make_interval(secs => s.interval_s * 40), s.next_at, make_interval(secs => s.interval_s)) slot
+        WHERE s.enabled AND slot > '{since}' AND slot < '{until}'"""
+    runs = """
+        SELECT monitor_id, region_id, scheduled_for FROM runs_run WHERE trigger = 'schedule' AND NOT late
+        UNION ALL SELECT monitor_id, region_id, scheduled_for FROM runs_pendingrun WHERE trigger = 'schedule'"""
+    lost = whole.rows(f"{slots} EXCEPT ({runs})")
+    doubled = whole.rows(f"SELECT * FROM ({runs}) r GROUP BY 1, 2, 3 HAVING count(*) > 1")
+    return list(lost), list(doubled)

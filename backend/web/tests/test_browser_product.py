@@ -1,0 +1,94 @@
+"""The product's pages in a real browser: nothing for axe to find, no complaint, no page wider than its window."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from backend.runs.tests.factories import NOW
+from backend.runs.tests.results import FAILED
+from backend.sites.models import Site
+from backend.web.tests.browsing import DESKTOP, PHONE, browsing
+from backend.web.tests.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def product_paths(world: World) -> list[str]:
+    """One of each page, with something on it."""
+    live = world.pending("page", stage="loading", requests=14, scheduled_for=NOW - timedelta(minutes=1))
+    failed = world.pending("probe")
+    world.end(failed, FAILED)
+    site = world.site.public_id
+    return [
+        "/sites/",
+        "/sites/add/",
+        f"{reverse('web:trial', args=[site])}?run={live.run_id}&run={failed.run_id}",
+        reverse("web:site_settings", args=[site]),
+        reverse("web:site_delete", args=[site]),
+        "/regions/",
+        "/members/",
+        "/profile/",
+        "/account/password/change/",
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_the_products_pages_are_accessible_and_keep_the_policy(
+    world: World, server: LiveServer, broker: str, size: tuple[int, int], *, dark: bool
+) -> None:
+    paths = product_paths(world)
+    with browsing(world, server, size=size, dark=dark) as site:
+        for path in paths:
+            site.open(path)
+            assert site.axe() == [], path
+            assert not site.is_wider_than_window(), path
+        assert site.complaints == []
+
+
+def test_an_empty_product_is_accessible_and_asks_for_an_address(world: World, server: LiveServer, broker: str) -> None:
+    Site.objects.all().delete()
+    with browsing(world, server) as site:
+        page = site.open("/sites/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("See your first waterfall in about 20 seconds")
+        assert site.axe() == []
+        page.get_by_label("Page address").fill("new.example")
+        page.get_by_role("button", name="Test it").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Testing new.example from Eu")
+        assert site.complaints == []
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+def test_from_a_pasted_address_to_a_saved_site(world: World, server: LiveServer, broker: str, *, script: bool) -> None:
+    with browsing(world, server, script=script) as site:
+        page = site.open("/sites/add/")
+        page.get_by_label("Page address").fill("http://10.0.0.1/")
+        page.get_by_role("button", name="Test now").click()
+        expect(page.locator(".errorlist")).to_contain_text("This address is inside your network")
+        page.get_by_label("Page address").fill("new.example")
+        page.get_by_role("button", name="Test now").click()
+        expect(page.locator("li.todo")).to_have_count(2)
+        page.get_by_label("Name").fill("New shop")
+        page.get_by_role("button", name="Save").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("New shop")
+    assert Site.objects.filter(name="New shop", status="active").exists()
+
+
+def test_the_theme_changes_with_a_form_and_stays(world: World, server: LiveServer, broker: str) -> None:
+    with browsing(world, server, script=False) as site:
+        page = site.open("/regions/")
+        page.get_by_role("button", name="Dark").click()
+        expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+        assert page.url.endswith("/regions/")
+
+
+def test_the_first_tab_stop_skips_to_the_content(world: World, server: LiveServer, broker: str) -> None:
+    with browsing(world, server) as site:
+        page = site.open("/regions/")
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.locator("#main")).to_be_focused()
