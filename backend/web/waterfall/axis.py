@@ -54,8 +54,9 @@ class Axis:
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        times = range(0, self.length_us, _round_step(self.length_us))
-        return tuple(Tick(x=self.x(self.start_us + us), text=short_duration(us)) for us in times)
+        """At round times of the run's clock; what began before zero has none."""
+        times = range(0, self.end_us, _round_step(self.length_us))
+        return tuple(Tick(x=self.x(us), text=short_duration(us)) for us in times)
 
 
 def axis_of(start_us: int, end_us: int) -> Axis:
@@ -65,12 +66,12 @@ def axis_of(start_us: int, end_us: int) -> Axis:
 
 
 def marks_on(axis: Axis, moments: list[tuple[MarkKey, str, int | None]]) -> tuple[Mark, ...]:
-    """Lines for the moments (key, name, microseconds after the axis begins) that are known, in order of time."""
+    """Lines for the moments (key, name, microseconds on the run's clock) that are known, in order of time."""
     known = sorted(((us, key, name) for key, name, us in moments if us is not None), key=lambda moment: moment[0])
     marks: list[Mark] = []
     taken: list[tuple[int, float, float]] = []
     for us, key, name in known:
-        x = axis.x(axis.start_us + us)
+        x = axis.x(us)
         fits_right = x + LABEL_PERCENT <= 100
         left, right = (x, x + LABEL_PERCENT) if fits_right else (x - LABEL_PERCENT, x)
         lane = _free_lane(taken, left, right)

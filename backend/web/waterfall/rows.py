@@ -115,14 +115,14 @@ def connection_chart(page: PageMeasurement) -> Chart:
 def probe_chart(probe: ProbeMeasurement) -> Chart:
     """One row a hop: the redirects on the way and the answer."""
     axis = _axis_over([hop.timing for hop in probe.hops], [])
-    last = probe.hops[-1].timing.first_byte_us if probe.hops else None
+    first_byte_us = probe.hops[-1].timing.first_byte_us if probe.hops else None
     name = "First byte" if len(probe.hops) < 2 else "First byte after redirects"
     return Chart(
         unit="hop",
         rows=tuple(_hop_row(number, hop, axis) for number, hop in enumerate(probe.hops, start=1)),
         ticks=axis.ticks,
         length=duration(axis.length_us),
-        marks=marks_on(axis, [("first-byte", name, None if last is None else last - axis.start_us)]),
+        marks=marks_on(axis, [("first-byte", name, first_byte_us)]),
     )
 
 
@@ -149,17 +149,16 @@ def _page_axis(page: PageMeasurement) -> Axis:
 
 
 def _axis_over(timings: Sequence[Timing], moments_us: Sequence[int | None]) -> Axis:
-    start_us = min((timing.start_us for timing in timings), default=0)
-    ends = [end_of(timing) for timing in timings]
-    marks = [start_us + us for us in moments_us if us is not None]
-    return axis_of(start_us, max([*ends, *marks], default=start_us))
+    """From the run's zero, which is the first navigation or the first packet, to the last thing known."""
+    start_us = min([0, *(timing.start_us for timing in timings)])
+    ends_us = [end_of(timing) for timing in timings] + [us for us in moments_us if us is not None]
+    return axis_of(start_us, max([0, *ends_us]))
 
 
 def _page_marks(page: PageMeasurement, axis: Axis) -> tuple[Mark, ...]:
     document = document_of(page)
-    first_byte_us = document.timing.first_byte_us if document else None
     moments: list[tuple[MarkKey, str, int | None]] = [
-        ("first-byte", "First byte", None if first_byte_us is None else first_byte_us - axis.start_us),
+        ("first-byte", "First byte", document.timing.first_byte_us if document else None),
         ("fcp", "First paint", page.vitals.fcp_us),
         ("lcp", "Largest paint", page.vitals.lcp_us),
         ("load", "Load", page.vitals.load_us),
@@ -180,7 +179,7 @@ def _request_row(request: Request, axis: Axis) -> Row:
         time=duration(request.timing.total_us),
         note=_note(request),
         tint=_tint(request.status, request.failure, request.served_from),
-        spoken=spoken(request.timing.start_us - axis.start_us, segments),
+        spoken=spoken(request.timing.start_us, segments),
         bars=bars_of((*ahead_of(request.timing), *segments), axis),
     )
 
@@ -230,7 +229,7 @@ def _connection_row(connection: Connection, requests: Sequence[Request], axis: A
         if segment.phase in ("wait", "download")
     ]
     stretches = sorted([*setup, *used], key=lambda segment: segment.start_us)
-    begin_us = stretches[0].start_us if stretches else axis.start_us
+    begin_us = stretches[0].start_us if stretches else 0
     end_us = max((segment.end_us for segment in stretches), default=begin_us)
     return Row(
         number=connection.number,
@@ -243,7 +242,7 @@ def _connection_row(connection: Connection, requests: Sequence[Request], axis: A
         time=duration(end_us - begin_us),
         note=_connection_note(connection),
         tint="error" if connection.certificate_error else "",
-        spoken=f"{spoken(begin_us - axis.start_us, stretches)}; {connection.requests} requests",
+        spoken=f"{spoken(begin_us, stretches)}; {connection.requests} requests",
         # Requests share a connection at the same time: what came down is drawn over what was waited for.
         bars=bars_of(sorted(stretches, key=lambda segment: segment.phase == "download"), axis),
     )
@@ -268,6 +267,6 @@ def _hop_row(number: int, hop: Hop, axis: Axis) -> Row:
         time=duration(hop.timing.total_us),
         note="",
         tint=_tint(hop.status, None),
-        spoken=spoken(hop.timing.start_us - axis.start_us, segments),
+        spoken=spoken(hop.timing.start_us, segments),
         bars=bars_of((*ahead_of(hop.timing), *segments), axis),
     )

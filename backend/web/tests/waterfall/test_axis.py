@@ -26,6 +26,12 @@ def test_a_second_has_ticks_at_halves() -> None:
     assert [tick.text for tick in axis_of(0, 1_040_000).ticks] == ["0", "500 ms", "1 s"]
 
 
+def test_what_began_before_zero_stands_left_of_it() -> None:
+    axis = axis_of(-500_000, 470_000)
+    assert [(tick.text, round(tick.x)) for tick in axis.ticks] == [("0", 50), ("200 ms", 70), ("400 ms", 90)]
+    assert marks_on(axis, [("load", "Load", 0)])[0].x == axis.ticks[0].x
+
+
 def test_a_fraction_of_a_millisecond_has_ticks_too() -> None:
     assert [tick.text for tick in axis_of(0, 900).ticks] == ["0", "0.2 ms", "0.4 ms", "0.6 ms", "0.8 ms"]
 

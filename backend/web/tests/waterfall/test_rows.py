@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -7,10 +8,13 @@ from hypothesis import strategies as st
 from backend.web.tests import measurements
 from backend.web.tests.waterfall.strategies import timings
 from backend.web.waterfall.rows import Chart, Row, connection_chart, page_chart, probe_chart
-from workers.measurement.messages import PageMeasurement, ProbeMeasurement
+from workers.measurement import examples, wire
+from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, RunResult
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, Waterfall
+
+EXAMPLES = Path(examples.__file__).parent
 
 
 def one(page: PageMeasurement, number: int) -> Row:
@@ -95,6 +99,16 @@ def test_a_probe_has_one_row_a_hop() -> None:
     chart = probe_chart(measurements.probe())
     assert [(row.status, row.tint) for row in chart.rows] == [("301", "redirect"), ("200", "")]
     assert [mark.text for mark in chart.marks] == ["First byte after redirects 311 ms"]
+
+
+@pytest.mark.parametrize("name", ["run_result.measured_page", "run_result.measured_probe"])
+def test_the_golden_messages_can_be_drawn(name: str) -> None:
+    result = wire.decode((EXAMPLES / f"{name}.json").read_bytes(), RunResult)
+    assert isinstance(result.outcome, Measured)
+    measurement = result.outcome.measurement
+    chart = page_chart(measurement) if isinstance(measurement, PageMeasurement) else probe_chart(measurement)
+    assert chart.rows
+    assert all(row.bars and row.name and row.time != "\N{EN DASH}" for row in chart.rows)
 
 
 @pytest.mark.parametrize("chart", [page_chart(page_of()), connection_chart(page_of()), probe_chart(ProbeMeasurement())])
