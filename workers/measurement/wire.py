@@ -4,11 +4,10 @@ A message travels as JSON in an envelope `{"kind", "version", "body"}`. Unknown 
 reader understands a newer writer; an unknown kind or version is refused.
 """
 
-import json
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, from_json
 
 from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress, Receipts, RunRequest, RunResult
 from workers.measurement.waterfall import Waterfall
@@ -58,22 +57,32 @@ def encode(message: Message) -> bytes:
 
 def decode(data: bytes, expected: type[M]) -> M:
     """The message in `data`. Raises WireError when it is no JSON, of another kind or version, or of a wrong shape."""
+    key, body = open_envelope(data, expected)
     try:
-        envelope = json.loads(data)
-        name, version, body = envelope["kind"], envelope["version"], envelope["body"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise WireError(f"not an envelope of kind, version and body: {error!r:.200}") from error
-    adapter = _ADAPTERS.get((name, version)) if isinstance(name, str) and type(version) is int else None
-    if adapter is None or name != _KINDS[expected][0]:
-        raise WireError(f"expected {_KINDS[expected][0]}, got kind {name!r:.60} version {version!r:.20}")
-    try:
-        message: M = adapter.validate_python(body)
+        message: M = _ADAPTERS[key].validate_python(body)
     except ValidationError as error:
-        raise WireError(_first_fault(error)) from error
+        raise WireError(first_fault(error)) from error
     return message
 
 
-def _first_fault(error: ValidationError) -> str:
+def open_envelope(data: bytes, expected: type[M]) -> tuple[tuple[str, int], Any]:
+    """The kind and version of a message, and its body as JSON that nobody has looked into yet.
+
+    For a reader that wants less than all of a message. Raises WireError for anything but `expected` in a known version.
+    """
+    try:
+        envelope = from_json(data)
+        name, version, body = envelope["kind"], envelope["version"], envelope["body"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise WireError(f"not an envelope of kind, version and body: {error!r:.200}") from error
+    key = (name, version) if isinstance(name, str) and type(version) is int else None
+    if key not in _ADAPTERS or name != _KINDS[expected][0]:
+        raise WireError(f"expected {_KINDS[expected][0]}, got kind {name!r:.60} version {version!r:.20}")
+    return key, body
+
+
+def first_fault(error: ValidationError) -> str:
+    """The place and text of the first of a validation's faults, and how many there are; without what was sent."""
     fault = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in fault["loc"])
     return f"{place}: {fault['msg']} ({error.error_count()} faults)"
