@@ -87,21 +87,34 @@ class Session:
         """
         if stuck:
             self._kill()
-        with contextlib.suppress(Error, TimeoutError):
-            async with asyncio.timeout(_CLOSE_S):
-                if self._browser is not None:
-                    await self._browser.close()
-        self._kill()
+        if not await self._close_browser():
+            self._kill()
+            # Once more, for the driver to see the end and remove the profile before it ends itself.
+            await self._close_browser()
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_CLOSE_S):
                 await self._driver.stop()
         await asyncio.to_thread(self._workspace.remove)
+
+    async def _close_browser(self) -> bool:
+        """Whether it is gone; an error says that it went before us."""
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                if self._browser is not None:
+                    await self._browser.close()
+        except TimeoutError:
+            return False
+        except Error:
+            return True
+        return True
 
     async def _launch(self, chromium: Chromium, *, sandbox: bool) -> None:
         self._browser = await self._driver.chromium.launch(
             executable_path=chromium.path,
             args=flags(chromium.path, self._workspace.netlog, quic=self._settings.quic),
             chromium_sandbox=sandbox,
+            # Nobody clicks here: what Chrome's own blocker lets through would be a page that we did not ask for.
+            ignore_default_args=["--disable-popup-blocking"],
             env=self._workspace.environment,
             handle_sigint=False,
             handle_sigterm=False,

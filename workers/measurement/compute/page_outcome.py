@@ -87,7 +87,9 @@ def _broken(capture: PageCapture, measured: PageMeasurement) -> Failure | None:
         return failure(FailureKind.PAGE_IS_DOWNLOAD, measured_type(measured))
     if capture.outgrew:
         return failure(FailureKind.RESPONSE_TOO_LARGE)
-    if capture.net_error is not None and capture.net_error != _EMPTY_ERROR_PAGE:
+    if capture.net_error == _EMPTY_ERROR_PAGE:
+        return None
+    if capture.net_error is not None:
         return _net_failure(capture.net_error, capture, measured)
     if not capture.load_seen:
         return failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))

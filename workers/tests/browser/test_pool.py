@@ -3,6 +3,7 @@
 import os
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,15 @@ def workspaces() -> set[Path]:
     return set(Path(tempfile.gettempdir()).glob(f"firstbyte-browser-{os.getpid()}-*"))
 
 
+@pytest.fixture
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The temporary directory of everything started here. Short, because Chromium puts a socket into it."""
+    with tempfile.TemporaryDirectory(prefix="fb-", dir="/tmp") as directory:
+        monkeypatch.setenv("TMPDIR", directory)
+        monkeypatch.setattr(tempfile, "tempdir", directory)
+        yield Path(directory)
+
+
 def test_each_of_ten_runs_is_cold(load: Load, site: Site) -> None:
     url = site.page("/", "<img src=/a.png>")
     for _ in range(10):
@@ -32,7 +42,6 @@ def test_each_of_ten_runs_is_cold(load: Load, site: Site) -> None:
         assert connection.connect is not None
         assert connection.tls is not None
         assert connection.resumed is False
-        assert connection.preconnected is False
         assert page.waterfall.requests[0].timing.connect == connection.connect
     assert len(site.seen("/a.png")) == 10
 
@@ -67,32 +76,26 @@ def test_a_browser_whose_log_has_grown_large_is_replaced(ca_file: Path, site: Si
 
 
 def test_an_idle_pool_ends_its_browser_and_driver_and_starts_again_when_asked(
-    ca_file: Path, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ca_file: Path, site: Site, temporary: Path
 ) -> None:
     url = site.page("/", "<p>page</p>")
     before = set(processes.descendants())
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with BrowserPool(browser_settings(ca_file, idle_s=0.2)) as pool:
         measured(pool.load(page_request(url)))
         wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
-        wait_for(lambda: not any(tmp_path.iterdir()), "their directories to go")
+        wait_for(lambda: not any(temporary.iterdir()), "their directories to go")
         measured(pool.load(page_request(url)))
     wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
-    assert list(tmp_path.iterdir()) == []
+    assert list(temporary.iterdir()) == []
 
 
-def test_a_killed_browser_leaves_no_process_and_no_file(
-    ca_file: Path, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_browser_leaves_no_process_and_no_file(ca_file: Path, site: Site, temporary: Path) -> None:
     url = site.page("/hang", "<script>for (;;) {}</script>")
     before = set(processes.descendants())
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with BrowserPool(browser_settings(ca_file)) as pool:
         failed(pool.load(page_request(url, timeout_us=500_000)))
         wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
-        wait_for(lambda: not any(tmp_path.iterdir()), "their directories to go")
+        wait_for(lambda: not any(temporary.iterdir()), "their directories to go")
 
 
 def test_two_browsers_load_two_pages_at_once(ca_file: Path, site: Site) -> None:

@@ -55,6 +55,12 @@ def test_an_unknown_authority_is_the_targets_fault_at_the_tls_stage() -> None:
     assert (outcome.failure.stage, outcome.failure.blame) == (Stage.TLS, Blame.TARGET)
 
 
+def test_chromes_page_in_place_of_an_empty_error_is_judged_by_its_status() -> None:
+    stand_in = replace(GOOD, net_error="ERR_HTTP_RESPONSE_CODE_FAILURE", load_seen=False)
+    assert kind_of(stand_in, accepted_status=(503,)) is FailureKind.STATUS_UNEXPECTED
+    assert isinstance(outcome_of(stand_in, accepted_status=(200,)), Measured)
+
+
 def test_a_crash_is_told_before_what_it_caused() -> None:
     assert kind_of(replace(GOOD, crashed=True, net_error="ERR_ABORTED", load_seen=False)) is FailureKind.PAGE_CRASHED
 
