@@ -84,11 +84,17 @@ DATABASES: dict[str, dict[str, Any]] = {
         "USER": CONFIG.db_user,
         "PASSWORD": CONFIG.db_password.get_secret_value(),
         "CONN_MAX_AGE": 0,
+        # Asked when a connection is taken from the pool: PostgreSQL may have been restarted since.
+        "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {"connect_timeout": 5},
     }
 }
 if CONFIG.db_pool_size:
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5}
+    DATABASES["default"]["OPTIONS"] |= {
+        "pool": {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5},
+        # A page or a batch of results that takes longer than gunicorn waits for its worker helps nobody.
+        "options": "-c statement_timeout=25s",
+    }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # An underscore cannot be part of a region's code, so no region's broker account reaches these keys.
@@ -140,6 +146,8 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = CONFIG.origin.scheme
+# Limits count by address: behind a proxy that is the one it names, else the peer's own.
+ALLAUTH_TRUSTED_PROXY_COUNT = int(CONFIG.trust_proxy)
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "reset_password": "20/h/ip,5/h/key"}
 
 # A cookie with the __Host- prefix cannot be set by a neighbouring host name; browsers take it over HTTPS only.

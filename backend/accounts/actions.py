@@ -1,7 +1,9 @@
 """What changes people and organisations."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from django.contrib.sessions.models import Session
 from django.db import transaction
 from django.utils.crypto import get_random_string
 from django.utils.text import slugify
@@ -12,6 +14,7 @@ from backend.accounts.permissions import Role
 
 # 62 ** 20 is 119 bits: not to be guessed, and short enough to be typed once.
 PASSWORD_CHARS = 20
+MAX_MEMBERS = 1_000
 
 
 class LastOwnerError(ValueError):
@@ -21,7 +24,11 @@ class LastOwnerError(ValueError):
         super().__init__("An organisation needs an owner. Make somebody else owner first.")
 
 
-class AlreadyMemberError(ValueError):
+class MemberError(ValueError):
+    """Nobody can be added so; the text is a sentence for people."""
+
+
+class AlreadyMemberError(MemberError):
     """The address is a member already."""
 
 
@@ -45,7 +52,9 @@ def create_organisation(*, actor: User | None, name: str) -> Organisation:
 
 @transaction.atomic
 def add_member(*, actor: User | None, organisation: Organisation, email: str, role: Role) -> Invited:
-    """Makes a person a member, and an account for them if they have none. Raises AlreadyMemberError."""
+    """Makes a person a member, and an account for them if they have none. Raises MemberError."""
+    if organisation.memberships.count() >= MAX_MEMBERS:
+        raise MemberError(f"There are {MAX_MEMBERS} members; no more can be added.")
     user = User.objects.filter(email=email.lower()).first()
     password = None if user else get_random_string(PASSWORD_CHARS)
     user = user or User.objects.create_user(email, password)
@@ -76,6 +85,12 @@ def remove_member(*, actor: User, membership: Membership) -> None:
     _keep_an_owner(membership, leaving=True)
     record("remove_member", membership, actor=actor, organisation=membership.organisation, email=membership.user.email)
     membership.delete()
+
+
+def forget_sessions(*, now: datetime) -> int:
+    """Removes sessions that have expired; how many."""
+    deleted, _ = Session.objects.filter(expire_date__lt=now).delete()
+    return deleted
 
 
 def change_profile(*, actor: User, name: str, time_zone: str) -> None:

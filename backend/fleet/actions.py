@@ -14,6 +14,7 @@ from workers.measurement.messages import Heartbeat
 
 # An agent names itself. A broken or stolen one must not fill the table; no region runs more hosts than this.
 MAX_AGENTS = 200
+MAX_REGIONS = 100
 
 
 class RegionError(ValueError):
@@ -30,6 +31,8 @@ def add_region(*, actor: User | None, organisation: Organisation | None, code: s
         raise RegionError("Use 2 to 20 lower-case letters, digits and inner hyphens for the code, such as eu-west.")
     if Region.objects.filter(code=code).exists():
         raise RegionError(f"There is a region {code} already; choose another code.")
+    if Region.objects.filter(organisation=organisation).count() >= MAX_REGIONS:
+        raise RegionError(f"There are {MAX_REGIONS} regions; no more can be added.")
     credentials = new_credentials(code)
     region = Region(code=code, name=name.strip()[:60] or code, organisation=organisation)
     _store(region, credentials)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from django.core.files.storage import default_storage
 
+from backend.accounts.actions import forget_sessions
 from backend.fleet.actions import forget_agents
 from backend.runs.agents import SCREENSHOTS
 from backend.runs.models import DeadLetter
@@ -16,8 +17,9 @@ _DEAD_LETTERS_AT_ONCE = 10_000
 
 
 def forget(now: datetime) -> list[str]:
-    """Drops old partitions, dead letters and agents that have not been seen since; the names of the partitions."""
+    """Drops old partitions, dead letters, agents not seen since and expired sessions; the names of the partitions."""
     forget_agents(before=retention_start(now))
+    forget_sessions(now=now)
     execute(
         f"DELETE FROM {DeadLetter._meta.db_table} WHERE id IN (SELECT id FROM {DeadLetter._meta.db_table}"
         " WHERE received_at < %s LIMIT %s)",

@@ -14,12 +14,23 @@ from workers.measurement.messages import Kind
 
 DRAFT_LIFE = timedelta(days=1)
 MAX_NAME_CHARS = 100
+# What one page can still show. Tests that were not saved count, too: they are gone after a day.
+MAX_SITES = 1_000
+
+
+class SiteLimitError(ValueError):
+    """The organisation has as many sites as it may; the text is a sentence for people."""
 
 
 @transaction.atomic
 def create_draft(*, actor: User | None, organisation: Organisation, url: str) -> Site:
-    """A site that is only tested so far, named for its host, with a probe and a page monitor. Raises TargetError."""
+    """A site that is only tested so far, named for its host, with a probe and a page monitor.
+
+    Raises TargetError, SiteLimitError.
+    """
     target = check_target(url)
+    if Site.objects.filter(organisation=organisation).count() >= MAX_SITES:
+        raise SiteLimitError(f"There are {MAX_SITES} sites; delete one before you add another.")
     site = Site.objects.create(
         organisation=organisation, name=target.host[:MAX_NAME_CHARS], url=target.url, created_by=actor
     )

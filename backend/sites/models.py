@@ -30,6 +30,13 @@ class MonitorKind(models.TextChoices):
     PAGE = Kind.PAGE.value, "Page load"
 
 
+class MonitorManager(models.Manager["Monitor"]):
+    """Leaves the headers out until they are looked at: no list must fail over a secret that cannot be read."""
+
+    def get_queryset(self) -> "models.QuerySet[Monitor]":
+        return super().get_queryset().defer("headers")
+
+
 class Site(models.Model):
     """A name and a URL that an organisation registered."""
 
@@ -72,6 +79,8 @@ class Monitor(models.Model):
     ignore_certificate_errors = models.BooleanField(default=False)
     paused = models.BooleanField(default=False)
     config_version = models.PositiveIntegerField(default=1)
+
+    objects = MonitorManager()
 
     class Meta:
         constraints = [

@@ -107,3 +107,27 @@ def test_the_web_process_does_not_start_without_its_secrets() -> None:
     assert done.returncode != 0
     assert "FIRSTBYTE_SECRET_KEY is not set" in done.stderr
     assert run("-c", "import backend.wsgi").returncode == 0
+
+
+def test_the_web_process_outlives_a_restart_of_the_database() -> None:
+    code = """
+import django; django.setup()
+import psycopg
+from django.db import connection
+def pid():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (number,) = cursor.fetchone()
+    connection.close()
+    return number
+first = pid()
+assert pid() == first, "the pool lends the same connection again"
+wanted = ("host", "port", "user", "password", "dbname")
+other = {name: value for name, value in connection.get_connection_params().items() if name in wanted}
+with psycopg.connect(**other, autocommit=True) as killer:
+    killer.execute("SELECT pg_terminate_backend(%s, 5000)", [first])
+assert pid() != first
+connection.close_pool()
+"""
+    done = run("-c", code, FIRSTBYTE_DB_POOL_SIZE="2", DJANGO_SETTINGS_MODULE="backend.settings")
+    assert done.returncode == 0, done.stderr

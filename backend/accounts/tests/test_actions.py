@@ -1,4 +1,8 @@
+from datetime import timedelta
+
 import pytest
+from django.contrib.sessions.models import Session
+from django.utils import timezone
 
 from backend.accounts import actions, queries
 from backend.accounts.models import AuditEntry, Membership, User
@@ -29,6 +33,12 @@ def test_nobody_is_a_member_twice(alice: Member, bob: Member) -> None:
         actions.add_member(actor=alice.user, organisation=alice.organisation, email=bob.user.email, role=Role.ADMIN)
 
 
+def test_members_are_bounded(alice: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "MAX_MEMBERS", 1)
+    with pytest.raises(actions.MemberError, match="no more can be added"):
+        actions.add_member(actor=alice.user, organisation=alice.organisation, email="x@acme.example", role=Role.VIEWER)
+
+
 def test_the_last_owner_stays(alice: Member, bob: Member) -> None:
     with pytest.raises(actions.LastOwnerError):
         actions.change_role(actor=alice.user, membership=alice.membership, role=Role.ADMIN)
@@ -37,6 +47,14 @@ def test_the_last_owner_stays(alice: Member, bob: Member) -> None:
     actions.change_role(actor=alice.user, membership=bob.membership, role=Role.OWNER)
     actions.change_role(actor=alice.user, membership=alice.membership, role=Role.ADMIN)
     assert Membership.objects.get(pk=alice.membership.pk).role == "admin"
+
+
+def test_only_expired_sessions_are_forgotten(db: None) -> None:
+    now = timezone.now()
+    for key, hours in (("old", -1), ("new", 1)):
+        Session.objects.create(session_key=key, session_data="", expire_date=now + timedelta(hours=hours))
+    assert actions.forget_sessions(now=now) == 1
+    assert Session.objects.get().session_key == "new"
 
 
 def test_an_organisation_is_made_once(db: None) -> None:

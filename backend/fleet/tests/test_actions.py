@@ -64,6 +64,12 @@ def test_a_code_is_given_once(eu: Credentials, charlie: Member) -> None:
         actions.add_region(actor=charlie.user, organisation=charlie.organisation, code="eu", name="x")
 
 
+def test_regions_and_members_are_bounded(eu: Credentials, alice: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "MAX_REGIONS", 1)
+    with pytest.raises(actions.RegionError, match="no more can be added"):
+        actions.add_region(actor=alice.user, organisation=alice.organisation, code="us", name="x")
+
+
 def test_a_heartbeat_is_kept_with_the_skew_of_the_clock(eu: Credentials) -> None:
     agent = actions.record_heartbeat(region=Region.objects.get(), heartbeat=BEAT, now=NOW)
     assert (agent.name, agent.browser_version, agent.clock_skew_us, agent.spooled) == ("box-1", "156.0", 3_000_000, 2)

@@ -90,7 +90,7 @@ def test_an_old_key_still_reads_and_a_removed_key_is_named(site: Site, alice: Me
     assert settings_of(probe_of(site)).headers == (SECRET,)
     settings.FERNET_KEYS = (fresh,)
     with pytest.raises(DecryptionError, match="FIRSTBYTE_FERNET_KEYS"):
-        probe_of(site)
+        settings_of(probe_of(site))
 
 
 def test_pausing_twice_is_one_act(site: Site, alice: Member) -> None:

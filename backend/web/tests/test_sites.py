@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from backend.cast import Member
+from backend.encryption import DecryptionError
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import make_region
 from backend.runs.tests.results import FAILED
@@ -75,6 +77,15 @@ def test_the_list_costs_the_same_statements_for_many_sites(
         )
     with django_assert_num_queries(statements):
         text_of(client, "sites")
+
+
+def test_a_lost_key_takes_away_the_settings_but_no_list(client: Client, world: World, settings: Settings) -> None:
+    change(client, world, headers="Authorization: secret")
+    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
+    assert "Shop" in text_of(client, "sites")
+    assert "Shop" in text_of(client, "site", world.site.public_id)
+    with pytest.raises(DecryptionError, match="FIRSTBYTE_FERNET_KEYS"):
+        client.get(reverse("web:site_settings", args=[world.site.public_id]))
 
 
 def test_without_a_site_the_list_asks_for_an_address(client: Client, world: World) -> None:

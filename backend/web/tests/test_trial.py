@@ -170,6 +170,16 @@ def test_too_many_tests_at_once_are_refused_with_a_sentence(client: Client, eu: 
     assert "30 tests are under way" in response.content.decode()
 
 
+@pytest.mark.parametrize("fields", [{"regions": ["eu"]}, {"untested": "1"}])
+def test_more_sites_than_a_list_can_show_are_refused(
+    client: Client, eu: Region, monkeypatch: pytest.MonkeyPatch, fields: dict[str, object]
+) -> None:
+    monkeypatch.setattr("backend.sites.actions.MAX_SITES", 0)
+    response = client.post(reverse("web:add"), {"url": "shop.example"} | fields)
+    assert response.status_code == 400
+    assert "delete one before you add another" in response.content.decode()
+
+
 def test_an_address_with_unknown_or_foreign_runs_shows_none(client: Client, eu: Region) -> None:
     live = start(client)
     site = urlsplit(live).path

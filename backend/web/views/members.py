@@ -34,7 +34,7 @@ def add(request: MemberRequest) -> HttpResponse:
         invited = actions.add_member(
             actor=request.user, organisation=request.organisation, email=form.cleaned_data["email"], role=role
         )
-    except actions.AlreadyMemberError as error:
+    except actions.MemberError as error:
         form.add_error("email", str(error))
         return _page(request, form, status=400)
     if invited.password is None:

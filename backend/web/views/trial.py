@@ -20,7 +20,7 @@ from backend.runs import actions
 from backend.runs.queries import RunState, progress, run_detail
 from backend.runs.queries.ended import ended_runs
 from backend.sites import queries as sites
-from backend.sites.actions import MAX_NAME_CHARS
+from backend.sites.actions import MAX_NAME_CHARS, SiteLimitError
 from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.sites import NameForm, TrialForm
@@ -46,7 +46,7 @@ def add(request: MemberRequest) -> HttpResponse:
         form.fields["regions"].required = False
     if request.method == "POST" and form.is_valid():
         url, regions = form.cleaned_data["url"], form.cleaned_data["regions"]
-        return _save_untested(request, url) if "untested" in request.POST else _start(request, form, url, regions)
+        return _save_untested(request, form, url) if "untested" in request.POST else _start(request, form, url, regions)
     return _form(request, form, states)
 
 
@@ -115,14 +115,21 @@ def _form(request: MemberRequest, form: TrialForm, states: Sequence[RegionState]
 def _start(request: MemberRequest, form: TrialForm, url: str, regions: Sequence[str]) -> HttpResponse:
     try:
         trial = actions.start_trial(actor=request.user, organisation=request.organisation, url=url, regions=regions)
-    except actions.RunsError as error:
-        form.add_error(None, str(error))
-        return _form(request, form, regions_for(request.organisation, now=timezone.now()))
+    except (actions.RunsError, SiteLimitError) as error:
+        return _refused(request, form, error)
     return redirect(live_url("web:trial", trial.site, trial.run_ids))
 
 
-def _save_untested(request: MemberRequest, url: str) -> HttpResponse:
-    site = actions.register_site(actor=request.user, organisation=request.organisation, name="", url=url)
+def _refused(request: MemberRequest, form: TrialForm, error: ValueError) -> HttpResponse:
+    form.add_error(None, str(error))
+    return _form(request, form, regions_for(request.organisation, now=timezone.now()))
+
+
+def _save_untested(request: MemberRequest, form: TrialForm, url: str) -> HttpResponse:
+    try:
+        site = actions.register_site(actor=request.user, organisation=request.organisation, name="", url=url)
+    except SiteLimitError as error:
+        return _refused(request, form, error)
     messages.success(request, "Saved. The first results come within a minute.")
     return redirect("web:site", site.public_id)
 
