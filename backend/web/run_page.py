@@ -92,7 +92,7 @@ def about(detail: RunDetail) -> list[str]:
         f"attempt {run.attempt}" if run.attempt > 1 else None,
         "came late" if run.late else None,
         run.protocol,
-        run.browser_version,
+        None if run.browser_version is None else f"Chromium {run.browser_version.removeprefix('Chromium ')}",
         None if run.agent is None else f"agent {run.agent}",
         None if run.duration_us is None else f"took {units.duration(run.duration_us)}",
     ]

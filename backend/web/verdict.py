@@ -79,7 +79,7 @@ def measured_verdict(measurement: Measurement) -> Verdict:
         return _probe_verdict(measurement)
     lcp_us, load_us = measurement.vitals.lcp_us, measurement.vitals.load_us
     document = document_of(measurement)
-    text = _first_byte_text(document.timing) if document else ""
+    text = f"{_first_byte_text(document.timing) if document else ''} {_errors_text(measurement)}".strip()
     if lcp_us is not None:
         level = _level(lcp_us, _LCP_US)
         title = (
@@ -121,6 +121,12 @@ def _probe_verdict(probe: ProbeMeasurement) -> Verdict:
     level = _level(ttfb_us, _TTFB_US)
     title = f"First byte after {units.duration(ttfb_us)}: {_WORDS[level]} (limit {units.duration(_TTFB_US[0])})"
     return Verdict(level=level, title=title, text=f"{_first_byte_text(timing)} {_redirect_text(probe)}".strip())
+
+
+def _errors_text(page: PageMeasurement) -> str:
+    requests = page.waterfall.requests
+    faulty = sum(request.failure is not None or (request.status or 0) >= 400 for request in requests)
+    return f"{units.count(faulty)} of {_number(len(requests), 'request')} failed or got an error." if faulty else ""
 
 
 def _first_byte_text(timing: Timing) -> str:
@@ -238,7 +244,12 @@ def _shift_card(cls: float | None) -> Card:
     if cls is None:
         return Card(name="Layout shift", value=units.ABSENT, note="not seen")
     level = _level(cls, _CLS)
-    return Card(name="Layout shift", value=f"{cls:.3f}", note=_limit_note(level, str(_CLS[0])), level=level)
+    return Card(
+        name="Layout shift",
+        value=f"{cls:.3f}".rstrip("0").rstrip("."),
+        note=_limit_note(level, str(_CLS[0])),
+        level=level,
+    )
 
 
 def _limit_note(level: Level, limit: str) -> str:

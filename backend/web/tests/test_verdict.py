@@ -28,6 +28,10 @@ def test_a_page_is_judged_by_its_largest_paint(lcp_us: int, level: str, title: s
     assert verdict.text == "74 % of the 286 ms to the first byte was the server's answer: 212 ms."
 
 
+def test_requests_that_failed_are_counted_in_the_verdict() -> None:
+    assert measured_verdict(measurements.page(30)).text.endswith("2 of 30 requests failed or got an error.")
+
+
 def test_a_page_without_paint_tells_what_it_has() -> None:
     assert measured_verdict(page_with(Vitals(load_us=900_000))).title == "The page loaded in 900 ms"
     assert measured_verdict(page_with(Vitals())).title == "The page loaded"
@@ -74,6 +78,7 @@ def test_the_cards_of_a_page_say_value_and_limit() -> None:
     assert (cards["Largest paint"].value, cards["Largest paint"].note) == ("840 ms", "✓ good, limit 2.5 s")
     assert cards["Transferred"].note == "30 requests, 4 hosts"
     assert cards["Connections"].note == "26 of 30 requests reused one"
+    assert cards["Layout shift"].value == "0.02"
 
 
 def test_what_a_page_did_not_show_is_a_dash() -> None:
