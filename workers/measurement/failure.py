@@ -133,7 +133,7 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """`detail` is the sentence for people, with what was seen; make one with `failure()` so that no word lacks its meaning."""
+    """`detail` is the sentence for people, with what was seen. Made by `failure()`, so that no word lacks its meaning."""
 
     kind: FailureKind
     stage: Stage
@@ -142,7 +142,7 @@ class Failure:
 
 
 def failure(kind: FailureKind, evidence: str | None = None, *, stage: Stage | None = None) -> Failure:
-    """A failure with its usual stage and blame; `evidence` (an address, a status, an alert) is put behind the sentence."""
+    """A failure with its usual stage and blame. `evidence` (an address, a status) is put behind the sentence."""
     meaning = _MEANINGS[kind]
     detail = meaning.sentence if evidence is None else f"{meaning.sentence.removesuffix('.')}: {evidence}"
     return Failure(kind=kind, stage=stage or meaning.stage, blame=meaning.blame, detail=detail)
