@@ -16,11 +16,12 @@ from django.db import DataError, IntegrityError, transaction
 from backend.fleet.models import Region
 from backend.runs.late import settle
 from backend.runs.models import DeadLetter, PendingRun, Run
-from backend.runs.rows import Arrival, Slot, measurement_of
+from backend.runs.reading import ResultRead, read_result
+from backend.runs.rows import Arrival, Slot
 from backend.runs.sql import fetch
 from backend.runs.store import Ended, store
-from workers.measurement.messages import ReceiptStatus, RunResult
-from workers.measurement.wire import WireError, decode
+from workers.measurement.messages import ReceiptStatus
+from workers.measurement.wire import WireError
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,11 @@ class Reading:
     """A line that was understood."""
 
     line: bytes
-    result: RunResult
+    result: ResultRead
+
+    @property
+    def run_id(self) -> UUID:
+        return self.result["run_id"]
 
 
 def ingest(region: Region, lines: Sequence[bytes], *, now: datetime) -> list[ReceiptStatus]:
@@ -64,13 +69,9 @@ def _read(line: bytes) -> Reading | WireError:
     if len(line) > MAX_LINE_BYTES:
         return WireError(f"the line has {len(line)} bytes; at most {MAX_LINE_BYTES} are read")
     try:
-        result = decode(line, RunResult)
+        return Reading(line=line, result=read_result(line))
     except WireError as error:
         return error
-    measurement = measurement_of(result)
-    if measurement is not None and measurement.kind != result.kind:
-        return WireError(f"a {result.kind} run with the measurement of a {measurement.kind}")
-    return Reading(line=line, result=result)
 
 
 def _store_all(region: Region, readings: Sequence[Reading], now: datetime) -> list[ReceiptStatus]:
@@ -87,14 +88,14 @@ def _store_one(region: Region, reading: Reading, now: datetime) -> ReceiptStatus
         return _store(region, [reading], now)[0]
     except (DataError, IntegrityError) as error:
         if _is_stored(reading):
-            PendingRun.objects.filter(run_id=reading.result.run_id, region=region).delete()
+            PendingRun.objects.filter(run_id=reading.run_id, region=region).delete()
             return ReceiptStatus.DUPLICATE
         return _bury(region, reading.line, f"the database refuses it: {error}", now)
 
 
 def _is_stored(reading: Reading) -> bool:
     """A slot is pending again although it has been run only when the service's clock was set back."""
-    return Run.objects.filter(run_id=reading.result.run_id, scheduled_for=reading.result.scheduled_for).exists()
+    return Run.objects.filter(run_id=reading.run_id, scheduled_for=reading.result["scheduled_for"]).exists()
 
 
 @transaction.atomic
@@ -102,12 +103,12 @@ def _store(region: Region, readings: Sequence[Reading], now: datetime) -> list[R
     pending = _end_pending(region, readings)
     first: dict[UUID, Reading] = {}
     for reading in readings:
-        if reading.result.run_id in pending:
-            first.setdefault(reading.result.run_id, reading)
+        if reading.run_id in pending:
+            first.setdefault(reading.run_id, reading)
     store([_ended(reading, pending[run_id], now) for run_id, reading in first.items()])
     return [
         ReceiptStatus.STORED
-        if first.get(reading.result.run_id) is reading
+        if first.get(reading.run_id) is reading
         else settle(region, reading.result, reading.line, now=now)
         for reading in readings
     ]
@@ -128,8 +129,8 @@ class _Pending(NamedTuple):
 def _end_pending(region: Region, readings: Sequence[Reading]) -> dict[UUID, _Pending]:
     """Deletes the pending runs of these results and gives them."""
     parameters = {
-        "runs": [reading.result.run_id for reading in readings],
-        "kinds": [reading.result.kind.value for reading in readings],
+        "runs": [reading.run_id for reading in readings],
+        "kinds": [reading.result["kind"].value for reading in readings],
         "region": region.pk,
     }
     return {row[0]: _Pending(Slot(*row[:-1]), row[-1]) for row in fetch(_END, parameters)}

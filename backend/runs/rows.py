@@ -6,18 +6,18 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from workers.measurement.connection import Connection
-from workers.measurement.messages import (
-    Failed,
-    Measured,
-    Measurement,
-    Missed,
-    Outcome,
-    PageMeasurement,
-    ProbeMeasurement,
-    RunResult,
+from backend.runs.reading import (
+    ConnectionRead,
+    OutcomeRead,
+    PageRead,
+    ProbeRead,
+    ResultRead,
+    SpanRead,
+    TimingRead,
+    document_of,
+    measurement_of,
 )
-from workers.measurement.timing import Span, Timing, phases_of
+from workers.measurement.messages import Clock
 
 # Agents are trusted with their own region, not with our memory or a chart's legend.
 MAX_TEXT = 1_000
@@ -58,62 +58,59 @@ class Arrival:
     has_screenshot: bool = False
 
 
-def run_row(slot: Slot, result: RunResult, arrival: Arrival) -> tuple[Any, ...]:
+def run_row(slot: Slot, result: ResultRead, arrival: Arrival) -> tuple[Any, ...]:
     """The values of RUN_COLUMNS."""
     return (
         *slot,
         arrival.received_at,
         arrival.late,
         arrival.has_screenshot,
-        *_ending(result.outcome),
-        text(result.agent),
-        text(result.agent_version),
-        result.config_version,
-        result.started_at,
-        result.duration_us,
+        *_ending(result["outcome"]),
+        text(result["agent"]),
+        text(result["agent_version"]),
+        result["config_version"],
+        result["started_at"],
+        result["duration_us"],
         *_metrics(measurement_of(result)),
     )
 
 
-def connection_rows(slot: Slot, measurement: Measurement) -> Iterator[tuple[Any, ...]]:
+def connection_rows(slot: Slot, measurement: ProbeRead | PageRead) -> Iterator[tuple[Any, ...]]:
     """The values of CONNECTION_COLUMNS, one row for each connection."""
     for connection in connections_of(measurement):
-        certificate = connection.certificate
+        certificate = connection.get("certificate")
         yield (
             slot.run_id,
             slot.scheduled_for,
-            connection.number,
+            connection["number"],
             slot.monitor_pk,
             slot.region_pk,
-            text(connection.host),
-            connection.port,
-            _address(connection.address),
-            text(connection.protocol),
-            _duration_us(connection.dns),
-            _duration_us(connection.connect),
-            _duration_us(connection.tls),
-            connection.rtt_us,
-            connection.tls_round_trips,
-            text(connection.tls_version),
-            text(connection.cipher),
-            connection.resumed,
-            text(certificate.sha256) if certificate else None,
-            text(certificate.issuer) if certificate else None,
-            certificate.not_after if certificate else None,
-            text(connection.certificate_error),
-            connection.received_bytes,
-            connection.requests,
-            connection.preconnected,
+            text(connection["host"]),
+            connection["port"],
+            _address(connection.get("address")),
+            text(connection.get("protocol")),
+            _duration_us(connection.get("dns")),
+            _duration_us(connection.get("connect")),
+            _duration_us(connection.get("tls")),
+            connection.get("rtt_us"),
+            connection.get("tls_round_trips"),
+            text(connection.get("tls_version")),
+            text(connection.get("cipher")),
+            connection.get("resumed"),
+            text(certificate["sha256"]) if certificate else None,
+            text(certificate["issuer"]) if certificate else None,
+            certificate["not_after"] if certificate else None,
+            text(connection.get("certificate_error")),
+            connection.get("received_bytes"),
+            connection.get("requests", 0),
+            connection.get("preconnected", False),
         )
 
 
-def measurement_of(result: RunResult) -> Measurement | None:
-    """What was seen, also before a failure."""
-    return result.outcome.measurement if isinstance(result.outcome, Measured | Failed) else None
-
-
-def connections_of(measurement: Measurement) -> tuple[Connection, ...]:
-    return measurement.connections if isinstance(measurement, ProbeMeasurement) else measurement.waterfall.connections
+def connections_of(measurement: ProbeRead | PageRead) -> list[ConnectionRead]:
+    if measurement["kind"] == "page":
+        return measurement["waterfall"]["connections"]
+    return measurement.get("connections", [])
 
 
 def text(value: str | None) -> str | None:
@@ -123,89 +120,86 @@ def text(value: str | None) -> str | None:
     return value[:MAX_TEXT].replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-def _ending(outcome: Outcome) -> tuple[str | None, ...]:
-    if isinstance(outcome, Missed):
-        return ("missed", outcome.reason.value, None, None, None, None)
-    if isinstance(outcome, Failed):
-        failure = outcome.failure
-        return ("failed", None, failure.stage.value, failure.kind.value, failure.blame.value, text(failure.detail))
+def _ending(outcome: OutcomeRead) -> tuple[str | None, ...]:
+    if outcome["outcome"] == "missed":
+        return ("missed", outcome["reason"].value, None, None, None, None)
+    if outcome["outcome"] == "failed":
+        failure = outcome["failure"]
+        words = (failure["stage"].value, failure["kind"].value, failure["blame"].value)
+        return ("failed", None, *words, text(failure["detail"]))
     return ("measured", None, None, None, None, None)
 
 
-def _metrics(measurement: Measurement | None) -> tuple[Any, ...]:
+def _metrics(measurement: ProbeRead | PageRead | None) -> tuple[Any, ...]:
     """Everything from `clock` on."""
-    if isinstance(measurement, PageMeasurement):
-        return _page_metrics(measurement)
-    if isinstance(measurement, ProbeMeasurement):
-        return _probe_metrics(measurement)
-    return (None,) * 22
+    if measurement is None:
+        return (None,) * 22
+    return _page_metrics(measurement) if measurement["kind"] == "page" else _probe_metrics(measurement)
 
 
-def _probe_metrics(probe: ProbeMeasurement) -> tuple[Any, ...]:
-    last = probe.hops[-1] if probe.hops else None
-    connection = _numbered(probe.connections, last.connection if last else None)
-    received = [size for hop in probe.hops for size in (hop.head_bytes, hop.body_bytes) if size is not None]
+def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
+    hops, connections = probe.get("hops", []), probe.get("connections", [])
+    last = hops[-1] if hops else None
+    connection = _numbered(connections, last["connection"] if last else None)
+    received = [size for hop in hops for size in (hop.get("head_bytes"), hop.get("body_bytes")) if size is not None]
     return (
-        probe.clock.value,
-        *_phases(last.timing if last else None),
-        connection.rtt_us if connection else None,
-        connection.tls_round_trips if connection else None,
-        last.status if last else None,
-        text(connection.protocol) if connection else None,
-        None,
-        None,
-        None,
-        None,
-        None,
-        len(probe.hops),
-        len(probe.connections),
+        probe.get("clock", Clock.KERNEL).value,
+        *_phases(last["timing"] if last else None),
+        connection.get("rtt_us") if connection else None,
+        connection.get("tls_round_trips") if connection else None,
+        last.get("status") if last else None,
+        text(connection.get("protocol")) if connection else None,
+        *(None,) * 5,
+        len(hops),
+        len(connections),
         sum(received) if received else None,
         None,
     )
 
 
-def _page_metrics(page: PageMeasurement) -> tuple[Any, ...]:
-    requests = page.waterfall.requests
-    document = next((request for request in requests if request.number == page.document), None)
-    connection = _numbered(page.waterfall.connections, document.connection if document else None)
-    vitals = page.vitals
+def _page_metrics(page: PageRead) -> tuple[Any, ...]:
+    requests, connections = page["waterfall"]["requests"], page["waterfall"]["connections"]
+    document = document_of(page)
+    connection = _numbered(connections, document.get("connection") if document else None)
+    vitals = page["vitals"]
     return (
         None,
-        *_phases(document.timing if document else None),
-        connection.rtt_us if connection else None,
-        connection.tls_round_trips if connection else None,
-        document.status if document else None,
-        text(document.protocol) if document else None,
-        vitals.fcp_us,
-        vitals.lcp_us,
-        vitals.cls,
-        vitals.load_us,
-        vitals.fully_loaded_us,
+        *_phases(document["timing"] if document else None),
+        connection.get("rtt_us") if connection else None,
+        connection.get("tls_round_trips") if connection else None,
+        document.get("status") if document else None,
+        text(document.get("protocol")) if document else None,
+        vitals.get("fcp_us"),
+        vitals.get("lcp_us"),
+        vitals.get("cls"),
+        vitals.get("load_us"),
+        vitals.get("fully_loaded_us"),
         len(requests),
-        len(page.waterfall.connections),
-        sum(request.transferred_bytes or 0 for request in requests),
-        text(page.browser_version),
+        len(connections),
+        sum(request.get("transferred_bytes") or 0 for request in requests),
+        text(page.get("browser_version")),
     )
 
 
-def _phases(timing: Timing | None) -> tuple[int | None, ...]:
+def _phases(timing: TimingRead | None) -> tuple[int | None, ...]:
+    """Those of `workers.measurement.timing.phases_of`, which a test compares."""
     if timing is None:
         return (None,) * 8
-    phases = phases_of(timing)
+    start_us, end_us, wait = timing["start_us"], timing.get("end_us"), timing.get("wait")
     return (
-        phases.dns_us,
-        phases.connect_us,
-        phases.tls_us,
-        phases.send_us,
-        phases.wait_us,
-        phases.download_us,
-        phases.ttfb_us,
-        phases.total_us,
+        _duration_us(timing.get("dns")),
+        _duration_us(timing.get("connect")),
+        _duration_us(timing.get("tls")),
+        _duration_us(timing.get("send")),
+        _duration_us(wait),
+        _duration_us(timing.get("download")),
+        None if wait is None else wait["end_us"] - start_us,
+        None if end_us is None else end_us - start_us,
     )
 
 
-def _numbered(connections: Iterable[Connection], number: int | None) -> Connection | None:
-    return next((connection for connection in connections if connection.number == number), None)
+def _numbered(connections: Iterable[ConnectionRead], number: int | None) -> ConnectionRead | None:
+    return next((connection for connection in connections if connection["number"] == number), None)
 
 
 def _address(value: str | None) -> str | None:
@@ -213,5 +207,8 @@ def _address(value: str | None) -> str | None:
     return None if value is None else value.partition("%")[0]
 
 
-def _duration_us(span: Span | None) -> int | None:
-    return None if span is None else span.duration_us
+def _duration_us(span: SpanRead | None) -> int | None:
+    """None also for a span that ends before it starts: whatever that was, it measured nothing."""
+    if span is None or span["end_us"] < span["start_us"]:
+        return None
+    return span["end_us"] - span["start_us"]

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import connection
 
 from backend.runs.documents import pack
-from backend.runs.rows import CONNECTION_COLUMNS, RUN_COLUMNS, Arrival, Slot, connection_rows, measurement_of, run_row
-from workers.measurement.messages import RunResult
+from backend.runs.reading import ResultRead, measurement_of
+from backend.runs.rows import CONNECTION_COLUMNS, RUN_COLUMNS, Arrival, Slot, connection_rows, run_row
 
 DOCUMENT_COLUMNS = "run_id, scheduled_for, document"
 
@@ -18,7 +18,7 @@ class Ended:
     """A run, what came of it, and the line that told so."""
 
     slot: Slot
-    result: RunResult
+    result: ResultRead
     line: bytes
     arrival: Arrival
 

@@ -1,0 +1,195 @@
+"""What the service reads of a result: that which goes into columns.
+
+The whole of a page's measurement is a thousand objects, and making them costs ten times what storing the row does. So
+a result is checked here as far as it is used, and kept as it came; who looks at the run reads the rest (`documents`).
+The names are those of `workers.measurement`, which a test compares.
+"""
+
+from typing import Annotated, Any, Literal, NotRequired
+from uuid import UUID
+
+from pydantic import AwareDatetime, Discriminator, FiniteFloat, TypeAdapter, ValidationError
+
+# Pydantic cannot read typing's own before Python 3.12.
+from typing_extensions import TypedDict
+
+from workers.measurement.failure import Blame, FailureKind, Stage
+from workers.measurement.messages import Clock, Kind, MissedReason, RunResult
+from workers.measurement.wire import WireError, first_fault, open_envelope
+
+
+class SpanRead(TypedDict):
+    start_us: int
+    end_us: int
+
+
+class TimingRead(TypedDict):
+    start_us: int
+    end_us: NotRequired[int | None]
+    dns: NotRequired[SpanRead | None]
+    connect: NotRequired[SpanRead | None]
+    tls: NotRequired[SpanRead | None]
+    send: NotRequired[SpanRead | None]
+    wait: NotRequired[SpanRead | None]
+    download: NotRequired[SpanRead | None]
+
+
+class CertificateRead(TypedDict):
+    issuer: str
+    not_after: AwareDatetime
+    sha256: str
+
+
+class ConnectionRead(TypedDict):
+    number: int
+    host: str
+    port: int
+    address: NotRequired[str | None]
+    protocol: NotRequired[str | None]
+    dns: NotRequired[SpanRead | None]
+    connect: NotRequired[SpanRead | None]
+    tls: NotRequired[SpanRead | None]
+    rtt_us: NotRequired[int | None]
+    tls_round_trips: NotRequired[int | None]
+    tls_version: NotRequired[str | None]
+    cipher: NotRequired[str | None]
+    resumed: NotRequired[bool | None]
+    certificate: NotRequired[CertificateRead | None]
+    certificate_error: NotRequired[str | None]
+    received_bytes: NotRequired[int | None]
+    requests: NotRequired[int]
+    preconnected: NotRequired[bool]
+
+
+class HopRead(TypedDict):
+    connection: int
+    timing: TimingRead
+    status: NotRequired[int | None]
+    head_bytes: NotRequired[int | None]
+    body_bytes: NotRequired[int | None]
+
+
+class ProbeRead(TypedDict):
+    kind: Literal["probe"]
+    hops: NotRequired[list[HopRead]]
+    connections: NotRequired[list[ConnectionRead]]
+    clock: NotRequired[Clock]
+
+
+class RequestRead(TypedDict):
+    """`timing` is a TimingRead for the page's document, and not looked into for any other request."""
+
+    number: int
+    timing: Any
+    status: NotRequired[int | None]
+    protocol: NotRequired[str | None]
+    connection: NotRequired[int | None]
+    transferred_bytes: NotRequired[int | None]
+
+
+class WaterfallRead(TypedDict):
+    requests: list[RequestRead]
+    connections: list[ConnectionRead]
+
+
+class VitalsRead(TypedDict):
+    fcp_us: NotRequired[int | None]
+    lcp_us: NotRequired[int | None]
+    cls: NotRequired[FiniteFloat | None]
+    load_us: NotRequired[int | None]
+    fully_loaded_us: NotRequired[int | None]
+
+
+class PageRead(TypedDict):
+    kind: Literal["page"]
+    waterfall: WaterfallRead
+    vitals: VitalsRead
+    document: NotRequired[int | None]
+    browser_version: NotRequired[str | None]
+
+
+MeasurementRead = Annotated[ProbeRead | PageRead, Discriminator("kind")]
+
+
+class MeasuredRead(TypedDict):
+    outcome: Literal["measured"]
+    measurement: MeasurementRead
+
+
+class FailureRead(TypedDict):
+    kind: FailureKind
+    stage: Stage
+    blame: Blame
+    detail: str
+
+
+class FailedRead(TypedDict):
+    outcome: Literal["failed"]
+    failure: FailureRead
+    measurement: NotRequired[MeasurementRead | None]
+
+
+class MissedRead(TypedDict):
+    outcome: Literal["missed"]
+    reason: MissedReason
+
+
+OutcomeRead = Annotated[MeasuredRead | FailedRead | MissedRead, Discriminator("outcome")]
+
+
+class ResultRead(TypedDict):
+    run_id: UUID
+    monitor_id: UUID
+    kind: Kind
+    region: str
+    scheduled_for: AwareDatetime
+    attempt: int
+    config_version: int
+    agent: str
+    agent_version: str
+    started_at: AwareDatetime
+    duration_us: int
+    outcome: OutcomeRead
+
+
+# By version of the message.
+_READERS: dict[int, TypeAdapter[ResultRead]] = {1: TypeAdapter(ResultRead)}
+_TIMING = TypeAdapter(TimingRead)
+
+
+def read_result(line: bytes) -> ResultRead:
+    """A result as far as it is stored in columns. Raises WireError with the place of the first fault."""
+    (_, version), body = open_envelope(line, RunResult)
+    try:
+        result = _READERS[version].validate_python(body)
+    except ValidationError as error:
+        raise WireError(first_fault(error)) from error
+    measurement = measurement_of(result)
+    if measurement is not None and measurement["kind"] != result["kind"]:
+        raise WireError(f"a {result['kind']} run with the measurement of a {measurement['kind']}")
+    if measurement is not None and measurement["kind"] == "page":
+        _read_document(measurement)
+    return result
+
+
+def measurement_of(result: ResultRead) -> ProbeRead | PageRead | None:
+    """What was seen, also before a failure."""
+    outcome = result["outcome"]
+    return None if outcome["outcome"] == "missed" else outcome.get("measurement")
+
+
+def document_of(page: PageRead) -> RequestRead | None:
+    """The request of the page itself, after all redirects."""
+    requests = page["waterfall"]["requests"]
+    return next((request for request in requests if request["number"] == page.get("document")), None)
+
+
+def _read_document(page: PageRead) -> None:
+    """Checks the one timing of a page that is used: all of them would cost more than everything else."""
+    document = document_of(page)
+    if document is None:
+        return
+    try:
+        document["timing"] = _TIMING.validate_python(document["timing"])
+    except ValidationError as error:
+        raise WireError(f"the page's document: {first_fault(error)}") from error

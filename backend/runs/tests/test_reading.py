@@ -1,0 +1,118 @@
+from dataclasses import MISSING, fields, is_dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.runs import reading
+from backend.runs.documents import pack, unpack
+from backend.runs.reading import read_result
+from backend.runs.rows import RUN_COLUMNS, Arrival, Slot, run_row
+from backend.runs.tests.results import FAILED, page, probe
+from workers.measurement import certificate, connection, failure, messages, timing, vitals, waterfall
+from workers.measurement.messages import Hop, Kind, Measured, Missed, MissedReason, ProbeMeasurement, RunResult
+from workers.measurement.timing import Span, Timing, phases_of
+from workers.measurement.wire import WireError, encode
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SLOT = Slot(UUID(int=1), NOW, 1, 1, 1, "probe", "schedule", None)
+RESULT = RunResult(
+    run_id=UUID(int=1),
+    monitor_id=UUID(int=2),
+    kind=Kind.PROBE,
+    region="eu",
+    scheduled_for=NOW,
+    attempt=1,
+    config_version=1,
+    agent="agent-1",
+    agent_version="1",
+    started_at=NOW,
+    duration_us=120_000,
+    outcome=probe(),
+)
+PAIRS = [
+    (reading.SpanRead, timing.Span),
+    (reading.TimingRead, timing.Timing),
+    (reading.CertificateRead, certificate.Certificate),
+    (reading.ConnectionRead, connection.Connection),
+    (reading.HopRead, messages.Hop),
+    (reading.ProbeRead, messages.ProbeMeasurement),
+    (reading.RequestRead, waterfall.Request),
+    (reading.WaterfallRead, waterfall.Waterfall),
+    (reading.VitalsRead, vitals.Vitals),
+    (reading.PageRead, messages.PageMeasurement),
+    (reading.MeasuredRead, messages.Measured),
+    (reading.FailureRead, failure.Failure),
+    (reading.FailedRead, messages.Failed),
+    (reading.MissedRead, messages.Missed),
+    (reading.ResultRead, messages.RunResult),
+]
+
+
+@pytest.mark.parametrize(("read", "sent"), PAIRS, ids=lambda pair: pair.__name__)
+def test_what_is_read_has_the_names_and_the_duties_of_what_is_sent(read: Any, sent: Any) -> None:
+    assert is_dataclass(sent)
+    known = {field.name: field for field in fields(sent)}
+    assert set(read.__annotations__) <= set(known)
+    may_be_absent = {
+        name for name, field in known.items() if field.default is not MISSING or field.default_factory is not MISSING
+    }
+    optional = set(read.__annotations__) - read.__required_keys__
+    assert optional <= may_be_absent, "what must be sent must be read"
+
+
+def _row(result: RunResult) -> dict[str, Any]:
+    values = run_row(SLOT, read_result(encode(result)), Arrival(received_at=NOW))
+    return dict(zip(RUN_COLUMNS.split(", "), values, strict=True))
+
+
+SPANS = st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)).map(lambda p: Span(start_us=min(p), end_us=max(p)))
+TIMINGS = st.builds(
+    Timing,
+    start_us=st.just(0),
+    end_us=st.none() | st.integers(0, 10**9),
+    **dict.fromkeys(timing.PHASES, st.none() | SPANS),
+)
+
+
+@given(TIMINGS)
+def test_the_phases_in_a_row_are_those_of_the_contract(told: Timing) -> None:
+    hop = Hop(url="https://shop.example/", connection=1, timing=told)
+    row = _row(replace(RESULT, outcome=Measured(measurement=ProbeMeasurement(hops=(hop,)))))
+    expected = phases_of(told)
+    assert {name: row[name] for name in expected.__slots__} == {
+        name: getattr(expected, name) for name in expected.__slots__
+    }
+
+
+@pytest.mark.parametrize("outcome", [probe(), page(), FAILED, Missed(reason=MissedReason.LATE)], ids=str)
+def test_a_row_has_a_value_for_each_column_whatever_the_outcome(outcome: Any) -> None:
+    kind = Kind.PAGE if outcome == page() else Kind.PROBE
+    assert _row(replace(RESULT, kind=kind, outcome=outcome))["outcome"] == outcome.outcome
+
+
+def test_the_document_of_a_page_must_be_readable_other_requests_are_only_counted() -> None:
+    line = encode(replace(RESULT, kind=Kind.PAGE, outcome=page()))
+    timing = b'"timing":{"start_us":0'
+    head, first, others = line.partition(timing)
+    with pytest.raises(WireError, match="document"):
+        read_result(head + b'"timing":{"start_us":"x"' + others)
+    assert read_result(head + first + others.replace(timing, b'"timing":{"start_us":"x"'))
+
+
+def test_a_probe_that_says_it_is_a_page_cannot_be_read() -> None:
+    with pytest.raises(WireError, match="measurement of a page"):
+        read_result(encode(replace(RESULT, outcome=page())))
+
+
+def test_a_span_that_ends_before_it_starts_was_not_measured() -> None:
+    line = encode(RESULT).replace(b'"tls":{"start_us":28000', b'"tls":{"start_us":99000')
+    row = run_row(SLOT, read_result(line), Arrival(received_at=NOW))
+    assert dict(zip(RUN_COLUMNS.split(", "), row, strict=True))["tls_us"] is None
+
+
+def test_a_document_gives_the_result_back_as_it_came() -> None:
+    assert unpack(pack(encode(RESULT))) == RESULT
