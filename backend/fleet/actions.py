@@ -51,9 +51,21 @@ def rotate_token(*, actor: User | None, region: Region) -> Credentials:
     return credentials
 
 
+@transaction.atomic
+def remove_region(*, actor: User | None, region: Region) -> None:
+    """Shuts a region out: its token and its broker account end. Its history stays, and so its code stays taken.
+
+    Raises BrokerUnavailableError (then it stays).
+    """
+    region.enabled = False
+    region.save(update_fields=["enabled"])
+    record("remove_region", region, actor=actor, organisation=region.organisation, code=region.code)
+    broker.remove_account(region.broker_user)
+
+
 def restore_broker_accounts() -> int:
     """Makes the broker accounts that Redis lost; how many. Raises BrokerUnavailableError."""
-    return broker.restore_accounts(Region.objects.all())
+    return broker.restore_accounts(Region.objects.filter(enabled=True))
 
 
 def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> Agent:

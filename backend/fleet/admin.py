@@ -1,4 +1,4 @@
-"""For staff: to look, and to shut a region out."""
+"""For staff: to look, and to rename a region."""
 
 from django.contrib import admin
 
@@ -8,7 +8,7 @@ from backend.fleet.models import Agent, Region
 
 @admin.register(Region)
 class RegionAdmin(LookingAdmin):
-    editable = ("name", "enabled")
+    editable = ("name",)
     hidden = ("token_hash", "broker_password_hash")
     list_display = ("code", "name", "organisation", "enabled", "created_at")
     list_select_related = ("organisation",)

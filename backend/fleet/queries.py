@@ -92,7 +92,7 @@ def all_regions(*, now: datetime) -> list[RegionState]:
 
 def owned_region(organisation: Organisation, code: str) -> Region | None:
     """A region that belongs to the organisation itself; shared ones belong to the operator."""
-    return Region.objects.filter(organisation=organisation, code=code).first()
+    return Region.objects.filter(organisation=organisation, code=code, enabled=True).first()
 
 
 def _states(regions: list[Region], now: datetime) -> list[RegionState]:

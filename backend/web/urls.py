@@ -19,6 +19,7 @@ urlpatterns = [
     path("regions/", regions.overview, name="regions"),
     path("regions/add/", regions.add, name="region_add"),
     path("regions/<slug:code>/rotate/", regions.rotate, name="region_rotate"),
+    path("regions/<slug:code>/remove/", regions.remove, name="region_remove"),
     path("sites/", sites.overview, name="sites"),
     path("sites/add/", trial.add, name="add"),
     path("tests/<uuid:site_id>/", trial.page, name="trial"),

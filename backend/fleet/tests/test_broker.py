@@ -11,6 +11,7 @@ from backend.fleet import actions
 from backend.fleet.broker import BrokerUnavailableError, account_url
 from backend.fleet.credentials import Credentials
 from backend.fleet.models import Region
+from backend.fleet.queries import region_by_token
 
 
 @pytest.fixture
@@ -75,6 +76,16 @@ def test_accounts_that_the_broker_lost_come_back_with_the_same_password(eu: Cred
     assert actions.restore_broker_accounts() == 0
     with client_of(eu, broker) as client:
         assert client.ping()
+
+
+def test_a_removed_region_is_shut_out_at_once_and_for_good(eu: Credentials, broker: str, alice: Member) -> None:
+    with client_of(eu, broker) as client:
+        assert client.ping()
+        actions.remove_region(actor=alice.user, region=Region.objects.get(code="eu"))
+        with pytest.raises(redis.exceptions.RedisError):
+            client.ping()
+    assert region_by_token(eu.token) is None
+    assert actions.restore_broker_accounts() == 0
 
 
 def test_without_an_account_file_the_broker_still_gets_its_accounts(alice: Member, settings: Settings) -> None:

@@ -60,13 +60,13 @@ def test_nothing_is_added_or_deleted_there(client: Client, world: World) -> None
     assert client.post(reverse("admin:sites_site_delete", args=[world.site.pk]), {"post": "yes"}).status_code == 403
 
 
-def test_staff_can_close_an_account_and_shut_a_region_out(client: Client, world: World, bob: Member) -> None:
+def test_staff_can_close_an_account_and_rename_a_region(client: Client, world: World, bob: Member) -> None:
     client.post(reverse("admin:accounts_user_change", args=[bob.user.pk]), {"is_staff": ""})
     bob.user.refresh_from_db()
     assert not bob.user.is_active
-    client.post(reverse("admin:fleet_region_change", args=[world.region.pk]), {"name": "Closed", "code": "changed"})
+    client.post(reverse("admin:fleet_region_change", args=[world.region.pk]), {"name": "Renamed", "code": "changed"})
     world.region.refresh_from_db()
-    assert (world.region.enabled, world.region.code) == (False, "eu")
+    assert (world.region.name, world.region.code) == ("Renamed", "eu")
 
 
 def test_others_do_not_get_in(client: Client, bob: Member) -> None:

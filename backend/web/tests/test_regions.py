@@ -102,9 +102,23 @@ def test_new_secrets_end_the_old(signed_in: Client, alice: Member, broker: str) 
     assert AuditEntry.objects.filter(action="rotate_token", actor=alice.user).exists()
 
 
+def test_a_region_is_removed_after_a_question(signed_in: Client, alice: Member, broker: str) -> None:
+    world = make_world(alice)
+    change = reverse("web:monitor_resume", args=[world.site.public_id, "probe"])
+    address = reverse("web:region_remove", args=["eu"])
+    signed_in.post(change)
+    assert "stays taken" in signed_in.get(address).content.decode()
+    signed_in.post(address)
+    assert region_by_token("token-of-eu") is None
+    assert not world.monitor("probe").schedules.filter(enabled=True).exists()
+    assert "No region yet" in page(signed_in)
+    assert signed_in.get(address).status_code == 404
+
+
 def test_a_shared_region_is_not_ours_to_change(signed_in: Client, broker: str) -> None:
     make_region("shared")
-    assert signed_in.post(reverse("web:region_rotate", args=["shared"])).status_code == 404
+    for name in ("region_rotate", "region_remove"):
+        assert signed_in.post(reverse(f"web:{name}", args=["shared"])).status_code == 404
     assert reverse("web:region_rotate", args=["shared"]) not in page(signed_in)
 
 

@@ -5,12 +5,13 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.permissions import Permission
 from backend.fleet import actions
 from backend.fleet.broker import BrokerUnavailableError
 from backend.fleet.credentials import Credentials
+from backend.fleet.models import Region
 from backend.fleet.queries import owned_region, regions_for
 from backend.runs.actions import reconcile_organisation
 from backend.web.access import MemberRequest, needs
@@ -52,14 +53,36 @@ def add(request: MemberRequest) -> HttpResponse:
 @needs(Permission.MANAGE_REGIONS)
 def rotate(request: MemberRequest, code: str) -> HttpResponse:
     """New secrets for a region of the organisation; its agents stop until they have them."""
-    region = owned_region(request.organisation, code)
-    if region is None:
-        raise Http404
+    region = _owned(request, code)
     try:
         return _credentials(request, actions.rotate_token(actor=request.user, region=region))
     except BrokerUnavailableError as error:
         messages.error(request, str(error))
         return redirect("web:regions")
+
+
+@require_http_methods(["GET", "POST"])
+@needs(Permission.MANAGE_REGIONS)
+def remove(request: MemberRequest, code: str) -> HttpResponse:
+    """Asks first; then the region measures nothing any more."""
+    region = _owned(request, code)
+    if request.method == "GET":
+        return render(request, "regions/remove.html", {"region": region, "section": "regions"})
+    try:
+        actions.remove_region(actor=request.user, region=region)
+    except BrokerUnavailableError as error:
+        messages.error(request, str(error))
+        return redirect("web:regions")
+    reconcile_organisation(request.organisation)
+    messages.success(request, f"{region.name} is removed. What it measured stays.")
+    return redirect("web:regions")
+
+
+def _owned(request: MemberRequest, code: str) -> Region:
+    region = owned_region(request.organisation, code)
+    if region is None:
+        raise Http404
+    return region
 
 
 def _page(request: MemberRequest, form: RegionForm, status: int = 200) -> HttpResponse:
