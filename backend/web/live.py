@@ -51,9 +51,9 @@ class Live:
 
     @property
     def regions(self) -> list[tuple[str, list[LiveRun]]]:
-        """The lines under the names of their regions, in the order asked."""
+        """The lines under the names of their regions, in the order asked; what is quick stands first."""
         grouped: dict[str, list[LiveRun]] = {}
-        for run in self.runs:
+        for run in sorted(self.runs, key=lambda run: run.kind != Kind.PROBE):
             grouped.setdefault(run.region_name, []).append(run)
         return list(grouped.items())
 
@@ -130,7 +130,7 @@ def _words(run: RunProgress, facts: Facts) -> str:
         case RunState.STARTING:
             return "browser starting" if run.kind == Kind.PAGE else "starting"
         case RunState.LOADING if run.requests:
-            return f"loading, {run.requests} request{'' if run.requests == 1 else 's'} so far"
+            return f"loading, {_requests(run.requests)} so far"
         case RunState.DONE:
             return _measured(facts.ended.get(run.run_id))
         case RunState.FAILED:
@@ -139,6 +139,10 @@ def _words(run: RunProgress, facts: Facts) -> str:
             return f"missed. {missed_verdict(MissedReason(run.reason or MissedReason.AGENT_LOST)).text}"
         case _:
             return run.state.value
+
+
+def _requests(number: int) -> str:
+    return f"{units.count(number)} request{'' if number == 1 else 's'}"
 
 
 def _queued(run: RunProgress, facts: Facts) -> str:
@@ -164,7 +168,7 @@ def _measured(run: Run | None) -> str:
         return "done"
     if run.kind == Kind.PAGE:
         parts = [("largest paint", run.lcp_us), ("first paint", run.fcp_us), ("first byte", run.ttfb_us)]
-        counted = "" if run.requests is None else f" · {run.requests} requests"
+        counted = "" if run.requests is None else f" · {_requests(run.requests)}"
         return " · ".join(f"{name} {units.duration(us)}" for name, us in parts if us is not None) + counted
     phases = [("DNS", run.dns_us), ("connect", run.connect_us), ("TLS", run.tls_us), ("waiting", run.wait_us)]
     split = " · ".join(f"{name} {units.duration(us)}" for name, us in phases if us is not None)
