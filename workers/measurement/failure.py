@@ -1,4 +1,4 @@
-"""Why a target could not be measured: a closed vocabulary, each word with the one to blame and a sentence for people."""
+"""Why a target could not be measured: a closed vocabulary, each word with whom to blame and a sentence for people."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -133,7 +133,7 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """`detail` is the sentence for people, with what was seen. Made by `failure()`, so that no word lacks its meaning."""
+    """`detail` is the sentence for people, with what was seen. Made by `failure()`, so no word lacks its meaning."""
 
     kind: FailureKind
     stage: Stage
