@@ -1,6 +1,7 @@
 """The first login and the regions' credentials. The service shows each once; they are kept in `.run/fleet.json`."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,21 +23,24 @@ class Login:
     password: str | None
 
 
-def manage(places: Places, settings: Settings, *arguments: str, timeout_s: float = 300) -> str:
-    """The output of a command of the service. Raises StepError."""
-    command = [places.python, "manage.py", *arguments]
-    env = environment.service(places, settings)
-    return run_step(command, env=env, cwd=places.code, what=f"manage.py {arguments[0]}", timeout_s=timeout_s)
+def manage(places: Places, settings: Settings, *commands: Sequence[str]) -> list[str]:
+    """What commands of the service said, one after the other. Raises StepError when one fails."""
+    names = ", ".join(command[0] for command in commands)
+    program = [places.python, "-m", "deploy.local.several", json.dumps(commands)]
+    said = run_step(program, env=environment.service(places, settings), cwd=places.code, what=f"manage.py {names}")
+    outputs: list[str] = json.loads(said)
+    return outputs
 
 
-def bootstrap(places: Places, settings: Settings) -> None:
-    """Makes the organisation, its owner and the regions, and keeps what is shown only once. Raises StepError."""
-    known = _read(places.fleet)
-    merged = merge(known, _bootstrap(places, settings, []))
+def prepare(places: Places, settings: Settings) -> None:
+    """Brings the schema up to date, makes owner and regions, and keeps what is shown only once. Raises StepError."""
+    schema = (("migrate", "--no-input", "--verbosity", "0"), ("partitions",))
+    said = manage(places, settings, *schema, _bootstrap(settings))
+    known = merge(_read(places.fleet), json.loads(said[-1]))
     # Regions whose secrets we lost, with the database intact, are given new ones.
-    if not set(REGIONS) <= set(merged["regions"]):
-        merged = merge(merged, _bootstrap(places, settings, ["--rotate"]))
-    _write(places.fleet, merged)
+    if not set(REGIONS) <= set(known["regions"]):
+        known = merge(known, json.loads(manage(places, settings, _bootstrap(settings, "--rotate"))[0]))
+    _write(places.fleet, known)
 
 
 def merge(known: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
@@ -65,11 +69,9 @@ def credentials(path: Path, region: str) -> dict[str, str]:
     return dict(found)
 
 
-def _bootstrap(places: Places, settings: Settings, more: list[str]) -> dict[str, Any]:
+def _bootstrap(settings: Settings, *more: str) -> Sequence[str]:
     regions = [word for code, name in REGIONS.items() for word in ("--region", f"{code}={name}")]
-    said = manage(places, settings, "bootstrap", "--email", settings.admin_email, *regions, *more, "--json")
-    document: dict[str, Any] = json.loads(said)
-    return document
+    return ["bootstrap", "--email", settings.admin_email, *regions, *more, "--json"]
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -70,9 +70,7 @@ def _web(places: Places, settings: Settings) -> Service:
 
 def _prepare_service(places: Places, settings: Settings) -> None:
     servers.create_database(places)
-    fleet.manage(places, settings, "migrate", "--no-input", "--verbosity", "0")
-    fleet.manage(places, settings, "partitions")
-    fleet.bootstrap(places, settings)
+    fleet.prepare(places, settings)
 
 
 def _command(places: Places, settings: Settings, name: str) -> Service:

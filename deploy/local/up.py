@@ -150,8 +150,8 @@ def _last_words(places: Places, supervisor: subprocess.Popen[bytes]) -> Status:
 def _measure_demo(places: Places, settings: Settings) -> str:
     """The first runs of the demo sites, as text waterfalls, measured through the real queue."""
     with _step("first runs of the demo sites"):
-        fleet.manage(places, settings, "seed_demo", "--origin", settings.shop_url, "--cdn", settings.cdn_url)
-        return fleet.manage(places, settings, "first_runs", "--wait", str(_FIRST_RUNS_S))
+        sites = ("seed_demo", "--origin", settings.shop_url, "--cdn", settings.cdn_url)
+        return fleet.manage(places, settings, sites, ("first_runs", "--wait", str(_FIRST_RUNS_S)))[-1]
 
 
 def _card(places: Places, settings: Settings, *, runs: str, first_time: bool, seconds: float) -> str:
