@@ -35,6 +35,9 @@ def main(arguments: list[str]) -> int:
     except StepError as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
+    except PermissionError as error:
+        print(f"\n{error.filename} belongs to another user: use ./dev as the one who ran ./dev up.", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
 

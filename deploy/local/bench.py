@@ -12,7 +12,7 @@ from deploy.local import up
 from deploy.local.places import Places
 from deploy.local.process import StepError, descendants
 from deploy.local.state import holder
-from deploy.local.workshop import open_workshop, tool_environment
+from deploy.local.workshop import open_workshop, tool_environment, workshop_to_ourselves
 
 SECOND_START_LIMIT_S = 15.0
 IDLE_LIMIT_MB = 700.0
@@ -94,8 +94,9 @@ def _line(name: str, value: float, limit: float, unit: str) -> bool:
 
 
 def _module(places: Places, module: str) -> bool:
-    workshop = open_workshop(places)
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     sys.stdout.flush()
     command = [str(places.python), "-m", module]
-    return subprocess.run(command, cwd=workshop, env=tool_environment(places) | passed).returncode == 0
+    with workshop_to_ourselves(places):
+        workshop = open_workshop(places)
+        return subprocess.run(command, cwd=workshop, env=tool_environment(places) | passed).returncode == 0

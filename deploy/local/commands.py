@@ -14,10 +14,9 @@ from deploy.local.doctor import examine
 from deploy.local.places import Places, make_state
 from deploy.local.process import StepError
 from deploy.local.settings import Settings, read_settings
-from deploy.local.state import AlreadyRunningError, held
 from deploy.local.suite import run_suite
 from deploy.local.venv import RUN, ensure_venv
-from deploy.local.workshop import open_workshop
+from deploy.local.workshop import open_workshop, workshop_to_ourselves
 
 _LOG_LINES = "40"
 # What a command that draws in the terminal may know of it.
@@ -46,11 +45,8 @@ def doctor(places: Places, _options: Namespace) -> int:
 
 def check(places: Places, _options: Namespace) -> int:
     make_state(places)
-    try:
-        with held(places.state / "workshop.lock"):
-            return 0 if run_checks(places, open_workshop(places)) else 1
-    except AlreadyRunningError as error:
-        raise StepError("Checks or tests of this checkout run already; they share a copy of the code.") from error
+    with workshop_to_ourselves(places):
+        return 0 if run_checks(places, open_workshop(places)) else 1
 
 
 def logs(places: Places, options: Namespace) -> int:

@@ -12,7 +12,7 @@ from deploy.local.demo import demo
 from deploy.local.places import Places, make_sockets
 from deploy.local.process import StepError
 from deploy.local.settings import Settings, read_settings
-from deploy.local.state import AlreadyRunningError, Phase, Report, held
+from deploy.local.state import Phase, Report, held
 from deploy.local.supervisor import Service, Supervisor
 
 # What the person who waits reads while a service gets ready.
@@ -44,7 +44,7 @@ def supervise(places: Places) -> int:
     settings = read_settings(places.settings)
     if settings is None:
         raise StepError(f"There is no {places.settings}. Run ./dev up.")
-    with held(places.lock):
+    with held(places.lock, "The services of this checkout run already."):
         report = Report(places.status)
         report.write(Phase.STARTING, None, ())
         make_sockets(places)
@@ -107,8 +107,9 @@ def main(arguments: list[str]) -> int:
     """`python -m deploy.local.plan FOLDER`: what ./dev up leaves running."""
     try:
         return supervise(Places(code=Path(arguments[0])))
-    except AlreadyRunningError:
-        return 0
+    except StepError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
 
 
 if __name__ == "__main__":

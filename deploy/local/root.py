@@ -74,7 +74,7 @@ def _open_to_readers(copy: Path) -> None:
         for name in files:
             path = Path(folder, name)
             if not path.is_symlink():
-                path.chmod(path.stat().st_mode | 0o444)
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
 def become(user: pwd.struct_passwd) -> None:

@@ -13,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from time import monotonic, sleep
 
+from deploy.local.process import StepError
+
 _POLL_S = 0.05
 
 
@@ -49,8 +51,8 @@ class Status:
         return self.phase is Phase.RUNNING and all(service.pid for service in self.services)
 
 
-class AlreadyRunningError(Exception):
-    """Another supervisor holds the lock of this state."""
+class AlreadyRunningError(StepError):
+    """Another process holds the lock; the text says what it is for."""
 
 
 @dataclass(slots=True)
@@ -85,13 +87,13 @@ def read_status(path: Path) -> Status | None:
 
 
 @contextmanager
-def held(lock: Path) -> Iterator[None]:
-    """Holds the lock and leaves the process id in it. Raises AlreadyRunningError when another process holds it."""
+def held(lock: Path, refusal: str) -> Iterator[None]:
+    """Holds the lock, with the process id in it. Raises AlreadyRunningError with `refusal` when another holds it."""
     with lock.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise AlreadyRunningError from error
+            raise AlreadyRunningError(refusal) from error
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()

@@ -11,23 +11,25 @@ from time import monotonic
 
 from deploy.local.checks import run_checks
 from deploy.local.places import Places
-from deploy.local.process import StepError, fault_of
-from deploy.local.state import AlreadyRunningError, held
-from deploy.local.workshop import open_workshop, tool_environment
+from deploy.local.process import fault_of
+from deploy.local.workshop import open_workshop, tool_environment, workshop_to_ourselves
 
 # Far above what the suite takes: a run that hangs ends, and says so.
 _LIMIT_S = 1500.0
-_PYTEST = ("python", "-m", "pytest", "-n", "2", "-p", "no:cacheprovider")
+_PYTEST = (
+    "python",
+    "-m",
+    "pytest",
+    "-n",
+    "2",
+)
 
 
 def run_suite(places: Places, arguments: Sequence[str]) -> int:
     """With arguments only pytest, with them; else everything. 0 when all is well. Raises StepError."""
     began = monotonic()
-    try:
-        with held(places.state / "workshop.lock"):
-            results = _run_all(places, arguments)
-    except AlreadyRunningError as error:
-        raise StepError("Checks or tests of this checkout run already; they share a copy of the code.") from error
+    with workshop_to_ourselves(places):
+        results = _run_all(places, arguments)
     words = ", ".join(f"{name} {'passed' if well else 'FAILED'}" for name, well in results.items())
     print(f"\n{words} in {monotonic() - began:.0f} s")
     return 0 if all(results.values()) else 1
@@ -39,11 +41,12 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
     scratch = Path(tempfile.mkdtemp(prefix="fbt-", dir="/tmp"))
     env = tool_environment(places) | {"TMPDIR": str(scratch)}
     try:
+        pytest = [*_PYTEST, "-o", f"cache_dir={places.state}/caches/pytest", *arguments]
         if arguments:
-            return {"tests": _stream([*_PYTEST, *arguments], workshop, env)}
+            return {"tests": _stream(pytest, workshop, env)}
         return {
             "checks": run_checks(places, workshop),
-            "tests": _stream(_PYTEST, workshop, env),
+            "tests": _stream(pytest, workshop, env),
             "frontend": _quiet(("npm", "test", "--silent"), workshop / "frontend", env),
         }
     finally:

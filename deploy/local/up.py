@@ -14,7 +14,7 @@ from deploy.local.places import Places, make_state
 from deploy.local.plan import TITLES
 from deploy.local.process import StepError, tail
 from deploy.local.settings import Settings, read_settings, settle
-from deploy.local.state import Phase, Status, holder, read_status, stop
+from deploy.local.state import Phase, Status, held, holder, read_status, stop
 from deploy.local.venv import RUN, ensure_venv
 
 _POLL_S = 0.05
@@ -26,24 +26,34 @@ _FIRST_RUNS_S = 60
 
 def up(places: Places, *, port: int | None, with_demo: bool, foreground: bool) -> int:
     """Sets up and starts everything; 0 once the demo sites are measured. Raises StepError."""
-    started_at = monotonic()
     make_state(places)
     if holder(places.lock):
         print("Already running.")
         return status(places)
+    with held(places.state / "up.lock", "Another ./dev up of this checkout is under way."):
+        supervisor = _set_up(places, port=port, with_demo=with_demo)
+    return _attend(supervisor) if foreground else 0
+
+
+def _set_up(places: Places, *, port: int | None, with_demo: bool) -> subprocess.Popen[bytes]:
+    began = monotonic()
     with _step("Python's environment"):
         ensure_venv(places, RUN)
     settings = settle(places.settings, web_port=port)
     first_time = not places.fleet.exists()
     supervisor = _start(places)
+    runs, fault = "", None
     try:
         _follow(places, supervisor)
-        runs = _measure_demo(places, settings) if with_demo else ""
+        ready_s = monotonic() - began
+        runs, fault = _measure_demo(places, settings) if with_demo else ("", None)
     except BaseException:
         stop(places.lock, within_s=STOP_S)
         raise
-    print(_card(places, settings, runs=runs, first_time=first_time, seconds=monotonic() - started_at))
-    return _attend(places, supervisor) if foreground else 0
+    print(_card(places, settings, runs=runs, first_time=first_time, seconds=ready_s))
+    if fault:
+        raise StepError(f"{fault}\nThe services go on without these runs; ./dev logs says more, ./dev down stops them.")
+    return supervisor
 
 
 def down(places: Places) -> int:
@@ -147,11 +157,14 @@ def _last_words(places: Places, supervisor: subprocess.Popen[bytes]) -> Status:
     return said
 
 
-def _measure_demo(places: Places, settings: Settings) -> str:
-    """The first runs of the demo sites, as text waterfalls, measured through the real queue."""
-    with _step("first runs of the demo sites"):
-        sites = ("seed_demo", "--origin", settings.shop_url, "--cdn", settings.cdn_url)
-        return fleet.manage(places, settings, sites, ("first_runs", "--wait", str(_FIRST_RUNS_S)))[-1]
+def _measure_demo(places: Places, settings: Settings) -> tuple[str, str | None]:
+    """The first runs of the demo sites as text waterfalls, measured through the real queue; or why there are none."""
+    sites = ("seed_demo", "--origin", settings.shop_url, "--cdn", settings.cdn_url)
+    try:
+        with _step("first runs of the demo sites"):
+            return fleet.manage(places, settings, sites, ("first_runs", "--wait", str(_FIRST_RUNS_S)))[-1], None
+    except StepError as error:
+        return "", str(error)
 
 
 def _card(places: Places, settings: Settings, *, runs: str, first_time: bool, seconds: float) -> str:
@@ -166,7 +179,7 @@ def _card(places: Places, settings: Settings, *, runs: str, first_time: bool, se
     return "\n".join(lines)
 
 
-def _attend(places: Places, supervisor: subprocess.Popen[bytes]) -> int:
+def _attend(supervisor: subprocess.Popen[bytes]) -> int:
     """Stays until the supervisor ends, or ends it when we are told to."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: supervisor.send_signal(signal.SIGTERM))

@@ -4,11 +4,13 @@ import hashlib
 import secrets
 import shutil
 from base64 import urlsafe_b64encode
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from deploy.local import environment
 from deploy.local.places import Places, make_state, mirror
 from deploy.local.process import StepError, run_step
+from deploy.local.state import held
 from deploy.local.venv import DEVELOP, ensure_venv
 
 
@@ -20,6 +22,12 @@ def open_workshop(places: Places) -> Path:
     ensure_venv(places, DEVELOP)
     _install_node_modules(places, workshop / "frontend")
     return workshop
+
+
+def workshop_to_ourselves(places: Places) -> AbstractContextManager[None]:
+    """Checks and tests share one copy of the code, so that they come one after the other."""
+    refusal = "Checks, tests or benches of this checkout run already; they share a copy of the code."
+    return held(places.state / "workshop.lock", refusal)
 
 
 def tool_environment(places: Places) -> dict[str, str]:

@@ -108,7 +108,7 @@ def _prepare(fault: str | None) -> None:
 def main(arguments: Sequence[str]) -> int:
     folder = Path(arguments[0])
     services = [_service(folder, facts) for facts in json.loads((folder / "services.json").read_text())]
-    with held(folder / "lock"):
+    with held(folder / "lock", "two supervisors"):
         return Supervisor(services, folder, Report(folder / "status.json")).run()
 
 

@@ -40,7 +40,7 @@ def machine(tmp_path: Path) -> Path:
 @pytest.fixture
 def dev(machine: Path) -> Dev:
     def run(script: str) -> "subprocess.CompletedProcess[str]":
-        env = {"PATH": os.environ["PATH"], "FIRSTBYTE_DEV_ROOT": str(machine)}
+        env = {"PATH": os.environ["PATH"], "FIRSTBYTE_DEV_ROOT": str(machine), "TMPDIR": str(machine)}
         command = ["bash", "-c", f"source {DEV}; {script}"]
         return subprocess.run(command, env=env, capture_output=True, text=True, timeout=30)
 

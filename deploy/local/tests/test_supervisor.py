@@ -120,7 +120,7 @@ def test_a_second_supervisor_is_refused_while_the_first_lives(tmp_path: Path) ->
     with running(tmp_path, {"name": "only", "script": SLEEPS}) as supervisor:
         supervisor.wait_for(Phase.RUNNING)
         assert holder(tmp_path / "lock") == supervisor.process.pid
-        with pytest.raises(AlreadyRunningError), held(tmp_path / "lock"):
+        with pytest.raises(AlreadyRunningError, match="taken"), held(tmp_path / "lock", "taken"):
             pass
         supervisor.stop()
     assert holder(tmp_path / "lock") is None

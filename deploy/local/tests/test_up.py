@@ -4,6 +4,7 @@ import pytest
 
 from deploy.local import up
 from deploy.local.places import Places, make_state
+from deploy.local.process import StepError
 from deploy.local.settings import settle
 from deploy.local.state import Phase, Report, ServiceReport, Status, held, read_status
 
@@ -40,7 +41,7 @@ def test_without_a_supervisor_nothing_runs(places: Places, capsys: pytest.Captur
 
 def test_status_names_what_waits_for_a_restart(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     settings = settle(places.settings)
-    with held(places.lock):
+    with held(places.lock, "taken"):
         Report(places.status).write(Phase.RUNNING, None, [service("web"), service("sweeper", pid=None, restarts=2)])
         assert up.status(places) == 1
     shown = capsys.readouterr().out
@@ -50,10 +51,16 @@ def test_status_names_what_waits_for_a_restart(places: Places, capsys: pytest.Ca
 
 def test_a_second_up_says_what_runs_and_changes_nothing(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     settle(places.settings)
-    with held(places.lock):
+    with held(places.lock, "taken"):
         Report(places.status).write(Phase.RUNNING, None, [service("web")])
         assert up.up(places, port=None, with_demo=True, foreground=False) == 0
     assert capsys.readouterr().out.startswith("Already running.\nrunning at http://127.0.0.1:")
+    assert not places.venv.exists()
+
+
+def test_two_starts_at_once_do_not_meddle(places: Places) -> None:
+    with held(places.state / "up.lock", ""), pytest.raises(StepError, match=r"Another \./dev up"):
+        up.up(places, port=None, with_demo=True, foreground=False)
     assert not places.venv.exists()
 
 
