@@ -1,7 +1,7 @@
 # A region: everything under workers/ and Debian's Chromium. It knows no Django and no database.
 FROM debian:bookworm-slim AS python
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
+ && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv tzdata \
  && rm -rf /var/lib/apt/lists/*
 
 FROM python AS dependencies

@@ -1,7 +1,7 @@
 # The service: web, scheduler, sweeper and the one-shot commands. It holds neither Playwright nor Chromium.
 FROM debian:bookworm-slim AS python
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv \
+ && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv tzdata \
  && rm -rf /var/lib/apt/lists/*
 
 FROM python AS dependencies
