@@ -1,0 +1,12 @@
+# The demo sites: a shop and its CDN, over TLS with a throw-away authority.
+FROM debian:bookworm-slim
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libnginx-mod-http-js nginx-light openssl python3 \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --system --uid 10003 --home-dir /var/lib/firstbyte firstbyte \
+ && install -d -o firstbyte -g firstbyte /var/lib/firstbyte /run/demo
+WORKDIR /srv/firstbyte
+COPY deploy deploy
+USER firstbyte
+VOLUME /run/demo
+CMD ["deploy/compose/start-demo"]
