@@ -205,6 +205,31 @@ class RunDocument(models.Model):
         return f"measurement of {self.run_id}"
 
 
+class Rollup(models.Model):
+    """What is kept of a stretch of time when its runs are gone: outcomes counted, and sketches by metric (see `rollups`).
+
+    `sketches` is {metric: {bucket: count}} of what was measured; `width_s` is an hour or a day, from `at` on in UTC.
+    """
+
+    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="+")
+    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+")
+    width_s = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    measured = models.PositiveIntegerField()
+    failed = models.PositiveIntegerField()
+    missed = models.PositiveIntegerField()
+    sketches = models.JSONField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["monitor", "region", "width_s", "at"], name="rollup_once"),
+        ]
+        indexes = [models.Index(fields=["width_s", "at"], name="rollup_newest")]
+
+    def __str__(self) -> str:
+        return f"{self.monitor_id} in {self.region_id}, {self.width_s} s from {self.at:%Y-%m-%d %H:%M}"
+
+
 class DeadLetter(models.Model):
     """What an agent sent and we could not read, cut to 64 KiB, with the reason: for us to look at, kept a while."""
 

@@ -15,6 +15,7 @@ from backend.runs.leases import sweep
 from backend.runs.outgoing import queue_key
 from backend.runs.partitions import ensure_partitions
 from backend.runs.retention import forget, forget_pictures
+from backend.runs.rollups import roll_up
 from backend.runs.schedules import reconcile_all
 from backend.runs.sql import fetch
 from backend.sites.actions import delete_old_drafts
@@ -50,6 +51,8 @@ class Sweeper:
             _Duty(work=_drafts, every_s=MINUTE_S),
             _Duty(work=_pictures, every_s=STEP_S),
             _Duty(work=_partitions, every_s=HOUR_S),
+            # Before retention takes the runs away.
+            _Duty(work=_rollups, every_s=HOUR_S),
             _Duty(work=_retention, every_s=HOUR_S),
             _Duty(work=_schedules, every_s=HOUR_S),
         )
@@ -116,6 +119,11 @@ def _pictures(now: datetime) -> str:
 def _partitions(now: datetime) -> str:
     made = ensure_partitions(now)
     return f"made {', '.join(made)}" if made else ""
+
+
+def _rollups(now: datetime) -> str:
+    count = roll_up(now)
+    return f"{count} rolled up" if count else ""
 
 
 def _retention(now: datetime) -> str:

@@ -19,6 +19,8 @@ RANGES = {
     "24h": timedelta(hours=24),
     "7d": timedelta(days=7),
     "30d": timedelta(days=30),
+    "90d": timedelta(days=90),
+    "1y": timedelta(days=365),
 }
 DEFAULT_RANGE = "24h"
 STRIP_HEIGHT = 48

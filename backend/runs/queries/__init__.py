@@ -4,6 +4,7 @@ from backend.runs.queries.connections import TlsQuantile, p75_tls
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, run_detail
 from backend.runs.queries.overview import LastRun, MonitorOverview, SiteOverview, site_overview
 from backend.runs.queries.progress import RunProgress, RunState, progress
+from backend.runs.queries.rollups import long_series
 from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "SeriesPoint",
     "SiteOverview",
     "TlsQuantile",
+    "long_series",
     "p75_tls",
     "phase_series",
     "progress",

@@ -1,7 +1,6 @@
 """The runs of a monitor, and one run with all that was measured."""
 
 import logging
-import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +10,7 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.fleet.models import Region
-from backend.runs.documents import unpack
+from backend.runs.documents import DocumentError, unpack
 from backend.runs.models import Run, RunDocument
 from backend.runs.queries.rows import RUN_SQL, fetch_runs
 from backend.runs.sql import fetch
@@ -128,6 +127,6 @@ def _result(run: Run) -> RunResult | None:
         return None
     try:
         return unpack(bytes(document.document))
-    except (WireError, zlib.error):
+    except (WireError, DocumentError):
         log.exception("the document of run %s cannot be read", run.run_id)
         return None

@@ -13,7 +13,8 @@ from django.views.decorators.http import require_safe
 from backend.accounts.permissions import Permission
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
-from backend.runs.queries import phase_series, recent_runs, site_overview
+from backend.runs.partitions import retention_start
+from backend.runs.queries import long_series, phase_series, recent_runs, site_overview
 from backend.sites import queries as sites
 from backend.sites.models import Monitor
 from backend.web import trend
@@ -59,7 +60,8 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
 def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, object]:
     until = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     since = until - trend.RANGES[choice.range]
-    series = trend.trend_of(phase_series(monitor, since, until), choice, since, until)
+    found = long_series if since < retention_start(now) else phase_series
+    series = trend.trend_of(found(monitor, since, until), choice, since, until)
     measured = any(one.points for one in series.regions)
     return {"series_data": asdict(series), "table": series_table(series), "measured": measured}
 

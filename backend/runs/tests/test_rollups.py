@@ -1,0 +1,97 @@
+"""What stays of runs that are gone: counts and medians by the hour and the day."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from backend.runs.ingest import ingest
+from backend.runs.models import Rollup, Run
+from backend.runs.queries import long_series
+from backend.runs.rollups import roll_up
+from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending
+from backend.runs.tests.results import FAILED, line_of
+from backend.sites.models import Monitor
+
+pytestmark = pytest.mark.django_db
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+# The begin of an hour in the past, so that a stretch is known to the minute.
+AT = NOW.replace(minute=0, second=0, microsecond=0) - 5 * HOUR
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return make_fleet("eu", "us")
+
+
+@pytest.fixture
+def monitor(fleet: Fleet) -> Monitor:
+    return make_monitors(fleet)[0]
+
+
+def _run(fleet: Fleet, monitor: Monitor, at: datetime, *, ttfb_us: int | None = None) -> None:
+    """A measured run with this first byte, or a failed one."""
+    pending = make_pending(fleet, monitor, scheduled_for=at)
+    ingest(fleet.regions[0], [line_of(pending, None if ttfb_us else FAILED)], now=NOW)
+    if ttfb_us:
+        Run.objects.filter(run_id=pending.run_id).update(ttfb_us=ttfb_us, lcp_us=None)
+
+
+def test_an_hour_that_is_over_has_its_outcomes_counted_and_its_medians_kept(
+    fleet: Fleet, monitor: Monitor, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for minute, ttfb_us in enumerate([80_000, 100_000, 3_000_000]):
+        _run(fleet, monitor, AT + minute * MINUTE, ttfb_us=ttfb_us)
+    _run(fleet, monitor, AT + 9 * MINUTE)
+    roll_up(NOW)
+    with django_assert_num_queries(2):
+        (series,) = long_series(monitor, AT - 10 * HOUR, NOW)
+    (point,) = series.points
+    assert (series.region.code, point.at) == ("eu", AT)
+    assert (point.measured, point.failed, point.missed) == (3, 1, 0)
+    assert point.ttfb_us == pytest.approx(100_000, rel=0.01)
+    assert point.lcp_us is None
+
+
+def test_rolling_up_again_changes_nothing_but_takes_in_what_came_late(fleet: Fleet, monitor: Monitor) -> None:
+    _run(fleet, monitor, NOW - 90 * MINUTE, ttfb_us=80_000)
+    roll_up(NOW)
+    before = list(Rollup.objects.order_by("pk").values("width_s", "at", "measured", "sketches"))
+    roll_up(NOW)
+    assert list(Rollup.objects.order_by("pk").values("width_s", "at", "measured", "sketches")) == before
+    _run(fleet, monitor, NOW - 91 * MINUTE, ttfb_us=90_000)
+    roll_up(NOW)
+    assert Rollup.objects.get(width_s=3600).measured == 2
+
+
+def test_the_hour_that_is_not_over_waits(fleet: Fleet, monitor: Monitor) -> None:
+    _run(fleet, monitor, NOW.replace(minute=0, second=0, microsecond=0), ttfb_us=80_000)
+    roll_up(NOW)
+    assert not Rollup.objects.exists()
+
+
+def test_months_are_drawn_by_the_day(fleet: Fleet, monitor: Monitor) -> None:
+    for days_ago in (3, 2):
+        _run(fleet, monitor, NOW - days_ago * DAY, ttfb_us=80_000)
+    roll_up(NOW)
+    (series,) = long_series(monitor, NOW - 365 * DAY, NOW)
+    assert [point.measured for point in series.points] == [1, 1]
+    assert {point.at.hour for point in series.points} == {0}
+
+
+def test_a_long_pause_is_caught_up_in_bounded_steps(fleet: Fleet, monitor: Monitor) -> None:
+    for hours_ago in (100, 3):
+        _run(fleet, monitor, NOW - hours_ago * HOUR, ttfb_us=80_000)
+    roll_up(NOW)
+    assert Rollup.objects.filter(width_s=3600).count() == 1
+    roll_up(NOW)
+    roll_up(NOW)
+    assert Rollup.objects.filter(width_s=3600).count() == 2
+
+
+def test_a_deleted_site_leaves_nothing_behind(fleet: Fleet, monitor: Monitor) -> None:
+    _run(fleet, monitor, AT, ttfb_us=80_000)
+    roll_up(NOW)
+    monitor.delete()
+    assert not Rollup.objects.exists()
+    assert roll_up(NOW) == 0
