@@ -1,10 +1,12 @@
 """Children: how they are born (a session of their own, dying with their parent) and how they are found again."""
 
 import ctypes
+import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from time import monotonic, sleep
 
 # <linux/prctl.h>
 _PR_SET_PDEATHSIG = 1
@@ -16,6 +18,7 @@ Prepare = Callable[[], object]
 # How much of a failed step's output is shown.
 TAIL_LINES = 15
 _TAIL_BYTES = 16 * 1024
+_POLL_S = 0.05
 
 
 class StepError(Exception):
@@ -58,6 +61,36 @@ def fault_of(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeo
         return f"did not end within {timeout_s:.0f} s"
     said = done.stdout.decode(errors="replace")[-_TAIL_BYTES:].strip()
     return f"{exit_words(done.returncode)}\n{said}" if done.returncode else ""
+
+
+def run_to_the_end(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout_s: float) -> int | None:
+    """The exit code of a command that speaks through our own output; None when it did not end in time.
+
+    What it leaves behind is ended with it, and buried meanwhile: we may be the first process of a container, and
+    somebody waits for a process to be gone.
+    """
+    adopt_orphans()
+    process = subprocess.Popen(command, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL)
+    deadline = monotonic() + timeout_s
+    try:
+        while monotonic() < deadline:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == process.pid:
+                process.returncode = os.waitstatus_to_exitcode(status)
+                return process.returncode
+            if pid == 0:
+                sleep(_POLL_S)
+        return None
+    finally:
+        end_children()
+
+
+def end_children() -> None:
+    """Kills and buries every child of this process, adopted ones too, until there is none."""
+    while left := children(os.getpid()):
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
 
 def spawn(

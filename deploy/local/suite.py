@@ -1,9 +1,7 @@
 """`./dev test`: the checks, then every test on throw-away servers, then one line that says how it went."""
 
-import os
 import shutil
-import signal
-import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +9,7 @@ from time import monotonic
 
 from deploy.local.checks import run_checks
 from deploy.local.places import Places
-from deploy.local.process import fault_of
+from deploy.local.process import fault_of, run_to_the_end
 from deploy.local.workshop import open_workshop, tool_environment, workshop_to_ourselves
 
 # Far above what the suite takes: a run that hangs ends, and says so.
@@ -55,14 +53,11 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
 
 def _stream(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> bool:
     """Runs it with our output as its own; whether it ended with 0 in time."""
-    process = subprocess.Popen(command, cwd=folder, env=dict(env), stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        return process.wait(_LIMIT_S) == 0
-    except subprocess.TimeoutExpired:
+    sys.stdout.flush()
+    code = run_to_the_end(command, env=env, cwd=folder, timeout_s=_LIMIT_S)
+    if code is None:
         print(f"{' '.join(command)} did not end within {_LIMIT_S:.0f} s.")
-        return False
-    finally:
-        _end_group(process)
+    return code == 0
 
 
 def _quiet(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> bool:
@@ -71,13 +66,3 @@ def _quiet(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> bool
     if fault:
         print(fault)
     return not fault
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Also when interrupted: servers that tests started must not outlive them."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(10)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            continue

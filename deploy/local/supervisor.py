@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from deploy.local.process import Check, Prepare, StepError, adopt_orphans, children, exit_words, spawn, tail
+from deploy.local.process import Check, Prepare, StepError, adopt_orphans, end_children, exit_words, spawn, tail
 from deploy.local.state import Phase, Report, ServiceReport
 
 SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
@@ -170,11 +170,7 @@ class Supervisor:
             if child.process:
                 self._stop(child.process, child.service)
                 child.process = None
-        for orphan in iter(lambda: children(os.getpid()), []):
-            for pid in orphan:
-                _kill(pid)
-            signal.sigtimedwait({signal.SIGCHLD}, POLL_S)
-            self._reap()
+        end_children()
 
     def _stop(self, process: subprocess.Popen[bytes], service: Service) -> None:
         deadline = monotonic() + service.stop_within_s
@@ -213,10 +209,3 @@ def rotate(log: Path, limit: int = LOG_BYTES) -> None:
     if log.exists() and log.stat().st_size > limit:
         shutil.copyfile(log, log.with_suffix(".log.1"))
         os.truncate(log, 0)
-
-
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return

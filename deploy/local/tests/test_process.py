@@ -1,9 +1,12 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from deploy.local.process import StepError, exit_words, run_step, tail
+from deploy.local.tests.rig import CODE, alive
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -35,3 +38,38 @@ def test_the_tail_of_a_log_that_is_missing_is_empty_and_bytes_that_are_no_text_d
     assert tail(tmp_path / "none.log") == ""
     (tmp_path / "odd.log").write_bytes(b"\xff\xfe here\n")
     assert "here" in tail(tmp_path / "odd.log")
+
+
+RUN = """
+import sys
+from pathlib import Path
+from deploy.local.process import run_to_the_end
+env, seconds = {"PATH": sys.argv[2]}, float(sys.argv[3])
+code = run_to_the_end(["sh", "-c", sys.argv[1]], env=env, cwd=Path(), timeout_s=seconds)
+sys.exit("too late" if code is None else code)
+"""
+
+
+def to_the_end(script: str, *, timeout_s: float = 30) -> "subprocess.CompletedProcess[str]":
+    """In a process of its own, since it adopts and ends every orphan."""
+    command = [sys.executable, "-c", RUN, script, os.environ["PATH"], str(timeout_s)]
+    return subprocess.run(command, cwd=CODE, capture_output=True, text=True, timeout=60)
+
+
+def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    done = to_the_end(f"setsid sleep 600 >&- 2>&- & echo $! >{pid}; echo said; exit 3")
+    assert (done.returncode, done.stdout) == (3, "said\n")
+    assert not alive(int(pid.read_text()))
+
+
+def test_orphans_that_end_are_buried_while_the_command_runs(tmp_path: Path) -> None:
+    # Without that, /proc would show the orphan for as long as its new parent does not ask for it.
+    script = "sh -c 'sleep 0.1 & echo $! >pid'; while test -e /proc/$(cat pid); do sleep 0.02; done; echo gone"
+    done = to_the_end(f"cd {tmp_path}; {script}")
+    assert done.stdout == "gone\n"
+
+
+def test_a_command_that_does_not_end_in_time_is_ended() -> None:
+    done = to_the_end("exec sleep 600", timeout_s=0.2)
+    assert done.stderr == "too late\n"
