@@ -53,6 +53,13 @@ def start(command: str) -> subprocess.Popen[bytes]:
     )
 
 
+def heeds_sigterm(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a process has its own answer to SIGTERM by now. One that is still starting simply dies of it."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    (caught,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
+
+
 class RedisServer:
     """A Redis that writes down what it is told, so that it can be killed and started again."""
 

@@ -1,5 +1,6 @@
 """Processes that die without a word: no slot is lost or doubled, no result is lost."""
 
+import functools
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from pytest_django import DjangoDbBlocker, Settings
 from backend import testing
 from backend.runs.models import PendingRun, Run
 from backend.runs.tests.plant import assert_every_slot_exists_once, pass_time, running_plant
-from backend.runs.tests.processes import RedisServer, managed, start
+from backend.runs.tests.processes import RedisServer, heeds_sigterm, managed, start
 from backend.testing import wait_until
 
 START_S = 30.0
@@ -62,6 +63,7 @@ def test_two_schedulers_that_are_killed_at_random_lose_and_double_nothing(redis_
         seen = Run.objects.count()
         _wait_for_runs(seen + 20)
         for scheduler in schedulers:
+            wait_until(functools.partial(heeds_sigterm, scheduler), "a scheduler to be started")
             scheduler.send_signal(signal.SIGTERM)
             assert scheduler.wait(timeout=START_S) == 0, "SIGTERM ends a scheduler in good order"
         plant.stop_agents()
