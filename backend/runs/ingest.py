@@ -6,7 +6,6 @@ transaction. What has no pending run is looked at one by one: it is a duplicate,
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
@@ -14,12 +13,12 @@ from uuid import UUID
 from django.db import DataError, IntegrityError, transaction
 
 from backend.fleet.models import Region
-from backend.runs.late import settle
+from backend.runs.late import Claim, claim_of, settle
 from backend.runs.models import DeadLetter, PendingRun, Run
-from backend.runs.reading import ResultRead, read_result
+from backend.runs.reading import read_result
 from backend.runs.rows import Arrival, Slot
 from backend.runs.sql import fetch
-from backend.runs.store import Ended, store
+from backend.runs.store import Content, Ended, content_of, store
 from workers.measurement.messages import ReceiptStatus
 from workers.measurement.wire import WireError
 
@@ -28,27 +27,18 @@ log = logging.getLogger(__name__)
 # A page of a thousand requests with its headers is about a megabyte.
 MAX_LINE_BYTES = 8 * 1024 * 1024
 
-# Locked in order, so that a batch that comes twice at once waits instead of locking up with itself.
 _END = """
-DELETE FROM runs_pendingrun WHERE run_id IN (
-    SELECT p.run_id FROM runs_pendingrun p
-    JOIN unnest(%(runs)s::uuid[], %(kinds)s::text[]) AS came (run_id, kind) USING (run_id, kind)
-    WHERE p.region_id = %(region)s ORDER BY p.run_id FOR UPDATE OF p
-)
+DELETE FROM runs_pendingrun WHERE run_id = ANY(%(runs)s) AND region_id = %(region)s
 RETURNING run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, first_run_id, has_screenshot
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """A line that was understood."""
+class Reading(NamedTuple):
+    """A line that was understood: which run it is of, and what it brings."""
 
     line: bytes
-    result: ResultRead
-
-    @property
-    def run_id(self) -> UUID:
-        return self.result["run_id"]
+    claim: Claim
+    content: Content
 
 
 def ingest(region: Region, lines: Sequence[bytes], *, now: datetime) -> list[ReceiptStatus]:
@@ -69,9 +59,13 @@ def _read(line: bytes) -> Reading | WireError:
     if len(line) > MAX_LINE_BYTES:
         return WireError(f"the line has {len(line)} bytes; at most {MAX_LINE_BYTES} are read")
     try:
-        return Reading(line=line, result=read_result(line))
+        result = read_result(line)
+        content = content_of(result, line)
     except WireError as error:
         return error
+    except ValueError as error:
+        return WireError(str(error))
+    return Reading(line=line, claim=claim_of(result), content=content)
 
 
 def _store_all(region: Region, readings: Sequence[Reading], now: datetime) -> list[ReceiptStatus]:
@@ -88,14 +82,14 @@ def _store_one(region: Region, reading: Reading, now: datetime) -> ReceiptStatus
         return _store(region, [reading], now)[0]
     except (DataError, IntegrityError) as error:
         if _is_stored(reading):
-            PendingRun.objects.filter(run_id=reading.run_id, region=region).delete()
+            PendingRun.objects.filter(run_id=reading.claim.run_id, region=region).delete()
             return ReceiptStatus.DUPLICATE
         return _bury(region, reading.line, f"the database refuses it: {error}", now)
 
 
 def _is_stored(reading: Reading) -> bool:
     """A slot is pending again although it has been run only when the service's clock was set back."""
-    return Run.objects.filter(run_id=reading.run_id, scheduled_for=reading.result["scheduled_for"]).exists()
+    return Run.objects.filter(run_id=reading.claim.run_id, scheduled_for=reading.claim.scheduled_for).exists()
 
 
 @transaction.atomic
@@ -103,20 +97,15 @@ def _store(region: Region, readings: Sequence[Reading], now: datetime) -> list[R
     pending = _end_pending(region, readings)
     first: dict[UUID, Reading] = {}
     for reading in readings:
-        if reading.run_id in pending:
-            first.setdefault(reading.run_id, reading)
-    store([_ended(reading, pending[run_id], now) for run_id, reading in first.items()])
+        if reading.claim.run_id in pending:
+            first.setdefault(reading.claim.run_id, reading)
+    store([_ended(pending[run_id], reading, now) for run_id, reading in first.items()])
     return [
         ReceiptStatus.STORED
-        if first.get(reading.run_id) is reading
-        else settle(region, reading.result, reading.line, now=now)
+        if first.get(reading.claim.run_id) is reading
+        else settle(region, reading.claim, reading.content, now=now)
         for reading in readings
     ]
-
-
-def _ended(reading: Reading, pending: "_Pending", now: datetime) -> Ended:
-    arrival = Arrival(received_at=now, has_screenshot=pending.has_screenshot)
-    return Ended(slot=pending.slot, result=reading.result, line=reading.line, arrival=arrival)
 
 
 class _Pending(NamedTuple):
@@ -128,12 +117,14 @@ class _Pending(NamedTuple):
 
 def _end_pending(region: Region, readings: Sequence[Reading]) -> dict[UUID, _Pending]:
     """Deletes the pending runs of these results and gives them."""
-    parameters = {
-        "runs": [reading.run_id for reading in readings],
-        "kinds": [reading.result["kind"].value for reading in readings],
-        "region": region.pk,
-    }
+    parameters = {"runs": [reading.claim.run_id for reading in readings], "region": region.pk}
     return {row[0]: _Pending(Slot(*row[:-1]), row[-1]) for row in fetch(_END, parameters)}
+
+
+def _ended(pending: _Pending, reading: Reading, now: datetime) -> Ended:
+    if reading.claim.kind.value != pending.slot.kind:
+        raise DataError(f"a {reading.claim.kind} result for a {pending.slot.kind} run")
+    return Ended(pending.slot, Arrival(received_at=now, has_screenshot=pending.has_screenshot), reading.content)
 
 
 def _bury(region: Region, line: bytes, reason: str, now: datetime) -> ReceiptStatus:

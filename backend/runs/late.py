@@ -1,6 +1,7 @@
 """Results whose run is not pending: sent twice, late, or never asked for."""
 
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -9,74 +10,96 @@ from backend.fleet.models import Region
 from backend.runs.models import Outcome, PendingRun, Run, Trigger
 from backend.runs.reading import ResultRead
 from backend.runs.rows import Arrival, Slot
-from backend.runs.store import Ended, store
+from backend.runs.store import Content, Ended, store
 from backend.sites.models import Monitor
 from workers.measurement.identity import run_id
-from workers.measurement.messages import ReceiptStatus
+from workers.measurement.messages import Kind, ReceiptStatus
 
 
-def settle(region: Region, result: ResultRead, line: bytes, *, now: datetime) -> ReceiptStatus:
-    """Stores a result that came after its slot was given up, or after another attempt was begun, and marks it late.
+class Claim(NamedTuple):
+    """Which run a result says it belongs to."""
 
-    Refuses what this region was never asked for: the id of a run follows from monitor, region, slot and attempt.
-    """
-    if result["region"] != region.code or result["run_id"] != _expected_id(result) or result["attempt"] < 1:
-        return ReceiptStatus.REFUSED
-    monitor = Monitor.objects.filter(public_id=result["monitor_id"], kind=result["kind"]).first()
-    if monitor is None:
-        return ReceiptStatus.REFUSED
-    stored = list(Run.objects.filter(monitor_id=monitor.pk, region_id=region.pk, scheduled_for=result["scheduled_for"]))
-    mine = next((run for run in stored if run.attempt == result["attempt"]), None)
-    if mine is not None and (mine.outcome != Outcome.MISSED or result["outcome"]["outcome"] == "missed"):
-        return ReceiptStatus.DUPLICATE
-    later = _later_trigger(stored, monitor, region, result)
-    if mine is None and later is None:
-        return ReceiptStatus.REFUSED
-    slot = Slot(
+    run_id: UUID
+    monitor_id: UUID
+    region: str
+    scheduled_for: datetime
+    attempt: int
+    kind: Kind
+    is_missed: bool
+
+    @property
+    def holds(self) -> bool:
+        """The id of a run follows from monitor, region, slot and attempt: no other run has this one."""
+        return self.attempt >= 1 and self.run_id == run_id(
+            monitor_id=self.monitor_id, region=self.region, scheduled_for=self.scheduled_for, attempt=self.attempt
+        )
+
+
+def claim_of(result: ResultRead) -> Claim:
+    return Claim(
         run_id=result["run_id"],
+        monitor_id=result["monitor_id"],
+        region=result["region"],
         scheduled_for=result["scheduled_for"],
-        monitor_pk=monitor.pk,
-        region_pk=region.pk,
         attempt=result["attempt"],
         kind=result["kind"],
-        trigger=mine.trigger if mine else later or Trigger.SCHEDULE,
+        is_missed=result["outcome"]["outcome"] == "missed",
+    )
+
+
+def settle(region: Region, claim: Claim, content: Content, *, now: datetime) -> ReceiptStatus:
+    """Stores a result that came after its slot was given up, or after another attempt was begun, and marks it late.
+
+    Refuses what this region was never asked for.
+    """
+    if claim.region != region.code or not claim.holds:
+        return ReceiptStatus.REFUSED
+    monitor = Monitor.objects.filter(public_id=claim.monitor_id, kind=claim.kind).first()
+    if monitor is None:
+        return ReceiptStatus.REFUSED
+    stored = list(Run.objects.filter(monitor_id=monitor.pk, region_id=region.pk, scheduled_for=claim.scheduled_for))
+    mine = next((run for run in stored if run.attempt == claim.attempt), None)
+    if mine is not None and (mine.outcome != Outcome.MISSED or claim.is_missed):
+        return ReceiptStatus.DUPLICATE
+    trigger = mine.trigger if mine else _trigger_of_later(stored, monitor, region, claim)
+    if trigger is None:
+        return ReceiptStatus.REFUSED
+    slot = Slot(
+        run_id=claim.run_id,
+        scheduled_for=claim.scheduled_for,
+        monitor_pk=monitor.pk,
+        region_pk=region.pk,
+        attempt=claim.attempt,
+        kind=claim.kind.value,
+        trigger=Trigger(trigger).value,
         first_run_id=mine.first_run_id if mine else None,
     )
-    return _replace(Ended(slot=slot, result=result, line=line, arrival=Arrival(received_at=now, late=True)))
+    return _replace(Ended(slot, Arrival(received_at=now, late=True), content))
 
 
-def _later_trigger(stored: list[Run], monitor: Monitor, region: Region, result: ResultRead) -> str | None:
+def _trigger_of_later(stored: list[Run], monitor: Monitor, region: Region, claim: Claim) -> str | None:
     """What triggered a later attempt of the same slot, pending or ended; None when there is none."""
     pending = PendingRun.objects.filter(
-        monitor=monitor, region=region, scheduled_for=result["scheduled_for"], attempt__gt=result["attempt"]
+        monitor=monitor, region=region, scheduled_for=claim.scheduled_for, attempt__gt=claim.attempt
     )
-    triggers = [run.trigger for run in stored if run.attempt > result["attempt"]]
+    triggers = [run.trigger for run in stored if run.attempt > claim.attempt]
     return next(iter([*triggers, *pending.values_list("trigger", flat=True)]), None)
 
 
 def _replace(ended: Ended) -> ReceiptStatus:
     """In the place of the missed row, if there is one. Whoever stored the same meanwhile was first."""
     slot = ended.slot
+    given_up = Run.objects.filter(
+        monitor_id=slot.monitor_pk,
+        region_id=slot.region_pk,
+        scheduled_for=slot.scheduled_for,
+        attempt=slot.attempt,
+        outcome=Outcome.MISSED,
+    )
     try:
         with transaction.atomic():
-            given_up = Run.objects.filter(
-                monitor_id=slot.monitor_pk,
-                region_id=slot.region_pk,
-                scheduled_for=slot.scheduled_for,
-                attempt=slot.attempt,
-                outcome=Outcome.MISSED,
-            )
             given_up.delete()
             store([ended])
     except IntegrityError:
         return ReceiptStatus.DUPLICATE
     return ReceiptStatus.STORED
-
-
-def _expected_id(result: ResultRead) -> UUID:
-    return run_id(
-        monitor_id=result["monitor_id"],
-        region=result["region"],
-        scheduled_for=result["scheduled_for"],
-        attempt=result["attempt"],
-    )

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Clock, Kind, MissedReason, RunResult
-from workers.measurement.wire import WireError, first_fault, open_envelope
+from workers.measurement.wire import WireError, first_fault, partial_reader
 
 
 class SpanRead(TypedDict):
@@ -152,22 +152,19 @@ class ResultRead(TypedDict):
     outcome: OutcomeRead
 
 
-# By version of the message.
-_READERS: dict[int, TypeAdapter[ResultRead]] = {1: TypeAdapter(ResultRead)}
 _TIMING = TypeAdapter(TimingRead)
+_read = partial_reader(RunResult, ResultRead)
 
 
 def read_result(line: bytes) -> ResultRead:
     """A result as far as it is stored in columns. Raises WireError with the place of the first fault."""
-    (_, version), body = open_envelope(line, RunResult)
-    try:
-        result = _READERS[version].validate_python(body)
-    except ValidationError as error:
-        raise WireError(first_fault(error)) from error
+    result = _read(line)
     measurement = measurement_of(result)
-    if measurement is not None and measurement["kind"] != result["kind"]:
+    if measurement is None:
+        return result
+    if measurement["kind"] != result["kind"]:
         raise WireError(f"a {result['kind']} run with the measurement of a {measurement['kind']}")
-    if measurement is not None and measurement["kind"] == "page":
+    if measurement["kind"] == "page":
         _read_document(measurement)
     return result
 

@@ -1,8 +1,9 @@
 """From a result to the rows that are stored: pure, and the only place that knows what each column holds."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,18 +23,22 @@ from workers.measurement.messages import Clock
 # Agents are trusted with their own region, not with our memory or a chart's legend.
 MAX_TEXT = 1_000
 
+# The columns of a Slot and an Arrival come first: they are known only when the run is found.
 RUN_COLUMNS = (
     "run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, first_run_id, received_at, late, "
     "has_screenshot, outcome, missed_reason, failure_stage, failure_kind, failure_blame, failure_detail, agent, "
-    "agent_version, config_version, started_at, duration_us, clock, dns_us, connect_us, tls_us, send_us, "
-    "wait_us, download_us, ttfb_us, total_us, rtt_us, tls_round_trips, status_code, protocol, fcp_us, lcp_us, "
-    "cls, load_us, fully_loaded_us, requests, connections, bytes, browser_version"
+    "agent_version, config_version, started_at, duration_us, clock, dns_us, connect_us, tls_us, send_us, wait_us, "
+    "download_us, ttfb_us, total_us, rtt_us, tls_round_trips, status_code, protocol, fcp_us, lcp_us, cls, load_us, "
+    "fully_loaded_us, requests, connections, bytes, browser_version"
 )
+# Here the first four of a Slot.
 CONNECTION_COLUMNS = (
-    "run_id, scheduled_for, number, monitor_id, region_id, host, port, address, protocol, dns_us, connect_us, "
-    "tls_us, rtt_us, tls_round_trips, tls_version, cipher, resumed, certificate_sha256, certificate_issuer, "
+    "run_id, scheduled_for, monitor_id, region_id, number, host, port, address, protocol, dns_us, connect_us, tls_us, "
+    "rtt_us, tls_round_trips, tls_version, cipher, resumed, certificate_sha256, certificate_issuer, "
     "certificate_not_after, certificate_error, received_bytes, requests, preconnected"
 )
+
+Row = tuple[Any, ...]
 
 
 class Slot(NamedTuple):
@@ -49,8 +54,7 @@ class Slot(NamedTuple):
     first_run_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class Arrival(NamedTuple):
     """How the result came in."""
 
     received_at: datetime
@@ -58,13 +62,9 @@ class Arrival:
     has_screenshot: bool = False
 
 
-def run_row(slot: Slot, result: ResultRead, arrival: Arrival) -> tuple[Any, ...]:
-    """The values of RUN_COLUMNS."""
+def run_values(result: ResultRead) -> Row:
+    """What of RUN_COLUMNS the result itself tells."""
     return (
-        *slot,
-        arrival.received_at,
-        arrival.late,
-        arrival.has_screenshot,
         *_ending(result["outcome"]),
         text(result["agent"]),
         text(result["agent_version"]),
@@ -75,36 +75,31 @@ def run_row(slot: Slot, result: ResultRead, arrival: Arrival) -> tuple[Any, ...]
     )
 
 
-def connection_rows(slot: Slot, measurement: ProbeRead | PageRead) -> Iterator[tuple[Any, ...]]:
-    """The values of CONNECTION_COLUMNS, one row for each connection."""
-    for connection in connections_of(measurement):
-        certificate = connection.get("certificate")
-        yield (
-            slot.run_id,
-            slot.scheduled_for,
-            connection["number"],
-            slot.monitor_pk,
-            slot.region_pk,
-            text(connection["host"]),
-            connection["port"],
-            _address(connection.get("address")),
-            text(connection.get("protocol")),
-            _duration_us(connection.get("dns")),
-            _duration_us(connection.get("connect")),
-            _duration_us(connection.get("tls")),
-            connection.get("rtt_us"),
-            connection.get("tls_round_trips"),
-            text(connection.get("tls_version")),
-            text(connection.get("cipher")),
-            connection.get("resumed"),
-            text(certificate["sha256"]) if certificate else None,
-            text(certificate["issuer"]) if certificate else None,
-            certificate["not_after"] if certificate else None,
-            text(connection.get("certificate_error")),
-            connection.get("received_bytes"),
-            connection.get("requests", 0),
-            connection.get("preconnected", False),
-        )
+def connection_values(connection: ConnectionRead) -> Row:
+    """What of CONNECTION_COLUMNS the result itself tells. Raises ValueError for what is no address."""
+    certificate = connection.get("certificate")
+    return (
+        connection["number"],
+        text(connection["host"]),
+        connection["port"],
+        _address(connection.get("address")),
+        text(connection.get("protocol")),
+        _duration_us(connection.get("dns")),
+        _duration_us(connection.get("connect")),
+        _duration_us(connection.get("tls")),
+        connection.get("rtt_us"),
+        connection.get("tls_round_trips"),
+        text(connection.get("tls_version")),
+        text(connection.get("cipher")),
+        connection.get("resumed"),
+        text(certificate["sha256"]) if certificate else None,
+        text(certificate["issuer"]) if certificate else None,
+        certificate["not_after"] if certificate else None,
+        text(connection.get("certificate_error")),
+        connection.get("received_bytes"),
+        connection.get("requests", 0),
+        connection.get("preconnected", False),
+    )
 
 
 def connections_of(measurement: ProbeRead | PageRead) -> list[ConnectionRead]:
@@ -115,8 +110,8 @@ def connections_of(measurement: ProbeRead | PageRead) -> list[ConnectionRead]:
 
 def text(value: str | None) -> str | None:
     """Fit for a column: PostgreSQL stores no NUL, and a certificate's issuer may hold one."""
-    if value is None:
-        return None
+    if value is None or (len(value) <= MAX_TEXT and "\0" not in value):
+        return value
     return value[:MAX_TEXT].replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
@@ -202,9 +197,11 @@ def _numbered(connections: Iterable[ConnectionRead], number: int | None) -> Conn
     return next((connection for connection in connections if connection["number"] == number), None)
 
 
-def _address(value: str | None) -> str | None:
-    """Without the zone of a link-local address, which PostgreSQL's inet has no place for."""
-    return None if value is None else value.partition("%")[0]
+# The same few hosts are measured again and again.
+@lru_cache(maxsize=4_096)
+def _address(value: str | None) -> IPv4Address | IPv6Address | None:
+    """Without the zone of a link-local address, which PostgreSQL's inet has no place for. Raises ValueError."""
+    return None if value is None else ip_address(value.partition("%")[0])
 
 
 def _duration_us(span: SpanRead | None) -> int | None:

@@ -4,10 +4,11 @@ A message travels as JSON in an envelope `{"kind", "version", "body"}`. Unknown 
 reader understands a newer writer; an unknown kind or version is refused.
 """
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, from_json
+from pydantic_core import PydanticSerializationError, SchemaValidator, core_schema, from_json
 
 from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress, Receipts, RunRequest, RunResult
 from workers.measurement.waterfall import Waterfall
@@ -36,6 +37,7 @@ _KINDS: dict[type, tuple[str, int]] = {
 
 
 M = TypeVar("M", bound=Message)
+B = TypeVar("B")
 
 
 class WireError(ValueError):
@@ -57,28 +59,45 @@ def encode(message: Message) -> bytes:
 
 def decode(data: bytes, expected: type[M]) -> M:
     """The message in `data`. Raises WireError when it is no JSON, of another kind or version, or of a wrong shape."""
-    key, body = open_envelope(data, expected)
-    try:
-        message: M = _ADAPTERS[key].validate_python(body)
-    except ValidationError as error:
-        raise WireError(first_fault(error)) from error
-    return message
-
-
-def open_envelope(data: bytes, expected: type[M]) -> tuple[tuple[str, int], Any]:
-    """The kind and version of a message, and its body as JSON that nobody has looked into yet.
-
-    For a reader that wants less than all of a message. Raises WireError for anything but `expected` in a known version.
-    """
     try:
         envelope = from_json(data)
         name, version, body = envelope["kind"], envelope["version"], envelope["body"]
     except (ValueError, KeyError, TypeError) as error:
         raise WireError(f"not an envelope of kind, version and body: {error!r:.200}") from error
-    key = (name, version) if isinstance(name, str) and type(version) is int else None
-    if key not in _ADAPTERS or name != _KINDS[expected][0]:
+    adapter = _ADAPTERS.get((name, version)) if isinstance(name, str) and type(version) is int else None
+    if adapter is None or name != _KINDS[expected][0]:
         raise WireError(f"expected {_KINDS[expected][0]}, got kind {name!r:.60} version {version!r:.20}")
-    return key, body
+    try:
+        message: M = adapter.validate_python(body)
+    except ValidationError as error:
+        raise WireError(first_fault(error)) from error
+    return message
+
+
+def partial_reader(message: type[Message], body: type[B]) -> Callable[[bytes], B]:
+    """A reader of one message that makes only what `body`, a TypedDict, names of it: for who reads thousands a second.
+
+    What it gives back raises WireError as `decode` does, as far as it looks.
+    """
+    kind, version = _KINDS[message]
+    fields = {
+        "kind": core_schema.literal_schema([kind]),
+        "version": core_schema.literal_schema([version]),
+        "body": TypeAdapter(body).core_schema,
+    }
+    envelope = core_schema.typed_dict_schema(
+        {name: core_schema.typed_dict_field(schema) for name, schema in fields.items()}, extra_behavior="ignore"
+    )
+    validator = SchemaValidator(envelope)
+
+    def read(data: bytes) -> B:
+        try:
+            found: B = validator.validate_json(data)["body"]
+        except ValidationError as error:
+            raise WireError(first_fault(error)) from error
+        return found
+
+    return read
 
 
 def first_fault(error: ValidationError) -> str:
