@@ -32,7 +32,7 @@ def measure() -> Iterator[Figure]:
         execute("ANALYZE runs_schedule, sites_monitor")
         rates.append(_rate())
     yield Figure(name="claimed and published", value=median(rates), unit="runs/s", target=TARGET_PER_S)
-    fleet.organisation.delete()
+    fleet.delete()
 
 
 def _rate() -> float:

@@ -65,7 +65,7 @@ def measure() -> Iterator[Figure]:
     yield Figure(name="ingest", value=median(ours), unit="rows/s")
     yield Figure(name="ingest beside bare COPY", value=_ratio(ours, bare), unit="", target=TARGET)
     yield Figure(name="ingest beside bare binary COPY", value=_ratio(ours, binary), unit="")
-    fleet.organisation.delete()
+    fleet.delete()
 
 
 def _ratio(mine: list[float], its: list[float]) -> float:

@@ -36,6 +36,7 @@ SELECT (SELECT count(*) FROM runs_run) + (SELECT count(*) FROM runs_pendingrun)
 def measure() -> Iterator[Figure]:
     fleet = make_fleet(*REGIONS)
     schedule(fleet, make_monitors(fleet, MONITORS), now=timezone.now())
+    execute("TRUNCATE runs_run, runs_connection, runs_rundocument, runs_pendingrun")
     execute("ANALYZE")
     with tempfile.TemporaryDirectory(prefix="fb-bench-") as folder:
         files = [Path(folder, code) for code in REGIONS]

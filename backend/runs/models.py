@@ -26,10 +26,13 @@ class Outcome(models.TextChoices):
 
 
 class Schedule(models.Model):
-    """When a monitor is due next in a region. `next_at` is a slot by `slots`; the scheduler moves it on."""
+    """When a monitor is due next in a region. `next_at` is a slot by `slots`; the scheduler moves it on.
 
-    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="schedules")
-    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+")
+    Every run changes its row here and three times its pending one, so both have only the indexes that this needs.
+    """
+
+    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="schedules", db_index=False)
+    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=8)
     interval_s = models.PositiveIntegerField()
     offset_us = models.BigIntegerField()
@@ -53,8 +56,8 @@ class PendingRun(models.Model):
     """
 
     run_id = models.UUIDField(primary_key=True)
-    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="pending_runs")
-    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+")
+    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="pending_runs", db_index=False)
+    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+", db_index=False)
     scheduled_for = models.DateTimeField()
     attempt = models.PositiveSmallIntegerField(default=1)
     kind = models.CharField(max_length=8)
@@ -77,8 +80,8 @@ class PendingRun(models.Model):
         ]
         indexes = [
             models.Index(fields=["publish_after"], condition=Q(published_at=None), name="pending_run_outbox"),
-            models.Index(fields=["lease_until"], name="pending_run_lease"),
-            models.Index(fields=["expires_at"], name="pending_run_expiry"),
+            models.Index(fields=["region", "kind"], condition=Q(urgent=True), name="pending_run_urgent"),
+            models.Index(fields=["first_run_id"], condition=Q(first_run_id__isnull=False), name="pending_run_second"),
         ]
 
     def __str__(self) -> str:
@@ -206,7 +209,7 @@ class RunDocument(models.Model):
 
 
 class Rollup(models.Model):
-    """What is kept of a stretch of time when its runs are gone: outcomes counted, and sketches by metric (see `rollups`).
+    """What is kept of a stretch of time when its runs are gone: outcomes counted, sketches by metric (see `rollups`).
 
     `sketches` is {metric: {bucket: count}} of what was measured; `width_s` is an hour or a day, from `at` on in UTC.
     """

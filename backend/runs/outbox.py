@@ -18,11 +18,14 @@ HELD_BACK = timedelta(seconds=5)
 
 # A row that is locked is being ended by its result at this moment: it needs no lease, and waiting for it could lock up.
 _MARK = """
-UPDATE runs_pendingrun p SET published_at = %(now)s,
-    lease_until = %(now)s + make_interval(secs => m.timeout_s) + %(grace)s
-FROM sites_monitor m WHERE m.id = p.monitor_id AND p.run_id IN (
-    SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s) FOR UPDATE SKIP LOCKED
+WITH taken AS (
+    SELECT p.run_id, v.timeout_s
+    FROM unnest(%(runs)s::uuid[], %(timeouts)s::int[]) AS v (run_id, timeout_s)
+    JOIN runs_pendingrun p USING (run_id) FOR UPDATE OF p SKIP LOCKED
 )
+UPDATE runs_pendingrun p
+SET published_at = %(now)s, lease_until = %(now)s + make_interval(secs => taken.timeout_s) + %(grace)s
+FROM taken WHERE p.run_id = taken.run_id
 """
 _HOLD_BACK = "UPDATE runs_pendingrun SET publish_after = %s WHERE run_id = ANY(%s) AND published_at IS NULL"
 _WAITING = f"""
@@ -49,12 +52,19 @@ def publish(messages: Sequence[Outgoing], *, now: datetime) -> int:
     """
     if not messages:
         return 0
-    taken = broker.push(messages, published_at=now)
-    execute(_MARK, {"now": now, "grace": LEASE_GRACE, "runs": taken})
-    refused = {message.run_id for message in messages}.difference(taken)
+    taken = set(broker.push(messages, published_at=now))
+    leased = [message for message in messages if message.run_id in taken]
+    parameters = {
+        "runs": [message.run_id for message in leased],
+        "timeouts": [message.timeout_s for message in leased],
+        "now": now,
+        "grace": LEASE_GRACE,
+    }
+    execute(_MARK, parameters)
+    refused = [message.run_id for message in messages if message.run_id not in taken]
     if refused:
         log.warning("%d runs are held back: their queues are full", len(refused))
-        execute(_HOLD_BACK, [now + HELD_BACK, list(refused)])
+        execute(_HOLD_BACK, [now + HELD_BACK, refused])
     return len(taken)
 
 

@@ -57,6 +57,7 @@ class Outgoing:
     run_id: UUID
     queue: str
     expires_at: datetime
+    timeout_s: int
     message: bytes
 
 
@@ -85,6 +86,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
         run_id=execution.run_id,
         queue=queue_key(monitor.region, monitor.kind, urgent=execution.urgent),
         expires_at=execution.expires_at,
+        timeout_s=monitor.timeout_s,
         message=encode(request),
     )
 

@@ -58,12 +58,23 @@ def _reconcile_chunk(monitors: Sequence[Monitor], regions: Sequence[Region], now
         for schedule in _wanted(monitor, regions, now)
     }
     missing = [schedule for key, schedule in wanted.items() if key not in actual]
-    changed = [_moved(actual[key], schedule) for key, schedule in wanted.items() if _differs(actual.get(key), schedule)]
+    changed = [schedule for key, schedule in wanted.items() if _differs(actual.get(key), schedule)]
     obsolete = [schedule.pk for key, schedule in actual.items() if key not in wanted]
-    Schedule.objects.bulk_create(missing, ignore_conflicts=True)
-    Schedule.objects.bulk_update(changed, ["interval_s", "offset_us", "next_at", "enabled"])
-    Schedule.objects.filter(pk__in=obsolete).delete()
+    _put(missing + changed)
+    if obsolete:
+        Schedule.objects.filter(pk__in=obsolete).delete()
     return Changes(made=len(missing), changed=len(changed), removed=len(obsolete))
+
+
+def _put(schedules: Sequence[Schedule]) -> None:
+    """Inserts or replaces. The next slot lies ahead in any case: what was paused was not missed."""
+    if schedules:
+        Schedule.objects.bulk_create(
+            schedules,
+            update_conflicts=True,
+            unique_fields=["monitor", "region"],
+            update_fields=["interval_s", "offset_us", "next_at", "enabled"],
+        )
 
 
 def _wanted(monitor: Monitor, regions: Sequence[Region], now: datetime) -> Iterator[Schedule]:
@@ -94,12 +105,6 @@ def _differs(actual: Schedule | None, wanted: Schedule) -> bool:
         wanted.offset_us,
         wanted.enabled,
     )
-
-
-def _moved(actual: Schedule, wanted: Schedule) -> Schedule:
-    """The stored row with the wanted values. Its next slot lies ahead: what was paused was not missed."""
-    wanted.pk = actual.pk
-    return wanted
 
 
 def _chunks(monitors: Iterable[Monitor]) -> Iterator[list[Monitor]]:

@@ -24,7 +24,10 @@ _PROGRESS = """
 WITH asked AS (SELECT * FROM unnest(%(runs)s::uuid[]) WITH ORDINALITY AS asked (run_id, place)), found AS (
     SELECT asked.place, asked.run_id AS asked_id, p.run_id, p.monitor_id, p.region_id, p.kind, p.stage AS state,
         p.requests, NULL::text AS reason, p.created_at, p.urgent, p.agent = '' AND p.stage = 'queued' AS queued
-    FROM asked JOIN runs_pendingrun p ON asked.run_id IN (p.run_id, p.first_run_id)
+    FROM asked CROSS JOIN LATERAL (
+        SELECT * FROM runs_pendingrun WHERE runs_pendingrun.run_id = asked.run_id
+        UNION ALL SELECT * FROM runs_pendingrun WHERE runs_pendingrun.first_run_id = asked.run_id
+    ) p
     UNION ALL
     SELECT asked.place, asked.run_id, run.run_id, run.monitor_id, run.region_id, run.kind, run.outcome,
         run.requests, coalesce(run.failure_detail, run.missed_reason), run.received_at, NULL, false

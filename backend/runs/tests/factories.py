@@ -27,6 +27,11 @@ class Fleet:
     def region(self) -> Region:
         return self.regions[0]
 
+    def delete(self) -> None:
+        self.organisation.delete()
+        for region in self.regions:
+            region.delete()
+
 
 def token_of(code: str) -> str:
     """The token of a region that was made here."""

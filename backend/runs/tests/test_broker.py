@@ -15,7 +15,13 @@ SECOND = timedelta(seconds=1)
 
 def _messages(count: int, *, queue: str = "eu:probe", expires_at: timedelta = 60 * SECOND) -> list[Outgoing]:
     return [
-        Outgoing(run_id=uuid4(), queue=queue, expires_at=NOW + expires_at, message=b'{"text":"\xc3\xa9 \\" \\\\"}')
+        Outgoing(
+            run_id=uuid4(),
+            queue=queue,
+            expires_at=NOW + expires_at,
+            timeout_s=10,
+            message=b'{"text":"\xc3\xa9 \\" \\\\"}',
+        )
         for _ in range(count)
     ]
 
