@@ -129,5 +129,5 @@ with psycopg.connect(**other, autocommit=True) as killer:
 assert pid() != first
 connection.close_pool()
 """
-    done = run("-c", code, FIRSTBYTE_DB_POOL_SIZE="2", DJANGO_SETTINGS_MODULE="backend.settings")
+    done = run("-c", code, FIRSTBYTE_DB_POOL_SIZE="1", DJANGO_SETTINGS_MODULE="backend.settings")
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@ import socket
 from typing import Any
 
 from workers.probes.stamps import path_of, read_clocks, receive, stamp_arrivals, stamping_socket
+from workers.tests.waiting import wait_for
 
 
 class Sandboxed:
@@ -24,10 +25,17 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return client, server
 
 
+def _is_stamped(client: socket.socket, server: socket.socket) -> bool:
+    server.send(b"x")
+    client.recv(1, socket.MSG_PEEK)
+    return receive(client, 100)[1].kernel_ns is not None
+
+
 def test_data_is_stamped_when_it_comes_in_not_when_it_is_read() -> None:
     client, server = pair()
     with client, server, stamping_socket():
         stamp_arrivals(client)
+        wait_for(lambda: _is_stamped(client, server), "the kernel to begin stamping, which it does in its own time")
         before = read_clocks()
         server.send(b"hello")
         client.recv(1, socket.MSG_PEEK)
