@@ -136,7 +136,8 @@ def test_heartbeats_name_the_runs_of_all_processes(agent: Agent, broker: Broker,
     runs = {request.run_id for request in requests}
     wait_for(lambda: any(set(beat.holding) == runs for beat in service.heartbeats), "a heartbeat with both", 40)
     assert service.heartbeats[-1].agent == "eu-1"
-    assert service.heartbeats[-1].browser_version == "FakeChrome/1"
+    # The first heartbeat does not wait for the browser to be asked for its version; the next one has it.
+    wait_for(lambda: service.heartbeats[-1].browser_version == "FakeChrome/1", "the browser's version", 40)
 
 
 def test_a_run_that_the_service_took_away_is_dropped_when_it_ends(
