@@ -27,10 +27,7 @@ _DUE_SOON = """
 UPDATE runs_schedule
 SET next_at = date_bin('1 minute', now() + make_interval(secs => %s), next_at) + interval '1 minute'
 """
-_STOP = """
-WITH stopped AS (UPDATE runs_schedule SET enabled = false)
-SELECT (SELECT count(*) FROM runs_run) + (SELECT count(*) FROM runs_pendingrun)
-"""
+_COUNT = "SELECT (SELECT count(*) FROM runs_run) + (SELECT count(*) FROM runs_pendingrun)"
 
 
 def measure() -> Iterator[Figure]:
@@ -60,8 +57,9 @@ def _run(files: Sequence[Path]) -> int:
         plant.enter_context(managed("scheduler"))
         sleep(START_S + SECONDS)
         # No slot after this one: the agents get through what is under way.
-        ((slots,),) = fetch(_STOP)
+        execute("UPDATE runs_schedule SET enabled = false")
         sleep(_TAIL_S)
+        ((slots,),) = fetch(_COUNT)
     return int(slots)
 
 

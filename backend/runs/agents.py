@@ -10,7 +10,7 @@ from django.core.files.storage import default_storage
 from backend.fleet.actions import record_heartbeat
 from backend.fleet.models import Region
 from backend.runs.models import PendingRun, Run
-from backend.runs.sql import fetch
+from backend.runs.sql import array, fetch
 from backend.runs.verdicts import HELD_FOR
 from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress
 
@@ -18,15 +18,15 @@ SCREENSHOTS = "screenshots"
 
 _EXTEND = """
 UPDATE runs_pendingrun SET lease_until = %(until)s, agent = %(agent)s WHERE run_id IN (
-    SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s) AND region_id = %(region)s
+    SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s::uuid[]) AND region_id = %(region)s
         AND published_at IS NOT NULL FOR UPDATE SKIP LOCKED
 ) RETURNING run_id
 """
 _KNOWN = """
-SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s)
-UNION SELECT first_run_id FROM runs_pendingrun WHERE first_run_id = ANY(%(runs)s)
-UNION SELECT run_id FROM runs_run WHERE run_id = ANY(%(runs)s)
-UNION SELECT first_run_id FROM runs_run WHERE first_run_id = ANY(%(runs)s)
+SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s::uuid[])
+UNION SELECT first_run_id FROM runs_pendingrun WHERE first_run_id = ANY(%(runs)s::uuid[])
+UNION SELECT run_id FROM runs_run WHERE run_id = ANY(%(runs)s::uuid[])
+UNION SELECT first_run_id FROM runs_run WHERE first_run_id = ANY(%(runs)s::uuid[])
 """
 
 
@@ -40,7 +40,7 @@ def heartbeat(region: Region, message: Heartbeat, *, now: datetime) -> Heartbeat
     held = message.holding
     extended = _extend(region, agent.name, held, now) if held else set()
     others = [run for run in held if run not in extended]
-    known = {run for (run,) in fetch(_KNOWN, {"runs": others})} if others else set()
+    known = {run for (run,) in fetch(_KNOWN, {"runs": array(others)})} if others else set()
     return HeartbeatReply(received_at=now, lost=tuple(run for run in others if run not in known))
 
 
@@ -89,5 +89,5 @@ def picture_type(picture: bytes) -> str | None:
 
 
 def _extend(region: Region, agent: str, held: Sequence[UUID], now: datetime) -> set[UUID]:
-    parameters = {"runs": list(held), "region": region.pk, "agent": agent, "until": now + HELD_FOR}
+    parameters = {"runs": array(held), "region": region.pk, "agent": agent, "until": now + HELD_FOR}
     return {run for (run,) in fetch(_EXTEND, parameters)}

@@ -15,7 +15,7 @@ from backend.runs.models import Trigger
 from backend.runs.outgoing import MONITOR_SQL, MONITOR_WIDTH, Execution, MonitorColumns, Outgoing, outgoing
 from backend.runs.partitions import retention_start
 from backend.runs.slots import newest_slot, next_slot, window_end
-from backend.runs.sql import execute, fetch
+from backend.runs.sql import array, execute, fetch
 from workers.measurement.identity import run_id
 from workers.measurement.messages import MissedReason
 
@@ -107,12 +107,12 @@ def _newest(
 
 def _columns(due: Sequence[_Due], now: datetime) -> dict[str, object]:
     return {
-        "schedule": [entry.schedule_id for entry in due],
-        "run_id": [entry.execution.run_id for entry in due],
-        "slot": [entry.execution.scheduled_for for entry in due],
-        "expires_at": [entry.execution.expires_at for entry in due],
-        "next_at": [entry.next_at for entry in due],
-        "missed_from": [entry.missed_from for entry in due],
+        "schedule": array(entry.schedule_id for entry in due),
+        "run_id": array(entry.execution.run_id for entry in due),
+        "slot": array(entry.execution.scheduled_for for entry in due),
+        "expires_at": array(entry.execution.expires_at for entry in due),
+        "next_at": array(entry.next_at for entry in due),
+        "missed_from": array(entry.missed_from for entry in due),
         "now": now,
         "publish_after": now + PUBLISH_GRACE,
     }

@@ -17,7 +17,7 @@ from backend.runs.late import Claim, claim_of, settle
 from backend.runs.models import DeadLetter, PendingRun, Run
 from backend.runs.reading import read_result
 from backend.runs.rows import Arrival, Slot
-from backend.runs.sql import fetch
+from backend.runs.sql import array, fetch
 from backend.runs.store import Content, Ended, content_of, store
 from workers.measurement.messages import ReceiptStatus
 from workers.measurement.wire import WireError
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 MAX_LINE_BYTES = 8 * 1024 * 1024
 
 _END = """
-DELETE FROM runs_pendingrun WHERE run_id = ANY(%(runs)s) AND region_id = %(region)s
+DELETE FROM runs_pendingrun WHERE run_id = ANY(%(runs)s::uuid[]) AND region_id = %(region)s
 RETURNING run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, first_run_id, has_screenshot
 """
 
@@ -117,7 +117,7 @@ class _Pending(NamedTuple):
 
 def _end_pending(region: Region, readings: Sequence[Reading]) -> dict[UUID, _Pending]:
     """Deletes the pending runs of these results and gives them."""
-    parameters = {"runs": [reading.claim.run_id for reading in readings], "region": region.pk}
+    parameters = {"runs": array(reading.claim.run_id for reading in readings), "region": region.pk}
     return {row[0]: _Pending(Slot(*row[:-1]), row[-1]) for row in fetch(_END, parameters)}
 
 

@@ -37,13 +37,13 @@ class Claim(NamedTuple):
 
 def claim_of(result: ResultRead) -> Claim:
     return Claim(
-        run_id=result["run_id"],
-        monitor_id=result["monitor_id"],
-        region=result["region"],
-        scheduled_for=result["scheduled_for"],
-        attempt=result["attempt"],
-        kind=result["kind"],
-        is_missed=result["outcome"]["outcome"] == "missed",
+        result["run_id"],
+        result["monitor_id"],
+        result["region"],
+        result["scheduled_for"],
+        result["attempt"],
+        result["kind"],
+        result["outcome"]["outcome"] == "missed",
     )
 
 

@@ -12,7 +12,7 @@ from backend.fleet.models import Agent
 from backend.runs import broker
 from backend.runs.broker import Head
 from backend.runs.outbox import LEASE_GRACE
-from backend.runs.sql import execute, fetch
+from backend.runs.sql import array, execute, fetch
 from backend.runs.verdicts import Act, Outlook, Overdue, verdict
 from workers.measurement.identity import run_id
 from workers.measurement.messages import MissedReason
@@ -138,8 +138,8 @@ def _carry_out(statement: str, decided: Sequence[tuple[Overdue, str]], **paramet
     if not decided:
         return 0
     rows = {
-        "runs": [run.run_id for run, _ in decided],
-        "leases": [run.lease_until for run, _ in decided],
+        "runs": array(run.run_id for run, _ in decided),
+        "leases": array(run.lease_until for run, _ in decided),
         "words": [word for _, word in decided],
     }
     return execute(statement, rows | parameters)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from backend.runs import broker
 from backend.runs.claim import BATCH, PUBLISH_GRACE
 from backend.runs.outgoing import MONITOR_SQL, PENDING_SQL, Outgoing, outgoing_of_pending
-from backend.runs.sql import execute, fetch
+from backend.runs.sql import array, execute, fetch
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ def publish(messages: Sequence[Outgoing], *, now: datetime) -> int:
     taken = set(broker.push(messages, published_at=now))
     leased = [message for message in messages if message.run_id in taken]
     parameters = {
-        "runs": [message.run_id for message in leased],
-        "timeouts": [message.timeout_s for message in leased],
+        "runs": array(message.run_id for message in leased),
+        "timeouts": array(message.timeout_s for message in leased),
         "now": now,
         "grace": LEASE_GRACE,
     }

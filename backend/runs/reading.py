@@ -5,17 +5,18 @@ a result is checked here as far as it is used, and kept as it came; who looks at
 The names are those of `workers.measurement`, which a test compares.
 """
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 from uuid import UUID
 
-from pydantic import AwareDatetime, Discriminator, FiniteFloat, TypeAdapter, ValidationError
+from pydantic import AwareDatetime, Discriminator, FiniteFloat
 
 # Pydantic cannot read typing's own before Python 3.12.
 from typing_extensions import TypedDict
 
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Clock, Kind, MissedReason, RunResult
-from workers.measurement.wire import WireError, first_fault, partial_reader
+from workers.measurement.waterfall import ResourceType
+from workers.measurement.wire import WireError, partial_reader
 
 
 class SpanRead(TypedDict):
@@ -76,15 +77,35 @@ class ProbeRead(TypedDict):
     clock: NotRequired[Clock]
 
 
-class RequestRead(TypedDict):
-    """`timing` is a TimingRead for the page's document, and not looked into for any other request."""
+class DocumentRead(TypedDict):
+    """A request for a document: one of them is the page itself, and the only one whose timing is used."""
 
+    resource_type: Literal[ResourceType.DOCUMENT]
     number: int
-    timing: Any
+    timing: TimingRead
     status: NotRequired[int | None]
     protocol: NotRequired[str | None]
     connection: NotRequired[int | None]
     transferred_bytes: NotRequired[int | None]
+
+
+class ResourceRead(TypedDict):
+    """Any other request is only counted: to look into the timings of all costs more than all the rest."""
+
+    resource_type: Literal[
+        ResourceType.STYLESHEET,
+        ResourceType.SCRIPT,
+        ResourceType.IMAGE,
+        ResourceType.FONT,
+        ResourceType.MEDIA,
+        ResourceType.FETCH,
+        ResourceType.WEBSOCKET,
+        ResourceType.OTHER,
+    ]
+    transferred_bytes: NotRequired[int | None]
+
+
+RequestRead = Annotated[DocumentRead | ResourceRead, Discriminator("resource_type")]
 
 
 class WaterfallRead(TypedDict):
@@ -152,7 +173,6 @@ class ResultRead(TypedDict):
     outcome: OutcomeRead
 
 
-_TIMING = TypeAdapter(TimingRead)
 _read = partial_reader(RunResult, ResultRead)
 
 
@@ -160,12 +180,8 @@ def read_result(line: bytes) -> ResultRead:
     """A result as far as it is stored in columns. Raises WireError with the place of the first fault."""
     result = _read(line)
     measurement = measurement_of(result)
-    if measurement is None:
-        return result
-    if measurement["kind"] != result["kind"]:
+    if measurement is not None and measurement["kind"] != result["kind"]:
         raise WireError(f"a {result['kind']} run with the measurement of a {measurement['kind']}")
-    if measurement["kind"] == "page":
-        _read_document(measurement)
     return result
 
 
@@ -175,18 +191,9 @@ def measurement_of(result: ResultRead) -> ProbeRead | PageRead | None:
     return None if outcome["outcome"] == "missed" else outcome.get("measurement")
 
 
-def document_of(page: PageRead) -> RequestRead | None:
+def document_of(page: PageRead) -> DocumentRead | None:
     """The request of the page itself, after all redirects."""
-    requests = page["waterfall"]["requests"]
-    return next((request for request in requests if request["number"] == page.get("document")), None)
-
-
-def _read_document(page: PageRead) -> None:
-    """Checks the one timing of a page that is used: all of them would cost more than everything else."""
-    document = document_of(page)
-    if document is None:
-        return
-    try:
-        document["timing"] = _TIMING.validate_python(document["timing"])
-    except ValidationError as error:
-        raise WireError(f"the page's document: {first_fault(error)}") from error
+    for request in page["waterfall"]["requests"]:
+        if request["resource_type"] == ResourceType.DOCUMENT and request["number"] == page.get("document"):
+            return request
+    return None

@@ -1,6 +1,6 @@
 """Ended runs into the tables of ended runs, with COPY: half the cost of INSERT for one run, a tenth for many."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -49,28 +49,35 @@ def content_of(result: ResultRead, line: bytes) -> Content:
 
 
 def store(runs: Sequence[Ended]) -> None:
-    """Inserts all their rows. Raises DataError for what a column cannot hold, IntegrityError for what is stored."""
+    """Inserts all their rows. Raises DataError for what a column cannot hold, IntegrityError for what is stored.
+
+    PostgreSQL works on rows after the last was sent. Documents are compressed in that time, in two shares, as long as
+    runs and connections take.
+    """
     if not runs:
         return
-    connections: list[Row] = []
+    share = 2 * len(runs) // 3
     documents: list[Row] = []
-
-    def rows() -> Iterator[Row]:
-        for slot, arrival, content in runs:
-            yield (*slot, *arrival, *content.run)
-        # Here, while PostgreSQL is still busy with the rows before.
-        for slot, _, content in runs:
-            connections.extend((*slot[:4], *values) for values in content.connections)
-            if content.line is not None:
-                documents.append((slot.run_id, slot.scheduled_for, pack(content.line)))
-
-    copy_rows(Run, RUN_COLUMNS, rows())
-    copy_rows(Connection, CONNECTION_COLUMNS, connections)
+    run_rows = ((*slot, *arrival, *content.run) for slot, arrival, content in runs)
+    copy_rows(Run, RUN_COLUMNS, run_rows, meanwhile=lambda: documents.extend(_documents(runs[:share])))
+    connections = ((*slot[:4], *values) for slot, _, content in runs for values in content.connections)
+    copy_rows(Connection, CONNECTION_COLUMNS, connections, meanwhile=lambda: documents.extend(_documents(runs[share:])))
     copy_rows(RunDocument, DOCUMENT_COLUMNS, documents)
 
 
-def copy_rows(model: type[Model], columns: str, rows: Iterable[Row]) -> None:
-    """COPY of rows into the columns of a model's table, in the binary form: a third cheaper than text on both sides."""
+def _documents(runs: Iterable[Ended]) -> Iterator[Row]:
+    for slot, _, content in runs:
+        if content.line is not None:
+            yield (slot.run_id, slot.scheduled_for, pack(content.line))
+
+
+def copy_rows(
+    model: type[Model], columns: str, rows: Iterable[Row], *, meanwhile: Callable[[], None] = lambda: None
+) -> None:
+    """COPY of rows into the columns of a model's table, in the binary form: a third cheaper than text on both sides.
+
+    `meanwhile` is called when all rows are sent and not yet stored.
+    """
     statement = f"COPY {model._meta.db_table} ({columns}) FROM STDIN (FORMAT BINARY)"
     # COPY talks to the driver past Django's cursor, so its errors are made Django's own here.
     with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(statement) as copy:
@@ -80,6 +87,7 @@ def copy_rows(model: type[Model], columns: str, rows: Iterable[Row]) -> None:
                 copy.write_row(row)
         except OverflowError as error:
             raise DataError(f"a number is out of range: {error}") from error
+        meanwhile()
 
 
 @cache

@@ -70,19 +70,20 @@ def probe() -> Measured:
     return Measured(measurement=ProbeMeasurement(hops=(hop,), connections=(connection(),)))
 
 
-def page(requests: int = 20) -> Measured:
-    hosts = ("shop.example", "cdn.example", "img.example")
+def page(requests: int = 20, *, connections: int = 3) -> Measured:
+    """A page over so many connections, each to a host of its own."""
+    hosts = [f"host-{number}.example" for number in range(connections)]
     rows = tuple(
         Request(
             number=number,
-            url=f"https://{hosts[number % 3]}/assets/{number}.js",
+            url=f"https://{hosts[number % connections]}/assets/{number}.js",
             method="GET",
             resource_type=ResourceType.DOCUMENT if number == 1 else ResourceType.SCRIPT,
             timing=TIMING,
             timing_source=TimingSource.NETLOG,
             status=200,
             protocol="h2",
-            connection=number % 3 + 1,
+            connection=number % connections + 1,
             transferred_bytes=1_000,
         )
         for number in range(1, requests + 1)

@@ -1,6 +1,6 @@
 from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, get_args
 from uuid import UUID
 
 import pytest
@@ -39,7 +39,8 @@ PAIRS = [
     (reading.ConnectionRead, connection.Connection),
     (reading.HopRead, messages.Hop),
     (reading.ProbeRead, messages.ProbeMeasurement),
-    (reading.RequestRead, waterfall.Request),
+    (reading.DocumentRead, waterfall.Request),
+    (reading.ResourceRead, waterfall.Request),
     (reading.WaterfallRead, waterfall.Waterfall),
     (reading.VitalsRead, vitals.Vitals),
     (reading.PageRead, messages.PageMeasurement),
@@ -67,6 +68,11 @@ def _row(line: bytes) -> dict[str, Any]:
     """The row of a result, by the names of the columns."""
     values = (*SLOT, *Arrival(received_at=NOW), *run_values(read_result(line)))
     return dict(zip(RUN_COLUMNS.split(", "), values, strict=True))
+
+
+def test_every_type_of_resource_is_read() -> None:
+    known = get_args(reading.ResourceRead.__annotations__["resource_type"])
+    assert {waterfall.ResourceType.DOCUMENT, *known} == set(waterfall.ResourceType)
 
 
 SPANS = st.tuples(st.integers(0, 10**9), st.integers(0, 10**9)).map(lambda p: Span(start_us=min(p), end_us=max(p)))
