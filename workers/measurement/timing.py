@@ -31,6 +31,7 @@ class Timing:
 
     `wait` runs from the last byte of the request sent to the first byte of the response. `end_us` is None when the
     exchange never finished. Gaps between spans are real time in no phase (queueing, the browser's own work): shown.
+    Raises ValueError when it would end before it starts.
     """
 
     start_us: int
@@ -41,6 +42,10 @@ class Timing:
     send: Span | None = None
     wait: Span | None = None
     download: Span | None = None
+
+    def __post_init__(self) -> None:
+        if self.end_us is not None and self.end_us < self.start_us:
+            raise ValueError(f"an exchange cannot end ({self.end_us} us) before it starts ({self.start_us} us)")
 
     @property
     def first_byte_us(self) -> int | None:

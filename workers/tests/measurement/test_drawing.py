@@ -33,7 +33,8 @@ def timings(draw_value: Any) -> Timing:
         ends = draw_value(st.none() | st.tuples(INSTANTS, INSTANTS))
         if ends is not None:
             spans[phase] = Span(start_us=min(ends), end_us=max(ends))
-    return Timing(start_us=draw_value(INSTANTS), end_us=draw_value(st.none() | INSTANTS), **spans)
+    begin, *end = sorted(draw_value(st.lists(INSTANTS, min_size=1, max_size=2)))
+    return Timing(start_us=begin, end_us=end[0] if end else None, **spans)
 
 
 def test_a_probe_is_drawn_phase_by_phase() -> None:

@@ -20,6 +20,11 @@ def test_a_span_cannot_end_before_it_starts() -> None:
         Span(start_us=2, end_us=1)
 
 
+def test_an_exchange_cannot_end_before_it_starts() -> None:
+    with pytest.raises(ValueError, match=r"cannot end \(1 us\) before it starts \(2 us\)"):
+        Timing(start_us=2, end_us=1)
+
+
 def test_what_was_not_seen_is_none_and_what_took_no_time_is_zero() -> None:
     phases = phases_of(Timing(start_us=0, dns=span(0, 0)))
     assert phases == Phases(dns_us=0)
