@@ -30,6 +30,7 @@ INSTALLED_APPS = [
     "backend.sites",
     "backend.fleet",
     "backend.runs",
+    "backend.alerts",
     "backend.web",
     "allauth",
     "allauth.account",
