@@ -1,12 +1,24 @@
 // What makes the demo sites worth measuring: an origin that works before it answers, and a CDN that says how old its copy is.
 
+import fs from 'fs';
+
 const THINK_MS = 60;
 // What is counted anew for every visitor takes longer than what is only read.
 const COUNT_MS = 140;
 
+// `./dev demo slower` writes by how many per cent; no file, no difference.
+function slowness(r) {
+  try {
+    return 1 + (parseFloat(fs.readFileSync(r.variables.demo_slower_file, 'utf8')) || 0) / 100;
+  } catch (_) {
+    return 1;
+  }
+}
+
 function think(r) {
   const path = r.uri === '/' ? '/index.html' : r.uri;
-  setTimeout(() => r.internalRedirect('/answers' + path), path.startsWith('/api/') ? COUNT_MS : THINK_MS);
+  const work_ms = path.startsWith('/api/') ? COUNT_MS : THINK_MS;
+  setTimeout(() => r.internalRedirect('/answers' + path), work_ms * slowness(r));
 }
 
 function age(r) {

@@ -59,6 +59,10 @@ def _parser() -> argparse.ArgumentParser:
     logs.add_argument("name", nargs="?", help="one service; all of them when absent")
     logs.add_argument("-f", "--follow", action="store_true", help="go on until interrupted")
     logs.set_defaults(run=commands.logs)
+    pace = known.add_parser("demo", help="make the demo shop slower, to see what happens then")
+    pace.add_argument("pace", choices=["slower", "normal"])
+    pace.add_argument("--by", type=_per_cent, default=20, metavar="PERCENT", help="how much longer it works (20)")
+    pace.set_defaults(run=commands.demo)
     clear = known.add_parser("reset", help="remove everything that up made")
     clear.add_argument("--yes", action="store_true", help="do not ask")
     clear.set_defaults(run=commands.reset)
@@ -68,6 +72,12 @@ def _parser() -> argparse.ArgumentParser:
 def _port(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
         raise argparse.ArgumentTypeError("a port is a number from 1 to 65535")
+    return int(text)
+
+
+def _per_cent(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError("a number of per cent from 1 to 1000")
     return int(text)
 
 

@@ -10,6 +10,7 @@ from deploy.local import environment
 from deploy.local import up as life
 from deploy.local.bench import bench as run_benches
 from deploy.local.checks import run_checks
+from deploy.local.demo import slow_down
 from deploy.local.doctor import examine
 from deploy.local.places import Places, make_state
 from deploy.local.process import StepError
@@ -69,6 +70,17 @@ def test(places: Places, arguments: Sequence[str]) -> int:
 def bench(places: Places, arguments: Sequence[str]) -> int:
     make_state(places)
     return run_benches(places, arguments)
+
+
+def demo(places: Places, options: Namespace) -> int:
+    """Something to be alerted about: the demo shop works longer, or as it always did."""
+    settings = read_settings(places.settings)
+    if settings is None or not places.authority.exists():
+        raise StepError("There is no demo shop yet. ./dev up makes it.")
+    by_pct = options.by if options.pace == "slower" else 0
+    slow_down(places, settings, by_pct)
+    print(f"The demo shop now works {by_pct} % longer." if by_pct else "The demo shop works as it always did.")
+    return 0
 
 
 def firstbyte(places: Places, arguments: Sequence[str]) -> int:

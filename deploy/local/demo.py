@@ -26,6 +26,15 @@ def prepare(places: Places, settings: Settings) -> None:
     build(_site(places, settings), env=environment.base(places))
 
 
+def slow_down(places: Places, settings: Settings, by_pct: int) -> None:
+    """Makes the shop work so many per cent longer before it answers, from its next request on; 0 is as it was."""
+    file = _site(places, settings).slower_file
+    if by_pct == 0:
+        file.unlink(missing_ok=True)
+    else:
+        file.write_text(f"{by_pct}\n")
+
+
 def _site(places: Places, settings: Settings) -> DemoSite:
     return DemoSite(
         folder=places.authority.parent,

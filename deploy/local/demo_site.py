@@ -46,6 +46,11 @@ class DemoSite:
     def authority(self) -> Path:
         return self.folder / "ca.pem"
 
+    @property
+    def slower_file(self) -> Path:
+        """Holds by how many per cent the shop works longer than usual; nginx reads it with each request."""
+        return self.folder / "slower_pct"
+
 
 def build(site: DemoSite, *, env: Mapping[str, str]) -> None:
     """Writes pages, configuration and certificates into the site's folder. Raises StepError."""
@@ -81,6 +86,7 @@ def _values(site: DemoSite) -> dict[str, str]:
         "certificate": str(site.folder / "leaf.pem"),
         "key": str(site.folder / "leaf.key"),
         "authority": str(site.authority),
+        "slower_file": str(site.slower_file),
         "shop_name": site.shop.name,
         "cdn_name": site.cdn.name,
         "shop_listen": _listen(site, site.shop.port, "ssl"),

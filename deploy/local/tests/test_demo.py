@@ -17,7 +17,7 @@ from time import monotonic
 
 import pytest
 
-from deploy.local.demo import demo, prepare
+from deploy.local.demo import demo, prepare, slow_down
 from deploy.local.places import Places, make_state
 from deploy.local.settings import Settings, settle
 from deploy.local.tests.rig import CODE, wait_until
@@ -87,6 +87,19 @@ def test_the_shop_thinks_before_it_answers(sites: Sites) -> None:
     with sites.get(sites.settings.shop_url) as answer:
         assert b"Lantern &amp; Loom" in answer.read()
     assert monotonic() - began >= 0.06
+
+
+def test_the_shop_works_longer_when_told_to_and_as_before_when_told_so(sites: Sites) -> None:
+    slow_down(sites.places, sites.settings, 1000)
+    assert _seconds(sites) >= 0.66
+    slow_down(sites.places, sites.settings, 0)
+    assert _seconds(sites) < 0.66
+
+
+def _seconds(sites: Sites) -> float:
+    began = monotonic()
+    sites.get(sites.settings.shop_url).close()
+    return monotonic() - began
 
 
 def test_the_cdn_keeps_what_it_fetched_and_says_how_old_it_is(sites: Sites) -> None:
