@@ -49,12 +49,12 @@ def _agents(states: list[RegionState], now: datetime) -> Iterator[GaugeMetricFam
 
 
 def _queues(queues: dict[str, RegionQueues]) -> Iterator[GaugeMetricFamily]:
-    labels = ["region", "kind", "urgent"]
+    labels = ["region", "kind", "lane"]
     length = GaugeMetricFamily("firstbyte_queue_length", "Runs published and not yet taken.", labels=labels)
     age = GaugeMetricFamily("firstbyte_queue_age_seconds", "How long the oldest of them waits.", labels=labels)
     for code, region in queues.items():
         for queue in region.queues:
-            values = [code, queue.kind, str(queue.urgent).lower()]
+            values = [code, queue.kind, queue.lane]
             length.add_metric(values, queue.length)
             age.add_metric(values, queue.age_s or 0)
     yield length

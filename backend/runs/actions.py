@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from backend.accounts.models import Organisation, User
@@ -26,6 +27,9 @@ from workers.measurement.identity import run_id
 MANUAL_WINDOW = timedelta(minutes=10)
 # So many tests of one organisation may be under way; each costs a browser for up to two minutes.
 MAX_URGENT = 30
+# Pipelines wait behind people, so more of their runs may.
+MAX_GATE_RUNS = 300
+MAX_RUNS_PER_REGION = 20
 
 _MESSAGES = f"""
 SELECT {MONITOR_SQL}, {PENDING_SQL} FROM runs_pendingrun p
@@ -50,7 +54,7 @@ def start_trial(*, actor: User | None, organisation: Organisation, url: str, reg
     """Measures a URL once, as a probe and as a page, from regions by their codes. Raises TargetError, RunsError."""
     site = sites.create_draft(actor=actor, organisation=organisation, url=url)
     monitors = list(site.monitors.order_by("kind"))
-    return Trial(site=site, run_ids=tuple(_start_urgent(monitors, organisation, regions)))
+    return Trial(site=site, run_ids=tuple(_start(monitors, organisation, regions, Trigger.MANUAL)))
 
 
 @transaction.atomic
@@ -104,7 +108,26 @@ def delete_site(*, actor: User | None, site: Site) -> None:
 @transaction.atomic
 def test_now(*, actor: User | None, monitor: Monitor, regions: Sequence[str]) -> list[UUID]:
     """Measures once, ahead of everything scheduled, in regions by their codes; the ids to follow. Raises RunsError."""
-    return _start_urgent([monitor], monitor.site.organisation, regions)
+    return _start([monitor], monitor.site.organisation, regions, Trigger.MANUAL)
+
+
+@transaction.atomic
+def request_runs(
+    *,
+    actor: User | None,
+    monitor: Monitor,
+    regions: Sequence[str],
+    trigger: Trigger,
+    runs_per_region: int = 1,
+) -> list[UUID]:
+    """Measures so often in each region by its code, besides the schedule; the ids by round, then by region.
+
+    A confirmation goes the way of a person's test, a gate's run has a lane of its own. Published when the transaction
+    commits. Raises RunsError for a region that is not usable, or when too many such runs are under way.
+    """
+    if trigger is Trigger.SCHEDULE or not 1 <= runs_per_region <= MAX_RUNS_PER_REGION:
+        raise ValueError(f"{runs_per_region} runs a region for the trigger {trigger}")
+    return _start([monitor] * runs_per_region, monitor.site.organisation, regions, trigger)
 
 
 def reconcile_organisation(organisation: Organisation) -> Changes:
@@ -116,11 +139,20 @@ def _reconcile(site: Site) -> None:
     reconcile(site.monitors.select_related("site"), now=timezone.now())
 
 
-def _start_urgent(monitors: Sequence[Monitor], organisation: Organisation, codes: Sequence[str]) -> list[UUID]:
+def _start(
+    monitors: Sequence[Monitor], organisation: Organisation, codes: Sequence[str], trigger: Trigger
+) -> list[UUID]:
+    """One run of each monitor in each region; a monitor that is named twice runs twice."""
     now = timezone.now()
     places = _places(organisation, codes)
-    _refuse_too_many(organisation, len(monitors) * len(places))
-    pending = [_urgent(monitor, region, now) for monitor in monitors for region in places]
+    _refuse_too_many(organisation, len(monitors) * len(places), trigger)
+    # Runs of one monitor and region have slots of their own, so each has its own microsecond.
+    slots = [now + timedelta(microseconds=round_number) for round_number in range(len(monitors))]
+    pending = [
+        _requested(monitor, region, slot, trigger)
+        for monitor, slot in zip(monitors, slots, strict=True)
+        for region in places
+    ]
     PendingRun.objects.bulk_create(pending)
     run_ids = [run.run_id for run in pending]
     transaction.on_commit(lambda: _publish(run_ids, now))
@@ -137,24 +169,28 @@ def _places(organisation: Organisation, codes: Sequence[str]) -> list[Region]:
     return [known[code] for code in dict.fromkeys(codes)]
 
 
-def _refuse_too_many(organisation: Organisation, wanted: int) -> None:
-    under_way = PendingRun.objects.filter(urgent=True, monitor__site__organisation=organisation).count()
-    if under_way + wanted > MAX_URGENT:
-        raise RunsError(f"{under_way} tests are under way; at most {MAX_URGENT} can be. Wait until some have ended.")
+def _refuse_too_many(organisation: Organisation, wanted: int, trigger: Trigger) -> None:
+    is_gate = trigger is Trigger.GATE
+    same_lane = Q(trigger=Trigger.GATE) if is_gate else Q(urgent=True)
+    limit = MAX_GATE_RUNS if is_gate else MAX_URGENT
+    under_way = PendingRun.objects.filter(same_lane, monitor__site__organisation=organisation).count()
+    if under_way + wanted > limit:
+        tests = "runs of gates" if is_gate else "tests"
+        raise RunsError(f"{under_way} {tests} are under way; at most {limit} can be. Wait until some have ended.")
 
 
-def _urgent(monitor: Monitor, region: Region, now: datetime) -> PendingRun:
+def _requested(monitor: Monitor, region: Region, slot: datetime, trigger: Trigger) -> PendingRun:
     return PendingRun(
-        run_id=run_id(monitor_id=monitor.public_id, region=region.code, scheduled_for=now, attempt=1),
+        run_id=run_id(monitor_id=monitor.public_id, region=region.code, scheduled_for=slot, attempt=1),
         monitor=monitor,
         region=region,
-        scheduled_for=now,
+        scheduled_for=slot,
         kind=monitor.kind,
-        trigger=Trigger.MANUAL,
-        urgent=True,
-        created_at=now,
-        expires_at=now + MANUAL_WINDOW,
-        publish_after=now + PUBLISH_GRACE,
+        trigger=trigger,
+        urgent=trigger is not Trigger.GATE,
+        created_at=slot,
+        expires_at=slot + MANUAL_WINDOW,
+        publish_after=slot + PUBLISH_GRACE,
     )
 
 

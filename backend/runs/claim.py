@@ -18,6 +18,7 @@ from backend.runs.slots import newest_slot, next_slot, window_end
 from backend.runs.sql import array, execute, fetch
 from workers.measurement.identity import run_id
 from workers.measurement.messages import MissedReason
+from workers.measurement.routes import Lane
 
 BATCH = 1_000
 # So long the process that wrote a pending run has it to itself; then any scheduler publishes it.
@@ -92,7 +93,7 @@ def _newest(
         scheduled_for=slot,
         attempt=1,
         expires_at=window_end(slot, interval_s),
-        urgent=False,
+        lane=Lane.SCHEDULE,
     )
     return _Due(
         monitor=monitor,

@@ -12,6 +12,7 @@ from backend.fleet.models import Agent
 from backend.runs import broker
 from backend.runs.broker import Head
 from backend.runs.outbox import LEASE_GRACE
+from backend.runs.outgoing import LANE_SQL
 from backend.runs.sql import array, execute, fetch
 from backend.runs.verdicts import Act, Outlook, Overdue, verdict
 from workers.measurement.identity import run_id
@@ -19,9 +20,9 @@ from workers.measurement.messages import MissedReason
 
 BATCH = 2_000
 
-_OVERDUE = """
+_OVERDUE = f"""
 SELECT p.run_id, p.scheduled_for, p.attempt, p.created_at, p.expires_at, p.published_at, p.lease_until,
-    p.agent <> '' OR p.stage <> 'queued', p.region_id, r.code, p.kind, p.urgent, m.public_id
+    p.agent <> '' OR p.stage <> 'queued', p.region_id, r.code, p.kind, {LANE_SQL}, m.public_id
 FROM runs_pendingrun p JOIN fleet_region r ON r.id = p.region_id JOIN sites_monitor m ON m.id = p.monitor_id
 WHERE (p.lease_until <= %(now)s OR p.expires_at <= %(now)s) AND (p.expires_at, p.run_id) > (%(after)s, %(after_run)s)
 ORDER BY p.expires_at, p.run_id LIMIT %(limit)s

@@ -15,8 +15,12 @@ from workers.measurement.messages import ProgressStage
 
 
 class Trigger(models.TextChoices):
+    """Why it was measured. Only runs of the schedule are judged over time: who asks for more has a reason to look."""
+
     SCHEDULE = "schedule"
     MANUAL = "manual"
+    CONFIRM = "confirm"
+    GATE = "gate"
 
 
 class Outcome(models.TextChoices):

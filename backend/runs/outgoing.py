@@ -10,7 +10,7 @@ from backend.sites.models import Monitor
 from workers.measurement.connection import Header
 from workers.measurement.messages import Kind, RunRequest
 from workers.measurement.profile import NATIVE, PROFILES
-from workers.measurement.routes import key_prefix, queue_name
+from workers.measurement.routes import Lane, key_prefix, queue_name
 from workers.measurement.wire import encode
 
 # In the order of `MonitorColumns`; `m` is the monitor, `r` the region.
@@ -18,7 +18,8 @@ MONITOR_SQL = """m.id, m.public_id, m.kind, m.url, m.timeout_s, m.profile, m.hea
     m.ignore_certificate_errors, m.config_version, r.id, r.code"""
 MONITOR_WIDTH = 13
 # `p` is the pending run.
-PENDING_SQL = "p.run_id, p.scheduled_for, p.attempt, p.expires_at, p.urgent"
+LANE_SQL = "CASE WHEN p.urgent THEN 'now' WHEN p.trigger = 'gate' THEN 'gate' ELSE 'schedule' END"
+PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}"
 
 
 class MonitorColumns(NamedTuple):
@@ -47,7 +48,7 @@ class Execution:
     scheduled_for: datetime
     attempt: int
     expires_at: datetime
-    urgent: bool
+    lane: Lane
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
         attempt=execution.attempt,
         expires_at=execution.expires_at,
         timeout_us=monitor.timeout_s * 1_000_000,
-        urgent=execution.urgent,
+        urgent=execution.lane is Lane.NOW,
         config_version=monitor.config_version,
         profile=PROFILES.get(monitor.profile, NATIVE),
         headers=_headers(monitor.headers),
@@ -84,7 +85,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
     )
     return Outgoing(
         run_id=execution.run_id,
-        queue=queue_key(monitor.region, monitor.kind, urgent=execution.urgent),
+        queue=queue_key(monitor.region, monitor.kind, execution.lane),
         expires_at=execution.expires_at,
         timeout_s=monitor.timeout_s,
         message=encode(request),
@@ -94,16 +95,16 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
 def outgoing_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[Outgoing]:
     """The messages of rows of MONITOR_SQL followed by PENDING_SQL."""
     for row in rows:
-        run_id, scheduled_for, attempt, expires_at, urgent = row[MONITOR_WIDTH:]
+        run_id, scheduled_for, attempt, expires_at, lane = row[MONITOR_WIDTH:]
         execution = Execution(
-            run_id=run_id, scheduled_for=scheduled_for, attempt=attempt, expires_at=expires_at, urgent=urgent
+            run_id=run_id, scheduled_for=scheduled_for, attempt=attempt, expires_at=expires_at, lane=Lane(lane)
         )
         yield outgoing(execution, MonitorColumns(*row[:MONITOR_WIDTH]))
 
 
-def queue_key(region: str, kind: str, *, urgent: bool) -> str:
+def queue_key(region: str, kind: str, lane: Lane) -> str:
     """The broker's key of a region's queue."""
-    return key_prefix(region) + queue_name(Kind(kind), urgent=urgent)
+    return key_prefix(region) + queue_name(Kind(kind), lane)
 
 
 def _headers(stored: str) -> tuple[Header, ...]:

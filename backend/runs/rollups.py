@@ -1,4 +1,4 @@
-"""What stays when raw runs go: outcomes and sketches of every hour and day, which can be added up.
+"""What stays when raw runs go: outcomes and sketches of every hour and day of the schedule, which can be added up.
 
 An hour is written when it is over, and once more two hours long, a day for one day: results that come later than that
 are in the runs only.
@@ -22,7 +22,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _VALUES = ", ".join(f"('{metric}', {metric})" for metric in METRICS)
 _ROLL_UP = f"""
 WITH run AS (
-    SELECT * FROM runs_run WHERE scheduled_for >= %(since)s AND scheduled_for < %(until)s
+    SELECT * FROM runs_run WHERE scheduled_for >= %(since)s AND scheduled_for < %(until)s AND trigger = 'schedule'
 ), cell AS (
     SELECT monitor_id, region_id, metric,
         CASE WHEN value > 1 THEN ceil(ln(value::float8) / {log(GAMMA)!r})::int ELSE 0 END AS bucket, count(*) AS values

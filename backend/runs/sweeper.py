@@ -20,6 +20,7 @@ from backend.runs.schedules import reconcile_all
 from backend.runs.sql import fetch
 from backend.sites.actions import delete_old_drafts
 from workers.measurement.messages import Kind
+from workers.measurement.routes import Lane
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +99,7 @@ def _leases(now: datetime) -> str:
 def _queues(now: datetime) -> str:
     """After the leases: a run is judged while its message still stands in the queue."""
     codes = Region.objects.values_list("code", flat=True)
-    queues = [queue_key(code, kind, urgent=urgent) for code in codes for kind in Kind for urgent in (True, False)]
+    queues = [queue_key(code, kind, lane) for code in codes for kind in Kind for lane in Lane]
     try:
         count = trim(queues, now=now)
     except BrokerError as error:

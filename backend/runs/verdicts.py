@@ -13,7 +13,7 @@ from backend.runs.broker import Head
 from backend.runs.celery_message import microseconds
 from backend.runs.outgoing import queue_key
 from workers.measurement.messages import MissedReason
-from workers.measurement.routes import HEARTBEAT_INTERVAL_S
+from workers.measurement.routes import HEARTBEAT_INTERVAL_S, Lane
 
 MAX_ATTEMPTS = 2
 # Three heartbeats: one may be lost and one late before a run is taken from an agent that lives.
@@ -35,12 +35,12 @@ class Overdue:
     region_pk: int
     region: str
     kind: str
-    urgent: bool
+    lane: str
     monitor_id: UUID
 
     @property
     def queue(self) -> str:
-        return queue_key(self.region, self.kind, urgent=self.urgent)
+        return queue_key(self.region, self.kind, Lane(self.lane))
 
 
 class Act(Enum):

@@ -92,7 +92,7 @@ def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -
         "firstbyte_broker_up 1.0",
         'firstbyte_agents_alive{region="eu"} 1.0',
         'firstbyte_agents_alive{region="us"} 0.0',
-        'firstbyte_queue_length{kind="probe",region="eu",urgent="false"} 0.0',
+        'firstbyte_queue_length{kind="probe",lane="schedule",region="eu"} 0.0',
         "firstbyte_runs_unpublished 1.0",
         "firstbyte_runs_running 0.0",
     ):

@@ -8,8 +8,9 @@ from backend.fleet.models import Region
 from backend.runs.broker import BrokerError, heads
 from backend.runs.outgoing import queue_key
 from workers.measurement.messages import Kind
+from workers.measurement.routes import Lane
 
-KINDS = tuple((kind.value, urgent) for kind in Kind for urgent in (False, True))
+LANES = tuple((kind.value, lane) for kind in Kind for lane in Lane)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,7 @@ class Queue:
     """One queue of a region. `age_s` is how long its oldest message waits; None when it is empty."""
 
     kind: str
-    urgent: bool
+    lane: str
     length: int
     age_s: int | None
 
@@ -37,9 +38,7 @@ class RegionQueues:
 
 def queues_of(regions: Sequence[Region], *, now: datetime) -> dict[str, RegionQueues] | None:
     """The queues by region code; None when the broker cannot be asked."""
-    keys = {
-        (region.code, *kind): queue_key(region.code, kind[0], urgent=kind[1]) for region in regions for kind in KINDS
-    }
+    keys = {(region.code, kind, lane): queue_key(region.code, kind, lane) for region in regions for kind, lane in LANES}
     try:
         found = heads(list(keys.values()))
     except BrokerError:
@@ -49,11 +48,11 @@ def queues_of(regions: Sequence[Region], *, now: datetime) -> dict[str, RegionQu
             queues=tuple(
                 Queue(
                     kind=kind,
-                    urgent=urgent,
-                    length=found[keys[region.code, kind, urgent]].length,
-                    age_s=_age_s(found[keys[region.code, kind, urgent]].published_us, now),
+                    lane=lane,
+                    length=found[keys[region.code, kind, lane]].length,
+                    age_s=_age_s(found[keys[region.code, kind, lane]].published_us, now),
                 )
-                for kind, urgent in KINDS
+                for kind, lane in LANES
             )
         )
         for region in regions

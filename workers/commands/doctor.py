@@ -21,7 +21,7 @@ from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.config import AgentConfig, ConfigError, load_config
 from workers.measurement.messages import Kind
-from workers.measurement.routes import queue_name
+from workers.measurement.routes import Lane, queue_name
 from workers.probes.names import LocalNames
 from workers.probes.openssl import missing_bindings
 from workers.probes.settings import NameSettings
@@ -153,7 +153,7 @@ def _ask_broker(config: AgentConfig) -> str:
     with make_app(config).connection_for_read() as connection:
         connection.ensure_connection(max_retries=1, interval_start=0, interval_max=0, timeout=_PATIENCE_S)
         channel: Any = connection.default_channel
-        waiting = channel.client.llen(queue_name(Kind.PROBE, urgent=False))
+        waiting = channel.client.llen(queue_name(Kind.PROBE, Lane.SCHEDULE))
         return f"{connection.as_uri()}, {waiting} probes wait"
 
 

@@ -1,5 +1,7 @@
 """Task, queue and path names that both sides of the wire agree on: strings, so that no import crosses."""
 
+from enum import StrEnum
+
 from workers.measurement.messages import Kind
 
 EXECUTE_TASK = "firstbyte.execute"
@@ -12,9 +14,20 @@ SCREENSHOT_PATH = "/api/v1/agent/screenshots/{run_id}"
 HEARTBEAT_INTERVAL_S = 15
 
 
-def queue_name(kind: Kind, *, urgent: bool) -> str:
-    """The queue inside a region's own key prefix. Urgent work (a person waits) never stands behind the schedule."""
-    return f"{kind}.now" if urgent else f"{kind}"
+class Lane(StrEnum):
+    """Which queue of its kind a run waits in, so that nothing of a later lane stands before an earlier one.
+
+    A person waits for `now`, a pipeline for `gate`, the clock for `schedule`.
+    """
+
+    NOW = "now"
+    GATE = "gate"
+    SCHEDULE = "schedule"
+
+
+def queue_name(kind: Kind, lane: Lane) -> str:
+    """The queue inside a region's own key prefix."""
+    return f"{kind}" if lane is Lane.SCHEDULE else f"{kind}.{lane}"
 
 
 def key_prefix(region: str) -> str:

@@ -75,7 +75,7 @@ class Broker:
             broker_transport_options=broker_options(REGION),
             task_ignore_result=True,
         )
-        queue = routes.queue_name(request.kind, urgent=request.urgent)
+        queue = routes.queue_name(request.kind, routes.Lane.NOW if request.urgent else routes.Lane.SCHEDULE)
         arguments = [wire.encode(request).decode() if envelope is None else envelope]
         with app.connection_for_write() as connection:
             app.send_task(routes.EXECUTE_TASK, arguments, queue=queue, connection=connection, ignore_result=True)

@@ -1,4 +1,7 @@
-"""How the phases went over time, thinned out to what a chart can show."""
+"""How the phases went over time, thinned out to what a chart can show.
+
+Runs that a gate or a confirmation asked for are left out: they come in bursts, and when something is wrong.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -34,6 +37,7 @@ FROM (
     SELECT region_id, scheduled_for, outcome,
         {", ".join(f"CASE WHEN outcome = 'measured' THEN {metric} END AS {metric}" for metric in METRICS)}
     FROM runs_run WHERE monitor_id = %(monitor)s AND scheduled_for >= %(since)s AND scheduled_for < %(until)s
+        AND trigger IN ('schedule', 'manual')
 ) run
 GROUP BY region_id, bucket ORDER BY region_id, bucket
 """

@@ -23,7 +23,7 @@ RUN = Overdue(
     region_pk=1,
     region="eu",
     kind="probe",
-    urgent=False,
+    lane="schedule",
     monitor_id=uuid4(),
 )
 EMPTY = Head(length=0, published_us=None)

@@ -1,0 +1,109 @@
+"""Runs that somebody asks for besides the schedule: confirmations and gates."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+import redis
+
+from backend.runs import actions
+from backend.runs.actions import RunsError
+from backend.runs.ingest import ingest
+from backend.runs.leases import sweep
+from backend.runs.models import PendingRun, Rollup, Run, Trigger
+from backend.runs.outbox import waiting
+from backend.runs.queries import phase_series
+from backend.runs.rollups import roll_up
+from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending
+from backend.runs.tests.processes import queued
+from backend.runs.tests.results import line_of
+from backend.sites.models import Monitor
+from workers.measurement.messages import RunRequest
+
+pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return make_fleet("eu", "us")
+
+
+@pytest.fixture
+def monitor(fleet: Fleet) -> Monitor:
+    return make_monitors(fleet)[0]
+
+
+@pytest.fixture
+def publish(
+    broker_client: redis.Redis, django_capture_on_commit_callbacks: Callable[..., object], monitor: Monitor
+) -> Callable[..., list[RunRequest]]:
+    def requested(queue: str, **asked: object) -> list[RunRequest]:
+        with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]  # a context manager, untyped
+            actions.request_runs(actor=None, monitor=monitor, **asked)  # type: ignore[arg-type]  # as the test says
+        return queued(broker_client, queue)
+
+    return requested
+
+
+def test_a_gates_runs_wait_in_a_lane_of_their_own_each_with_a_slot_of_its_own(
+    publish: Callable[..., list[RunRequest]],
+) -> None:
+    requests = publish("eu:probe.gate", regions=["eu", "us"], trigger=Trigger.GATE, runs_per_region=3)
+    assert len({request.scheduled_for for request in requests}) == 3
+    assert len({request.run_id for request in requests}) == 3
+    assert not any(request.urgent for request in requests)
+    pending = PendingRun.objects.filter(trigger="gate")
+    assert sorted(pending.values_list("region__code", flat=True)) == ["eu"] * 3 + ["us"] * 3
+    assert all(run.published_at for run in pending)
+
+
+def test_a_confirmation_waits_where_a_persons_test_waits(publish: Callable[..., list[RunRequest]]) -> None:
+    (request,) = publish("us:probe.now", regions=["us"], trigger=Trigger.CONFIRM)
+    assert request.urgent
+
+
+def test_a_lost_run_of_a_gate_goes_back_to_the_lane_it_came_from(monitor: Monitor, fleet: Fleet) -> None:
+    lost = make_pending(fleet, monitor, trigger="gate", lease_until=NOW - HOUR, expires_at=NOW + HOUR, agent="a")
+    from_outbox = make_pending(
+        fleet, monitor, trigger="gate", scheduled_for=NOW, published_at=None, lease_until=None, publish_after=NOW - HOUR
+    )
+    assert sweep(NOW).retried == 1
+    again = PendingRun.objects.get(first_run_id=lost.run_id)
+    messages = waiting(NOW)
+    assert {message.run_id for message in messages} == {again.run_id, from_outbox.run_id}
+    assert {message.queue for message in messages} == {"eu:probe.gate"}
+
+
+def test_gates_may_have_more_under_way_than_people_and_neither_takes_the_others_room(
+    monitor: Monitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "MAX_URGENT", 2)
+    monkeypatch.setattr(actions, "MAX_GATE_RUNS", 4)
+    for _ in range(2):
+        actions.request_runs(actor=None, monitor=monitor, regions=["eu", "us"], trigger=Trigger.GATE)
+    with pytest.raises(RunsError, match="4 runs of gates are under way; at most 4"):
+        actions.request_runs(actor=None, monitor=monitor, regions=["eu"], trigger=Trigger.GATE)
+    actions.test_now(actor=None, monitor=monitor, regions=["eu", "us"])
+    with pytest.raises(RunsError, match="2 tests are under way"):
+        actions.request_runs(actor=None, monitor=monitor, regions=["eu"], trigger=Trigger.CONFIRM)
+
+
+@pytest.mark.parametrize(("trigger", "runs"), [(Trigger.SCHEDULE, 1), (Trigger.GATE, 0), (Trigger.GATE, 21)])
+def test_the_schedule_is_not_for_asking_and_there_is_an_end_to_asking(
+    monitor: Monitor, trigger: Trigger, runs: int
+) -> None:
+    with pytest.raises(ValueError, match="runs a region"):
+        actions.request_runs(actor=None, monitor=monitor, regions=["eu"], trigger=trigger, runs_per_region=runs)
+
+
+@pytest.mark.parametrize("trigger", ["gate", "confirm"])
+def test_runs_that_were_asked_for_enter_no_chart_and_no_rollup(monitor: Monitor, fleet: Fleet, trigger: str) -> None:
+    for minute, why in enumerate(["schedule", trigger]):
+        at = NOW - 2 * HOUR + timedelta(minutes=minute)
+        ingest(fleet.region, [line_of(make_pending(fleet, monitor, scheduled_for=at, trigger=why))], now=NOW)
+    assert Run.objects.count() == 2
+    (series,) = phase_series(monitor, NOW - 3 * HOUR, NOW)
+    assert sum(point.measured for point in series.points) == 1
+    roll_up(NOW)
+    assert set(Rollup.objects.values_list("measured", flat=True)) == {1}
