@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     pace.add_argument("pace", choices=["slower", "normal"])
     pace.add_argument("--by", type=_per_cent, default=20, metavar="PERCENT", help="how much longer it works (20)")
     pace.set_defaults(run=commands.demo)
+    known.add_parser("screens", help="pictures of every page").set_defaults(run=commands.screens)
     clear = known.add_parser("reset", help="remove everything that up made")
     clear.add_argument("--yes", action="store_true", help="do not ask")
     clear.set_defaults(run=commands.reset)

@@ -83,6 +83,13 @@ def demo(places: Places, options: Namespace) -> int:
     return 0
 
 
+def screens(places: Places, _options: Namespace) -> int:
+    settings = _ready(places)
+    if settings is None:
+        raise StepError("There is nothing to look at yet. Run ./dev up.")
+    return _become(places, ["-m", "deploy.local.screens", str(places.code)], environment.base(places))
+
+
 def firstbyte(places: Places, arguments: Sequence[str]) -> int:
     settings = _ready(places)
     env = environment.instruments(places, settings) if settings else environment.base(places)
