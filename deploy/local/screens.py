@@ -3,6 +3,7 @@
 Pages are found as a person finds them, by following links after signing in: of many of one kind, the first.
 """
 
+import os
 import re
 import sys
 from collections import deque
@@ -41,7 +42,7 @@ def take_pictures(base_url: str, login: Login, folder: Path) -> list[Path]:
     for old in folder.glob("*.png"):
         old.unlink()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, chromium_sandbox=True)
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, chromium_sandbox=os.geteuid() != 0)
         paths = list(_walk(_signed_in(browser, base_url, login, "light"), base_url))
         return [
             picture
