@@ -73,7 +73,7 @@ class Guard:
             kept = self._verdicts.get(key)
         if kept is not None and self._clock() - kept[0] < _KEPT_S:
             return kept[1]
-        verdict = self._judge(self._resolve(target.host, target.port))
+        verdict = self._judge(target.host, self._resolve(target.host, target.port))
         self._keep(key, verdict)
         return verdict
 
@@ -83,10 +83,10 @@ class Guard:
             while len(self._verdicts) > _MAX_NAMES:
                 self._verdicts.popitem(last=False)
 
-    def _judge(self, addresses: tuple[str, ...]) -> Failure | None:
-        forbidden = next((address for address in addresses if not self.may_measure(address)), None)
-        if forbidden is not None:
-            return failure(FailureKind.BLOCKED_DESTINATION, forbidden)
+    def _judge(self, host: str, addresses: tuple[str, ...]) -> Failure | None:
+        """One bad answer refuses the name. Which one is never told: it would make us a map of the inside."""
+        if not all(map(self.may_measure, addresses)):
+            return failure(FailureKind.BLOCKED_DESTINATION, host)
         if self._only_private and not addresses:
             return failure(FailureKind.DNS_NOT_FOUND)
         if self._only_private and not all(map(self._is_allowed, addresses)):

@@ -2,7 +2,7 @@
 
 Python's own `is_private` and `is_global` give other answers from one patch level to the next and call several ranges
 public that lead inside (6to4, NAT64, SIIT), so the list is ours: the special-purpose registries of IANA (RFC 6890) and
-what embeds an IPv4 address (RFC 4291, 6052, 3056, 4380).
+what embeds an IPv4 address (RFC 4291, 6052, 3056, 4380, 5214). Probes, browsers and the service's own dials share it.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -17,6 +17,8 @@ _DENIED_V4 = tuple(
         "10.0.0.0/8",
         "100.64.0.0/10",
         "127.0.0.0/8",
+        # Azure's host: metadata and credentials behind an address that looks public.
+        "168.63.129.16/32",
         "169.254.0.0/16",
         "172.16.0.0/12",
         "192.0.0.0/24",
@@ -30,11 +32,15 @@ _DENIED_V4 = tuple(
         "240.0.0.0/4",
     )
 )
-# All that is handed out as global unicast (RFC 3513, IANA); whatever is outside leads nowhere, or inside.
+# All that is handed out as global unicast (RFC 3513, IANA); whatever is outside leads nowhere, or inside: unspecified,
+# loopback, compatible, translated (SIIT), local NAT64 (64:ff9b:1::/48), discard, SRv6, unique local, multicast.
 _GLOBAL_V6 = IPv6Network("2000::/3")
+# Protocol assignments (Teredo, ORCHID, benchmarking) and documentation.
 _DENIED_V6 = tuple(IPv6Network(cidr) for cidr in ("2001::/23", "2001:db8::/32", "3fff::/20"))
 # What embeds an IPv4 address and is judged by it: mapped, NAT64, 6to4. Their bit offsets from the left.
 _EMBEDDING = ((IPv6Network("::ffff:0:0/96"), 96), (IPv6Network("64:ff9b::/96"), 96), (IPv6Network("2002::/16"), 16))
+# ISATAP (RFC 5214): an interface identifier that ends in an IPv4 address, in any prefix.
+_ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
@@ -62,6 +68,8 @@ def _is_denied(address: Address) -> bool:
     for network, offset in _EMBEDDING:
         if address in network:
             return _is_denied(IPv4Address(int(address) >> (96 - offset) & 0xFFFFFFFF))
+    if int(address) >> 32 & 0xFFFFFFFF in _ISATAP and _is_denied(IPv4Address(int(address) & 0xFFFFFFFF)):
+        return True
     return address not in _GLOBAL_V6 or any(address in network for network in _DENIED_V6)
 
 

@@ -69,11 +69,11 @@ _WITHOUT_PAGE = {204, 205}
 def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measure: Judge) -> Measured | Failed:
     """The outcome of a run.
 
-    Of a page that led to a forbidden address nothing is kept: its content is not for the asker.
+    Of a page that led to a forbidden address nothing is kept: its content is not for the asker, and neither is which
+    address it was.
     """
-    forbidden = sorted(address for address in page.addresses if not may_measure(address))
-    if forbidden:
-        return Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, f"the page led to {forbidden[0]}"))
+    if not all(map(may_measure, page.addresses)):
+        return Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "the page, or something on it, leads there"))
     reason = _broken(capture, page.measurement) or _wrong(request, capture, page.measurement)
     if reason is not None:
         return Failed(failure=reason, measurement=page.measurement)

@@ -18,6 +18,7 @@ from workers.measurement.failure import Blame, FailureKind
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Site
+from workers.tests.inside import INSIDE_URLS
 from workers.tests.waiting import wait_for
 
 
@@ -196,3 +197,11 @@ def test_one_private_address_among_public_ones_is_enough_to_refuse() -> None:
     refusal = guard.refusal("https://rebind.example/")
     assert refusal is not None
     assert refusal.kind is FailureKind.BLOCKED_DESTINATION
+    assert "169.254" not in refusal.detail
+
+
+@pytest.mark.parametrize("url", [*INSIDE_URLS, "http://localhost./", "http://app.localhost/"])
+def test_every_spelling_of_an_inside_address_is_refused_to_the_browser(url: str) -> None:
+    refusal = Guard().refusal(url)
+    assert refusal is not None
+    assert refusal.kind in {FailureKind.BLOCKED_DESTINATION, FailureKind.INVALID_URL}

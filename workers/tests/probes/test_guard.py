@@ -6,10 +6,12 @@ import pytest
 
 from workers.measurement.addresses import parse_networks
 from workers.measurement.failure import FailureKind, Stage
+from workers.measurement.messages import Failed
 from workers.probes.faults import ProbeError
 from workers.probes.guard import choose
+from workers.tests.inside import INSIDE_URLS
 from workers.tests.probes.conftest import Lab
-from workers.tests.servers import Server, answering, response
+from workers.tests.servers import Server, answering, redirect, response
 
 
 def test_ipv4_is_preferred_and_ipv6_taken_where_there_is_nothing_else() -> None:
@@ -49,6 +51,32 @@ def test_mixed_answers_are_refused_whichever_comes_first(lab: Lab) -> None:
         lab.zone.a["c.test"], lab.zone.aaaa["c.test"] = ["127.0.0.1"], ["fd00::1"]
         assert lab.fail(server.url(host="c.test"))[0].failure.kind is FailureKind.BLOCKED_DESTINATION
         assert server.connections == 0
+
+
+@pytest.mark.parametrize("address", ["fd00::1", "::1", "64:ff9b::7f00:1", "2002:7f00:1::", "::ffff:127.0.0.1"])
+def test_a_name_with_nothing_but_an_ipv6_address_inside_is_refused(lab: Lab, address: str) -> None:
+    lab.configure(allowed=())
+    lab.zone.aaaa["six.example.test"] = [address]
+    assert lab.fail("http://six.example.test/")[0].failure.kind is FailureKind.BLOCKED_DESTINATION
+
+
+@pytest.mark.parametrize("url", [*INSIDE_URLS, "http://localhost./", "http://app.localhost/"])
+def test_every_spelling_of_an_inside_address_is_refused(lab: Lab, url: str) -> None:
+    lab.configure(allowed=())
+    outcome = lab.probe(url)
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind in {FailureKind.BLOCKED_DESTINATION, FailureKind.INVALID_URL}
+
+
+def test_a_redirect_to_a_name_that_leads_inside_is_refused(lab: Lab) -> None:
+    lab.zone.aliases["cdn.example.test"] = "deep.example.test"
+    lab.zone.aliases["deep.example.test"] = "metadata.example.test"
+    lab.zone.a["metadata.example.test"] = ["169.254.169.254"]
+    with Server(answering(redirect("http://cdn.example.test/latest/meta-data/"))) as server:
+        failed, measurement = lab.fail(server.url())
+    assert failed.failure.kind is FailureKind.BLOCKED_DESTINATION
+    assert "169.254" not in failed.failure.detail
+    assert measurement.connections[1].connect is None
 
 
 def test_an_alias_that_leads_inside_is_refused(lab: Lab) -> None:
