@@ -4,10 +4,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
-from backend.sites.models import Monitor, Site, SiteStatus
+from backend.sites.deploys import DeployMarker
+from backend.sites.deploys import validate as validate_deploy
+from backend.sites.models import Deploy, Monitor, Site, SiteStatus
 from backend.sites.monitor_settings import MonitorSettings, defaults, settings_of, validate
 from backend.sites.targets import check_target
 from workers.measurement.messages import Kind
@@ -34,7 +37,7 @@ def create_draft(*, actor: User | None, organisation: Organisation, url: str) ->
     site = Site.objects.create(
         organisation=organisation, name=target.host[:MAX_NAME_CHARS], url=target.url, created_by=actor
     )
-    Monitor.objects.bulk_create(_new_monitor(site, kind) for kind in Kind)
+    Monitor.objects.bulk_create(_new_monitor(site, kind) for kind in (Kind.PROBE, Kind.PAGE))
     record("create_draft", site, actor=actor, organisation=organisation, url=site.url)
     return site
 
@@ -89,6 +92,39 @@ def delete_site(*, actor: User | None, site: Site) -> None:
     """Deletes a site and its monitors."""
     record("delete_site", site, actor=actor, organisation=site.organisation, name=site.name, url=site.url)
     site.delete()
+
+
+@transaction.atomic
+def record_deploy(
+    *,
+    actor: User | None,
+    organisation: Organisation,
+    site: Site | None,
+    marker: DeployMarker,
+    token_name: str = "",
+) -> Deploy:
+    """Remembers a release of a site, or of all when `site` is None; one that is known already is given unchanged.
+
+    Raises InvalidDeployError.
+    """
+    now = timezone.now()
+    validate_deploy(marker, now=now)
+    said = {
+        "version": marker.version,
+        "url": marker.url,
+        "note": marker.note,
+        "at": marker.at or now,
+        "created_by": actor,
+        "token_name": token_name[:100],
+    }
+    known = {"organisation": organisation, "site": site, "external_id": marker.external_id}
+    if marker.external_id:
+        deploy, is_new = Deploy.objects.get_or_create(**known, defaults=said)
+    else:
+        deploy, is_new = Deploy.objects.create(**known, **said), True
+    if is_new:
+        record("record_deploy", deploy, actor=actor, organisation=organisation, version=marker.version)
+    return deploy
 
 
 def delete_old_drafts(*, now: datetime) -> int:

@@ -11,10 +11,10 @@ from workers.measurement.messages import Kind
 from workers.measurement.profile import PROFILES
 from workers.measurement.target import TargetError
 
-DEFAULT_INTERVAL_S = {Kind.PROBE: 60, Kind.PAGE: 900}
-DEFAULT_TIMEOUT_S = {Kind.PROBE: 30, Kind.PAGE: 60}
+DEFAULT_INTERVAL_S = {Kind.PROBE: 60, Kind.PAGE: 900, Kind.PAIR: 300}
+DEFAULT_TIMEOUT_S = {Kind.PROBE: 30, Kind.PAGE: 60, Kind.PAIR: 30}
 # Two minutes is the longest that a browser is lent to one page; a probe that takes a minute is broken.
-TIMEOUT_RANGE_S = {Kind.PROBE: (1, 60), Kind.PAGE: (5, 120)}
+TIMEOUT_RANGE_S = {Kind.PROBE: (1, 60), Kind.PAGE: (5, 120), Kind.PAIR: (1, 60)}
 MAX_HEADERS = 20
 MAX_HEADER_VALUE_CHARS = 4096
 MAX_BODY_TEXT_CHARS = 500

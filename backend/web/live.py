@@ -16,7 +16,7 @@ from workers.measurement.messages import Kind, MissedReason
 
 # After this long without news we say so: a page that waits in silence looks broken.
 SILENCE = timedelta(seconds=60)
-KIND_NAMES = {Kind.PROBE: "Probe", Kind.PAGE: "Page load"}
+KIND_NAMES = {Kind.PROBE: "Probe", Kind.PAGE: "Page load", Kind.PAIR: "Pair"}
 
 Mark = Literal["todo", "now", "done", "failed"]
 

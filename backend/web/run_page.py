@@ -11,11 +11,12 @@ from backend.web.waterfall.details import Details, connection_details, hop_detai
 from backend.web.waterfall.phases import PhaseTable, phase_table
 from backend.web.waterfall.rows import Chart, connection_chart, page_chart, probe_chart
 from backend.web.waterfall.wanted import Wanted, Window, wanted_of, window_of
+from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import Kind, Measurement, MissedReason, PageMeasurement, ProbeMeasurement
 
-_KINDS = {Kind.PAGE.value: "Page load", Kind.PROBE.value: "Probe"}
+_KINDS = {Kind.PAGE.value: "Page load", Kind.PROBE.value: "Probe", Kind.PAIR.value: "Pair"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +37,7 @@ class Picture:
 
 def picture_of(measurement: Measurement, parameters: Mapping[str, str]) -> Picture:
     """The rows, the window of them, and the one row that is looked at."""
+    measurement = as_probe(measurement)
     wanted = wanted_of(parameters)
     chart = _chart(measurement, wanted)
     selected = _selected(measurement, chart, parameters.get("request", ""))
@@ -51,6 +53,7 @@ def picture_of(measurement: Measurement, parameters: Mapping[str, str]) -> Pictu
 
 def details_of(measurement: Measurement, unit: str, number: int) -> Details | None:
     """What the side panel says of one row; None when there is no such row."""
+    measurement = as_probe(measurement)
     if isinstance(measurement, PageMeasurement):
         return connection_details(measurement, number) if unit == "connection" else request_details(measurement, number)
     if not 1 <= number <= len(measurement.hops):
@@ -114,7 +117,7 @@ def warnings_of(detail: RunDetail) -> list[str]:
     return []
 
 
-def _chart(measurement: Measurement, wanted: Wanted) -> Chart:
+def _chart(measurement: ProbeMeasurement | PageMeasurement, wanted: Wanted) -> Chart:
     if isinstance(measurement, ProbeMeasurement):
         return probe_chart(measurement)
     return connection_chart(measurement) if wanted.view else page_chart(measurement)

@@ -11,8 +11,16 @@ from backend.web import units
 from backend.web.waterfall.rows import document_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
 from backend.web.waterfall.text import printable
+from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.failure import Blame, Failure, Stage
-from workers.measurement.messages import Measurement, MissedReason, PageMeasurement, ProbeMeasurement
+from workers.measurement.messages import (
+    Measurement,
+    MissedReason,
+    PageMeasurement,
+    PairMeasurement,
+    ProbeMeasurement,
+)
+from workers.measurement.pair import CacheState, Leg, LegExchange
 from workers.measurement.timing import Phases, Timing, phases_of
 
 Level = Literal["good", "warn", "bad", "info"]
@@ -41,6 +49,8 @@ _BLAMES = {
     Blame.NETWORK: "the network between this region and the site",
     Blame.MONITOR: "the monitor itself, not the site",
 }
+# The legs of a site's pair (workers.measurement.pair).
+_LEGS = {Leg.A: "CDN", Leg.B: "Origin"}
 _MISSED = {
     MissedReason.SERVICE_DOWN: "The service was down when this run was due.",
     MissedReason.NO_AGENT: "No agent of this region was running.",
@@ -77,6 +87,8 @@ def measured_verdict(measurement: Measurement) -> Verdict:
     """What a complete run shows, the visitor's view first."""
     if isinstance(measurement, ProbeMeasurement):
         return _probe_verdict(measurement)
+    if isinstance(measurement, PairMeasurement):
+        return _pair_verdict(measurement)
     lcp_us, load_us = measurement.vitals.lcp_us, measurement.vitals.load_us
     document = document_of(measurement)
     text = f"{_first_byte_text(document.timing) if document else ''} {_errors_text(measurement)}".strip()
@@ -108,7 +120,23 @@ def missed_verdict(reason: MissedReason) -> Verdict:
 
 def cards_of(measurement: Measurement) -> tuple[Card, ...]:
     """The numbers under the verdict."""
+    if isinstance(measurement, PairMeasurement):
+        return tuple(_leg_card(exchange) for exchange in measurement.exchanges)
     return _probe_cards(measurement) if isinstance(measurement, ProbeMeasurement) else _page_cards(measurement)
+
+
+def _pair_verdict(pair: PairMeasurement) -> Verdict:
+    """One pair is a sample: which leg is faster is said from twenty."""
+    cold = sorted((exchange for exchange in pair.exchanges if not exchange.reused), key=lambda one: one.leg)
+    parts = [f"{_LEGS[exchange.leg]} {units.duration(exchange.timing.total_us)}" for exchange in cold]
+    text = "To the last byte over fresh connections. One pair alone does not say which is faster."
+    return Verdict(level="info", title=", ".join(parts) or "Nothing was measured", text=text)
+
+
+def _leg_card(exchange: LegExchange) -> Card:
+    name = f"{_LEGS[exchange.leg]}, {'connection reused' if exchange.reused else 'cold'}"
+    note = "" if exchange.cache.state is CacheState.UNKNOWN else f"cache: {exchange.cache.state}"
+    return Card(name=name, value=units.duration(exchange.timing.total_us), note=note)
 
 
 def _probe_verdict(probe: ProbeMeasurement) -> Verdict:
@@ -158,6 +186,7 @@ def _redirect_text(probe: ProbeMeasurement) -> str:
 def _seen_before(measurement: Measurement | None) -> str:
     if measurement is None:
         return ""
+    measurement = as_probe(measurement)
     if isinstance(measurement, PageMeasurement):
         requests = len(measurement.waterfall.requests)
         return (

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Hop, Measurement, Missed, Outcome, PageMeasurement, ProbeMeasurement
@@ -72,7 +73,8 @@ def format_bytes(size: int | None) -> str:
 
 
 def _measurement(measurement: Measurement, canvas: Canvas) -> list[str]:
-    return _page(measurement, canvas) if isinstance(measurement, PageMeasurement) else _probe(measurement, canvas)
+    seen = as_probe(measurement)
+    return _page(seen, canvas) if isinstance(seen, PageMeasurement) else _probe(seen, canvas)
 
 
 def _failure(failure: Failure, canvas: Canvas) -> list[str]:

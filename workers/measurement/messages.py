@@ -13,6 +13,7 @@ from uuid import UUID
 
 from workers.measurement.connection import Connection, Header
 from workers.measurement.failure import Failure
+from workers.measurement.pair import Leg, LegExchange, PairTarget
 from workers.measurement.profile import NATIVE, Profile
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
@@ -27,10 +28,11 @@ def _require_aware(**instants: datetime) -> None:
 
 
 class Kind(StrEnum):
-    """What a monitor does: a raw TLS probe or a page load in Chrome."""
+    """What a monitor does: a raw TLS probe, a page load in Chrome, or a pair of raw probes of the same asset."""
 
     PROBE = "probe"
     PAGE = "page"
+    PAIR = "pair"
 
 
 class MissedReason(StrEnum):
@@ -68,7 +70,10 @@ OnProgress = Callable[[ProgressStage, int | None], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """One execution to carry out. `accepted_status` empty means 200 to 399."""
+    """One execution to carry out. `accepted_status` empty means 200 to 399.
+
+    `other` is the second leg of a pair, whose first is `url`; it is None for all other kinds.
+    """
 
     run_id: UUID
     monitor_id: UUID
@@ -86,6 +91,7 @@ class RunRequest:
     accepted_status: tuple[int, ...] = ()
     body_text: str | None = None
     ignore_certificate_errors: bool = False
+    other: PairTarget | None = None
 
     def __post_init__(self) -> None:
         _require_aware(scheduled_for=self.scheduled_for, expires_at=self.expires_at)
@@ -134,7 +140,23 @@ class PageMeasurement:
     warnings: tuple[str, ...] = ()
 
 
-Measurement = ProbeMeasurement | PageMeasurement
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairMeasurement:
+    """Both legs of a pair: `exchanges` in the order they were made, two cold ones first, then two reused ones.
+
+    The two connections are numbered in the order of opening. `not_kept` names the legs whose server closed its
+    connection after the first answer: then there is no reused pair. The clock is that of ProbeMeasurement.
+    """
+
+    kind: Literal["pair"] = "pair"
+    exchanges: tuple[LegExchange, ...] = ()
+    connections: tuple[Connection, ...] = ()
+    not_kept: tuple[Leg, ...] = ()
+    clock: Clock = Clock.KERNEL
+    scheduling_lag_us: int | None = None
+
+
+Measurement = ProbeMeasurement | PageMeasurement | PairMeasurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

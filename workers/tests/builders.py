@@ -21,6 +21,7 @@ from workers.measurement.messages import (
     MissedReason,
     Outcome,
     PageMeasurement,
+    PairMeasurement,
     ProbeMeasurement,
     Progress,
     ProgressStage,
@@ -29,6 +30,7 @@ from workers.measurement.messages import (
     RunRequest,
     RunResult,
 )
+from workers.measurement.pair import CacheReport, CacheState, Leg, LegExchange, PairTarget
 from workers.measurement.profile import NATIVE
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
@@ -178,6 +180,75 @@ def build_page() -> PageMeasurement:
     )
 
 
+PAIR_URL = "https://cdn.example.org/app.js"
+
+
+def build_pair(**changes: Any) -> PairMeasurement:
+    """An asset from a CDN that has it, 8 ms away, and from its origin, 40 ms away: cold and reused."""
+    far = {"host": "cdn.example.org", "address": "93.184.215.14", "protocol": "http/1.1", "requests": 2, "dns": None}
+    near = far | {"address": "93.184.215.20", "dns": span(0, 4)}
+    values: dict[str, Any] = {
+        "exchanges": (
+            _leg(Leg.A, 1, _cold(0, 4, 8)),
+            _leg(Leg.B, 2, _cold(40, 0, 40)),
+            _leg(Leg.B, 3, _reused(250, 40)),
+            _leg(Leg.A, 4, _reused(300, 8)),
+        ),
+        "connections": (
+            build_connection(**near, number=1, connect=span(4, 12), tls=span(12, 20)),
+            build_connection(**far, number=2, connect=span(40, 80), tls=span(80, 120)),
+        ),
+        "scheduling_lag_us": 90,
+    }
+    return PairMeasurement(**(values | changes))
+
+
+def _cold(start_ms: float, dns_ms: float, trip_ms: float) -> Timing:
+    dialled_ms = start_ms + dns_ms
+    secured_ms = dialled_ms + 2 * trip_ms
+    return Timing(
+        start_us=round(start_ms * 1000),
+        end_us=round((secured_ms + trip_ms + 2.2) * 1000),
+        dns=span(start_ms, dialled_ms) if dns_ms else None,
+        connect=span(dialled_ms, dialled_ms + trip_ms),
+        tls=span(dialled_ms + trip_ms, secured_ms),
+        send=span(secured_ms, secured_ms + 0.2),
+        wait=span(secured_ms + 0.2, secured_ms + 0.2 + trip_ms),
+        download=span(secured_ms + 0.2 + trip_ms, secured_ms + 2.2 + trip_ms),
+    )
+
+
+def _reused(start_ms: float, trip_ms: float) -> Timing:
+    answered_ms = start_ms + 0.2 + trip_ms
+    return Timing(
+        start_us=round(start_ms * 1000),
+        end_us=round((answered_ms + 1) * 1000),
+        send=span(start_ms, start_ms + 0.2),
+        wait=span(start_ms + 0.2, answered_ms),
+        download=span(answered_ms, answered_ms + 1),
+    )
+
+
+def _leg(leg: Leg, order: int, timing: Timing) -> LegExchange:
+    hit = CacheReport(state=CacheState.HIT, evidence=Header(name="X-Cache", value="HIT"), age_s=321)
+    return LegExchange(
+        leg=leg,
+        reused=order > 2,
+        order=order,
+        url=PAIR_URL,
+        connection=1 if leg is Leg.A else 2,
+        timing=timing,
+        status=200,
+        protocol="http/1.1",
+        content_encoding="br" if leg is Leg.A else "gzip",
+        head_bytes=318,
+        body_bytes=14_100 if leg is Leg.A else 14_620,
+        cache=hit if leg is Leg.A else CacheReport(),
+        etag='"5f2a"',
+        response_headers=(Header(name="Content-Type", value="text/javascript"),),
+    )
+
+
 def _rows() -> tuple[Request, ...]:
     connection = build_connection()
     document = Timing(
@@ -244,7 +315,14 @@ EXAMPLES: dict[str, wire.Message] = {
         body_text="Welcome",
         ignore_certificate_errors=True,
     ),
+    "run_request.pair": build_request(
+        kind=Kind.PAIR, url=PAIR_URL, other=PairTarget(url=PAIR_URL, address="93.184.215.14:443")
+    ),
     "run_result.measured_probe": build_result(),
+    "run_result.measured_pair": build_result(Measured(measurement=build_pair()), kind=Kind.PAIR, duration_us=310_000),
+    "run_result.measured_pair_not_kept": build_result(
+        Measured(measurement=build_pair(exchanges=build_pair().exchanges[:2], not_kept=(Leg.B,))), kind=Kind.PAIR
+    ),
     "run_result.measured_page": build_result(Measured(measurement=build_page()), kind=Kind.PAGE, duration_us=912_000),
     "run_result.failed": build_result(
         Failed(

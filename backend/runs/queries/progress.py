@@ -15,7 +15,7 @@ from workers.measurement.messages import Kind, ProgressStage
 
 MAX_RUNS = 100
 # How many runs one agent carries out at once, for the estimate: test-now pages have a browser of their own.
-_SLOTS = {Kind.PROBE: 200, Kind.PAGE: 1}
+_SLOTS = {Kind.PROBE: 200, Kind.PAGE: 1, Kind.PAIR: 200}
 _SAMPLE = 20
 _SAMPLE_PERIOD = timedelta(hours=1)
 

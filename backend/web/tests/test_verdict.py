@@ -5,9 +5,10 @@ import pytest
 from backend.web.tests import measurements
 from backend.web.verdict import cards_of, failed_verdict, measured_verdict, missed_verdict
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.messages import MissedReason, PageMeasurement, ProbeMeasurement
+from workers.measurement.messages import MissedReason, PageMeasurement, PairMeasurement, ProbeMeasurement
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
+from workers.tests.builders import build_pair
 
 
 def page_with(vitals: Vitals) -> PageMeasurement:
@@ -92,3 +93,15 @@ def test_the_cards_of_a_probe_count_round_trips() -> None:
     assert (cards["TLS"].value, cards["TLS"].note) == ("65 ms", "1 round trip")
     assert cards["Connect (TCP)"].note == "round trip 30 ms"
     assert cards_of(ProbeMeasurement()) == ()
+
+
+def test_a_pair_is_told_by_its_two_legs_and_not_judged_alone() -> None:
+    verdict = measured_verdict(build_pair())
+    assert (verdict.level, verdict.title) == ("info", "CDN 30 ms, Origin 122 ms")
+    assert [(card.name, card.note) for card in cards_of(build_pair())] == [
+        ("CDN, cold", "cache: hit"),
+        ("Origin, cold", ""),
+        ("Origin, connection reused", ""),
+        ("CDN, connection reused", "cache: hit"),
+    ]
+    assert measured_verdict(PairMeasurement()).title == "Nothing was measured"

@@ -27,9 +27,10 @@ from workers.measurement.messages import (
     RunRequest,
     RunResult,
 )
+from workers.measurement.pair import PairTarget
 from workers.measurement.profile import Profile
 from workers.measurement.waterfall import Waterfall
-from workers.tests.builders import EXAMPLES, SLOT, build_page, build_probe, build_request, build_result
+from workers.tests.builders import EXAMPLES, SLOT, build_page, build_pair, build_probe, build_request, build_result
 from workers.tests.write_examples import pretty
 
 DIRECTORY = Path(examples.__file__).parent
@@ -52,10 +53,11 @@ REQUESTS = st.builds(
     profile=st.builds(Profile, name=TEXT, down_kbit_s=st.none() | COUNTS),
     accepted_status=st.lists(COUNTS, max_size=3).map(tuple),
     body_text=st.none() | TEXT,
+    other=st.none() | st.builds(PairTarget, url=TEXT, address=st.none() | TEXT),
 )
 OUTCOMES = st.one_of(
     st.builds(Missed, reason=st.sampled_from(MissedReason)),
-    st.builds(Measured, measurement=st.sampled_from([build_probe(), build_page(), ProbeMeasurement()])),
+    st.builds(Measured, measurement=st.sampled_from([build_probe(), build_page(), build_pair(), ProbeMeasurement()])),
     st.builds(
         Failed,
         failure=st.builds(failure, st.sampled_from(FailureKind), st.none() | TEXT),

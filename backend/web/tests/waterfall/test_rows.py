@@ -9,6 +9,7 @@ from backend.web.tests import measurements
 from backend.web.tests.waterfall.strategies import timings
 from backend.web.waterfall.rows import Chart, Row, connection_chart, page_chart, probe_chart
 from workers.measurement import examples, wire
+from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, RunResult
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
@@ -101,11 +102,11 @@ def test_a_probe_has_one_row_a_hop() -> None:
     assert [mark.text for mark in chart.marks] == ["First byte after redirects 311 ms"]
 
 
-@pytest.mark.parametrize("name", ["run_result.measured_page", "run_result.measured_probe"])
+@pytest.mark.parametrize("name", ["run_result.measured_page", "run_result.measured_probe", "run_result.measured_pair"])
 def test_the_golden_messages_can_be_drawn(name: str) -> None:
     result = wire.decode((EXAMPLES / f"{name}.json").read_bytes(), RunResult)
     assert isinstance(result.outcome, Measured)
-    measurement = result.outcome.measurement
+    measurement = as_probe(result.outcome.measurement)
     chart = page_chart(measurement) if isinstance(measurement, PageMeasurement) else probe_chart(measurement)
     assert chart.rows
     assert all(row.bars and row.name and row.time != "\N{EN DASH}" for row in chart.rows)
