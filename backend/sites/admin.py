@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from backend.accounts.admin import LookingAdmin
-from backend.sites.models import Monitor, Site
+from backend.sites.models import Deploy, Monitor, Site
 
 
 @admin.register(Site)
@@ -22,3 +22,10 @@ class MonitorAdmin(LookingAdmin):
     list_select_related = ("site",)
     list_filter = ("kind", "paused")
     search_fields = ("url",)
+
+
+@admin.register(Deploy)
+class DeployAdmin(LookingAdmin):
+    list_display = ("version", "site", "organisation", "at", "token_name")
+    list_select_related = ("site", "organisation")
+    search_fields = ("version", "external_id")

@@ -92,3 +92,40 @@ class Monitor(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.url}"
+
+
+class Deploy(models.Model):
+    """A release that somebody told us of, from `at` on in force: on one site, or on all of the organisation.
+
+    `external_id` is the pipeline's own name for it; telling the same one again adds nothing.
+    """
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="deploys")
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="deploys", null=True)
+    external_id = models.CharField(max_length=100, blank=True)
+    version = models.CharField(max_length=100, blank=True)
+    url = models.CharField(max_length=MAX_URL_CHARS, blank=True)
+    note = models.CharField(max_length=500, blank=True)
+    at = models.DateTimeField()
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
+    token_name = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["site", "external_id"],
+                condition=Q(site__isnull=False) & ~Q(external_id=""),
+                name="deploy_once_a_site",
+            ),
+            models.UniqueConstraint(
+                fields=["organisation", "external_id"],
+                condition=Q(site__isnull=True) & ~Q(external_id=""),
+                name="deploy_once_everywhere",
+            ),
+        ]
+        indexes = [models.Index(fields=["organisation", "-at"], name="deploy_by_organisation")]
+
+    def __str__(self) -> str:
+        return f"{self.version or self.external_id or 'deploy'} at {self.at:%Y-%m-%d %H:%M}"

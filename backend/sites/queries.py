@@ -1,9 +1,14 @@
 """What is read about sites. Every question starts from the organisation."""
 
+from datetime import datetime
 from uuid import UUID
 
+from django.db.models import Q
+
 from backend.accounts.models import Organisation
-from backend.sites.models import Monitor, Site
+from backend.sites.models import Deploy, Monitor, Site
+
+MAX_DEPLOYS = 500
 
 
 def site(organisation: Organisation, public_id: UUID) -> Site | None:
@@ -16,3 +21,15 @@ def monitor(organisation: Organisation, public_id: UUID) -> Monitor | None:
     """A monitor with its site. One statement."""
     found = Monitor.objects.filter(site__organisation=organisation, public_id=public_id)
     return found.select_related("site__organisation").first()
+
+
+def deploys_between(site: Site, since: datetime, until: datetime) -> list[Deploy]:
+    """The deploys of a site and of all sites, `since` included, oldest first; at most the newest 500. One statement."""
+    concerned = Q(site=site) | Q(site=None)
+    found = Deploy.objects.filter(concerned, organisation=site.organisation_id, at__gte=since, at__lt=until)
+    return list(reversed(found.order_by("-at", "-pk")[:MAX_DEPLOYS]))
+
+
+def deploy(organisation: Organisation, public_id: UUID) -> Deploy | None:
+    """A deploy with its site. One statement."""
+    return Deploy.objects.filter(organisation=organisation, public_id=public_id).select_related("site").first()
