@@ -1,0 +1,91 @@
+"""Where the level of a series changed: exact optimal partitioning with pruning, on normal scores.
+
+PELT (Killick, Fearnhead and Eckley, JASA 2012) with squared error on van der Waerden scores: a spike is only the
+highest rank, however high it is. A change has to pay PENALTY times the logarithm of the length times the long-run
+variance, so that slow noise is not taken for changes (facts/REGRESSION 2.1).
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+
+from backend.analysis.noise import Floats, drifting_variance
+
+MIN_SEGMENT = 5
+PENALTY = 3.5
+# So many values at least are needed to find two segments.
+MIN_VALUES = 2 * MIN_SEGMENT
+
+
+def changepoints(values: Sequence[float | None]) -> list[int]:
+    """The index of the first value of each new segment, in order. None is a missing value, which belongs to none."""
+    present = np.array([index for index, value in enumerate(values) if value is not None], dtype=np.intp)
+    if present.size < MIN_VALUES:
+        return []
+    numbers = np.array([value for value in values if value is not None], dtype=np.float64)
+    return [int(present[start]) for start in segment_starts(normal_scores(numbers))]
+
+
+def segment_starts(scores: Floats, variance: float | None = None) -> list[int]:
+    """Where new segments start in a series whose long-run variance is `variance`, estimated when not given."""
+    if scores.size < MIN_VALUES:
+        return []
+    noise = drifting_variance(scores) if variance is None else variance
+    return _partition(scores, PENALTY * np.log(scores.size) * max(noise, _LEAST_VARIANCE))
+
+
+# Scores of a series of few distinct values can have differences of 0 in the median.
+_LEAST_VARIANCE = 0.05
+
+
+def normal_scores(values: Floats) -> Floats:
+    """For each value the normal quantile of its rank; equal values share the mean of theirs."""
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    quantiles = _quantiles(values.size)
+    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))
+    lengths = np.diff(np.append(starts, values.size))
+    scores = np.empty(values.size)
+    scores[order] = np.repeat(np.add.reduceat(quantiles, starts) / lengths, lengths)
+    return scores
+
+
+@lru_cache(maxsize=16)
+def _quantiles(count: int) -> Floats:
+    inverse = NormalDist().inv_cdf
+    return np.array([inverse((rank + 1) / (count + 1)) for rank in range(count)])
+
+
+def _partition(scores: Floats, penalty: float) -> list[int]:
+    """The starts of the segments, the first left out, that make squared error plus `penalty` for each least."""
+    count = scores.size
+    sums = np.concatenate(([0.0], np.cumsum(scores)))
+    best = np.full(count + 1, np.inf)
+    best[0] = -penalty
+    last = np.zeros(count + 1, dtype=np.intp)
+    starts, ends = np.array([0], dtype=np.intp), np.array([count + 1], dtype=np.intp)
+    for end in range(MIN_SEGMENT, count + 1):
+        # The sum of squares of all values is the same for every partition and left out.
+        costs = best[starts] - (sums[end] - sums[starts]) ** 2 / (end - starts)
+        chosen = int(np.argmin(costs))
+        best[end] = costs[chosen] + penalty
+        last[end] = starts[chosen]
+        # A start that a segment ending here beats is of no use once another whole segment fits behind.
+        ends[costs > best[end]] = np.minimum(ends[costs > best[end]], end + MIN_SEGMENT)
+        kept = ends > end + 1
+        opened = end + 1 - MIN_SEGMENT
+        starts, ends = starts[kept], ends[kept]
+        if opened >= MIN_SEGMENT:
+            starts, ends = np.append(starts, opened), np.append(ends, count + 1)
+    return _walk_back(last)
+
+
+def _walk_back(last: np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[int]:
+    starts = []
+    end = int(last[-1])
+    while end > 0:
+        starts.append(end)
+        end = int(last[end])
+    return starts[::-1]

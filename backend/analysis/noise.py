@@ -1,0 +1,80 @@
+"""How much values scatter, measured so that spikes and a few changes of level hardly count."""
+
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# The median absolute deviation of a normal distribution is this part of its standard deviation.
+MAD_OF_SD = NormalDist().inv_cdf(0.75)
+# From the tenth to the ninetieth percentile of a normal distribution, in standard deviations.
+_DECILE_SPAN = 2 * NormalDist().inv_cdf(0.9)
+
+
+def mad_sd(values: Floats) -> float:
+    """The standard deviation that a normal distribution with the same median absolute deviation has."""
+    return float(np.median(np.abs(values - np.median(values)))) / MAD_OF_SD
+
+
+def scatter(values: Floats) -> float:
+    """A standard deviation that a tenth of outliers on either side does not move.
+
+    The larger of the estimates by median absolute deviation and by deciles: where values fall into two heaps, or onto
+    few steps, the first alone is far too small, or 0.
+    """
+    low, high = np.quantile(values, (0.1, 0.9))
+    return max(mad_sd(values), float(high - low) / _DECILE_SPAN)
+
+
+def huber_mean(values: Floats, *, clip: float, rounds: int = 5) -> float:
+    """The centre from which deviations, clipped at `clip`, are zero on average."""
+    centre = float(np.median(values))
+    for _ in range(rounds):
+        centre += float(np.clip(values - centre, -clip, clip).mean())
+    return centre
+
+
+def variance_of_sums(sums: Floats) -> float:
+    """The variance around 0 of sums of unit-scaled noise, with those beyond 2.5 deviations pulled in."""
+    if not sums.size:
+        return 0.0
+    limit = 2.5 * float(np.median(np.abs(sums))) / MAD_OF_SD
+    return float(np.mean(np.clip(sums, -limit, limit) ** 2)) / _WINSORISED
+
+
+# What pulling in at 2.5 leaves of the variance of a normal distribution.
+_LIMIT = 2.5
+_NORMAL = NormalDist()
+_WINSORISED = (
+    (1 - 2 * (1 - _NORMAL.cdf(_LIMIT))) - 2 * _LIMIT * _NORMAL.pdf(_LIMIT) + 2 * _LIMIT**2 * (1 - _NORMAL.cdf(_LIMIT))
+)
+
+
+def drifting_variance(values: Floats) -> float:
+    """The long-run variance of a series that may hold changes of level: what its sums scatter by, per value.
+
+    From the differences of values k apart, whose median hardly feels a change of level. Correlation counts up to the
+    first lag where it can no longer be told from none.
+    """
+    widest = min(_LAGS[-1], values.size // 4)
+    if widest < 1:
+        return 0.0
+    whole = max(_half_difference(values, lag) for lag in {widest, *(lag for lag in _LAGS if lag <= widest)})
+    if whole == 0:
+        return 0.0
+    total = 0.0
+    for lag in range(1, widest):
+        correlation = 1 - _half_difference(values, lag) / whole
+        if correlation < 2 / values.size**0.5:
+            break
+        total += correlation
+    return whole * (1 + 2 * total)
+
+
+_LAGS = (8, 12, 16)
+
+
+def _half_difference(values: Floats, lag: int) -> float:
+    return float(np.median(np.abs(values[lag:] - values[:-lag])) / MAD_OF_SD) ** 2 / 2
