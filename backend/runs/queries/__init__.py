@@ -3,7 +3,7 @@
 from backend.runs.queries.connections import TlsQuantile, p75_tls
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, run_detail
 from backend.runs.queries.overview import LastRun, MonitorOverview, SiteOverview, site_overview
-from backend.runs.queries.progress import RunProgress, RunState, progress
+from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending
 from backend.runs.queries.rollups import long_series
 from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
 
@@ -24,5 +24,6 @@ __all__ = [
     "progress",
     "recent_runs",
     "run_detail",
+    "site_of_pending",
     "site_overview",
 ]

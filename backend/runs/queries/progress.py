@@ -8,9 +8,12 @@ from math import ceil
 from typing import NamedTuple
 from uuid import UUID
 
+from django.db.models import Q
+
 from backend.accounts.models import Organisation
 from backend.runs.models import Outcome
 from backend.runs.sql import fetch
+from backend.sites.models import Site
 from workers.measurement.messages import Kind, ProgressStage
 
 MAX_RUNS = 100
@@ -110,6 +113,12 @@ def progress(organisation: Organisation, run_ids: Sequence[UUID], *, now: dateti
         if known is None or not known.state.ended:
             lines[line.asked_id] = line
     return list(lines.values())
+
+
+def site_of_pending(organisation: Organisation, run_id: UUID) -> Site | None:
+    """The site of a run that has not ended; None when there is no such run in the organisation. One statement."""
+    is_it = Q(monitors__pending_runs__run_id=run_id) | Q(monitors__pending_runs__first_run_id=run_id)
+    return Site.objects.filter(is_it, organisation=organisation).first()
 
 
 class _Row(NamedTuple):

@@ -105,6 +105,18 @@ def test_a_missed_run_says_why_and_accuses_nobody(world: World, client: Client) 
     assert "It says nothing about the site." in text
 
 
+def test_the_address_of_a_run_that_has_not_ended_leads_to_how_far_it_is(world: World, client: Client) -> None:
+    pending = world.pending("page")
+    answer = client.get(reverse("web:run", args=[pending.run_id]))
+    assert answer.headers["Location"] == f"/tests/{world.site.public_id}/?run={pending.run_id}"
+
+
+def test_a_run_of_others_that_has_not_ended_is_not_found(world: World, client: Client, charlie: Member) -> None:
+    pending = world.pending("page")
+    client.force_login(charlie.user)
+    assert client.get(reverse("web:run", args=[pending.run_id])).status_code == 404
+
+
 def test_runs_of_others_and_unknown_ones_are_not_found(world: World, client: Client, charlie: Member) -> None:
     run = ended(world, "page", PAGE)
     client.force_login(charlie.user)

@@ -4,15 +4,16 @@ from uuid import UUID
 
 from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
 from backend.runs.agents import screenshot_name
-from backend.runs.queries import RunDetail, run_detail
+from backend.runs.queries import RunDetail, run_detail, site_of_pending
 from backend.web import run_page
 from backend.web.access import MemberRequest, needs
+from backend.web.views.trial import live_url
 
 # A run that has ended never changes.
 KEEP = "private, max-age=3600, immutable"
@@ -21,8 +22,10 @@ KEEP = "private, max-age=3600, immutable"
 @require_safe
 @needs(Permission.READ)
 def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
-    """The verdict, the numbers, the waterfall."""
-    detail = _detail(request, run_id)
+    """The verdict, the numbers, the waterfall; of a run that has not ended, the page that shows how far it is."""
+    detail = run_detail(request.organisation, run_id)
+    if detail is None:
+        return _follow(request, run_id)
     measurement = detail.measurement
     context = {
         "section": "sites",
@@ -73,6 +76,13 @@ def _image_type(head: bytes) -> str:
     if head.startswith(b"\xff\xd8\xff"):
         return "image/jpeg"
     return "image/webp" if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else "application/octet-stream"
+
+
+def _follow(request: MemberRequest, run_id: UUID) -> HttpResponse:
+    site = site_of_pending(request.organisation, run_id)
+    if site is None:
+        raise Http404
+    return redirect(live_url("web:trial", site, [run_id]))
 
 
 def _detail(request: MemberRequest, run_id: UUID) -> RunDetail:
