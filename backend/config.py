@@ -46,8 +46,10 @@ class Config(BaseSettings):
     debug: bool = False
     extra_ports: Annotated[frozenset[int], NoDecode] = frozenset()
     private_targets: Annotated[tuple[Network, ...], NoDecode] = ()
+    ca_file: Path | None = None
+    slack_origins: CommaList = ("https://hooks.slack.com", "https://hooks.slack-gov.com")
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "slack_origins", mode="before")
     @classmethod
     def _split(cls, value: str | tuple[str, ...]) -> tuple[str, ...]:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value

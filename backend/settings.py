@@ -22,6 +22,9 @@ METRICS_TOKEN = CONFIG.metrics_token.get_secret_value()
 RETENTION_DAYS = CONFIG.retention_days
 EXTRA_PORTS = CONFIG.extra_ports
 PRIVATE_TARGETS = CONFIG.private_targets
+CA_FILE = CONFIG.ca_file
+# Where a Slack webhook may lead. An operator names others for what speaks as Slack does.
+SLACK_ORIGINS = CONFIG.slack_origins
 
 ROOT_URLCONF = "backend.urls"
 WSGI_APPLICATION = "backend.wsgi.application"
