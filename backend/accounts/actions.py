@@ -1,20 +1,28 @@
 """What changes people and organisations."""
 
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from django.contrib.sessions.models import Session
 from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
 from django.utils.crypto import get_random_string
 from django.utils.text import slugify
 
 from backend.accounts.audit import record
-from backend.accounts.models import Membership, Organisation, Theme, User
-from backend.accounts.permissions import Role
+from backend.accounts.models import ApiToken, Membership, Organisation, Theme, User
+from backend.accounts.permissions import Role, Scope
+from backend.accounts.tokens import digest, new_secret, shown_prefix
 
 # 62 ** 20 is 119 bits: not to be guessed, and short enough to be typed once.
 PASSWORD_CHARS = 20
 MAX_MEMBERS = 1_000
+# One for each program that uses the API; what one page can still show.
+MAX_TOKENS = 100
+LONGEST_TOKEN_LIFE = timedelta(days=366)
+# Last use is for people who look for tokens nobody uses: to the minute is enough, and spares most requests a write.
+USE_NOTED_AFTER = timedelta(minutes=1)
 
 
 class LastOwnerError(ValueError):
@@ -30,6 +38,28 @@ class MemberError(ValueError):
 
 class AlreadyMemberError(MemberError):
     """The address is a member already."""
+
+
+class TokenError(ValueError):
+    """No token can be made so; the text is a sentence for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewToken:
+    """What a new token shall be good for."""
+
+    name: str
+    role: Role
+    scopes: frozenset[Scope]
+    life: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeToken:
+    """A token and its secret, which nobody can be told again."""
+
+    token: ApiToken
+    secret: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +117,42 @@ def remove_member(*, actor: User, membership: Membership) -> None:
     membership.delete()
 
 
+@transaction.atomic
+def create_token(*, actor: User | None, organisation: Organisation, wanted: NewToken) -> MadeToken:
+    """A token for the API. Raises TokenError."""
+    now = timezone.now()
+    _check_token(organisation, wanted)
+    secret = new_secret()
+    token = ApiToken.objects.create(
+        organisation=organisation,
+        name=wanted.name,
+        prefix=shown_prefix(secret),
+        digest=digest(secret),
+        role=wanted.role,
+        scopes=sorted(wanted.scopes),
+        created_by=actor,
+        created_at=now,
+        expires_at=now + wanted.life,
+    )
+    record("create_token", token, actor=actor, organisation=organisation, name=token.name, scopes=token.scopes)
+    return MadeToken(token=token, secret=secret)
+
+
+@transaction.atomic
+def revoke_token(*, actor: User | None, token: ApiToken) -> None:
+    """Ends a token: the next request with it is refused."""
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        record("revoke_token", token, actor=actor, organisation=token.organisation, name=token.name)
+
+
+def note_token_use(token: ApiToken, *, address: str | None, now: datetime) -> None:
+    """When and from where a token was last used, to the minute. At most one statement."""
+    if token.last_used_at is not None and now - token.last_used_at < USE_NOTED_AFTER:
+        return
+    stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED_AFTER)
+    ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now, last_used_ip=address)
+
+
 def forget_sessions(*, now: datetime) -> int:
     """Removes sessions that have expired; how many."""
     deleted, _ = Session.objects.filter(expire_date__lt=now).delete()
@@ -108,3 +174,16 @@ def _keep_an_owner(membership: Membership, *, leaving: bool) -> None:
     owners = membership.organisation.memberships.select_for_update().filter(role=Role.OWNER)
     if leaving and list(owners.values_list("pk", flat=True)) == [membership.pk]:
         raise LastOwnerError
+
+
+def _check_token(organisation: Organisation, wanted: NewToken) -> None:
+    if not wanted.name.strip():
+        raise TokenError("Give the token a name: what will use it.")
+    if not wanted.scopes:
+        raise TokenError("Choose what the token is for.")
+    if wanted.role is Role.OWNER:
+        raise TokenError("A token cannot own an organisation; choose another role.")
+    if not timedelta(0) < wanted.life <= LONGEST_TOKEN_LIFE:
+        raise TokenError(f"A token lives at most {LONGEST_TOKEN_LIFE.days} days.")
+    if organisation.tokens.filter(revoked_at=None).count() >= MAX_TOKENS:
+        raise TokenError(f"There are {MAX_TOKENS} tokens; revoke one that is not used.")

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from backend.accounts.models import AuditEntry, Membership, Organisation, User
+from backend.accounts.models import ApiToken, AuditEntry, Membership, Organisation, User
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]
@@ -55,6 +55,13 @@ class MembershipAdmin(LookingAdmin):
     list_display = ("user", "organisation", "role")
     list_select_related = ("user", "organisation")
     list_filter = ("role",)
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(LookingAdmin):
+    hidden = ("digest",)
+    list_display = ("name", "organisation", "prefix", "role", "created_by", "expires_at", "last_used_at", "revoked_at")
+    list_select_related = ("organisation", "created_by")
 
 
 @admin.register(AuditEntry)

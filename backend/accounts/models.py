@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import PermissionsMixin
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
@@ -71,6 +72,35 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} in {self.organisation} as {self.role}"
+
+
+class ApiToken(models.Model):
+    """The key of a program: it acts in one organisation, at most as its role may, and only for its scopes.
+
+    A token that was revoked or has expired is kept: the audit log names it. Its acts are put down to `created_by`.
+    """
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=60)
+    prefix = models.CharField(max_length=20, editable=False)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    role = models.CharField(max_length=10, choices=Role)
+    scopes = ArrayField(models.CharField(max_length=10))
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)
+    last_used_ip = models.GenericIPAddressField(null=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(role=Role.OWNER), name="api_token_never_owns"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… {self.name}"
 
 
 class AuditEntry(models.Model):

@@ -18,12 +18,23 @@ class Permission(TextChoices):
     EDIT_SITES = "edit_sites"
     MANAGE_REGIONS = "manage_regions"
     MANAGE_MEMBERS = "manage_members"
+    MANAGE_TOKENS = "manage_tokens"
     MANAGE_ORGANISATION = "manage_organisation"
+
+
+class Scope(TextChoices):
+    """What a token is for. It narrows the token's role, and never widens it."""
+
+    READ = "read", "Read sites, runs and all that was measured"
+    WRITE = "write", "Register, change and delete sites, monitors, hosts and pairings"
+    TEST = "test", "Start measurements now"
+    GATES = "gates", "Tell of deploys, and gate them"
+    ALERTS = "alerts", "Change rules, incidents, channels and maintenance windows"
 
 
 _VIEWER = frozenset({Permission.READ})
 _MEMBER = _VIEWER | {Permission.EDIT_SITES}
-_ADMIN = _MEMBER | {Permission.MANAGE_REGIONS, Permission.MANAGE_MEMBERS}
+_ADMIN = _MEMBER | {Permission.MANAGE_REGIONS, Permission.MANAGE_MEMBERS, Permission.MANAGE_TOKENS}
 _OWNER = _ADMIN | {Permission.MANAGE_ORGANISATION}
 _MATRIX = {Role.VIEWER: _VIEWER, Role.MEMBER: _MEMBER, Role.ADMIN: _ADMIN, Role.OWNER: _OWNER}
 

@@ -1,8 +1,21 @@
 """What is read about people and organisations."""
 
+from datetime import datetime
 from uuid import UUID
 
-from backend.accounts.models import Membership, Organisation, User
+from django.http import HttpRequest
+
+from backend.accounts.models import ApiToken, Membership, Organisation, User
+from backend.accounts.tokens import digest, is_token
+
+# The organisation that a person of several works in now; the session holds its public id.
+SESSION_KEY = "organisation"
+
+
+def membership_at(request: HttpRequest) -> Membership | None:
+    """The membership that somebody who is signed in acts with; None for who belongs to no organisation."""
+    user = request.user
+    return membership_of(user, _chosen(request)) if isinstance(user, User) else None
 
 
 def membership_of(user: User, organisation_id: UUID | None) -> Membership | None:
@@ -20,3 +33,29 @@ def organisations_of(user: User) -> list[Organisation]:
 def members(organisation: Organisation) -> list[Membership]:
     """The members with their users, by address."""
     return list(organisation.memberships.select_related("user").order_by("user__email"))
+
+
+def token_by_secret(secret: str, *, now: datetime) -> ApiToken | None:
+    """The valid token with this secret, with its organisation and maker. One statement, none for what is no token."""
+    if not is_token(secret):
+        return None
+    valid = ApiToken.objects.filter(digest=digest(secret), revoked_at=None, expires_at__gt=now)
+    return valid.select_related("organisation", "created_by").first()
+
+
+def tokens(organisation: Organisation) -> list[ApiToken]:
+    """Every token that was not revoked, also expired ones, the newest first."""
+    kept = organisation.tokens.filter(revoked_at=None)
+    return list(kept.select_related("created_by").order_by("-created_at", "-pk"))
+
+
+def token(organisation: Organisation, public_id: UUID) -> ApiToken | None:
+    """A token of the organisation that was not revoked."""
+    return organisation.tokens.filter(revoked_at=None, public_id=public_id).select_related("organisation").first()
+
+
+def _chosen(request: HttpRequest) -> UUID | None:
+    try:
+        return UUID(request.session.get(SESSION_KEY))
+    except (TypeError, ValueError, AttributeError):
+        return None

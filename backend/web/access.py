@@ -3,17 +3,13 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
-from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
 from backend.accounts.models import Membership, Organisation, User
 from backend.accounts.permissions import Permission, allows, check
-from backend.accounts.queries import membership_of
-
-# The organisation that a person of several works in now; the session holds its public id.
-SESSION_KEY = "organisation"
+from backend.accounts.queries import membership_at
 
 P = ParamSpec("P")
 
@@ -37,7 +33,7 @@ def needs(permission: Permission) -> Callable[[View[P]], GuardedView]:
         @wraps(view)
         def guarded(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             member = cast(MemberRequest, request)
-            membership = membership_of(member.user, _chosen(request))
+            membership = membership_at(request)
             if membership is None:
                 return _homeless(request)
             check(membership.role, permission)
@@ -53,13 +49,6 @@ def may(request: HttpRequest, permission: Permission) -> bool:
     """Whether to show a button. False for who is not inside an organisation."""
     membership: Any = getattr(request, "membership", None)
     return membership is not None and allows(membership.role, permission)
-
-
-def _chosen(request: HttpRequest) -> UUID | None:
-    try:
-        return UUID(request.session.get(SESSION_KEY))
-    except (TypeError, ValueError, AttributeError):
-        return None
 
 
 def _homeless(request: HttpRequest) -> HttpResponse:

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from backend.accounts.actions import change_profile, choose_theme
 from backend.accounts.models import Theme, User
 from backend.accounts.permissions import Permission
-from backend.accounts.queries import organisations_of
-from backend.web.access import SESSION_KEY, MemberRequest, needs
+from backend.accounts.queries import SESSION_KEY, organisations_of
+from backend.web.access import MemberRequest, needs
 from backend.web.context import THEME_COOKIE
 from backend.web.forms.account import ProfileForm
 
