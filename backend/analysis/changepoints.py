@@ -7,11 +7,12 @@ variance, so that slow noise is not taken for changes (facts/REGRESSION 2.1).
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
 
-from backend.analysis.noise import Floats, drifting_variance
+from backend.analysis.noise import Floats, long_run_variance
 
 MIN_SEGMENT = 5
 PENALTY = 3.5
@@ -28,16 +29,32 @@ def changepoints(values: Sequence[float | None]) -> list[int]:
     return [int(present[start]) for start in segment_starts(normal_scores(numbers))]
 
 
-def segment_starts(scores: Floats, variance: float | None = None) -> list[int]:
-    """Where new segments start in a series whose long-run variance is `variance`, estimated when not given."""
+def segment_starts(scores: Floats) -> list[int]:
+    """Where new segments start in a series of scores.
+
+    What looks like slow noise at first may be a change of level, so that the noise is estimated anew around the
+    segments found, as long as that lets further changes be seen.
+    """
     if scores.size < MIN_VALUES:
         return []
-    noise = drifting_variance(scores) if variance is None else variance
-    return _partition(scores, PENALTY * np.log(scores.size) * max(noise, _LEAST_VARIANCE))
+    starts: list[int] = []
+    for _ in range(_ROUNDS):
+        noise = max(long_run_variance(scores - _levels(scores, starts)), _LEAST_VARIANCE)
+        found = _partition(scores, PENALTY * np.log(scores.size) * noise)
+        if found == starts:
+            break
+        starts = found
+    return starts
 
 
-# Scores of a series of few distinct values can have differences of 0 in the median.
-_LEAST_VARIANCE = 0.05
+_ROUNDS = 4
+# The scores of a series without noise around its levels have none; a change still has to be worth something.
+_LEAST_VARIANCE = 0.01
+
+
+def _levels(scores: Floats, starts: list[int]) -> Floats:
+    edges = [0, *starts, scores.size]
+    return np.concatenate([np.full(end - start, scores[start:end].mean()) for start, end in pairwise(edges)])
 
 
 def normal_scores(values: Floats) -> Floats:

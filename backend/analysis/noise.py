@@ -52,29 +52,29 @@ _WINSORISED = (
 )
 
 
-def drifting_variance(values: Floats) -> float:
-    """The long-run variance of a series that may hold changes of level: what its sums scatter by, per value.
+def long_run_variance(values: Floats) -> float:
+    """What the sum of values without outliers varies by, per value: more than their variance when they drift.
 
-    From the differences of values k apart, whose median hardly feels a change of level. Correlation counts up to the
-    first lag where it can no longer be told from none.
+    From the differences of values some steps apart, which hardly feel a few changes of level. Correlation counts up to
+    the first distance where it can no longer be told from none.
     """
-    widest = min(_LAGS[-1], values.size // 4)
+    widest = min(_WIDEST_LAG, values.size // 4)
     if widest < 1:
         return 0.0
-    whole = max(_half_difference(values, lag) for lag in {widest, *(lag for lag in _LAGS if lag <= widest)})
+    whole = _half_square(values, widest)
     if whole == 0:
         return 0.0
     total = 0.0
     for lag in range(1, widest):
-        correlation = 1 - _half_difference(values, lag) / whole
+        correlation = 1 - _half_square(values, lag) / whole
         if correlation < 2 / values.size**0.5:
             break
         total += correlation
     return whole * (1 + 2 * total)
 
 
-_LAGS = (8, 12, 16)
+_WIDEST_LAG = 16
 
 
-def _half_difference(values: Floats, lag: int) -> float:
-    return float(np.median(np.abs(values[lag:] - values[:-lag])) / MAD_OF_SD) ** 2 / 2
+def _half_square(values: Floats, lag: int) -> float:
+    return float(np.mean((values[lag:] - values[:-lag]) ** 2)) / 2
