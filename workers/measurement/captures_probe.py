@@ -7,6 +7,7 @@ packet in. `ClockReading` pairs, taken before and after, join the two and betray
 from dataclasses import dataclass
 
 from workers.measurement.connection import Header
+from workers.measurement.pair import Leg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +140,22 @@ class ProbeCapture:
     before: ClockReading
     after: ClockReading
     hops: tuple[HopCapture, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegCapture:
+    """One request of a pair. A reused one has no lookup, connect and handshake: they are in the leg's cold capture."""
+
+    leg: Leg
+    reused: bool
+    hop: HopCapture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairCapture:
+    """A whole pair, in the order of asking. `not_kept` are the legs whose server closed its connection too early."""
+
+    before: ClockReading
+    after: ClockReading
+    legs: tuple[LegCapture, ...]
+    not_kept: tuple[Leg, ...] = ()

@@ -75,6 +75,10 @@ class Channel(Protocol):
         """Some bytes of the answer; none at its end."""
         ...
 
+    def turn_to(self, recorder: HopRecorder) -> None:
+        """The next request over the same connection leaves its marks there."""
+        ...
+
 
 class PlainChannel:
     """HTTP without TLS."""
@@ -94,6 +98,10 @@ class PlainChannel:
             self._wire.recorder.note_first_byte(read)
             self._started = True
         return data
+
+    def turn_to(self, recorder: HopRecorder) -> None:
+        self._wire.recorder = recorder
+        self._started = False
 
 
 class RecordFramer:
@@ -116,6 +124,11 @@ class RecordFramer:
                 self._feed_header(part, read)
             elif not self.wanted:
                 self._begin_header()
+
+    def turn_to(self, recorder: HopRecorder) -> None:
+        """Reads are counted anew; a record that is half read goes on with the first of them."""
+        self._recorder = recorder
+        self.latest_read = 0
 
     def _feed_header(self, part: bytes, read: int) -> None:
         if not self._header:
@@ -177,6 +190,11 @@ class TlsChannel:
                 self._started = True
                 return data
         return b""
+
+    def turn_to(self, recorder: HopRecorder) -> None:
+        self._wire.recorder = recorder
+        self._framer.turn_to(recorder)
+        self._started = False
 
     async def _feed(self, size: int) -> bool:
         data, read = await self._wire.read(size, at_once=not self._framer.in_header)

@@ -5,20 +5,26 @@ certificate parsing never make another probe late.
 """
 
 import time
+from collections.abc import Callable, Coroutine
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from workers.measurement.compute.probe import probe_measurement
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
-from workers.probes.exchange import Kit
-from workers.probes.journey import Journey, Outcome
-from workers.probes.loop import Loop, LoopClosedError
+from workers.probes.exchange import Tell
+from workers.probes.journey import Journey
+from workers.probes.link import Kit
+from workers.probes.loop import Loop, LoopClosedError, Wait
 from workers.probes.names import LocalNames
 from workers.probes.openssl import make_context
 from workers.probes.settings import ProbeSettings
 from workers.probes.stamps import stamping_socket
+
+T = TypeVar("T")
+# Makes the network work of one run, in the engine's thread.
+Begin = Callable[[Kit, Tell], Coroutine[Wait, None, T]]
 
 # How much later than its own deadline a probe may end before the engine is held to be stuck.
 _GRACE_S = 10.0
@@ -56,7 +62,17 @@ class Engine:
         self.close()
 
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
-        """Measures one target and waits for it. A bad target is a Failed; only a fault of our own raises (EngineError).
+        """Measures one target and waits for it. A bad target is a Failed; only our own fault raises (EngineError)."""
+        outcome = self.capture(
+            lambda kit, tell: Journey(kit=kit, request=request, tell=tell).run(), request, on_progress
+        )
+        measurement = probe_measurement(outcome.capture)
+        if outcome.failure is not None:
+            return Failed(failure=outcome.failure, measurement=measurement)
+        return Measured(measurement=measurement)
+
+    def capture(self, begin: Begin[T], request: RunRequest, on_progress: OnProgress | None = None) -> T:
+        """What a coroutine of network work brings back. Raises EngineError.
 
         With all slots taken, waits for one as long as the run itself may take: its timing begins when it is let in.
         """
@@ -64,22 +80,18 @@ class Engine:
         if not self._slots.acquire(timeout=patience_s):
             raise EngineError(f"no free slot within {patience_s:g} s: too many probes at once")
         try:
-            outcome = self._measure(request, on_progress, patience_s)
+            outcome = self._carry_out(begin, on_progress, patience_s)
         finally:
             self._slots.release()
         if on_progress is not None:
             on_progress(ProgressStage.COMPUTING, None)
-        measurement = probe_measurement(outcome.capture)
-        if outcome.failure is not None:
-            return Failed(failure=outcome.failure, measurement=measurement)
-        return Measured(measurement=measurement)
+        return outcome
 
-    def _measure(self, request: RunRequest, on_progress: OnProgress | None, patience_s: float) -> Outcome:
-        """Runs the journey in the engine's thread; what it tells on the way is passed on in the caller's."""
+    def _carry_out(self, begin: Begin[T], on_progress: OnProgress | None, patience_s: float) -> T:
+        """Runs it in the engine's thread; what it tells on the way is passed on in the caller's."""
         news: SimpleQueue[ProgressStage | None] = SimpleQueue()
         try:
-            journey = Journey(kit=self._kit, request=request, tell=None if on_progress is None else news.put)
-            future = self._loop.submit(journey.run())
+            future = self._loop.submit(begin(self._kit, None if on_progress is None else news.put))
             future.add_done_callback(lambda _: news.put(None))
             until_s = time.monotonic() + patience_s
             while (stage := news.get(timeout=max(0.0, until_s - time.monotonic()))) is not None:

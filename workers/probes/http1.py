@@ -15,7 +15,7 @@ from workers.probes.faults import ProbeError
 MAX_HEAD_BYTES = 64 * 1024
 _MAX_INTERIM = 16
 _MAX_LINE_BYTES = 4096
-_STATUS_LINE = re.compile(rb"HTTP/1\.[01] +([1-9][0-9]{2})(?: .*)?")
+_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) +([1-9][0-9]{2})(?: .*)?")
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff\t]")
@@ -36,11 +36,15 @@ def printable(raw: bytes) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """A status line and its headers. `size_bytes` counts the head as sent, and those of interim answers before it."""
+    """A status line and its headers. `size_bytes` counts the head as sent, and those of interim answers before it.
+
+    `minor` is the digit behind "HTTP/1.".
+    """
 
     status: int
     headers: tuple[Header, ...]
     size_bytes: int
+    minor: int = 1
 
     def values(self, name: str) -> list[str]:
         """The values of every header of that (lower-case) name, in order."""
@@ -56,7 +60,7 @@ def parse_head(raw: bytes, *, size_bytes: int) -> Head:
     matched = _STATUS_LINE.fullmatch(lines[0])
     if matched is None:
         raise _invalid(f"it begins with {printable(lines[0][:60])!r}")
-    return Head(status=int(matched[1]), headers=_headers(lines[1:]), size_bytes=size_bytes)
+    return Head(status=int(matched[2]), headers=_headers(lines[1:]), size_bytes=size_bytes, minor=int(matched[1]))
 
 
 def _headers(lines: list[bytes]) -> tuple[Header, ...]:
@@ -91,6 +95,14 @@ class ResponseReader:
         self._head_bytes = 0
         self._interim = 0
         self._body: _Sized | _Chunked | _UntilClose | None = None
+
+    @property
+    def keeps_connection(self) -> bool:
+        """Whether another request may follow on the same connection (RFC 9112, 9.3)."""
+        if self.head is None or not self.complete or isinstance(self._body, _UntilClose):
+            return False
+        options = {option.strip().lower() for value in self.head.values("connection") for option in value.split(",")}
+        return "close" not in options and (self.head.minor == 1 or "keep-alive" in options) and self.head.status != 101
 
     def feed(self, data: bytes) -> None:
         if self._body is not None:

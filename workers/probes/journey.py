@@ -10,9 +10,10 @@ from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.measurement.messages import ProgressStage, RunRequest
 from workers.measurement.request_headers import header_fault
 from workers.measurement.target import Target, TargetError, parse_target
-from workers.probes.exchange import Exchange, Kit, redirects
+from workers.probes.exchange import Exchange, redirects, request_bytes
 from workers.probes.faults import ProbeError
 from workers.probes.http1 import Head
+from workers.probes.link import Kit, Link
 from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import read_clocks
 
@@ -73,7 +74,9 @@ class Journey:
         recorder = HopRecorder(target)
         self.recorders.append(recorder)
         exchange = Exchange(self.kit, self.request, recorder, self.tell)
-        return exchange, await exchange.run(headers, deadline_ns)
+        sent = request_bytes(target, headers, self.kit.settings.user_agent)
+        with Link(self.kit, target, ignore_certificate_errors=self.request.ignore_certificate_errors) as link:
+            return exchange, await exchange.run(link, sent, deadline_ns)
 
     def _parse(self, url: str, *, stage: Stage) -> Target:
         try:

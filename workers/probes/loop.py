@@ -21,7 +21,7 @@ T = TypeVar("T")
 READABLE = select.EPOLLIN
 WRITABLE = select.EPOLLOUT
 _BATCH = 64
-_Wait = tuple[int, int, int]
+Wait = tuple[int, int, int]
 
 
 class DeadlineError(Exception):
@@ -33,7 +33,7 @@ class LoopClosedError(Exception):
 
 
 @types.coroutine
-def ready(sock: socket, events: int, deadline_ns: int) -> Generator[_Wait, None, None]:
+def ready(sock: socket, events: int, deadline_ns: int) -> Generator[Wait, None, None]:
     """Waits until the socket is READABLE or WRITABLE. Raises DeadlineError at `deadline_ns` on the monotonic clock."""
     yield (sock.fileno(), events, deadline_ns)
 
@@ -41,7 +41,7 @@ def ready(sock: socket, events: int, deadline_ns: int) -> Generator[_Wait, None,
 class _Task(Generic[T]):
     __slots__ = ("alarm", "coroutine", "deadline_ns", "fd", "future")
 
-    def __init__(self, coroutine: Coroutine[_Wait, None, T]) -> None:
+    def __init__(self, coroutine: Coroutine[Wait, None, T]) -> None:
         self.coroutine = coroutine
         self.future: Future[T] = Future()
         self.fd = -1
@@ -68,7 +68,7 @@ class Loop:
     def start(self) -> None:
         self._thread.start()
 
-    def submit(self, coroutine: Coroutine[_Wait, None, T]) -> "Future[T]":
+    def submit(self, coroutine: Coroutine[Wait, None, T]) -> "Future[T]":
         """The future of what the coroutine returns or raises. Raises LoopClosedError unless the loop runs."""
         task = _Task(coroutine)
         with self._lock:
@@ -136,7 +136,7 @@ class Loop:
             task.coroutine.close()
             task.future.set_exception(failure)
 
-    def _await(self, task: _Task[Any], wait: _Wait) -> None:
+    def _await(self, task: _Task[Any], wait: Wait) -> None:
         task.fd, events, task.deadline_ns = wait
         try:
             self._epoll.modify(task.fd, events | select.EPOLLONESHOT)

@@ -25,6 +25,7 @@ class HopRecorder:
 
     def __init__(self, target: Target) -> None:
         self.target = target
+        self.port = target.port
         self.stage = Stage.DNS
         self.address: str | None = None
         self.lookup: LookupCapture | None = None
@@ -63,7 +64,7 @@ class HopRecorder:
         return HopCapture(
             url=self.target.url,
             host=self.target.host,
-            port=self.target.port,
+            port=self.port,
             address=self.address,
             lookup=self.lookup,
             connect=self.connect,

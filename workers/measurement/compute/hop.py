@@ -1,0 +1,219 @@
+"""From what was seen of one request to what happened: phases, the connection, round trips.
+
+The phases stand one after another without gaps. Between two of them only our own process was late (it had other
+probes to serve), and that says nothing about the target; the kernel's stamps let us leave it out.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from workers.measurement.captures_probe import Arrival, ClockReading, HandshakeCapture, HopCapture, Read
+from workers.measurement.compute.certificate import certificate_error, certificate_of
+from workers.measurement.connection import Connection, Header
+from workers.measurement.messages import Clock
+from workers.measurement.timing import Span, Timing
+
+# Both clocks are disciplined alike: apart from a step, their distance does not change.
+_STEP_NS = 500_000
+# Two reads further apart than this, and than half a round trip, are two flights (a server's own pauses are shorter).
+_FLIGHT_GAP_NS = 3_000_000
+# Below this round trip a busy server and a round trip look alike: then only our own flights part those of the server.
+_MIN_RTT_TO_SEE_GAPS_US = 8_000
+# What is kept of the headers of one answer: eleven hops of these still make a small message.
+_MAX_HEADERS = 100
+_MAX_HEADER_CHARS = 2048
+_MAX_HEADERS_CHARS = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunClock:
+    """Says when something arrived on the monotonic clock, by the kernel's stamp where that can be trusted.
+
+    `lag_us` is the longest that data lay in the kernel before our process looked; None without stamps to tell.
+    """
+
+    kind: Clock
+    offset_ns: int
+    lag_us: int | None
+
+    @classmethod
+    def of(cls, before: ClockReading, after: ClockReading, hops: Iterable[HopCapture]) -> "RunClock":
+        """The kernel's clock, unless the wall clock was set meanwhile or a stamp is missing where data came in."""
+        offset_ns = before.offset_ns
+        stepped = abs(after.offset_ns - offset_ns) > _STEP_NS
+        arrivals = [arrival for hop in hops for arrival in _arrivals(hop)]
+        lags_ns = [arrival.user_ns - one_ns + offset_ns for arrival in arrivals if (one_ns := arrival.kernel_ns)]
+        return cls(
+            kind=Clock.KERNEL if len(lags_ns) == len(arrivals) and not stepped else Clock.USER,
+            offset_ns=offset_ns,
+            lag_us=max(0, _us(max(lags_ns))) if lags_ns and not stepped else None,
+        )
+
+    def instant_ns(self, arrival: Arrival) -> int:
+        """Never later than when our process had the data in its hands."""
+        if self.kind is Clock.USER or arrival.kernel_ns is None:
+            return arrival.user_ns
+        return min(arrival.user_ns, arrival.kernel_ns - self.offset_ns)
+
+
+def _arrivals(hop: HopCapture) -> list[Arrival]:
+    """Every arrival of data; the end of a stream has no packet of its own to be stamped."""
+    looked_up = [] if hop.lookup is None else [hop.lookup.answered]
+    return [*looked_up, *(read.arrival for read in hop.reads if read.size)]
+
+
+class Lengths(NamedTuple):
+    """How long each phase of a hop took, in nanoseconds; None where it was not reached or did not end."""
+
+    dns: int | None = None
+    connect: int | None = None
+    tls: int | None = None
+    send: int | None = None
+    wait: int | None = None
+    download: int | None = None
+
+
+def lengths_of(seen: HopCapture, clock: RunClock) -> Lengths:
+    send_ns, wait_ns = _send_and_wait_ns(seen, clock)
+    return Lengths(
+        dns=_dns_ns(seen, clock),
+        connect=_connect_ns(seen),
+        tls=None if seen.handshake is None else _network_ns(seen.handshake, seen.reads, clock) + seen.handshake.own_ns,
+        send=send_ns,
+        wait=wait_ns,
+        download=_download_ns(seen, clock),
+    )
+
+
+def _dns_ns(seen: HopCapture, clock: RunClock) -> int | None:
+    if seen.lookup is None:
+        return None
+    return max(0, clock.instant_ns(seen.lookup.answered) - seen.lookup.asked_ns)
+
+
+def _connect_ns(seen: HopCapture) -> int | None:
+    """The kernel's round trip of the SYN. After a lost SYN that is the last try alone: then our own clock counts."""
+    if seen.connect is None:
+        return None
+    elapsed_ns = max(0, seen.connect.ended_ns - seen.connect.started_ns)
+    if seen.connect.rtt_us is None or seen.connect.retransmits:
+        return elapsed_ns
+    return min(elapsed_ns, seen.connect.rtt_us * 1000)
+
+
+def network_us(seen: HopCapture, clock: RunClock) -> int | None:
+    """The handshake without our own cryptography; None without a handshake."""
+    return None if seen.handshake is None else _us(_network_ns(seen.handshake, seen.reads, clock))
+
+
+def _network_ns(handshake: HandshakeCapture, reads: tuple[Read, ...], clock: RunClock) -> int:
+    """The time that lay with the network and the server: from each flight of ours to the end of the server's answer."""
+    total_ns = 0
+    for number, sent_ns in enumerate(handshake.flights_sent_ns, 1):
+        answers = [read for read in reads[: handshake.reads] if read.writes == number and read.size]
+        if answers:
+            total_ns += max(0, clock.instant_ns(answers[-1].arrival) - sent_ns)
+    return total_ns
+
+
+def _send_and_wait_ns(seen: HopCapture, clock: RunClock) -> tuple[int | None, int | None]:
+    """The send ends with its last call, never after the first byte of the answer."""
+    if seen.send is None:
+        return None, None
+    sent_ns = max(seen.send.started_ns, seen.send.ended_ns)
+    if seen.response is None:
+        return sent_ns - seen.send.started_ns, None
+    first_ns = max(seen.send.started_ns, clock.instant_ns(seen.reads[seen.response.first_read].arrival))
+    sent_ns = min(sent_ns, first_ns)
+    return sent_ns - seen.send.started_ns, first_ns - sent_ns
+
+
+def _download_ns(seen: HopCapture, clock: RunClock) -> int | None:
+    if seen.response is None or seen.response.last_read is None:
+        return None
+    first_ns = clock.instant_ns(seen.reads[seen.response.first_read].arrival)
+    return max(0, clock.instant_ns(seen.reads[seen.response.last_read].arrival) - first_ns)
+
+
+def timing_of(lengths: Lengths, at_ns: int, *, complete: bool) -> Timing:
+    """Positions are rounded, not lengths, so that each phase begins exactly where the one before ended."""
+    start_us = _us(at_ns)
+    spans: dict[str, Span] = {}
+    for phase, length_ns in lengths._asdict().items():
+        if length_ns is not None:
+            spans[phase] = Span(start_us=_us(at_ns), end_us=_us(at_ns + length_ns))
+            at_ns += length_ns
+    return Timing(start_us=start_us, end_us=_us(at_ns) if complete else None, **spans)
+
+
+def kept_headers(headers: tuple[Header, ...]) -> tuple[Header, ...]:
+    short = [_shortened(header) for header in headers[:_MAX_HEADERS]]
+    totals = accumulate(len(header.name) + len(header.value) for header in short)
+    return tuple(header for header, total in zip(short, totals, strict=True) if total <= _MAX_HEADERS_CHARS)
+
+
+def _shortened(header: Header) -> Header:
+    if len(header.name) + len(header.value) <= _MAX_HEADER_CHARS:
+        return header
+    name = header.name[: _MAX_HEADER_CHARS // 2]
+    return Header(name=name, value=header.value[: _MAX_HEADER_CHARS - len(name) - 1] + "…")
+
+
+def connection_of(seen: HopCapture, number: int, timing: Timing, clock: RunClock) -> Connection:
+    rtt_us = seen.connect.rtt_us if seen.connect is not None and not seen.connect.retransmits else None
+    plain = Connection(
+        number=number,
+        host=seen.host,
+        port=seen.port,
+        address=seen.address,
+        protocol=_protocol(seen),
+        dns=timing.dns,
+        connect=timing.connect,
+        tls=timing.tls,
+        rtt_us=rtt_us,
+        received_bytes=seen.received_bytes if seen.connect is not None else None,
+        requests=0 if seen.send is None else 1,
+    )
+    return plain if seen.handshake is None else _secured(plain, seen.handshake, _round_trips(seen, clock))
+
+
+def _secured(plain: Connection, handshake: HandshakeCapture, round_trips: int) -> Connection:
+    error = certificate_error(handshake.faults)
+    return replace(
+        plain,
+        tls_round_trips=round_trips,
+        tls_version=handshake.version,
+        cipher=handshake.cipher,
+        resumed=False,
+        certificate=certificate_of(handshake.chain),
+        certificate_error=None if error is None else error.text,
+    )
+
+
+def _protocol(seen: HopCapture) -> str | None:
+    """What ALPN agreed on; without an agreement, what was spoken."""
+    if seen.handshake is not None and seen.handshake.protocol is not None:
+        return seen.handshake.protocol
+    return "http/1.1" if seen.response is not None and seen.response.status is not None else None
+
+
+def _round_trips(seen: HopCapture, clock: RunClock) -> int:
+    """The handshake flights of the server: parted by flights of ours, or by a pause that only a round trip explains."""
+    if seen.handshake is None or seen.connect is None:
+        return 0
+    reads = seen.reads[: seen.handshake.reads]
+    rtt_us = seen.connect.rtt_us or 0
+    pause_ns = max(_FLIGHT_GAP_NS, rtt_us * 500) if rtt_us >= _MIN_RTT_TO_SEE_GAPS_US else None
+    return min(len(reads), 1) + sum(_parted(one, other, pause_ns, clock) for one, other in pairwise(reads))
+
+
+def _parted(one: Read, other: Read, pause_ns: int | None, clock: RunClock) -> bool:
+    if one.writes != other.writes:
+        return True
+    return pause_ns is not None and clock.instant_ns(other.arrival) - clock.instant_ns(one.arrival) > pause_ns
+
+
+def _us(ns: int) -> int:
+    return (ns + 500) // 1000
