@@ -1,5 +1,34 @@
 """The tables of alerts, one family a module."""
 
 from backend.alerts.models.channels import Channel, ChannelKind, Delivery, DeliveryState, Notice
+from backend.alerts.models.incidents import (
+    Cause,
+    EventKind,
+    Incident,
+    IncidentEvent,
+    Member,
+    Resolution,
+    Silence,
+)
+from backend.alerts.models.rules import Maintenance, Rule, RuleKind
+from backend.alerts.models.watches import Trend, Watch
 
-__all__ = ["Channel", "ChannelKind", "Delivery", "DeliveryState", "Notice"]
+__all__ = [
+    "Cause",
+    "Channel",
+    "ChannelKind",
+    "Delivery",
+    "DeliveryState",
+    "EventKind",
+    "Incident",
+    "IncidentEvent",
+    "Maintenance",
+    "Member",
+    "Notice",
+    "Resolution",
+    "Rule",
+    "RuleKind",
+    "Silence",
+    "Trend",
+    "Watch",
+]

@@ -1,0 +1,132 @@
+"""Whether a site can be reached. One failed run says little: another region has to agree before it counts.
+
+Regions are measured one after the other, so that a site that is down for all is seen to be down region by region. What
+a region said before the first failure is therefore no evidence that the site is up there.
+"""
+
+from dataclasses import astuple, dataclass
+
+from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, newest_us
+from backend.alerts.states import State
+
+# Runs in a row before a region that is down alone counts, against others that are up.
+REGIONAL_FAILS = 3
+# Runs in a row where nobody else can be asked.
+LONELY_FAILS = 2
+# Good runs before it is over.
+OKS = 2
+MAX_DETAIL_CHARS = 300
+_MINUTE_US = 60_000_000
+
+
+@dataclass(slots=True)
+class _Place:
+    """What a region says: runs in a row, the newest's time, since when it fails, one run that fails and the last good
+    one, and why.
+    """
+
+    fails: int = 0
+    oks: int = 0
+    at_us: int = 0
+    since_us: int = 0
+    bad: str = ""
+    good: str = ""
+    detail: str = ""
+
+
+class Availability:
+    """Down in several regions is failing, down in one region for a while is degraded: the site is up, but not there."""
+
+    def __init__(self, memory: Memory, *, interval_s: int) -> None:
+        self._places = {code: _Place(*values) for code, values in memory.get("places", {}).items()}
+        self._failed = set(memory.get("failed", ()))
+        self._asked_us = int(memory.get("asked_us", 0))
+        # A region that said nothing for so long is no witness.
+        self._patience_us = interval_s * 2_500_000 + _MINUTE_US
+        self._interval_us = interval_s * 1_000_000
+
+    def memory(self) -> Memory:
+        return {
+            "places": {code: list(astuple(place)) for code, place in self._places.items()},
+            "failed": sorted(self._failed),
+            "asked_us": self._asked_us,
+        }
+
+    def observe(self, sample: Sample) -> None:
+        """A confirmation is a sample like any other, but one that came after a newer one says nothing new."""
+        place = self._places.setdefault(sample.region, _Place())
+        if sample.seen is Seen.NOTHING or sample.at_us <= place.at_us:
+            return
+        place.at_us = sample.at_us
+        if sample.seen is Seen.UP:
+            place.fails, place.oks, place.good, place.detail = 0, place.oks + 1, sample.run_id.hex, ""
+            return
+        if not place.fails:
+            place.since_us, place.bad = sample.at_us, sample.run_id.hex
+            place.detail = sample.detail[:MAX_DETAIL_CHARS]
+        place.fails, place.oks = place.fails + 1, 0
+        self._failed.add(sample.region)
+
+    def standing(self, current: State, now_us: int) -> Standing:
+        fresh = self._fresh()
+        down = {code: place for code, place in fresh.items() if place.fails}
+        if not down:
+            if not fresh or not self._is_over(fresh, current):
+                return Standing(state=current, since_us=now_us, regions=tuple(sorted(self._failed)), firm=False)
+            self._failed.clear()
+            return Standing(state=State.OK, since_us=newest_us(place.at_us for place in fresh.values()))
+        state, where = self._decide(down, fresh, current)
+        if state is State.OK:
+            return Standing(state=State.OK, since_us=now_us)
+        codes = tuple(sorted(where, key=lambda code: (fresh[code].since_us, code)))
+        first = fresh[codes[0]]
+        return Standing(
+            state=state,
+            since_us=first.since_us,
+            regions=codes,
+            before=first.good,
+            after=first.bad,
+            facts={"detail": first.detail, "up": sorted(set(fresh) - set(down)), "fails": first.fails},
+        )
+
+    def doubtful(self, now_us: int) -> str | None:
+        """The region whose failure nobody has confirmed or denied so far and that was not asked about; it is now."""
+        down = {code: place for code, place in self._fresh().items() if place.fails}
+        if len(down) != 1:
+            return None
+        ((code, place),) = down.items()
+        is_new = place.fails == 1 and place.since_us != self._asked_us and now_us - place.at_us < self._interval_us
+        if not is_new:
+            return None
+        self._asked_us = place.since_us
+        return code
+
+    def _fresh(self) -> dict[str, _Place]:
+        newest = newest_us(place.at_us for place in self._places.values())
+        oldest = newest - self._patience_us
+        return {code: place for code, place in self._places.items() if place.at_us >= oldest and place.at_us}
+
+    def _is_over(self, fresh: dict[str, _Place], current: State) -> bool:
+        if current is State.OK:
+            return True
+        witnesses = self._failed & set(fresh) or set(fresh)
+        return sum(min(fresh[code].oks, OKS) for code in witnesses) >= OKS
+
+    def _decide(
+        self, down: dict[str, _Place], fresh: dict[str, _Place], current: State
+    ) -> tuple[State, dict[str, _Place]]:
+        since_us = min(place.since_us for place in down.values())
+        up = {code: place for code, place in fresh.items() if not place.fails and place.at_us > since_us}
+        # Where one region is down already, another's first failure is a first failure again.
+        sure = {code: place for code, place in down.items() if current is not State.DEGRADED or place.fails > 1}
+        alone = len(fresh) == 1 and next(iter(down.values())).fails >= LONELY_FAILS
+        if alone or (len(sure) > 1 and len(sure) > len(up)):
+            return State.FAILING, down
+        regional = {code: place for code, place in down.items() if place.fails >= REGIONAL_FAILS}
+        if regional and up and self._is_settled(up, current):
+            return State.DEGRADED, regional
+        return current, down
+
+    def _is_settled(self, up: dict[str, _Place], current: State) -> bool:
+        """Regions recover one after the other: one that is up again twice is no passing moment."""
+        return current is not State.FAILING or all(place.oks >= OKS for place in up.values())

@@ -1,0 +1,91 @@
+"""What the rules look at: one ended slot of a monitor in a region, and what a rule makes of all it saw."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple, Protocol
+from uuid import UUID
+
+from backend.alerts.metrics import METRICS, POSITIONS
+from backend.alerts.states import State
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+# JSON values only.
+Memory = dict[str, Any]
+
+
+def to_us(at: datetime) -> int:
+    """Microseconds since 1970."""
+    return (at - _EPOCH) // _MICROSECOND
+
+
+def from_us(at_us: int) -> datetime:
+    """The instant that lies so many microseconds after 1970."""
+    return _EPOCH + timedelta(microseconds=at_us)
+
+
+class Seen(StrEnum):
+    """What a run says of the site. A run that was missed, or failed by our own fault, says nothing."""
+
+    UP = "up"
+    DOWN = "down"
+    NOTHING = "nothing"
+
+
+def seen_in(outcome: str, blame: str | None) -> Seen:
+    """What an outcome, and for a failure its blame, say."""
+    if outcome == "measured":
+        return Seen.UP
+    return Seen.DOWN if outcome == "failed" and blame != "monitor" else Seen.NOTHING
+
+
+class Sample(NamedTuple):
+    """One ended slot: the last attempt that tells anything. `values` are the stored metrics in the order of COLUMNS."""
+
+    region: str
+    at_us: int
+    run_id: UUID
+    seen: Seen
+    detail: str
+    values: tuple[float | None, ...]
+
+    def value(self, metric: str) -> float | None:
+        """A metric in the door's unit; None when it was not measured, or the run failed."""
+        stored = self.values[POSITIONS[metric]] if self.seen is Seen.UP else None
+        return None if stored is None else stored * METRICS[metric].scale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What a rule makes of a monitor. `facts` are JSON values that the wording needs; `after` is a run that shows the
+    bad state and `before` the last one without it, as hex, in the first of the regions. A state that is just passing
+    is not `firm`: it stays, and is not a moment to tell of it.
+    """
+
+    state: State
+    since_us: int
+    regions: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    firm: bool = True
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Evaluator(Protocol):
+    """A rule's eyes on one monitor. Samples of a region come in the order of their slots."""
+
+    def observe(self, sample: Sample) -> None:
+        """Takes note of an ended slot."""
+
+    def standing(self, current: State, now_us: int) -> Standing:
+        """What is to be made of all that was seen; `current` is what was made of it before."""
+
+    def memory(self) -> Memory:
+        """All that has to be known to go on."""
+
+
+def newest_us(instants: Iterable[int]) -> int:
+    return max(instants, default=0)

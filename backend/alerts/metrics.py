@@ -1,0 +1,58 @@
+"""The metrics that rules are about: their names at the doors, where they are stored, how they are written. Pure."""
+
+from typing import NamedTuple
+
+
+class Metric(NamedTuple):
+    """`scale` makes a stored number the door's."""
+
+    name: str
+    column: str
+    label: str
+    unit: str
+    scale: float
+
+
+def _time(name: str, label: str) -> Metric:
+    return Metric(name, name.removesuffix("_ms") + "_us", label, "ms", 1e-3)
+
+
+_ALL = (
+    _time("dns_ms", "DNS"),
+    _time("connect_ms", "Connecting"),
+    _time("tls_ms", "TLS"),
+    _time("wait_ms", "Waiting for the server"),
+    _time("ttfb_ms", "First byte"),
+    _time("download_ms", "Download"),
+    _time("total_ms", "Whole answer"),
+    _time("rtt_ms", "Round trip"),
+    Metric("tls_round_trips", "tls_round_trips", "Round trips of TLS", "", 1),
+    _time("fcp_ms", "First paint"),
+    _time("lcp_ms", "Largest paint"),
+    Metric("cls", "cls", "Layout shift", "", 1),
+    _time("load_ms", "Page load"),
+    _time("fully_loaded_ms", "Fully loaded"),
+    Metric("requests", "requests", "Requests", "", 1),
+    Metric("connections", "connections", "Connections", "", 1),
+    Metric("bytes", "bytes", "Weight", "bytes", 1),
+)
+METRICS = {metric.name: metric for metric in _ALL}
+COLUMNS = tuple(metric.column for metric in _ALL)
+# Where a metric's value is in `Sample.values`.
+POSITIONS = {metric.name: position for position, metric in enumerate(_ALL)}
+_OF_PAGES = {"fcp_ms", "lcp_ms", "cls", "load_ms", "fully_loaded_ms"}
+
+
+def measured_by(metric: str, kind: str) -> bool:
+    """Whether monitors of a kind measure a metric at all."""
+    return kind == "page" if metric in _OF_PAGES else kind in ("probe", "page")
+
+
+def written(metric: str, value: float) -> str:
+    """A value in the door's unit as people read it, such as "320 ms" or "1.25 s"."""
+    unit = METRICS[metric].unit
+    if unit == "ms":
+        return f"{value:,.0f} ms" if abs(value) < 1_000 else f"{value / 1_000:,.2f} s"
+    if unit == "bytes":
+        return f"{value / 1_000:,.0f} kB" if abs(value) < 1e6 else f"{value / 1e6:,.2f} MB"
+    return f"{value:,.2f}" if metric == "cls" else f"{value:,.0f}"

@@ -1,0 +1,236 @@
+"""The kinds of rules and what of each can be set: one sentence for each fault. Pure.
+
+Parameters are stored as the JSON that doors speak: durations in ms, as everywhere at doors.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from backend.alerts.judgement.budgets import Budget
+from backend.alerts.judgement.certificates import DaysLeft
+from backend.alerts.judgement.failures import FailureLimit
+from backend.alerts.metrics import METRICS
+
+MAX_OF_LAST = 50
+MAX_REGIONS = 50
+MAX_INTERVALS = 100
+MAX_DELAY_S = 24 * 3600
+# What a probe and a page have, that visitors feel and that rarely moves by itself.
+DEFAULT_METRICS = ("ttfb_ms", "lcp_ms")
+MAX_METRICS = 8
+
+Json = Mapping[str, Any]
+Faults = Iterator[tuple[str, str]]
+
+
+class InvalidRuleError(ValueError):
+    """The rule cannot be as it was asked for. `faults` holds a sentence for each field at fault."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        super().__init__(" ".join(faults.values()))
+        self.faults = dict(faults)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindOfRule:
+    """What of a kind can be set, its defaults, how it is checked, and what it is called."""
+
+    label: str
+    question: str
+    defaults: Json
+    faults: Callable[[Json], Faults]
+    # What its incidents are about: rules of one cause share one incident of a site.
+    cause: str
+    severity: str
+    of_organisation: bool = False
+
+
+def checked(kind: str, given: Json) -> dict[str, Any]:
+    """The complete parameters of a kind: what was given, the rest by default. Raises InvalidRuleError."""
+    if kind not in KINDS:
+        raise InvalidRuleError({"kind": f"There is no kind of rule {kind[:40]!r}; choose from {', '.join(KINDS)}."})
+    known = KINDS[kind]
+    faults = {
+        f"params.{name[:40]}": f"{known.label} has no setting {name[:40]!r}; it has {_names(known)}."
+        for name in given
+        if name not in known.defaults
+    }
+    params = {**known.defaults, **{name: given[name] for name in known.defaults if name in given}}
+    faults |= {f"params.{name}": sentence for name, sentence in known.faults(params)}
+    if faults:
+        raise InvalidRuleError(faults)
+    return params
+
+
+def failure_limit(params: Json) -> FailureLimit:
+    return FailureLimit(failed=params["failed"], of_last=params["of_last"], regions=params["regions"])
+
+
+def budget(params: Json) -> Budget:
+    return Budget(
+        metric=params["metric"],
+        limit=params["limit"],
+        critical_limit=params["critical_limit"],
+        of_last=params["of_last"],
+        regions=params["regions"],
+    )
+
+
+def days_left(params: Json) -> DaysLeft:
+    return DaysLeft(warn=params["warn_days"], critical=params["critical_days"])
+
+
+def _names(kind: KindOfRule) -> str:
+    return ", ".join(kind.defaults) or "none"
+
+
+def _whole(params: Json, name: str, low: int, high: int) -> Faults:
+    value = params[name]
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        yield name, f"{name} must be a whole number from {low} to {high}."
+
+
+def _number(params: Json, name: str) -> Faults:
+    value = params[name]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value < 1e12:
+        yield name, f"{name} must be a number above 0."
+
+
+def _no_faults(params: Json) -> Faults:
+    yield from ()
+
+
+def _availability_faults(params: Json) -> Faults:
+    if not isinstance(params["confirm"], bool):
+        yield "confirm", "confirm must be true or false."
+
+
+def _failure_faults(params: Json) -> Faults:
+    wrong = [
+        *_whole(params, "of_last", 1, MAX_OF_LAST),
+        *_whole(params, "failed", 1, MAX_OF_LAST),
+        *_whole(params, "regions", 1, MAX_REGIONS),
+    ]
+    yield from wrong
+    if not wrong and params["failed"] > params["of_last"]:
+        yield "failed", f"{params['failed']} of the last {params['of_last']} runs can never fail."
+
+
+def _budget_faults(params: Json) -> Faults:
+    yield from _metric_faults("metric", params["metric"])
+    wrong = list(_number(params, "limit"))
+    if params["critical_limit"] is not None:
+        wrong += _number(params, "critical_limit")
+        if not wrong and params["critical_limit"] <= params["limit"]:
+            wrong.append(("critical_limit", "critical_limit must be above limit, or left out."))
+    yield from wrong
+    yield from _whole(params, "of_last", 1, MAX_OF_LAST)
+    yield from _whole(params, "regions", 1, MAX_REGIONS)
+
+
+def _metric_faults(name: str, metric: object) -> Faults:
+    if not isinstance(metric, str) or metric not in METRICS:
+        shown = str(metric)[:40]
+        yield name, f"There is no metric {shown!r}; choose from {', '.join(METRICS)}."
+
+
+def _certificate_faults(params: Json) -> Faults:
+    wrong = [*_whole(params, "warn_days", 1, 365), *_whole(params, "critical_days", 0, 364)]
+    yield from wrong
+    if not wrong and params["critical_days"] >= params["warn_days"]:
+        yield "critical_days", "critical_days must be fewer than warn_days."
+
+
+def _presence_faults(params: Json) -> Faults:
+    yield from _whole(params, "intervals", 2, MAX_INTERVALS)
+
+
+def _agent_faults(params: Json) -> Faults:
+    yield from _whole(params, "silent_s", 90, 24 * 3600)
+
+
+def _regression_faults(params: Json) -> Faults:
+    metrics = params["metrics"]
+    if not isinstance(metrics, list) or not 1 <= len(metrics) <= MAX_METRICS:
+        yield "metrics", f"metrics must be a list of 1 to {MAX_METRICS} metrics."
+    else:
+        yield from next(([fault] for metric in metrics for fault in _metric_faults("metrics", metric)), [])
+    value = params["min_change_pct"]
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value <= 1_000:
+        yield "min_change_pct", "min_change_pct must be a number from 1 to 1,000."
+    if params["tell"] not in ("slowdown", "regression"):
+        yield "tell", "tell must be slowdown (at once) or regression (once it has lasted)."
+
+
+KINDS: dict[str, KindOfRule] = {
+    "availability": KindOfRule(
+        label="Availability",
+        question="Can the site be reached?",
+        defaults={"confirm": True},
+        faults=_availability_faults,
+        cause="availability",
+        severity="critical",
+    ),
+    "failures": KindOfRule(
+        label="Failed runs",
+        question="Did too many of the last runs fail?",
+        defaults={"failed": 3, "of_last": 5, "regions": 1},
+        faults=_failure_faults,
+        cause="availability",
+        severity="warning",
+    ),
+    "budget": KindOfRule(
+        label="Budget",
+        question="Is a metric over its limit?",
+        defaults={"metric": "ttfb_ms", "limit": 800, "critical_limit": None, "of_last": 5, "regions": 1},
+        faults=_budget_faults,
+        cause="speed",
+        severity="warning",
+    ),
+    "certificate": KindOfRule(
+        label="Certificate",
+        question="Does the certificate end soon?",
+        defaults={"warn_days": 14, "critical_days": 3},
+        faults=_certificate_faults,
+        cause="certificate",
+        severity="critical",
+    ),
+    "no_data": KindOfRule(
+        label="No data",
+        question="Did measurements stop although agents live?",
+        defaults={"intervals": 3},
+        faults=_presence_faults,
+        cause="no_data",
+        severity="warning",
+    ),
+    "regression": KindOfRule(
+        label="Regression",
+        question="Has the site become slower than it was?",
+        defaults={"metrics": list(DEFAULT_METRICS), "min_change_pct": 5, "tell": "slowdown"},
+        faults=_regression_faults,
+        cause="speed",
+        severity="warning",
+    ),
+    "cdn": KindOfRule(
+        label="CDN slower than origin",
+        question="Does the CDN make the site slower?",
+        defaults={},
+        faults=_no_faults,
+        cause="cdn",
+        severity="warning",
+    ),
+    "agent": KindOfRule(
+        label="Silent region",
+        question="Did all agents of a region stop?",
+        defaults={"silent_s": 180},
+        faults=_agent_faults,
+        cause="agent",
+        severity="warning",
+        of_organisation=True,
+    ),
+}
+# What a site begins with; an organisation begins with `agent`.
+DEFAULTS_OF_SITE = ("availability", "certificate", "no_data", "regression", "cdn")
+DEFAULTS_OF_ORGANISATION = ("agent",)
