@@ -30,6 +30,15 @@ class MonitorKind(models.TextChoices):
     PAGE = Kind.PAGE.value, "Page load"
 
 
+class HostRole(models.TextChoices):
+    """What a host is to a site: `own` are the owner's others, such as an API."""
+
+    ORIGIN = "origin", "Origin"
+    CDN = "cdn", "CDN"
+    OWN = "own", "Own"
+    THIRD_PARTY = "third_party", "Third party"
+
+
 class MonitorManager(models.Manager["Monitor"]):
     """Leaves the headers out until they are looked at: no list must fail over a secret that cannot be read."""
 
@@ -92,6 +101,33 @@ class Monitor(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.url}"
+
+
+class Host(models.Model):
+    """A host that a site's pages speak to. What the owner chose stays, whatever is proposed later.
+
+    `evidence` holds the reasons of the proposal, a sentence each.
+    """
+
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="hosts")
+    name = models.CharField(max_length=253)
+    proposed = models.CharField(max_length=12, choices=HostRole)
+    evidence = models.JSONField(default=list)
+    chosen = models.CharField(max_length=12, choices=HostRole, null=True)
+    chosen_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
+    chosen_at = models.DateTimeField(null=True)
+    first_seen_at = models.DateTimeField()
+    last_seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["site", "name"], name="host_once_a_site")]
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.role}"
+
+    @property
+    def role(self) -> HostRole:
+        return HostRole(self.chosen or self.proposed)
 
 
 class Deploy(models.Model):

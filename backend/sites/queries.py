@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from backend.accounts.models import Organisation
-from backend.sites.models import Deploy, Monitor, Site
+from backend.sites.models import Deploy, Host, Monitor, Site
 
 MAX_DEPLOYS = 500
 
@@ -20,6 +20,17 @@ def site(organisation: Organisation, public_id: UUID) -> Site | None:
 def monitor(organisation: Organisation, public_id: UUID) -> Monitor | None:
     """A monitor with its site. One statement."""
     found = Monitor.objects.filter(site__organisation=organisation, public_id=public_id)
+    return found.select_related("site__organisation").first()
+
+
+def hosts(site: Site) -> list[Host]:
+    """The hosts that a site's pages speak to, by name. One statement."""
+    return list(Host.objects.filter(site=site).select_related("chosen_by").order_by("name"))
+
+
+def host(organisation: Organisation, site_id: UUID, name: str) -> Host | None:
+    """A host with its site. One statement."""
+    found = Host.objects.filter(site__organisation=organisation, site__public_id=site_id, name=name)
     return found.select_related("site__organisation").first()
 
 

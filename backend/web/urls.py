@@ -4,7 +4,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
-from backend.web.views import account, members, regions, runs, site, sites, trial
+from backend.web.views import account, hosts, members, regions, runs, site, sites, trial
 
 app_name = "web"
 urlpatterns = [
@@ -26,6 +26,8 @@ urlpatterns = [
     path("tests/<uuid:site_id>/progress", trial.state, name="trial_progress"),
     path("tests/<uuid:site_id>/save/", trial.save, name="trial_save"),
     path("sites/<uuid:site_id>/", site.page, name="site"),
+    path("sites/<uuid:site_id>/hosts/", hosts.page, name="hosts"),
+    path("sites/<uuid:site_id>/hosts/role/", hosts.choose, name="host_role"),
     path("sites/<uuid:site_id>/settings/", sites.settings, name="site_settings"),
     path("sites/<uuid:site_id>/rename/", sites.rename, name="site_rename"),
     path("sites/<uuid:site_id>/test/", sites.test_now, name="test_now"),

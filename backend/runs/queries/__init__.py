@@ -2,12 +2,15 @@
 
 from backend.runs.queries.connections import TlsQuantile, p75_tls
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, run_detail
+from backend.runs.queries.hosts import HostCosts, host_costs
+from backend.runs.queries.newest import newest_measurements
 from backend.runs.queries.overview import LastRun, MonitorOverview, SiteOverview, site_overview
 from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending
 from backend.runs.queries.rollups import long_series
 from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
 
 __all__ = [
+    "HostCosts",
     "LastRun",
     "MonitorOverview",
     "RegionSeries",
@@ -18,7 +21,9 @@ __all__ = [
     "SeriesPoint",
     "SiteOverview",
     "TlsQuantile",
+    "host_costs",
     "long_series",
+    "newest_measurements",
     "p75_tls",
     "phase_series",
     "progress",

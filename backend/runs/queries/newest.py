@@ -1,0 +1,37 @@
+"""The newest whole measurement of a monitor in each region."""
+
+import logging
+
+from backend.fleet.queries import usable_regions
+from backend.runs.documents import DocumentError, unpack
+from backend.runs.sql import fetch
+from backend.sites.models import Monitor
+from workers.measurement.messages import Measured, Measurement
+from workers.measurement.wire import WireError
+
+log = logging.getLogger(__name__)
+
+_NEWEST = """
+SELECT run.run_id, document.document FROM unnest(%(regions)s::bigint[]) AS place (region_id),
+LATERAL (
+    SELECT run_id, scheduled_for FROM runs_run
+    WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id AND outcome = 'measured'
+    ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
+) run JOIN runs_rundocument document ON document.run_id = run.run_id AND document.scheduled_for = run.scheduled_for
+ORDER BY run.scheduled_for DESC LIMIT %(limit)s
+"""
+
+
+def newest_measurements(monitor: Monitor, *, limit: int = 5) -> list[Measurement]:
+    """What the last measured runs saw, one a region, the newest first. Two statements."""
+    regions = [region.pk for region in usable_regions(monitor.site.organisation)]
+    found = []
+    for run_id, document in fetch(_NEWEST, {"regions": regions, "monitor": monitor.pk, "limit": limit}):
+        try:
+            outcome = unpack(bytes(document)).outcome
+        except (WireError, DocumentError):
+            log.exception("the document of run %s cannot be read", run_id)
+            continue
+        if isinstance(outcome, Measured):
+            found.append(outcome.measurement)
+    return found

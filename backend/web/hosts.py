@@ -1,0 +1,99 @@
+"""The hosts of a site as they are shown: one verdict, a row a host. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from backend.runs.queries import HostCosts
+from backend.sites.models import Host, HostRole
+from backend.web.overview import Word
+from backend.web.waterfall.text import printable
+
+# Let's Encrypt renews with 30 days left: with fewer than 14 something is wrong.
+CERTIFICATE_DAYS = 14
+_ORDER = [HostRole.ORIGIN, HostRole.CDN, HostRole.OWN, HostRole.THIRD_PARTY]
+_NAMES = {
+    HostRole.ORIGIN: ("origin", "origins"),
+    HostRole.CDN: ("CDN", "CDNs"),
+    HostRole.OWN: ("host of your own", "hosts of your own"),
+    HostRole.THIRD_PARTY: ("third party", "third parties"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostRow:
+    """A host, what it is, and what it cost; `costs` is None when no load in the period spoke to it."""
+
+    host: Host
+    costs: HostCosts | None
+    certificate_days: int | None
+
+    @property
+    def role(self) -> HostRole:
+        return self.host.role
+
+    @property
+    def reused_percent(self) -> int | None:
+        share = None if self.costs is None else self.costs.reused_share
+        return None if share is None else round(100 * share)
+
+    @property
+    def certificate_ends(self) -> bool:
+        return self.certificate_days is not None and self.certificate_days < CERTIFICATE_DAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosts:
+    """The whole page."""
+
+    verdict: Word
+    reason: str
+    rows: tuple[HostRow, ...]
+
+
+def hosts_of(hosts: Sequence[Host], costs: Sequence[HostCosts], now: datetime) -> Hosts:
+    """By role, then by what they were asked for."""
+    by_name = {one.host: one for one in costs}
+    rows = [_row(host, by_name.get(host.name), now) for host in hosts]
+    rows.sort(key=lambda row: (_ORDER.index(row.role), -(row.costs.requests if row.costs else 0), row.host.name))
+    ending = [row for row in rows if row.certificate_ends]
+    return Hosts(
+        verdict=Word(level="warn" if ending else "info", text=_title(rows)),
+        reason=" ".join([*(_ending(row) for row in ending[:2]), _share(rows)]).strip(),
+        rows=tuple(rows),
+    )
+
+
+def _row(host: Host, costs: HostCosts | None, now: datetime) -> HostRow:
+    not_after = None if costs is None else costs.certificate_not_after
+    return HostRow(host=host, costs=costs, certificate_days=None if not_after is None else (not_after - now).days)
+
+
+def _title(rows: Sequence[HostRow]) -> str:
+    if not rows:
+        return "No host is known yet"
+    counts = {role: sum(row.role is role for row in rows) for role in _ORDER}
+    parts = [f"{count} {_NAMES[role][count > 1]}" for role, count in counts.items() if count]
+    return f"{len(rows)} host{' makes' if len(rows) == 1 else 's make'} this page: {_listed(parts)}"
+
+
+def _ending(row: HostRow) -> str:
+    days = row.certificate_days or 0
+    name = printable(row.host.name, 120)
+    if days < 0:
+        return f"The certificate of {name} has expired."
+    return f"The certificate of {name} ends in {days} day{'' if days == 1 else 's'}."
+
+
+def _share(rows: Sequence[HostRow]) -> str:
+    """Who sends most of the page."""
+    sent = [(row.costs.bytes_a_load or 0, row) for row in rows if row.costs is not None]
+    total = sum(size for size, _ in sent)
+    if not total:
+        return ""
+    most, row = max(sent, key=lambda item: item[0])
+    return f"{printable(row.host.name, 120)} sends {round(100 * most / total)} % of the page's bytes."
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,109 @@
+"""Who costs what, as people see it."""
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from backend.cast import Member
+from backend.compare.actions import look_at_hosts
+from backend.runs.queries import HostCosts
+from backend.runs.tests.factories import NOW
+from backend.sites.models import Host
+from backend.web.hosts import hosts_of
+from backend.web.tests import measurements
+from backend.web.tests.world import World, make_world
+from workers.measurement.messages import Measured
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(alice: Member, client: Client) -> World:
+    client.force_login(alice.user)
+    return make_world(alice)
+
+
+def load(world: World) -> None:
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=measurements.page(40)))
+    look_at_hosts(site=world.site, now=NOW)
+
+
+def page(client: Client, world: World, query: str = "") -> str:
+    response = client.get(reverse("web:hosts", args=[world.site.public_id]) + query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_before_the_first_page_load_it_says_where_hosts_come_from(client: Client, world: World) -> None:
+    assert "No host is known yet" in page(client, world)
+
+
+def test_each_host_has_its_role_the_reasons_and_its_costs(client: Client, world: World) -> None:
+    load(world)
+    text = page(client, world)
+    assert "4 hosts make this page: 1 origin, 1 CDN, 1 host of your own and 1 third party" in text
+    assert "“cdn” in its name is usual for a CDN (weak)." in text
+    assert "Its name does not belong to the site&#x27;s domain shop.example." in text
+    assert "30 ms" in text
+    assert "h2" in text
+    assert "No page load spoke to it" not in text
+
+
+def test_a_member_corrects_a_role_and_takes_it_back(client: Client, world: World, bob: Member) -> None:
+    load(world)
+    client.force_login(bob.user)
+    address = reverse("web:host_role", args=[world.site.public_id])
+    response = client.post(address, {"host": "img.shop.example", "role": "cdn"}, follow=True)
+    text = response.content.decode()
+    assert "img.shop.example is CDN from now on." in text
+    assert "2 CDNs" in text
+    assert "said by Bob" in text
+    client.post(address, {"host": "img.shop.example", "role": ""})
+    assert Host.objects.get(name="img.shop.example").chosen is None
+
+
+def test_nonsense_is_not_found_and_a_viewer_may_not_correct(client: Client, world: World, vera: Member) -> None:
+    load(world)
+    address = reverse("web:host_role", args=[world.site.public_id])
+    assert client.post(address, {"host": "img.shop.example", "role": "boss"}).status_code == 404
+    assert client.post(address, {"host": "other.example", "role": "cdn"}).status_code == 404
+    client.force_login(vera.user)
+    assert client.post(address, {"host": "img.shop.example", "role": "cdn"}).status_code == 403
+    assert "Correct" not in page(client, world)
+
+
+def test_another_organisation_does_not_find_them(client: Client, world: World, charlie: Member) -> None:
+    load(world)
+    client.force_login(charlie.user)
+    assert client.get(reverse("web:hosts", args=[world.site.public_id])).status_code == 404
+    address = reverse("web:host_role", args=[world.site.public_id])
+    assert client.post(address, {"host": "img.shop.example", "role": "cdn"}).status_code == 404
+    assert Host.objects.get(name="img.shop.example").chosen is None
+
+
+def costs(host: str, **changes: object) -> HostCosts:
+    usual: dict[str, object] = dict.fromkeys(HostCosts.__slots__)
+    usual |= {"host": host, "loads": 1, "connections": 1, "requests": 4, "bytes": 100, "resumed": 0, "resumed_known": 0}
+    return HostCosts(**(usual | changes))  # type: ignore[arg-type]  # keyword by keyword is what a test wants
+
+
+@pytest.mark.parametrize(("days", "sentence"), [(9, "ends in 9 days."), (1, "ends in 1 day."), (-2, "has expired.")])
+def test_a_certificate_that_ends_soon_is_said_first(days: int, sentence: str) -> None:
+    host = Host(name="cdn.shop.example", proposed="cdn")
+    not_after = NOW + timedelta(days=days, hours=1)
+    hosts = hosts_of([host], [costs("cdn.shop.example", certificate_not_after=not_after)], NOW)
+    assert hosts.verdict.level == "warn"
+    assert (
+        hosts.reason
+        == f"The certificate of cdn.shop.example {sentence} cdn.shop.example sends 100 % of the page's bytes."
+    )
+    assert hosts.rows[0].reused_percent == 75
+
+
+def test_hosts_nobody_spoke_to_in_the_period_are_still_listed() -> None:
+    hosts = hosts_of([Host(name="old.example", proposed="own")], [], NOW)
+    assert hosts.verdict.text == "1 host makes this page: 1 host of your own"
+    assert hosts.rows[0].costs is None
