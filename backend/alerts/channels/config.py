@@ -1,0 +1,117 @@
+"""What a channel must know to be used: checked when it is typed, kept encrypted, never shown again."""
+
+import base64
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+
+from backend.alerts.models.channels import ChannelKind
+from backend.sites.targets import check_target
+from workers.measurement.target import TargetError
+
+MAX_ADDRESSES = 20
+# Standard Webhooks asks for 24 to 64 bytes.
+_SECRET_BYTES = 32
+_SECRET_PREFIX = "whsec_"
+# How long the old secret signs, too, so that the other side can change over in peace.
+ROTATION = timedelta(hours=24)
+
+
+class ChannelError(ValueError):
+    """A channel cannot be so. The text is a sentence for people; `field` is what it is about."""
+
+    def __init__(self, field: str, text: str) -> None:
+        super().__init__(text)
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A configuration that may be stored, and what of it may be shown."""
+
+    config: dict[str, Any]
+    target: str
+
+
+def check(kind: ChannelKind, *, url: str = "", addresses: str = "") -> Checked:
+    """The configuration of a channel. Raises ChannelError."""
+    match kind:
+        case ChannelKind.SLACK:
+            return _slack(url)
+        case ChannelKind.EMAIL:
+            return _email(addresses)
+        case ChannelKind.WEBHOOK:
+            return _webhook(url)
+
+
+def new_secret() -> str:
+    """A secret to sign with, in the form that libraries of Standard Webhooks read."""
+    return _SECRET_PREFIX + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
+
+
+def rotated(config: Mapping[str, Any], now: datetime) -> dict[str, Any]:
+    """The configuration with a new secret; the old one signs beside it for a day."""
+    return {
+        **config,
+        "secret": new_secret(),
+        "old_secret": config.get("secret"),
+        "old_secret_until": (now + ROTATION).isoformat(),
+    }
+
+
+def signing_secrets(config: Mapping[str, Any], now: datetime) -> list[str]:
+    """The secrets that sign at this moment, newest first."""
+    old, until = config.get("old_secret"), config.get("old_secret_until")
+    current = [config["secret"]]
+    return [*current, old] if old and until and datetime.fromisoformat(until) > now else current
+
+
+def secret_bytes(secret: str) -> bytes:
+    """What is signed with: the part behind the prefix, decoded."""
+    return base64.b64decode(secret.removeprefix(_SECRET_PREFIX))
+
+
+def _slack(url: str) -> Checked:
+    text = _checked_url(url)
+    parts = urlsplit(text)
+    if f"{parts.scheme}://{parts.netloc}" not in settings.SLACK_ORIGINS:
+        raise ChannelError("url", f"A Slack webhook begins with {settings.SLACK_ORIGINS[0]}/.")
+    if len(parts.path) < 2:
+        raise ChannelError("url", "The address is not complete: copy all of it from Slack.")
+    return Checked(config={"url": text}, target=parts.netloc)
+
+
+def _webhook(url: str) -> Checked:
+    text = _checked_url(url)
+    return Checked(config={"url": text, "secret": new_secret()}, target=urlsplit(text).netloc)
+
+
+def _checked_url(url: str) -> str:
+    if not url.strip():
+        raise ChannelError("url", "Paste the address that is to be called.")
+    try:
+        return check_target(url).url
+    except TargetError as error:
+        raise ChannelError("url", str(error)) from error
+
+
+def _email(addresses: str) -> Checked:
+    found = list(dict.fromkeys(part for part in addresses.replace(",", " ").replace(";", " ").split()))
+    if not found:
+        raise ChannelError("addresses", "Give at least one e-mail address.")
+    if len(found) > MAX_ADDRESSES:
+        raise ChannelError("addresses", f"At most {MAX_ADDRESSES} addresses; use a mailing list for more.")
+    for address in found:
+        try:
+            validate_email(address)
+        except ValidationError:
+            raise ChannelError("addresses", f"{address[:60]!r} is not an e-mail address.") from None
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return Checked(config={"addresses": found}, target=f"{found[0][:200]}{more}")

@@ -1,0 +1,97 @@
+"""What goes to a channel, and what comes back. Pure."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from uuid import UUID
+
+from backend.alerts.message import Message, clean
+from backend.alerts.models.channels import MAX_ANSWER_CHARS
+from backend.outbound import Answer, OutboundError, Reason
+
+# Longer than this nobody may ask us to wait: by then an alert is history.
+MAX_RETRY_AFTER_S = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One message about one object, the `sequence`-th of it."""
+
+    about: UUID
+    sequence: int
+    message: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """One thing to send. `id` stays the same through all tries. Several items make a digest.
+
+    `plain` asks for the simplest form there is: the usual one was refused.
+    """
+
+    id: UUID
+    items: tuple[Item, ...]
+    organisation: str
+    base_url: str
+    sent_at: datetime
+    plain: bool = False
+
+    @property
+    def first(self) -> Message:
+        return self.items[0].message
+
+    @property
+    def is_digest(self) -> bool:
+        return len(self.items) > 1
+
+    def url(self, path: str) -> str:
+        """An address inside the service."""
+        return f"{self.base_url}{path}" if path.startswith("/") else self.base_url
+
+
+class Outcome(StrEnum):
+    """What follows from an answer. `gone`: this channel will never take anything again."""
+
+    DELIVERED = "delivered"
+    RETRY = "retry"
+    REFUSED = "refused"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """What the other side said. `status` is None where there was no answer; `answer` is theirs, or our sentence."""
+
+    outcome: Outcome
+    answer: str
+    status: int | None = None
+    retry_after_s: float | None = None
+
+
+def unanswered(error: OutboundError) -> Sent:
+    """Nobody answered: tried again, unless the address itself is none."""
+    outcome = Outcome.REFUSED if error.reason is Reason.INVALID else Outcome.RETRY
+    return Sent(outcome=outcome, answer=clean(str(error), MAX_ANSWER_CHARS))
+
+
+def answered(answer: Answer, outcome: Outcome, now: datetime) -> Sent:
+    """An answer with its first words; anything may be in it, so it is cleaned and cut."""
+    words = clean(answer.body.decode("utf-8", "replace"), MAX_ANSWER_CHARS)
+    return Sent(outcome=outcome, answer=words, status=answer.status, retry_after_s=_retry_after(answer, now))
+
+
+def _retry_after(answer: Answer, now: datetime) -> float | None:
+    """Seconds until the other side wants to be asked again (RFC 9110, 10.2.3): a number or a date."""
+    if answer.status not in (429, 503):
+        return None
+    text = answer.headers.get("retry-after", "").strip()
+    if text.isdecimal() and text.isascii():
+        return min(float(text[:10]), MAX_RETRY_AFTER_S)
+    try:
+        instant = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if instant.tzinfo is None:
+        instant = instant.replace(tzinfo=UTC)
+    return min(max((instant - now).total_seconds(), 0.0), MAX_RETRY_AFTER_S)

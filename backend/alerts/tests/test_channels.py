@@ -1,0 +1,372 @@
+"""What each kind of channel is sent, and what its answers mean."""
+
+import base64
+import hashlib
+import hmac
+import json
+import smtplib
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.core import mail
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_django import Settings
+
+from backend.alerts.channels import Item, Outcome, Parcel, Sent, email, send, slack, webhook
+from backend.alerts.channels.config import ChannelError, check, new_secret, rotated, secret_bytes, signing_secrets
+from backend.alerts.message import Event, Fact, Link, Message
+from backend.alerts.models import ChannelKind
+from backend.alerts.tests.standin import ARCHIVED, FAULT, INVALID_PAYLOAD, NO_SERVICE, OK, StandIn, limited, loopback
+from backend.alerts.tests.test_notices import NOW, message
+from workers.tests.servers import closed_port, redirect, response
+
+ABOUT = UUID("8c2e7c1e-6b7a-4a8e-9c61-0d6f5e3a2b11")
+HOSTILE = "<!channel> & <https://evil.example|Open> *bold* ```x``` \u202e <script>alert(1)</script>"
+
+
+def parcel(*messages: Message, **changes: Any) -> Parcel:
+    items = tuple(
+        Item(about=ABOUT if place == 0 else uuid4(), sequence=1, message=one)
+        for place, one in enumerate(messages or (message(),))
+    )
+    fields: dict[str, Any] = {"id": uuid4(), "organisation": "Acme", "base_url": "https://fb.example", "sent_at": NOW}
+    return Parcel(items=items, **(fields | changes))
+
+
+def texts(value: Any) -> list[str]:
+    """Every text of a JSON value."""
+    if isinstance(value, dict):
+        return [text for inner in value.values() for text in texts(inner)]
+    if isinstance(value, list):
+        return [text for inner in value for text in texts(inner)]
+    return [value] if isinstance(value, str) else []
+
+
+def stored(one: Message) -> Message:
+    """As it comes out of the database."""
+    return Message.from_json(one.to_json())
+
+
+# Slack
+
+
+def test_a_slack_message_has_header_sections_small_print_and_buttons() -> None:
+    body = slack.payload(parcel())
+    kinds = [block["type"] for block in body["blocks"]]
+    assert kinds == ["header", "section", "section", "context", "actions"]
+    assert body["text"] == "🔴 shop.example slower in Singapore: LCP 3.94 s (was 2.05 s)"
+    assert body["blocks"][0]["text"] == {"type": "plain_text", "text": body["text"], "emoji": False}
+    assert body["blocks"][1]["text"]["text"] == "Since 14:20 UTC.\n5 of the last 5 runs."
+    assert body["blocks"][2]["fields"][0]["text"] == "Regions: Singapore"
+    button = body["blocks"][4]["elements"][0]
+    assert (button["text"]["text"], button["url"]) == ("Open", "https://fb.example/alerts/1/")
+    assert body["unfurl_links"] is False
+
+
+def test_a_recovery_is_green() -> None:
+    assert slack.payload(parcel(message(Event.RECOVERED, title="Recovered")))["text"] == "🟢 Recovered"
+
+
+def test_a_message_with_a_title_alone_is_a_message() -> None:
+    bare = message(sentences=(), facts=(), context=(), links=())
+    assert [block["type"] for block in slack.payload(parcel(bare))["blocks"]] == ["header"]
+
+
+def test_hostile_names_are_only_text_in_slack() -> None:
+    hostile = message(
+        title=HOSTILE,
+        sentences=(HOSTILE,),
+        facts=(Fact(label=HOSTILE, value=HOSTILE),),
+        context=(HOSTILE,),
+        links=(Link(label=HOSTILE, path="/alerts/1/"), Link(label="away", path="https://evil.example/")),
+    )
+    body = slack.payload(parcel(stored(hostile)))
+    for text in texts(body):
+        assert "<" not in text
+        assert ">" not in text
+    assert "mrkdwn" not in texts(body)
+    assert "https://evil.example/" not in texts(body)
+
+
+@given(st.text(max_size=4000), st.integers(min_value=2, max_value=40))
+def test_slacks_limits_hold_for_every_text(text: str, many: int) -> None:
+    long = stored(
+        message(
+            title=text,
+            sentences=(text,) * 12,
+            facts=(Fact(label=text, value=text),) * 12,
+            context=(text,) * 5,
+            links=(Link(label=text, path="/" + "x" * 100),) * 5,
+        )
+    )
+    for body in (slack.payload(parcel(long)), slack.payload(parcel(*(long,) * many))):
+        assert len(body["blocks"]) <= 8
+        assert len(body["blocks"][0]["text"]["text"]) <= 150
+        assert all(0 < len(one) <= 3000 for one in texts(body))
+        assert sum(map(len, texts(body))) < 3000 + 200
+        json.dumps(body, ensure_ascii=False).encode()
+
+
+@given(st.text(alphabet="a&<>…", max_size=60), st.integers(min_value=1, max_value=40))
+def test_escaping_never_breaks_an_entity_or_the_limit(text: str, limit: int) -> None:
+    escaped = slack.escape(text, limit)
+    assert len(escaped) <= limit
+    for entity in ("&amp;", "&lt;", "&gt;"):
+        escaped = escaped.replace(entity, "")
+    assert "&" not in escaped
+
+
+def test_many_at_once_are_one_message() -> None:
+    body = slack.payload(parcel(*(message(title=f"site {number} is down") for number in range(14))))
+    assert body["text"] == "🔴 14 alerts at once"
+    lines = body["blocks"][1]["text"]["text"].split("\n")
+    assert lines[0] == "🔴 site 0 is down"
+    assert lines[-1] == "and 4 more"
+    assert body["blocks"][2]["elements"][0]["url"] == "https://fb.example/alerts/"
+
+
+@pytest.mark.parametrize(
+    ("answer", "plain", "outcome", "words"),
+    [
+        (OK, False, Outcome.DELIVERED, "ok"),
+        (INVALID_PAYLOAD, False, Outcome.RETRY, "invalid_payload"),
+        (INVALID_PAYLOAD, True, Outcome.REFUSED, "invalid_payload"),
+        (NO_SERVICE, False, Outcome.GONE, "no_service"),
+        (ARCHIVED, False, Outcome.GONE, "channel_is_archived"),
+        (response(b"invalid_token", status="403 Forbidden"), False, Outcome.GONE, "invalid_token"),
+        (response(b"action_prohibited", status="403 Forbidden"), False, Outcome.RETRY, "action_prohibited"),
+        (FAULT, False, Outcome.RETRY, "rollup_error"),
+        (redirect("http://169.254.169.254/"), False, Outcome.RETRY, ""),
+    ],
+)
+def test_slacks_answers_are_understood(answer: bytes, outcome: Outcome, words: str, *, plain: bool) -> None:
+    with StandIn(answer) as there:
+        sent = slack.send({"url": there.url}, parcel(plain=plain), loopback())
+    assert (sent.outcome, sent.answer) == (outcome, words)
+    assert ("blocks" in there.calls[0].body) is not plain
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("30", 30.0),
+        ("0", 0.0),
+        ("999999", 3600.0),
+        ("Sat, 21 Nov 2026 12:02:00 GMT", 120.0),
+        ("Sat, 21 Nov 2020 12:00:00 GMT", 0.0),
+        ("soon", None),
+        ("", None),
+        ("-5", None),
+    ],
+)
+def test_retry_after_is_honoured_within_an_hour(text: str, seconds: float | None) -> None:
+    with StandIn(limited(text)) as there:
+        sent = slack.send({"url": there.url}, parcel(), loopback())
+    assert (sent.outcome, sent.status, sent.retry_after_s) == (Outcome.RETRY, 429, seconds)
+
+
+def test_nobody_there_is_tried_again_and_no_secret_is_told() -> None:
+    sent = slack.send({"url": f"http://127.0.0.1:{closed_port()}/secret-part"}, parcel(), loopback())
+    assert (sent.outcome, sent.status) == (Outcome.RETRY, None)
+    assert "secret-part" not in sent.answer
+
+
+def test_an_answer_is_cleaned_and_cut() -> None:
+    with StandIn(response(b"\x00\xff\x1b[31m" + b"x" * 5000, status="500 No")) as there:
+        answer = slack.send({"url": there.url}, parcel(), loopback()).answer
+    assert len(answer) == 500
+    assert "\x1b" not in answer
+
+
+# Webhooks
+
+
+def verify(secret: str, headers: dict[str, str], body: bytes) -> bool:
+    """Written from the specification, not from our own code."""
+    key = base64.b64decode(secret.split("_", 1)[1])
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    wanted = "v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
+    return wanted in headers["webhook-signature"].split(" ")
+
+
+def test_a_webhook_is_signed_as_the_specification_says() -> None:
+    secret, sending = new_secret(), parcel()
+    with StandIn(response(b"", status="204 No Content")) as there:
+        sent = send(ChannelKind.WEBHOOK, {"url": there.url, "secret": secret}, sending, loopback())
+    (call,) = there.calls
+    assert sent.outcome is Outcome.DELIVERED
+    assert call.headers["webhook-id"] == f"msg_{sending.id.hex}"
+    assert call.headers["webhook-timestamp"] == str(int(NOW.timestamp()))
+    assert verify(secret, call.headers, call.raw)
+    assert not verify(new_secret(), call.headers, call.raw)
+    assert not verify(secret, call.headers, call.raw + b" ")
+    assert not verify(secret, call.headers | {"webhook-timestamp": "1"}, call.raw)
+
+
+def test_the_signature_is_that_of_the_specifications_example() -> None:
+    body = b'{"event_type":"ping","data":{"success":true}}'
+    found = webhook.signature("whsec_plJ3nmyCDGBKInavdOK15jsl", "msg_loFOjxBNrRLzqYUf", "1731705121", body)
+    assert found == "rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0="
+
+
+def test_a_webhook_says_everything_in_words_and_in_figures() -> None:
+    body = webhook.payload(parcel())
+    assert body["type"] == "incident.opened"
+    assert body["timestamp"] == "2026-11-21T12:00:00Z"
+    assert body["data"]["id"] == str(ABOUT)
+    assert body["data"]["links"] == [{"label": "Open", "url": "https://fb.example/alerts/1/"}]
+    assert body["data"]["details"] == {"metric": "lcp_ms", "value": 3940.5, "regions": ["sin"]}
+    assert webhook.payload(parcel(message(Event.TEST)))["type"] == "channel.test"
+
+
+def test_after_a_rotation_both_secrets_sign_for_a_day() -> None:
+    config: dict[str, Any] = {"url": "http://x/", "secret": new_secret()}
+    changed = rotated(config, NOW)
+    assert changed["secret"] != config["secret"]
+    headers = webhook.headers(parcel(), b"{}", signing_secrets(changed, NOW + timedelta(hours=23)))
+    assert verify(config["secret"], headers, b"{}")
+    assert verify(changed["secret"], headers, b"{}")
+    assert signing_secrets(changed, NOW + timedelta(hours=25)) == [changed["secret"]]
+
+
+def test_secrets_have_the_length_that_is_asked_for() -> None:
+    assert 24 <= len(secret_bytes(new_secret())) <= 64
+    assert new_secret() != new_secret()
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        ("201 Created", Outcome.DELIVERED),
+        ("410 Gone", Outcome.GONE),
+        ("404 Not Found", Outcome.RETRY),
+        ("302 Found", Outcome.RETRY),
+        ("500 Oops", Outcome.RETRY),
+    ],
+)
+def test_a_receivers_answers_are_understood(status: str, outcome: Outcome) -> None:
+    with StandIn(response(b"", status=status)) as there:
+        sent = webhook.send({"url": there.url, "secret": new_secret()}, parcel(), loopback())
+    assert sent.outcome is outcome
+
+
+# E-mail
+
+
+ADDRESSES = {"addresses": ["ops@acme.example", "on-call@acme.example"]}
+
+
+def mailed(sending: Parcel, settings: Settings) -> Any:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    assert email.send(ADDRESSES, sending).outcome is Outcome.DELIVERED
+    return mail.outbox[-1]
+
+
+def test_a_mail_has_text_and_html_and_the_same_id_at_each_try(settings: Settings) -> None:
+    sending = parcel()
+    one, again = mailed(sending, settings), mailed(sending, settings)
+    assert one.subject == "[Firstbyte] shop.example slower in Singapore: LCP 3.94 s (was 2.05 s)"
+    assert "5 of the last 5 runs." in one.body
+    assert "Open: https://fb.example/alerts/1/" in one.body
+    assert 'href="https://fb.example/alerts/1/"' in one.alternatives[0].content
+    assert one.extra_headers["Message-ID"] == again.extra_headers["Message-ID"]
+    assert str(ABOUT) in one.extra_headers["References"]
+
+
+def test_hostile_names_are_only_text_in_a_mail(settings: Settings) -> None:
+    hostile = stored(message(title=f"{HOSTILE}\r\nBcc: evil@example.com", sentences=(HOSTILE,)))
+    one = mailed(parcel(hostile), settings)
+    assert "\n" not in one.subject
+    assert "<script" not in one.alternatives[0].content
+    assert one.recipients() == ADDRESSES["addresses"]
+    assert "&lt;" not in one.body
+
+
+def test_many_at_once_are_one_mail(settings: Settings) -> None:
+    one = mailed(parcel(*(message(title=f"site {number} is down") for number in range(60))), settings)
+    assert one.subject == "[Firstbyte] 60 alerts at once"
+    assert "- site 0 is down" in one.body
+    assert "and 10 more" in one.body
+
+
+def fails_with(error: Exception) -> Callable[..., int]:
+    def fail(*_: object) -> int:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "words"),
+    [
+        (ConnectionRefusedError(), Outcome.RETRY, "The mail server could not be reached, or broke off."),
+        (smtplib.SMTPServerDisconnected(), Outcome.RETRY, "The mail server could not be reached, or broke off."),
+        (smtplib.SMTPAuthenticationError(535, b"bad login"), Outcome.RETRY, "bad login"),
+        (smtplib.SMTPDataError(451, b"try later"), Outcome.RETRY, "try later"),
+        (smtplib.SMTPDataError(554, b"spam"), Outcome.REFUSED, "spam"),
+        (smtplib.SMTPRecipientsRefused({"a@b.c": (550, b"no such user")}), Outcome.REFUSED, "no such user"),
+        (smtplib.SMTPRecipientsRefused({"a@b.c": (450, b"greylisted")}), Outcome.RETRY, "greylisted"),
+    ],
+)
+def test_a_mail_servers_answers_are_understood(
+    error: Exception, outcome: Outcome, words: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    monkeypatch.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", fails_with(error))
+    sent = email.send(ADDRESSES, parcel())
+    assert (sent.outcome, sent.answer) == (outcome, words)
+
+
+def test_without_a_mail_server_nothing_counts_as_sent(settings: Settings) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
+    sent = email.send(ADDRESSES, parcel())
+    assert sent == Sent(outcome=Outcome.RETRY, answer=email.NO_SERVER)
+
+
+# Configurations
+
+
+def test_a_slack_address_is_slacks_own() -> None:
+    checked = check(ChannelKind.SLACK, url=" https://hooks.slack.com/services/T0/B0/xyz ")
+    assert checked.config == {"url": "https://hooks.slack.com/services/T0/B0/xyz"}
+    assert checked.target == "hooks.slack.com"
+
+
+@pytest.mark.parametrize(
+    ("kind", "url", "addresses", "field", "words"),
+    [
+        (ChannelKind.SLACK, "", "", "url", "Paste the address"),
+        (ChannelKind.SLACK, "https://hooks.slack.com.evil.example/services/x", "", "url", "begins with https://hooks"),
+        (ChannelKind.SLACK, "http://hooks.slack.com/services/x", "", "url", "begins with https://hooks"),
+        (ChannelKind.SLACK, "https://hooks.slack.com/", "", "url", "not complete"),
+        (ChannelKind.WEBHOOK, "https://10.0.0.1/", "", "url", "inside your network"),
+        (ChannelKind.WEBHOOK, "https://localhost./x", "", "url", "inside your network"),
+        (ChannelKind.WEBHOOK, "https://u:p@hook.example/", "", "url", "user name or password"),
+        (ChannelKind.WEBHOOK, "https://hook.example:25/", "", "url", "Port 25"),
+        (ChannelKind.EMAIL, "", "", "addresses", "at least one"),
+        (ChannelKind.EMAIL, "", "ops@acme.example, nobody", "addresses", "'nobody' is not"),
+        (ChannelKind.EMAIL, "", " ".join(f"u{n}@acme.example" for n in range(21)), "addresses", "At most 20"),
+    ],
+)
+def test_a_configuration_that_cannot_work_names_its_field(
+    kind: ChannelKind, url: str, addresses: str, field: str, words: str
+) -> None:
+    with pytest.raises(ChannelError, match=words) as caught:
+        check(kind, url=url, addresses=addresses)
+    assert caught.value.field == field
+
+
+def test_what_is_shown_of_a_channel_holds_no_secret() -> None:
+    assert check(ChannelKind.WEBHOOK, url="https://hook.example/path?token=hunter2").target == "hook.example"
+    shown = check(ChannelKind.EMAIL, addresses="a@acme.example; b@acme.example a@acme.example")
+    assert shown.target == "a@acme.example and 1 more"
+    assert shown.config == {"addresses": ["a@acme.example", "b@acme.example"]}
+
+
+def test_an_operator_names_what_speaks_like_slack(settings: Settings) -> None:
+    settings.SLACK_ORIGINS = ("https://chat.example",)
+    assert check(ChannelKind.SLACK, url="https://chat.example/hooks/abc").target == "chat.example"
