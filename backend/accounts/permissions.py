@@ -16,6 +16,8 @@ class Permission(TextChoices):
 
     READ = "read"
     EDIT_SITES = "edit_sites"
+    EDIT_ALERTS = "edit_alerts"
+    MANAGE_CHANNELS = "manage_channels"
     MANAGE_REGIONS = "manage_regions"
     MANAGE_MEMBERS = "manage_members"
     MANAGE_TOKENS = "manage_tokens"
@@ -33,8 +35,13 @@ class Scope(TextChoices):
 
 
 _VIEWER = frozenset({Permission.READ})
-_MEMBER = _VIEWER | {Permission.EDIT_SITES}
-_ADMIN = _MEMBER | {Permission.MANAGE_REGIONS, Permission.MANAGE_MEMBERS, Permission.MANAGE_TOKENS}
+_MEMBER = _VIEWER | {Permission.EDIT_SITES, Permission.EDIT_ALERTS}
+_ADMIN = _MEMBER | {
+    Permission.MANAGE_CHANNELS,
+    Permission.MANAGE_REGIONS,
+    Permission.MANAGE_MEMBERS,
+    Permission.MANAGE_TOKENS,
+}
 _OWNER = _ADMIN | {Permission.MANAGE_ORGANISATION}
 _MATRIX = {Role.VIEWER: _VIEWER, Role.MEMBER: _MEMBER, Role.ADMIN: _ADMIN, Role.OWNER: _OWNER}
 
