@@ -1,9 +1,9 @@
 """The processes of one agent: three that measure, one that talks to the service, and a parent that keeps them alive.
 
 agent ─┬─ courier     uploads the spool, heartbeats, progress (the only one that knows the service)
-       ├─ probe       queues probe.now, probe: many raw probes at once
+       ├─ probe       queues probe.now, probe.gate, probe and those of pairs: many raw probes at once
        ├─ page        queue page: as many pages at once as there are browsers
-       └─ page-now    queue page.now: one browser, so that a person never waits behind the schedule
+       └─ page-now    queues page.now, page.gate: one browser, so that a person never waits behind the schedule
 """
 
 import fcntl
@@ -23,6 +23,8 @@ from workers.bell import Bell
 from workers.config import AgentConfig
 from workers.courier import Courier
 from workers.ledger import Ledger
+from workers.measurement.messages import Kind
+from workers.measurement.routes import Lane, queue_name
 from workers.pulse import About, Pulse
 from workers.run import Instruments, Loader, Prober
 from workers.service import Service
@@ -32,6 +34,8 @@ from workers.tasks import FINISH_S, Station, import_ahead, make_app, register, s
 
 log = logging.getLogger(__name__)
 
+# Where a person waits first, then pipelines, then the schedule; a pair is raw probes of the same engine.
+_RAW_QUEUES = tuple(queue_name(kind, lane) for lane in Lane for kind in (Kind.PROBE, Kind.PAIR))
 # An agent that ends keeps its spool until its last run is over.
 PATIENCE_S = FINISH_S + 15.0
 
@@ -85,9 +89,9 @@ def _posts(config: AgentConfig, toolbox: Toolbox) -> tuple[_Post, ...]:
     many, one = functools.partial(pages, browsers=config.browsers), functools.partial(pages, browsers=1)
     slots = config.probes_in_flight
     return (
-        _Post(name="probe", queues=("probe.now", "probe"), slots=slots, instruments=probes, is_probe=True),
+        _Post(name="probe", queues=_RAW_QUEUES, slots=slots, instruments=probes, is_probe=True),
         _Post(name="page", queues=("page",), slots=config.browsers, instruments=many, is_probe=False),
-        _Post(name="page-now", queues=("page.now",), slots=1, instruments=one, is_probe=False),
+        _Post(name="page-now", queues=("page.now", "page.gate"), slots=1, instruments=one, is_probe=False),
     )
 
 

@@ -28,9 +28,11 @@ log = logging.getLogger(__name__)
 
 
 class Prober(Protocol):
-    """Measures with raw sockets: `workers.probes.engine.Engine`."""
+    """Measures with raw sockets, one target or two: `workers.pairs.PairEngine`."""
 
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed: ...
+
+    def pair(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed: ...
 
 
 class PageLoad(Protocol):
@@ -126,6 +128,8 @@ def _use_instrument(
 ) -> tuple[Outcome, bytes | None]:
     if request.kind is Kind.PROBE and instruments.prober is not None:
         return instruments.prober.probe(request, on_progress), None
+    if request.kind is Kind.PAIR and instruments.prober is not None:
+        return instruments.prober.pair(request, on_progress), None
     if request.kind is Kind.PAGE and instruments.loader is not None:
         run = instruments.loader.load(request, on_progress)
         return run.outcome, run.screenshot

@@ -9,7 +9,7 @@ from workers.browser.faults import BrowserError
 from workers.browser.pool import BrowserPool
 from workers.browser.settings import BrowserSettings
 from workers.config import AgentConfig
-from workers.probes.engine import Engine
+from workers.pairs import PairEngine
 from workers.probes.settings import ProbeSettings
 from workers.pulse import About
 
@@ -20,14 +20,14 @@ class Toolbox:
     """What `workers.agent` measures with outside its tests."""
 
     @contextmanager
-    def prober(self, config: AgentConfig) -> Iterator[Engine]:
+    def prober(self, config: AgentConfig) -> Iterator[PairEngine]:
         settings = ProbeSettings(
             in_flight=config.probes_in_flight,
             allowed=config.private_targets,
             extra_ports=config.extra_ports,
             ca_file=config.ca_file,
         )
-        with Engine(settings) as engine:
+        with PairEngine(settings) as engine:
             yield engine
 
     @contextmanager

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from workers.config import AgentConfig
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
 from workers.pulse import About
-from workers.tests.builders import build_page, build_probe
+from workers.tests.builders import build_page, build_pair, build_probe
 
 PICTURE = b"\xff\xd8\xff\xe0 a picture"
 
@@ -36,6 +36,10 @@ class FakeProber:
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
         _act(request, self._diary, on_progress)
         return Measured(measurement=build_probe())
+
+    def pair(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
+        _act(request, self._diary, on_progress)
+        return Measured(measurement=build_pair())
 
 
 class FakeLoader:

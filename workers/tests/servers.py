@@ -123,6 +123,17 @@ def answering(response: bytes, *, after_s: float = 0.0) -> Script:
     return script
 
 
+def keeping(response: bytes, *, after_s: float = 0.0) -> Script:
+    """Answers every request of a connection, each after a pause, until the client leaves."""
+
+    def script(peer: Peer) -> None:
+        while peer.read_request():
+            peer.pause(after_s)
+            peer.send(response)
+
+    return script
+
+
 def finish(peer: Peer) -> None:
     """Closes in good manners:
     TLS says good-bye, and what the client still sends is read rather than answered with RST.

@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import UUID
 
 from workers.measurement.messages import Failed, Kind, Measured, Missed, ProgressStage
+from workers.measurement.pair import PairTarget
 from workers.tests.fakes import PICTURE
 from workers.tests.rig import Agent, Broker, due_request
 from workers.tests.site import running_site
@@ -287,10 +288,11 @@ def test_a_real_agent_measures_a_real_site(agent: Agent, broker: Broker, service
     with running_site() as site:
         agent.settings |= {"FIRSTBYTE_PRIVATE_TARGETS": "127.0.0.0/8", "FIRSTBYTE_EXTRA_PORTS": site.rpartition(":")[2]}
         agent.start()
-        requests = [replace(due_request(kind=kind), url=f"{site}/") for kind in Kind]
+        other = PairTarget(url=f"{site}/moved")
+        requests = [replace(due_request(kind=kind), url=f"{site}/", other=other) for kind in Kind]
         for request in requests:
             broker.publish(request)
-        wait_for(lambda: len(service.results) == 2, "both results", 60)
+        wait_for(lambda: len(service.results) == 3, "all results", 60)
         outcomes = [outcome for request in requests for outcome in arrived(service, request.run_id)]
-        assert [type(outcome) for outcome in outcomes] == [Measured, Measured], agent.log
+        assert [type(outcome) for outcome in outcomes] == [Measured] * 3, agent.log
         assert agent.stop() == 0

@@ -15,9 +15,10 @@ from workers.measurement.messages import (
     ProgressStage,
     RunRequest,
 )
+from workers.measurement.pair import PairTarget
 from workers.measurement.profile import Profile
 from workers.run import Clock, Execution, Instruments, execute, internal_error
-from workers.tests.builders import SLOT, build_page, build_probe, build_request, build_result
+from workers.tests.builders import SLOT, build_page, build_pair, build_probe, build_request, build_result
 from workers.tests.fakes import PICTURE, FakeLoader, FakeProber
 from workers.version import VERSION
 
@@ -123,3 +124,8 @@ def test_the_real_clock_is_aware_and_runs_forward() -> None:
     real = Clock()
     assert real.now().tzinfo is UTC
     assert real.monotonic_us() <= real.monotonic_us()
+
+
+def test_a_pair_is_measured_by_the_same_instrument_as_a_probe() -> None:
+    request = build_request(kind=Kind.PAIR, other=PairTarget(url="https://origin.example.org/"))
+    assert run(request).result.outcome == Measured(measurement=build_pair())
