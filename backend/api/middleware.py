@@ -1,0 +1,40 @@
+"""`/api/v1/` answers errors as problems, whichever layer they come from: the router, Django, or a fault of ours."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from backend.api.v1.problems import MEDIA_TYPE, ProblemError, problem, type_of_status
+
+_PREFIX = "/api/v1/"
+# Agents speak the wire's own language.
+_AGENTS = "/api/v1/agent/"
+_ERRORS = 400
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+def api_answers(get_response: GetResponse) -> GetResponse:
+    """HEAD is GET without the body; an error in any other form becomes a problem that keeps status and Allow."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        if not request.path.startswith(_PREFIX) or request.path.startswith(_AGENTS):
+            return get_response(request)
+        is_head = request.method == "HEAD"
+        if is_head:
+            request.method = "GET"
+        response = get_response(request)
+        if response.status_code >= _ERRORS and response.headers.get("Content-Type") != MEDIA_TYPE:
+            response = _as_problem(request, response)
+        if is_head:
+            response.headers["Content-Length"] = str(len(response.content))
+            response.content = b""
+        return response
+
+    return middleware
+
+
+def _as_problem(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    kept = {name: response.headers[name] for name in ("Allow", "Retry-After") if name in response.headers}
+    detail = f"Use {kept['Allow']} here." if "Allow" in kept else ""
+    return problem(request, ProblemError(type_of_status(response.status_code), detail, headers=kept))

@@ -1,0 +1,79 @@
+"""Which problem an exception becomes. Domain errors come with a sentence for people; here they get their field."""
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import HttpError, ValidationError
+
+from backend.api.v1.bodies import escape
+from backend.api.v1.problems import (
+    FORBIDDEN,
+    INVALID,
+    LIMIT_REACHED,
+    NOT_FOUND,
+    UNAVAILABLE,
+    Fault,
+    ProblemError,
+    problem,
+    type_of_status,
+)
+from backend.runs.actions import RunsError
+from backend.sites.actions import SiteLimitError
+from backend.sites.monitor_settings import InvalidMonitorError
+from workers.measurement.target import TargetError
+
+
+def problem_of(error: Exception) -> ProblemError | None:
+    """The problem that an exception stands for; None for a fault of ours."""
+    match error:
+        case ProblemError():
+            return error
+        case Http404():
+            return ProblemError(NOT_FOUND)
+        case PermissionDenied():
+            return ProblemError(FORBIDDEN, str(error))
+        case ValidationError():
+            return ProblemError(INVALID, faults=[_fault(one) for one in error.errors])
+        case HttpError():
+            return ProblemError(type_of_status(error.status_code), str(error))
+        case TargetError():
+            return ProblemError(INVALID, faults=[Fault("#/url", str(error))])
+        case InvalidMonitorError():
+            return ProblemError(INVALID, faults=[Fault(f"#/{name}", text) for name, text in error.faults.items()])
+        case RunsError():
+            return ProblemError(INVALID, faults=[Fault("#/regions", str(error))])
+        case SiteLimitError():
+            return ProblemError(LIMIT_REACHED, str(error))
+        case OperationalError() | InterfaceError():
+            return ProblemError(UNAVAILABLE, headers={"Retry-After": "5"})
+    return None
+
+
+def install(api: NinjaAPI) -> None:
+    """Makes the API answer so. What is no problem goes on to Django, which logs it and answers 500."""
+
+    def handle(request: HttpRequest, error: Any) -> HttpResponse:
+        found = problem_of(error)
+        if found is None:
+            raise error
+        return problem(request, found)
+
+    for kind in (Exception, Http404, HttpError, ValidationError):
+        api.add_exception_handler(kind, handle)
+
+
+def _fault(error: dict[str, Any]) -> Fault:
+    """From what Pydantic says: `("body", "site", "url")` is `#/url`, the name of the argument left out."""
+    source, *rest = error["loc"]
+    names = [escape(str(name)) for name in rest]
+    message = str(error["msg"]).removeprefix("Value error, ")
+    if source == "body":
+        return Fault("#" + "".join(f"/{name}" for name in names[1:]), _sentence(message))
+    return Fault(f"?{names[-1]}" if source == "query" else names[-1], _sentence(message))
+
+
+def _sentence(message: str) -> str:
+    return message if message.endswith(".") else f"{message}."

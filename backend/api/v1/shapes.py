@@ -1,0 +1,39 @@
+"""What all bodies of the API have in common: closed inputs, milliseconds, UTC, and names that say the unit."""
+
+from typing import Annotated, Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Ms = Annotated[float, Field(description="Milliseconds, to the microsecond.")]
+Bytes = Annotated[int, Field(description="Bytes.", ge=0)]
+RegionCode = Annotated[str, StringConstraints(min_length=2, max_length=20)]
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class In(BaseModel):
+    """A body that is sent to us. A field that does not exist is a mistake, not ignored."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+class Out(BaseModel):
+    """A body that we send. Every field is there; what is not known is null."""
+
+    model_config = ConfigDict(frozen=True, json_schema_serialization_defaults_required=True)
+
+
+class Page(Out, Generic[T]):
+    """One page of a list. `next` is the cursor of the following one; null at the end."""
+
+    items: list[T]
+    next: str | None
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        return f"{params[0].__name__}Page"
+
+
+def ms(us: float | None) -> float | None:
+    """Microseconds as milliseconds of microsecond precision."""
+    return None if us is None else round(us / 1000, 3)
