@@ -1,7 +1,8 @@
 """How far fresh runs may be from history without any change: the noise of single runs, and that of whole batches.
 
-Runs of one batch share a time of day, a probe's load, a cache's state. More runs do not average that away, so that a
-test which does not know it fails more unchanged sites the longer it looks (facts: 9 to 24 of a hundred instead of 5).
+Runs of one batch share a time of day, a probe's load, a cache's state. More runs do not average that away: a test that
+does not know of it fails more unchanged sites the longer it looks. All of logarithms, so that noise is a part of the
+value.
 """
 
 from collections.abc import Sequence
@@ -11,43 +12,101 @@ import numpy as np
 
 from backend.analysis.noise import Floats, scatter
 
-# Values that follow each other and count as one batch.
+# Values that follow each other and are taken for one batch.
 BLOCK = 5
 # Beyond so many deviations a value is an outlier, and counts as if it were this far out.
 _CLIP = 3.0
-# Two estimates by medians lose this against means.
-_LOSS = 1.1
-# What batches of real sites vary by, and how much this is trusted: as much as so many batches that were seen.
-_USUAL_BATCH_SD, _TRUST_IN_USUAL = 0.03, 8.0
-# Freedom that the deviation by medians leaves, as a part of the number of values.
+# No clock is better than this, however much alike the values are.
+_LEAST_SD = 0.005
+# What batches of real sites vary by (REGRESSION 6.2), and how many batches seen weigh as much as this belief.
+_USUAL_BATCH_SD, _BELIEF = 0.03, 8.0
+# The part of it that regions usually have in common.
+_USUAL_SHARE = 0.5
+# A deviation taken from a median and deciles is as good as the usual one of this part of the values.
 _FREEDOM = 0.37
+# Fewer values than this in a region have no deviation of their own; theirs is that of all regions together.
+_FEW = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """Of the logarithms in history. `run_sd` by region; `batch_sd` of all, `batch_freedom` how well it is known.
+    """`run_sds` by region. `batch_variance` is that of one region, `shared` the part all regions have in common.
 
-    `shared` is the part of the batches' variance that all regions have in common.
+    `run_freedom` and `batch_freedom` say how well they are known, as a number of independent squares.
     """
 
-    run_sd: tuple[float, ...]
-    runs: tuple[int, ...]
-    batch_sd: float
+    run_sds: Floats
+    run_freedom: float
+    batch_variance: float
     batch_freedom: float
     batches: float
     shared: float
 
 
-def noise_of(history: Sequence[Floats]) -> Noise:
-    """The noise of regions by their histories in order of time, of at least two blocks each."""
-    scales = [scatter(values) for values in history]
-    blocks = [_blocks(values, scale) for values, scale in zip(history, scales, strict=True)]
-    variance, freedom = _batch_variance(blocks)
+def noise_of(regions: Sequence[Floats]) -> Noise:
+    """The noise of regions by their histories, each in order of time and of at least three values."""
+    scales = _scales(regions)
+    blocks = [_blocks(values, scale) for values, scale in zip(regions, scales, strict=True) if values.size >= 2 * BLOCK]
+    variance, freedom, spread = _batch_variance(blocks)
     return Noise(
-        run_sd=tuple(scales),
-        runs=tuple(values.size for values in history),
-        batch_sd=variance**0.5,
+        run_sds=scales,
+        run_freedom=_FREEDOM * sum(values.size - 1 for values in regions),
+        batch_variance=variance,
         batch_freedom=freedom,
-        batches=float(np.mean([len(block) for block in blocks])),
-        shared=_shared(blocks, variance),
+        batches=float(np.mean([len(block) for block in blocks])) if blocks else 1.0,
+        shared=_shared(blocks, variance, spread),
     )
+
+
+def _scales(regions: Sequence[Floats]) -> Floats:
+    deviations = [values - np.median(values) for values in regions]
+    together = scatter(np.concatenate(deviations))
+    scales = [scatter(values) if values.size >= _FEW else together for values in regions]
+    return np.maximum(scales, _LEAST_SD)
+
+
+def _blocks(values: Floats, scale: float) -> Floats:
+    """The newest whole blocks as rows, outliers pulled in."""
+    middle = np.median(values)
+    clipped = np.clip(values, middle - _CLIP * scale, middle + _CLIP * scale)
+    return clipped[values.size % BLOCK :].reshape(-1, BLOCK)
+
+
+def _batch_variance(blocks: Sequence[Floats]) -> tuple[float, float, float]:
+    """The variance between blocks beyond that within, its freedom, and the variance of one block's mean.
+
+    By analysis of variance, averaged over regions, and drawn towards what is usual as far as it is badly known.
+    """
+    usual = _USUAL_BATCH_SD**2
+    if not blocks:
+        return usual, _BELIEF, usual
+    within = float(np.mean([block.var(axis=1, ddof=1).mean() for block in blocks])) / BLOCK
+    between = float(np.mean([block.mean(axis=1).var(ddof=1) for block in blocks])) - within
+    seen = max(between, 0.0)
+    spread = seen + within
+    # Blocks of several regions at one time are only partly independent.
+    independent = float(np.mean([len(block) - 1 for block in blocks])) * (1 + (len(blocks) - 1) / 2)
+    doubt, usual_doubt = 2 * spread**2 / independent, 2 * usual**2 / _BELIEF
+    variance, left = _weighed(seen, doubt, usual, usual_doubt)
+    return variance, 2 * variance**2 / left, spread
+
+
+def _shared(blocks: Sequence[Floats], variance: float, spread: float) -> float:
+    """The part of the variance that regions have in common: from blocks at the same place from the end."""
+    count = min((len(block) for block in blocks), default=0)
+    if len(blocks) < 2 or count < 3:
+        return _USUAL_SHARE
+    means = np.array([block[-count:].mean(axis=1) for block in blocks])
+    means -= means.mean(axis=1, keepdims=True)
+    pairs = len(blocks) * (len(blocks) - 1)
+    common = float((means.sum(axis=0) ** 2).sum() - (means**2).sum()) / pairs / (count - 1)
+    usual = _USUAL_SHARE * variance
+    doubt = 2 * spread**2 / (count - 1) / len(blocks)
+    common, _ = _weighed(common, doubt, usual, usual**2)
+    return min(max(common / variance, _USUAL_SHARE), 1.0)
+
+
+def _weighed(seen: float, doubt: float, usual: float, usual_doubt: float) -> tuple[float, float]:
+    """What was seen and what is usual, each by how sure it is (variances); with the variance of the result."""
+    left = 1 / (1 / max(doubt, 1e-30) + 1 / usual_doubt)
+    return left * (seen / max(doubt, 1e-30) + usual / usual_doubt), left

@@ -1,0 +1,158 @@
+"""One rule in logarithms: an estimate that passes below a limit, and fails above zero from a floor on."""
+
+from dataclasses import dataclass
+from math import exp, expm1, inf, log
+from statistics import NormalDist
+
+import numpy as np
+
+from backend.analysis.gate_bounds import students
+from backend.analysis.gate_estimate import Estimate, Sides, level_of, shift_of, sides
+from backend.analysis.gate_metrics import OFFSETS, canonical
+from backend.analysis.gate_types import Comparison, Found, Interval, Plan, RegionChange, Rule, Side, Verdict
+
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """`base` is the value at a shift of 0: what is typical in history, or the greatest value allowed."""
+
+    rule: Rule
+    both: Sides
+    estimate: Estimate
+    offset: float
+    base: float
+    limit: float
+    floor: float
+
+    @property
+    def is_change(self) -> bool:
+        return self.rule.max_change_pct is not None
+
+    @property
+    def strength(self) -> float:
+        """How far above zero the shift is, in its own uncertainty: what rules are ordered by."""
+        return self.estimate.shift / self.bound(2.0)
+
+    def bound(self, normal_quantile: float) -> float:
+        """How far the true shift may be off."""
+        return _bound(normal_quantile, self.estimate.freedom, self.estimate.variance)
+
+    def value_at(self, shift: float) -> float:
+        """The metric itself at a shift."""
+        return (self.base + self.offset) * exp(shift) - self.offset
+
+    def pct_at(self, shift: float) -> float:
+        """The change in per cent; from nothing, of what a value counts as at least."""
+        return 100 * (self.value_at(shift) - self.base) / (self.base if self.base > 0 else self.offset)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantiles:
+    """Of the normal distribution: for the lower bound, which holds for all rules together, and for the upper one."""
+
+    low: float
+    high: float
+
+
+def case_of(comparison: Comparison, plan: Plan) -> Case:
+    """Raises TooLittleError."""
+    rule = comparison.rule
+    offset = OFFSETS.get(canonical(rule.metric) or "", 0.0)
+    least_history = 0 if rule.max_change_pct is None else plan.min_history
+    both = sides(
+        comparison.history, comparison.fresh, offset=offset, least_fresh=plan.min_fresh, least_history=least_history
+    )
+    if rule.max_value is not None:
+        level = level_of(both, log(rule.max_value + offset))
+        return Case(rule=rule, both=both, estimate=level, offset=offset, base=rule.max_value, limit=0.0, floor=-inf)
+    return _change(rule, both, offset)
+
+
+def _change(rule: Rule, both: Sides, offset: float) -> Case:
+    base = max(exp(float(np.mean([np.median(values) for values in both.history]))) - offset, 0.0)
+    allowed = base * (rule.max_change_pct or 0.0) / 100
+
+    def shift_to(increase: float) -> float:
+        return log((base + increase + offset) / (base + offset))
+
+    return Case(
+        rule=rule,
+        both=both,
+        estimate=shift_of(both),
+        offset=offset,
+        base=base,
+        # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.
+        limit=shift_to(max(allowed, rule.min_change) or offset),
+        floor=max(shift_to(allowed / 2), shift_to(rule.min_change)),
+    )
+
+
+def verdict_of(case: Case, quantiles: Quantiles) -> Verdict:
+    """The rule of REGRESSION 6.4."""
+    shift = case.estimate.shift
+    if shift + case.bound(quantiles.high) < case.limit:
+        return Verdict.PASS
+    is_slower = shift - case.bound(quantiles.low) > 0
+    return Verdict.FAIL if is_slower and shift >= case.floor else Verdict.INCONCLUSIVE
+
+
+def found_of(case: Case, quantiles: Quantiles, verdict: Verdict) -> Found:
+    """What the runs say, in the metric's own unit."""
+    estimate, noise = case.estimate, case.estimate.noise
+    low, high = estimate.shift - case.bound(quantiles.low), estimate.shift + case.bound(quantiles.high)
+    value = Interval(value=case.value_at(estimate.shift), low=case.value_at(low), high=case.value_at(high))
+    pct = Interval(value=case.pct_at(estimate.shift), low=case.pct_at(low), high=case.pct_at(high))
+    is_change = case.is_change
+    return Found(
+        value=value,
+        pct=pct if is_change else None,
+        limit_pct=case.pct_at(case.limit) if is_change else None,
+        p_value=_p_value(case),
+        before=Side(runs=case.both.before, typical=case.base) if is_change else None,
+        after=Side(runs=case.both.after, typical=value.value),
+        failed=case.both.failed,
+        robust_cv=expm1(float(np.mean(noise.run_sds**2))) ** 0.5,
+        batch_sd=noise.batch_variance**0.5,
+        smallest_detectable_pct=100 * expm1(case.bound(quantiles.low)),
+        extra_runs_to_decide=_extra_runs(case, quantiles) if verdict is Verdict.INCONCLUSIVE else 0,
+        regions=_regions(case, quantiles) if is_change else (),
+        left_out=case.both.left_out,
+    )
+
+
+def _regions(case: Case, quantiles: Quantiles) -> tuple[RegionChange, ...]:
+    """Each alone: that all of them agree cannot be asked of so few runs."""
+    freedom, changes = case.estimate.freedom, []
+    for part in case.estimate.regions:
+        low = part.shift - _bound(quantiles.low, freedom, part.variance)
+        high = part.shift + _bound(quantiles.high, freedom, part.variance)
+        pct = Interval(value=case.pct_at(part.shift), low=case.pct_at(low), high=case.pct_at(high))
+        changes.append(RegionChange(region=part.region, pct=pct))
+    return tuple(changes)
+
+
+def _extra_runs(case: Case, quantiles: Quantiles) -> int | None:
+    """For whichever verdict is nearer, if what was seen so far is the truth."""
+    shift, freedom = case.estimate.shift, case.estimate.freedom
+    rooms = [(case.limit - shift) / students(quantiles.high, freedom)]
+    if shift >= case.floor:
+        rooms.append(shift / students(quantiles.low, freedom))
+    room = max(rooms)
+    return case.estimate.extra_runs(room) if room > 0 else None
+
+
+def _p_value(case: Case) -> float:
+    """The chance of such a shift or a larger one without any change, by Student's distribution."""
+    size = abs(case.estimate.shift)
+    low, high = 0.0, 8.0
+    while high - low > 1e-4:
+        middle = (low + high) / 2
+        low, high = (middle, high) if case.bound(middle) < size else (low, middle)
+    beyond = 1 - _NORMAL.cdf(high)
+    return beyond if case.estimate.shift > 0 else 1 - beyond
+
+
+def _bound(normal_quantile: float, freedom: float, variance: float) -> float:
+    return float(students(normal_quantile, freedom) * variance**0.5)

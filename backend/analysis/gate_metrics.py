@@ -1,0 +1,39 @@
+"""The metrics that can be gated, by the names of the API, and how their values become logarithms."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+# Phases that take no time when something is cached: a step of a microsecond must not look like a doubling.
+_SMALL_PHASE, _DURATION, _COUNT, _SCORE = 1.0, 0.01, 0.5, 0.02
+
+# Added to a value before its logarithm is taken; in milliseconds where the name says so.
+OFFSETS: Mapping[str, float] = MappingProxyType(
+    {
+        "dns_ms": _SMALL_PHASE,
+        "connect_ms": _SMALL_PHASE,
+        "tls_ms": _SMALL_PHASE,
+        "download_ms": _SMALL_PHASE,
+        "wait_ms": _DURATION,
+        "ttfb_ms": _DURATION,
+        "total_ms": _DURATION,
+        "rtt_ms": _DURATION,
+        "fcp_ms": _DURATION,
+        "lcp_ms": _DURATION,
+        "load_ms": _DURATION,
+        "fully_loaded_ms": _DURATION,
+        "requests": _COUNT,
+        "connections": _COUNT,
+        "bytes": _COUNT,
+        "cls": _SCORE,
+    }
+)
+
+
+def canonical(name: str) -> str | None:
+    """The metric's one name: `ttfb` and `ttfb_ms` are the same. None for what cannot be gated."""
+    return next((known for known in (name, f"{name}_ms") if known in OFFSETS), None)
+
+
+def short(metric: str) -> str:
+    """The name for a sentence."""
+    return metric.removesuffix("_ms")

@@ -1,0 +1,138 @@
+"""The words of a gate: what is asked, and what it came to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from backend.analysis.gate_bounds import MAX_LOOKS
+from backend.analysis.gate_estimate import MIN_FRESH, MIN_HISTORY, Values
+
+
+class Verdict(StrEnum):
+    PASS = "pass"
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What is allowed: a change in per cent, of which less than `min_change` does not count, or a greatest value.
+
+    Values are in the metric's own unit. A rule that does not decide is told of and changes no verdict.
+    """
+
+    metric: str
+    max_change_pct: float | None = None
+    min_change: float = 0.0
+    max_value: float | None = None
+    decides: bool = True
+
+    def __post_init__(self) -> None:
+        if (self.max_change_pct is None) == (self.max_value is None):
+            raise ValueError(f"the rule for {self.metric} needs one of max_change_pct and max_value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A rule and what was measured for it, by region; None is a run that failed. History is in order of time."""
+
+    rule: Rule
+    history: Values
+    fresh: Values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """How sure to be (one-sided), which look this is of how many there may be, and the least runs of a region."""
+
+    confidence: float
+    looks: int = 1
+    planned_looks: int = 1
+    min_fresh: int = MIN_FRESH
+    min_history: int = MIN_HISTORY
+
+    def __post_init__(self) -> None:
+        if not 0.5 < self.confidence < 1:
+            raise ValueError(f"confidence must lie between 0.5 and 1, not {self.confidence}")
+        if not 1 <= self.looks <= self.planned_looks <= MAX_LOOKS:
+            raise ValueError(f"look {self.looks} of {self.planned_looks}; 1 to {MAX_LOOKS} looks can be planned")
+
+    @property
+    def alpha(self) -> float:
+        return 1 - self.confidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A value and its bounds; beyond each of them it is with the chance of 1 - confidence."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionChange:
+    region: str
+    pct: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a comparison: runs in regions that have enough, and what is typical, in the metric's unit."""
+
+    runs: int
+    typical: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What the runs say. `pct` is the change since history, None where only a greatest value is asked for.
+
+    `value` is the metric after the release. `limit_pct` includes what does not count. `smallest_detectable_pct` is the
+    smallest change that these runs can tell from none; `extra_runs_to_decide` is over all regions, 0 when it is
+    decided, None when no number of runs decides it.
+    """
+
+    value: Interval
+    pct: Interval | None
+    limit_pct: float | None
+    p_value: float
+    before: Side | None
+    after: Side
+    failed: int
+    robust_cv: float
+    batch_sd: float
+    smallest_detectable_pct: float
+    extra_runs_to_decide: int | None
+    regions: tuple[RegionChange, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def change(self) -> float | None:
+        """In the metric's own unit."""
+        return None if self.before is None else self.after.typical - self.before.typical
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A rule and what it came to; nothing is `found` on an error, whose reason is a sentence."""
+
+    rule: Rule
+    verdict: Verdict
+    reason: str = ""
+    found: Found | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    verdict: Verdict
+    rules: tuple[Judged, ...]
+
+
+def overall(judged: Sequence[tuple[Verdict, bool]]) -> Verdict:
+    """Of verdicts and whether each decides. What is proven outweighs what could not be measured."""
+    deciding = {verdict for verdict, decides in judged if decides}
+    order = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE)
+    return next((verdict for verdict in order if verdict in deciding), Verdict.PASS)

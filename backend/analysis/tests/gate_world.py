@@ -1,0 +1,63 @@
+"""Gates of a world in which the truth is known: batches vary, single runs spike, and a release may be slower."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from backend.analysis.gate import judge
+from backend.analysis.gate_types import Comparison, Plan, Rule, Verdict
+from backend.analysis.noise import Floats
+
+SPIKES, PER_BATCH, BEFORE = 0.015, 5, 60
+RUNS = (3, 6, 12)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """`cv` of single runs; `common` is the part of the batches' variance that all regions share."""
+
+    cv: float
+    slower: float = 0.0
+    batch_sd: float = 0.03
+    common: float = 0.5
+    regions: int = 5
+    confidence: float = 0.99
+    max_change_pct: float = 10.0
+
+
+def outcomes(world: World, gates: int, seed: int) -> Counter[Verdict]:
+    """How many gates came to what, each looking at 3, 6 and 12 runs a region until it is decided."""
+    rng = np.random.default_rng(seed)
+    return Counter(_gate(world, rng) for _ in range(gates))
+
+
+def values(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """History and fresh runs by region, in milliseconds."""
+    sd = np.log1p(world.cv**2) ** 0.5
+    batches = BEFORE // PER_BATCH + 1
+    shared = rng.normal(0, 1, (1, batches)) * world.common**0.5
+    own = rng.normal(0, 1, (world.regions, batches)) * (1 - world.common) ** 0.5
+    batch = world.batch_sd * (shared + own)
+    before = rng.normal(0, sd, (world.regions, BEFORE)) + np.repeat(batch[:, :-1], PER_BATCH, axis=1)
+    after = rng.normal(0, sd, (world.regions, RUNS[-1])) + batch[:, -1:] + np.log1p(world.slower)
+    for side in (before, after):
+        side += (rng.random(side.shape) < SPIKES) * np.log(rng.uniform(2, 12, side.shape))
+    return 200 * np.exp(before), 200 * np.exp(after)
+
+
+def _gate(world: World, rng: np.random.Generator) -> Verdict:
+    return next(
+        (verdict for verdict in _looks(world, rng) if verdict is not Verdict.INCONCLUSIVE), Verdict.INCONCLUSIVE
+    )
+
+
+def _looks(world: World, rng: np.random.Generator) -> Iterator[Verdict]:
+    before, after = values(world, rng)
+    history = {str(place): list(series) for place, series in enumerate(before)}
+    rule = Rule(metric="ttfb_ms", max_change_pct=world.max_change_pct)
+    for look, runs in enumerate(RUNS, start=1):
+        fresh = {str(place): list(series[:runs]) for place, series in enumerate(after)}
+        plan = Plan(confidence=world.confidence, looks=look, planned_looks=len(RUNS))
+        yield judge([Comparison(rule=rule, history=history, fresh=fresh)], plan).verdict

@@ -1,0 +1,197 @@
+"""What a gate says of series whose answer is plain to see."""
+
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+
+from backend.analysis.gate import judge
+from backend.analysis.gate_types import Comparison, Judged, Plan, Rule, Verdict
+
+REGIONS = ("fra", "iad", "sin")
+PLAN = Plan(confidence=0.99, looks=1, planned_looks=3)
+TEN = Rule(metric="ttfb_ms", max_change_pct=10)
+
+
+def series(level: float, count: int, *, cv: float = 0.05, seed: int = 1) -> dict[str, Sequence[float | None]]:
+    rng = np.random.default_rng(seed)
+    return {region: list(level * np.exp(rng.normal(0, cv, count))) for region in REGIONS}
+
+
+def compare(
+    before: float = 200, after: float = 200, *, rule: Rule = TEN, runs: int = 12, cv: float = 0.05
+) -> Comparison:
+    return Comparison(rule=rule, history=series(before, 60, cv=cv), fresh=series(after, runs, cv=cv, seed=2))
+
+
+def judged(comparison: Comparison, plan: Plan = PLAN) -> Judged:
+    return judge([comparison], plan).rules[0]
+
+
+def test_an_unchanged_site_passes_and_its_change_is_about_nothing() -> None:
+    found = judged(compare()).found
+    assert found is not None
+    assert found.pct is not None
+    assert abs(found.pct.value) < 3
+    assert found.pct.low < 0 < found.pct.high < 10
+    assert found.before is not None
+    assert (found.before.runs, found.after.runs, found.extra_runs_to_decide) == (180, 36, 0)
+    assert found.before.typical == pytest.approx(200, rel=0.02)
+
+
+def test_a_third_slower_fails_and_says_by_how_much_and_where() -> None:
+    result = judged(compare(after=266))
+    assert result.verdict is Verdict.FAIL
+    assert result.found is not None
+    assert result.found.pct is not None
+    assert result.found.pct.value == pytest.approx(33, abs=3)
+    assert result.found.change == pytest.approx(66, abs=6)
+    assert result.found.p_value < 0.001
+    assert [part.region for part in result.found.regions] == list(REGIONS)
+    assert all(part.pct.low < 33 < part.pct.high for part in result.found.regions)
+
+
+def test_getting_faster_passes() -> None:
+    assert judged(compare(after=120)).verdict is Verdict.PASS
+
+
+def test_too_much_noise_is_inconclusive_and_says_how_many_runs_would_help() -> None:
+    result = judged(compare(runs=3, cv=0.2))
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert result.found is not None
+    extra = result.found.extra_runs_to_decide
+    assert extra is None or extra > 0
+    assert result.found.smallest_detectable_pct > 10
+
+
+def evenly(count: int, cv: float) -> dict[str, Sequence[float | None]]:
+    """A sample that is as its distribution is, so that nothing but its size matters."""
+    places = [NormalDist().inv_cdf((place + 0.5) / count) for place in range(count)]
+    return {region: list(200 * np.exp(cv * np.random.default_rng(1).permutation(places))) for region in REGIONS}
+
+
+def test_the_runs_that_it_asks_for_do_decide_when_nothing_else_changes() -> None:
+    plan = Plan(confidence=0.95)
+    few = judged(Comparison(rule=TEN, history=evenly(200, 0.22), fresh=evenly(4, 0.22)), plan)
+    assert few.verdict is Verdict.INCONCLUSIVE
+    assert few.found is not None
+    assert few.found.extra_runs_to_decide is not None
+    assert 3 <= few.found.extra_runs_to_decide < 300
+    enough = 5 + few.found.extra_runs_to_decide // len(REGIONS)
+    more = judged(Comparison(rule=TEN, history=evenly(200, 0.22), fresh=evenly(enough, 0.22)), plan)
+    assert more.verdict is Verdict.PASS
+
+
+def test_when_batches_alone_vary_more_than_the_limit_no_number_of_runs_decides() -> None:
+    narrow = Rule(metric="ttfb_ms", max_change_pct=1)
+    result = judged(compare(rule=narrow))
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert result.found is not None
+    assert result.found.extra_runs_to_decide is None
+
+
+def test_a_change_too_small_to_count_passes_however_large_it_is_in_per_cent() -> None:
+    rule = Rule(metric="tls_ms", max_change_pct=10, min_change=10)
+    slower = compare(8, 11, rule=rule)
+    assert judged(slower).verdict is Verdict.PASS
+    assert judged(compare(8, 30, rule=rule)).verdict is Verdict.FAIL
+
+
+def test_a_phase_that_took_no_time_may_take_as_much_as_does_not_count() -> None:
+    rule = Rule(metric="dns_ms", max_change_pct=10, min_change=5)
+    cached: dict[str, list[float | None]] = {region: [0.0] * 60 for region in REGIONS}
+    fresh: dict[str, list[float | None]] = {region: [0.0] * 6 for region in REGIONS}
+    assert judged(Comparison(rule=rule, history=cached, fresh=fresh)).verdict is Verdict.PASS
+    slow: dict[str, list[float | None]] = {region: [40.0] * 6 for region in REGIONS}
+    assert judged(Comparison(rule=rule, history=cached, fresh=slow)).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(1_800, "pass"), (2_480, "inconclusive"), (3_300, "fail")])
+def test_a_greatest_value_is_judged_with_the_same_care(level: float, verdict: str) -> None:
+    rule = Rule(metric="lcp_ms", max_value=2_500)
+    result = judged(compare(level, level, rule=rule))
+    assert result.verdict == verdict
+    assert result.found is not None
+    assert (result.found.pct, result.found.before) == (None, None)
+    assert result.found.value.low < level < result.found.value.high
+
+
+def test_a_greatest_value_needs_no_history() -> None:
+    rule = Rule(metric="lcp_ms", max_value=2_500)
+    fresh = series(1_000, 6)
+    assert judged(Comparison(rule=rule, history={}, fresh=fresh)).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize(
+    ("history", "fresh", "reason"),
+    [
+        (60, 2, "2 fresh runs in a region; at least 3 are needed."),
+        (9, 6, "at most 9 earlier runs to compare with in fra, iad, sin; at least 10 are needed."),
+    ],
+)
+def test_too_few_runs_are_an_error_and_no_verdict(history: int, fresh: int, reason: str) -> None:
+    result = judged(Comparison(rule=TEN, history=series(200, history), fresh=series(200, fresh)))
+    assert (result.verdict, result.reason, result.found) == (Verdict.ERROR, reason, None)
+
+
+def test_nothing_measured_at_all_is_an_error() -> None:
+    assert judged(Comparison(rule=TEN, history={}, fresh={})).verdict is Verdict.ERROR
+
+
+def test_a_third_of_the_runs_failing_is_an_error_less_is_only_told() -> None:
+    fresh = {region: [*values[:6], None, None] for region, values in series(200, 6).items()}
+    result = judged(Comparison(rule=TEN, history=series(200, 60), fresh=fresh))
+    assert result.found is not None
+    assert result.found.failed == 6
+    fresh = {region: [*values, None] for region, values in fresh.items()}
+    result = judged(Comparison(rule=TEN, history=series(200, 60), fresh=fresh))
+    assert (result.verdict, result.reason) == (Verdict.ERROR, "9 of 27 runs failed; at most 30% may.")
+
+
+def test_one_region_without_enough_is_left_out_but_not_most_of_them() -> None:
+    fresh = series(200, 12)
+    result = judged(Comparison(rule=TEN, history=series(200, 60), fresh=fresh | {"sin": [200.0]}))
+    assert result.found is not None
+    assert (result.verdict, result.found.left_out) == (Verdict.PASS, ("sin",))
+    both = fresh | {"sin": [200.0], "iad": []}
+    assert judged(Comparison(rule=TEN, history=series(200, 60), fresh=both)).verdict is Verdict.ERROR
+
+
+def test_of_several_rules_the_worst_decides_and_a_warning_never() -> None:
+    warns = Rule(metric="ttfb_ms", max_change_pct=10, decides=False)
+    assert judge([compare(), compare(after=300, rule=warns)], PLAN).verdict is Verdict.PASS
+    assert judge([compare(), compare(runs=3, cv=0.3)], PLAN).verdict is Verdict.INCONCLUSIVE
+    nothing = Comparison(rule=TEN, history={}, fresh={})
+    assert judge([compare(), nothing], PLAN).verdict is Verdict.ERROR
+    assert judge([nothing, compare(after=300)], PLAN).verdict is Verdict.FAIL
+
+
+def test_with_many_rules_each_must_be_surer_to_fail_but_not_to_pass() -> None:
+    alone = judge([compare()], PLAN).rules[0].found
+    among = judge([compare()] * 6, PLAN).rules[-1].found
+    assert alone is not None
+    assert among is not None
+    assert alone.pct is not None
+    assert among.pct is not None
+    assert among.pct.low < alone.pct.low
+    assert among.pct.high == alone.pct.high
+
+
+def test_one_outlier_changes_little() -> None:
+    spiked = series(200, 12) | {"fra": [*series(200, 11)["fra"], 6_000.0]}
+    found = judged(Comparison(rule=TEN, history=series(200, 60), fresh=spiked)).found
+    assert found is not None
+    assert found.pct is not None
+    assert abs(found.pct.value) < 4
+
+
+@pytest.mark.parametrize(("confidence", "looks", "planned"), [(0.5, 1, 1), (1.0, 1, 1), (0.9, 2, 1), (0.9, 1, 9)])
+def test_a_plan_that_makes_no_sense_is_refused(confidence: float, looks: int, planned: int) -> None:
+    with pytest.raises(ValueError, match=r"confidence|look"):
+        Plan(confidence=confidence, looks=looks, planned_looks=planned)
+
+
+def test_a_rule_is_of_one_kind() -> None:
+    with pytest.raises(ValueError, match="one of"):
+        Rule(metric="ttfb_ms")

@@ -1,0 +1,30 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from backend.analysis.gate_bounds import MAX_LOOKS, quantile, students
+
+
+@pytest.mark.parametrize(("looks", "published"), [(1, 1.645), (2, 1.875), (3, 1.992), (4, 2.067)])
+def test_the_quantiles_are_those_of_pocock(looks: int, published: float) -> None:
+    assert quantile(0.05, looks) == pytest.approx(published, abs=0.001)
+
+
+@pytest.mark.parametrize("looks", [2, 3, 5])
+def test_looking_often_errs_as_seldom_as_asked(looks: int) -> None:
+    """Against the multivariate normal distribution itself."""
+    limit = quantile(0.01, looks)
+    correlations = [[(min(a, b) / max(a, b)) ** 0.5 for a in range(1, looks + 1)] for b in range(1, looks + 1)]
+    within = stats.multivariate_normal(cov=correlations).cdf([limit] * looks)
+    assert 1 - within == pytest.approx(0.01, rel=0.01)
+
+
+@given(st.floats(min_value=1e-5, max_value=0.4), st.integers(min_value=1, max_value=MAX_LOOKS - 1))
+def test_more_looks_need_more_certainty(alpha: float, looks: int) -> None:
+    assert quantile(alpha, looks) < quantile(alpha, looks + 1)
+
+
+@given(st.floats(min_value=0.0, max_value=4.0), st.floats(min_value=6, max_value=10_000))
+def test_students_quantile_is_scipys(z: float, freedom: float) -> None:
+    assert students(z, freedom) == pytest.approx(stats.t.isf(stats.norm.sf(z), freedom), rel=0.015, abs=1e-9)

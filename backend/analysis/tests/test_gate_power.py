@@ -1,0 +1,36 @@
+"""How often a gate is wrong, where the truth is known. A larger count is in `backend.bench gates`."""
+
+import pytest
+
+from backend.analysis.gate_types import Verdict
+from backend.analysis.tests.gate_world import World, outcomes
+
+GATES = 300
+# Of 300 gates that are wrong in 2 (1) of a hundred, more than this many are wrong in one test of a thousand.
+MOST_AT_TWO_PER_CENT, MOST_AT_ONE_PER_CENT = 14, 9
+
+
+@pytest.mark.parametrize("cv", [0.05, 0.15, 0.30])
+@pytest.mark.parametrize("common", [0.0, 0.5, 1.0], ids=["batches of regions", "half and half", "batches of all"])
+def test_an_unchanged_site_hardly_ever_fails(cv: float, common: float) -> None:
+    counts = outcomes(World(cv=cv, common=common), GATES, seed=20_261)
+    assert counts[Verdict.FAIL] <= MOST_AT_TWO_PER_CENT
+    assert counts[Verdict.ERROR] == 0
+
+
+@pytest.mark.parametrize("cv", [0.05, 0.15, 0.30])
+def test_a_site_that_is_a_fifth_slower_hardly_ever_passes(cv: float) -> None:
+    counts = outcomes(World(cv=cv, slower=0.2), GATES, seed=20_262)
+    assert counts[Verdict.PASS] <= MOST_AT_ONE_PER_CENT
+
+
+@pytest.mark.parametrize(("cv", "least_pct"), [(0.05, 98), (0.15, 95), (0.30, 60)])
+def test_a_fifth_slower_is_found(cv: float, least_pct: int) -> None:
+    counts = outcomes(World(cv=cv, slower=0.2), GATES, seed=20_263)
+    assert counts[Verdict.FAIL] >= least_pct / 100 * GATES
+
+
+@pytest.mark.parametrize(("cv", "least_pct"), [(0.05, 65), (0.15, 38)])
+def test_most_quiet_sites_get_a_verdict(cv: float, least_pct: int) -> None:
+    counts = outcomes(World(cv=cv), GATES, seed=20_264)
+    assert counts[Verdict.PASS] >= least_pct / 100 * GATES
