@@ -1,24 +1,25 @@
 """What measurements mean over time. Pure: numbers in, numbers out; no Django, no clock.
 
-Detection of regressions, for whoever feeds it and keeps its state. One `Detector` watches one metric of one monitor in
-all of its regions:
+One `detector.Detector` watches one metric of one monitor in all of its regions. Whoever feeds it keeps its state:
 
-    from backend.analysis.detector import Detector
-    from backend.analysis.events import Event, Kind, AlertClass
-    from backend.analysis.settings import Settings
+    settings = settings_for("ttfb_ms", interval_s=300)      settings.py; min_change_pct=… for another least change
+    detector = Detector(settings, history)                  or Detector.from_state(settings, history, state)
+    events = detector.observe(at, region, value)            in order of `at`; None = a failed check, which says nothing
+    state = detector.state()                                JSON, about 3 kB with five regions
 
-    detector = Detector(settings, history)          # Detector.from_state(settings, history, state) goes on
-    events = detector.observe(at, region, value)    # in order of time; value None = a failed check, which says nothing
-    state = detector.state()                        # JSON, a few kilobytes; the detector made from it goes on the same
+Times are Unix seconds. `history` (history.History) answers for the past, so that the state holds no values:
+`samples(since, until)` gives {region: (times, values)} and `deploys(since, until)` times, both for
+since < at <= until, in order, with the sample being observed among them. It is asked for nine days once a day (four
+times a day while it is young), and for two days or so at an alarm.
 
-`at` is in Unix seconds, `history(since, until) -> {region: [(at, value or None), …]}` gives what was observed in
-since <= at < until, in order of time and the sample being observed included. It is asked once a day for nine days and
-at every alert for a few, so that no values are kept in the state.
-`observe` also takes note of deploys: `detector.deployed(at)` before the samples that follow it.
-`detector.accept(at)` says that the present level is the new normal; `detector.restart(at)` that what is measured is no
-longer the same (another test profile), so that nothing before `at` counts.
+`observe` gives a list, nearly always empty, of frozen events.Event: `kind` (opened, confirmed, worsened; then one of
+resolved, went_away, accepted), `at`, and `alert` as it is known then: alert_class (slowdown, regression, regional,
+improvement), opened_at, change_at, change_from, change_until, regions, baseline, level, change_pct, confidence,
+confirmed_at, deploy_at. One alert is open at a time; `opened` is at once, `confirmed` after an hour (15 minutes after
+a deploy), and turns a slowdown into a regression.
 
-An `Event` is frozen: kind (opened, confirmed, worsened, resolved, went_away, accepted), at, and the `Alert` as it is
-then: class (slowdown, regression, regional, improvement), regions, change_at, change_pct, baseline, level, confidence,
-deploy_at. One alert is open at a time.
+`detector.accept(at)` makes the present level the normal one and closes the alert; `detector.restart(at)` forgets what
+is normal, since something else is measured from then on. `attribution.attribute(phases, change_at=…)` says which phase
+made the difference. `changepoints.changepoints(values)` finds changes of level in any series. `replay.replay` runs a
+detector over recorded series; `simulation.simulate` makes some up.
 """

@@ -11,6 +11,7 @@ from backend.analysis.document import MAX_DOCUMENT_BYTES, DocumentError
 # Name to module and line of help. A module has `ABOUT`, a text that teaches the document, and `answer(text)`, which
 # gives the answer as what JSON can hold and raises DocumentError.
 COMMANDS = {
+    "detect": ("backend.analysis.detect_command", "find regressions in series of measurements, as they would be told"),
     "gate": ("backend.analysis.gate_command", "judge fresh runs against history, as a deploy gate does"),
     "changepoints": ("backend.analysis.changepoints_command", "find where the level of a series changed"),
 }

@@ -1,0 +1,94 @@
+"""What a region's values are like while nothing has changed: a robust level, the shape of its day, and the noise."""
+
+from dataclasses import dataclass
+from math import cos, pi, sin
+
+import numpy as np
+
+from backend.analysis.noise import Floats, huber_mean, scatter
+from backend.analysis.settings import DAY_S, HOUR_S
+
+# A deviation counts up to so many standard deviations; beyond, it is a spike.
+CLIP = 3.0
+# Steadier than one per cent is quantisation, not knowledge.
+_LEAST_SCALE = 0.01
+_TURN = 2 * pi / DAY_S
+# Two waves show a plateau or a lunch break; before three days the second would be noise.
+_TWO_WAVES_FROM_S = 3 * DAY_S
+_MIN_BLOCKS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """All in logarithms: level, two waves of the day (cosine and sine), standard deviation; from how many samples."""
+
+    level: float
+    cos1: float
+    sin1: float
+    cos2: float
+    sin2: float
+    scale: float
+    count: int
+
+    def expected(self, at: float) -> float:
+        angle = _TURN * (at % DAY_S)
+        c, s = cos(angle), sin(angle)
+        return self.level + self.cos1 * c + self.sin1 * s + self.cos2 * (2 * c * c - 1) + self.sin2 * 2 * s * c
+
+    def deviations(self, times: Floats, logs: Floats) -> Floats:
+        """In standard deviations, clipped."""
+        clipped: Floats = np.clip((logs - self.expected_at(times)) / self.scale, -CLIP, CLIP)
+        return clipped
+
+    def expected_at(self, times: Floats) -> Floats:
+        waves: Floats = _waves(times, 2) @ np.array([self.cos1, self.sin1, self.cos2, self.sin2])
+        return self.level + waves
+
+
+def fit(times: Floats, logs: Floats) -> Baseline:
+    """The baseline of samples in order of time; at least one.
+
+    The waves go through medians of hours, which spikes do not reach; the level is then the centre of all values.
+    """
+    span = float(times[-1] - times[0])
+    waves = _fit_waves(times, logs, count=2 if span >= _TWO_WAVES_FROM_S else 1)
+    rest = logs - _waves(times, 2) @ waves
+    scale = max(scatter(rest), _LEAST_SCALE)
+    level = huber_mean(rest, clip=CLIP * scale)
+    cos1, sin1, cos2, sin2 = (float(part) for part in waves)
+    return Baseline(level, cos1, sin1, cos2, sin2, scale, times.size)
+
+
+def _fit_waves(times: Floats, logs: Floats, *, count: int) -> Floats:
+    hours = times // HOUR_S
+    starts = np.flatnonzero(np.diff(hours, prepend=-np.inf))
+    counts = np.diff(np.append(starts, times.size))
+    ranked = logs[np.lexsort((logs, hours))]
+    medians = (ranked[starts + (counts - 1) // 2] + ranked[starts + counts // 2]) / 2
+    waves = np.zeros(4)
+    if medians.size < _MIN_BLOCKS or times[-1] - times[0] < 0.9 * DAY_S:
+        return waves
+    middles = np.add.reduceat(times, starts) / counts
+    design = np.column_stack((np.ones(middles.size), _waves(middles, count)))
+    waves[: 2 * count] = _huber_regression(design, medians)[1:]
+    return waves
+
+
+def _huber_regression(design: Floats, values: Floats) -> Floats:
+    solution = _least_squares(design, values)
+    for _ in range(5):
+        rest = values - design @ solution
+        limit = 1.5 * max(scatter(rest), 1e-9)
+        weights = np.minimum(1, limit / np.maximum(np.abs(rest), limit))
+        weighted = design * weights[:, None]
+        solution = _least_squares(weighted.T @ design, weighted.T @ values)
+    return solution
+
+
+def _least_squares(design: Floats, values: Floats) -> Floats:
+    return np.asarray(np.linalg.lstsq(design, values, rcond=None)[0], dtype=np.float64)
+
+
+def _waves(times: Floats, count: int) -> Floats:
+    angles = _TURN * (times % DAY_S)
+    return np.column_stack([wave(turns * angles) for turns in range(1, count + 1) for wave in (np.cos, np.sin)])

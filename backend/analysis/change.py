@@ -1,0 +1,159 @@
+"""What has changed, seen from an alarm: since when, where, and by how much."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from statistics import NormalDist
+
+import numpy as np
+
+from backend.analysis.baseline import CLIP
+from backend.analysis.fusion import affected, weight
+from backend.analysis.history import Series
+from backend.analysis.model import Model
+from backend.analysis.noise import Floats, huber_mean
+from backend.analysis.onset import Onset, onset, rounds
+from backend.analysis.settings import Settings
+from backend.analysis.transform import all_to_log, from_log
+
+# A region's own shift is told from the common one only as far as more than so many of its samples say so.
+_COMMON_SAMPLES = 8
+# No number of samples makes surer than this.
+_SUREST = 0.9999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """`shifts`: how far logarithms lie above the baseline now, for those affected of the `reporting` regions."""
+
+    onset: Onset
+    shifts: Mapping[str, float]
+    reporting: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Region:
+    """What a region measured lately: times, and how far logarithms lay in the direction looked at."""
+
+    times: Floats
+    rest: Floats
+    scale: float
+    weight: float
+
+    def since(self, at: float) -> Floats:
+        return self.rest[self.times >= at]
+
+    def shift_since(self, at: float) -> float:
+        return huber_mean(self.since(at), clip=CLIP * self.scale)
+
+
+_Regions = Mapping[str, _Region]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Look for a change in `direction` (1 up, -1 down) from the levels that `offsets`, in logarithms, add to the
+    baselines. It began where the regions `among` say; all do when that is empty."""
+
+    direction: int
+    offsets: Mapping[str, float] = field(default_factory=dict)
+    among: Collection[str] = ()
+
+
+def examine(samples: Mapping[str, Series], model: Model, question: Question, settings: Settings) -> Change | None:
+    """The latest change, from samples up to the moment of the alarm; None when they show none."""
+    direction, offsets = question.direction, question.offsets
+    regions = _regions(samples, model, question, settings)
+    asked = {name: region for name, region in regions.items() if not question.among or name in question.among}
+    if not asked:
+        return None
+    began = _onset(asked, model, settings)
+    reporting = _reporting(regions, began.at)
+    shifts = {name: region.shift_since(began.at) for name, region in reporting.items()}
+    names = affected(shifts, {name: region.weight for name, region in reporting.items()})
+    if not names:
+        return None
+    chosen: _Regions = {name: regions[name] for name in names}
+    if chosen.keys() != asked.keys():
+        began = _onset(chosen, model, settings)
+        chosen = _reporting(chosen, began.at)
+    common = _common_shifts(chosen, began.at)
+    return Change(
+        onset=began,
+        shifts={name: offsets.get(name, 0.0) + direction * shift for name, shift in common.items()},
+        reporting=len(reporting),
+        confidence=_confidence(chosen, began.at, model),
+    )
+
+
+def worth_telling(model: Model, shifts: Mapping[str, float], settings: Settings) -> bool:
+    """Whether shifts are as large as the settings ask, as a part and in the metric's unit."""
+    before, after = levels(model, shifts, settings)
+    return abs(after - before) >= max(settings.min_change, before * settings.min_change_pct / 100, settings.least)
+
+
+def levels(model: Model, shifts: Mapping[str, float], settings: Settings) -> tuple[float, float]:
+    """Typical values of the regions shifted, before and after."""
+    before = float(np.mean([model.members[name].baseline.level for name in shifts]))
+    return from_log(before, settings), from_log(before + float(np.mean(list(shifts.values()))), settings)
+
+
+def level_of(samples: Mapping[str, Series], model: Model, settings: Settings) -> dict[str, float]:
+    """How far the samples of each region lie above its baseline, in logarithms; only regions that have any."""
+    regions = _regions(samples, model, Question(direction=1), settings)
+    return _common_shifts(regions, -inf) if regions else {}
+
+
+def _regions(samples: Mapping[str, Series], model: Model, question: Question, settings: Settings) -> _Regions:
+    regions = {}
+    for name, (times, values) in samples.items():
+        if name not in model.members or not len(times):
+            continue
+        baseline, at = model.members[name].baseline, np.asarray(times, dtype=np.float64)
+        rest = all_to_log(values, settings) - baseline.expected_at(at) - question.offsets.get(name, 0.0)
+        regions[name] = _Region(at, question.direction * rest, baseline.scale, weight(baseline))
+    return regions
+
+
+def _reporting(regions: _Regions, since: float) -> _Regions:
+    return {name: region for name, region in regions.items() if region.times[-1] >= since}
+
+
+def _onset(regions: _Regions, model: Model, settings: Settings) -> Onset:
+    times = np.concatenate([region.times for region in regions.values()])
+    deviations = np.concatenate([np.clip(r.rest / r.scale, -CLIP, CLIP) for r in regions.values()])
+    weights = np.concatenate([np.full(region.times.size, region.weight) for region in regions.values()])
+    order = np.argsort(times, kind="stable")
+    series = rounds(times[order], deviations[order], weights[order], interval_s=settings.interval_s)
+    variance = _variance(regions, model) * float(weights.mean())
+    return onset(series, variance=variance)
+
+
+def _variance(regions: _Regions, model: Model) -> float:
+    if len(regions) == 1:
+        return model.members[next(iter(regions))].noise.variance
+    return model.noise.variance
+
+
+def _common_shifts(regions: _Regions, since: float) -> dict[str, float]:
+    """Each region's shift, drawn towards that of all as long as its samples are few."""
+    own = {name: region.shift_since(since) for name, region in regions.items()}
+    total = sum(region.weight for region in regions.values())
+    common = sum(own[name] * region.weight for name, region in regions.items()) / total
+    return {name: common + (own[name] - common) * _trust(region.since(since).size) for name, region in regions.items()}
+
+
+def _trust(samples: int) -> float:
+    return samples / (samples + _COMMON_SAMPLES)
+
+
+def _confidence(regions: _Regions, since: float, model: Model) -> float:
+    total = squares = counted = 0.0
+    for region in regions.values():
+        rest = region.since(since)
+        counted += region.weight * float(np.clip(rest / region.scale, -CLIP, CLIP).sum())
+        total += region.weight * rest.size
+        squares += region.weight**2 * rest.size
+    error = (_variance(regions, model) * squares / total**2 + model.noise.uncertainty**2) ** 0.5
+    return min(NormalDist().cdf(counted / total / error), _SUREST)

@@ -1,0 +1,245 @@
+"""Watches one metric of one monitor in all of its regions, sample by sample.
+
+A sample costs a few additions. The past is asked for once a day, for the baseline, and when something has happened.
+"""
+
+from collections.abc import Mapping
+from math import isfinite, log
+from typing import Any
+
+from backend.analysis.baseline import CLIP
+from backend.analysis.change import Question
+from backend.analysis.cusum import Bank
+from backend.analysis.episode import Episode, Facts
+from backend.analysis.events import Alert, Event, Kind
+from backend.analysis.fusion import gains_of
+from backend.analysis.history import History
+from backend.analysis.model import WINDOW_S, Member, Model, fit_model
+from backend.analysis.settings import DAY_S, HOUR_S, Settings
+
+_NOTHING: list[Event] = []
+# Of less time than this a model is made anew four times a day.
+_YOUNG_S = 3 * DAY_S
+_FEWEST_SAMPLES = 200
+# A regional alert is the least certain: no other region bears it out.
+_REGION_EXTRA = 1.0
+# Stretches shorter than this do not bend a baseline.
+_LEAST_EXCLUDED_S = 2 * HOUR_S
+
+
+class _Stream:
+    """What a sample of a region is met with. `offset` is the shift of an open alert, in standard deviations."""
+
+    __slots__ = ("bank", "baseline", "offset", "own", "scale", "shared")
+
+    def __init__(self, member: Member, model: Model, settings: Settings) -> None:
+        self.baseline = member.baseline
+        self.scale = member.baseline.scale
+        self.own = gains_of(member.baseline, member.noise, settings)
+        self.shared = gains_of(member.baseline, model.noise, settings)
+        self.bank = Bank()
+        self.offset = 0.0
+
+
+class Detector:
+    """One metric of one monitor. What was measured is not kept here: `history` answers for the past."""
+
+    def __init__(self, settings: Settings, history: History) -> None:
+        self._settings = settings
+        self._history = history
+        self._model: Model | None = None
+        self._streams: dict[str, _Stream] = {}
+        self._region_threshold = settings.threshold
+        self._all = Bank()
+        self._episode: Episode | None = None
+        self._fit_at = 0.0
+        # What was measured before does not count for what is normal.
+        self._since = 0.0
+        self._excluded: list[tuple[float, float]] = []
+
+    @property
+    def alert(self) -> Alert | None:
+        """The open alert."""
+        return self._episode.alert if self._episode else None
+
+    @property
+    def model(self) -> Model | None:
+        """What is normal; None as long as there has been too little to know."""
+        return self._model
+
+    def observe(self, at: float, region: str, value: float | None) -> list[Event]:
+        """Takes in a sample, in order of time; None is a failed check. Raises ValueError for what is not finite."""
+        if at >= self._fit_at:
+            self._refit(at)
+        stream = self._streams.get(region)
+        if value is None or stream is None:
+            return _NOTHING
+        if not isfinite(value):
+            raise ValueError(f"{value} of {region} at {at} is not a finite number")
+        settings = self._settings
+        logarithm = log(max(value + settings.offset, settings.least))
+        deviation = (logarithm - stream.baseline.expected(at)) / stream.scale
+        rest = min(max(deviation - stream.offset, -CLIP), CLIP)
+        found = self._all.add(rest, stream.shared, settings.threshold)
+        own = stream.bank.add(rest, stream.own, self._region_threshold) if len(self._streams) > 1 else 0
+        if self._episode:
+            self._episode.add(at, region, deviation, self._facts)
+            return self._follow(at, region, found, own)
+        if found or own:
+            return self._open(at, found or own, () if found else (region,))
+        return _NOTHING
+
+    def accept(self, at: float) -> list[Event]:
+        """Makes the level of the open alert the normal one and closes the alert; nothing, when none is open."""
+        if self._episode is None:
+            return []
+        self._since = self._episode.alert.change_at
+        model = self._facts.model.moved(self._episode.shifts)
+        events = self._close(at, Kind.ACCEPTED)
+        self._use(model)
+        return events
+
+    def restart(self, at: float) -> list[Event]:
+        """From `at` on something else is measured, such as with another profile: forgets what is normal."""
+        events = self._close(at, Kind.ACCEPTED) if self._episode else []
+        self._since, self._fit_at, self._excluded = at, at, []
+        self._model, self._streams, self._all = None, {}, Bank()
+        return events
+
+    @property
+    def _facts(self) -> Facts:
+        assert self._model is not None  # There are no streams, and so no alarms, without one.
+        return Facts(self._model, self._settings, self._history)
+
+    def _open(self, at: float, direction: int, among: tuple[str, ...]) -> list[Event]:
+        change = self._facts.examine(at, Question(direction=direction, among=among))
+        if change is None:
+            self._clear(among)
+            return []
+        self._episode = Episode.begin(at, change, direction, self._facts)
+        self._rebase()
+        return [Event(kind=Kind.OPENED, at=at, alert=self._episode.alert)]
+
+    def _follow(self, at: float, region: str, found: int, own: int) -> list[Event]:
+        """What a sample means for the open alert."""
+        episode = self._episode
+        assert episode is not None
+        if episode.watch.is_gone and episode.follow(at, self._facts):
+            confirmed = episode.alert.confirmed_at is not None
+            return self._close(at, Kind.RESOLVED if confirmed else Kind.WENT_AWAY)
+        if found or own:
+            return self._shift(at, found or own, () if found else (region,))
+        if episode.lasts(at, self._settings):
+            return self._confirm(at)
+        if at - episode.alert.opened_at >= self._patience_s:
+            return self.accept(at)
+        return _NOTHING
+
+    def _shift(self, at: float, direction: int, among: tuple[str, ...]) -> list[Event]:
+        """The level has changed further, or part of the way back, or elsewhere."""
+        episode, facts = self._episode, self._facts
+        assert episode is not None
+        change = facts.examine(at, Question(direction=direction, offsets=episode.shifts, among=among))
+        self._clear(among)
+        if change is None or (direction != episode.direction and not episode.shifts.keys() & change.shifts.keys()):
+            return []
+        worse = episode.widen(at, change, direction, facts)
+        self._rebase()
+        return [Event(kind=Kind.WORSENED, at=at, alert=episode.alert)] if worse else []
+
+    def _confirm(self, at: float) -> list[Event]:
+        episode = self._episode
+        assert episode is not None
+        if not episode.confirm(at, self._facts):
+            return self._close(at, Kind.WENT_AWAY)
+        self._rebase()
+        return [Event(kind=Kind.CONFIRMED, at=at, alert=episode.alert)]
+
+    def _close(self, at: float, kind: Kind) -> list[Event]:
+        assert self._episode is not None
+        alert, self._episode = self._episode.alert, None
+        if kind is not Kind.ACCEPTED and at - alert.change_at >= _LEAST_EXCLUDED_S:
+            self._excluded.append((alert.change_from, at))
+        self._fit_at = min(self._fit_at, at + HOUR_S)
+        self._rebase()
+        return [Event(kind=kind, at=at, alert=alert)]
+
+    def _rebase(self) -> None:
+        """Looks for further change from the present level."""
+        self._set_offsets()
+        self._clear(())
+
+    def _set_offsets(self) -> None:
+        shifts = self._episode.shifts if self._episode else {}
+        for region, stream in self._streams.items():
+            stream.offset = shifts.get(region, 0.0) / stream.scale
+
+    def _clear(self, among: tuple[str, ...]) -> None:
+        """Forgets the evidence of these regions; of all, and what they have together, when none is named."""
+        if not among:
+            self._all.clear()
+        for region in among or self._streams:
+            self._streams[region].bank.clear()
+
+    @property
+    def _patience_s(self) -> float:
+        assert self._episode is not None
+        improved = self._episode.direction < 0
+        return self._settings.accept_improvement_after_s if improved else self._settings.accept_after_s
+
+    def _refit(self, at: float) -> None:
+        """Makes the model anew, unless an alert is open: what is normal is frozen then."""
+        if self._episode:
+            self._fit_at = at + HOUR_S
+            return
+        window_s = max(WINDOW_S, _FEWEST_SAMPLES * self._settings.interval_s)
+        self._excluded = [stretch for stretch in self._excluded if stretch[1] > at - window_s]
+        samples = self._history.samples(max(at - window_s, self._since), at)
+        model = fit_model(samples, self._excluded, self._settings)
+        self._fit_at = at + (DAY_S if model and model.span_s >= _YOUNG_S else DAY_S / 4)
+        if model:
+            self._use(model)
+
+    def _use(self, model: Model) -> None:
+        """Goes by a model from now on; evidence gathered so far still counts."""
+        banks = {region: stream.bank for region, stream in self._streams.items()}
+        self._model = model
+        self._streams = {region: _Stream(member, model, self._settings) for region, member in model.members.items()}
+        for region, bank in banks.items():
+            if region in self._streams:
+                self._streams[region].bank = bank
+        self._region_threshold = self._settings.threshold + log(len(self._streams)) + _REGION_EXTRA
+
+    def state(self) -> dict[str, Any]:
+        """What JSON can hold, a few kilobytes: `from_state` makes a detector of it that goes on as this one would."""
+        return {
+            "version": _VERSION,
+            "fit_at": self._fit_at,
+            "since": self._since,
+            "excluded": [list(stretch) for stretch in self._excluded],
+            "model": self._model.state() if self._model else None,
+            "all": self._all.state(),
+            "banks": {region: stream.bank.state() for region, stream in self._streams.items()},
+            "episode": self._episode.state() if self._episode else None,
+        }
+
+    @classmethod
+    def from_state(cls, settings: Settings, history: History, state: Mapping[str, Any]) -> "Detector":
+        """The detector that `state` was taken from; a new one where a state is of another version."""
+        detector = cls(settings, history)
+        if state.get("version") != _VERSION:
+            return detector
+        detector._fit_at, detector._since = state["fit_at"], state["since"]
+        detector._excluded = [(since, until) for since, until in state["excluded"]]
+        if state["model"]:
+            detector._use(Model.from_state(state["model"]))
+        for region, bank in state["banks"].items():
+            detector._streams[region].bank = Bank(*bank)
+        if state["episode"]:
+            detector._episode = Episode.from_state(state["episode"])
+            detector._set_offsets()
+        detector._all = Bank(*state["all"])
+        return detector
+
+
+_VERSION = 1

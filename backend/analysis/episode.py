@@ -1,0 +1,162 @@
+"""An alert from its opening to its end: how large, whether it stays, and when it is over."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from math import copysign, log1p
+from typing import Any
+
+from backend.analysis.attribution import ROLLOUT_S
+from backend.analysis.change import Change, Question, examine, level_of, levels, worth_telling
+from backend.analysis.events import Alert, AlertClass
+from backend.analysis.fusion import majority
+from backend.analysis.history import History
+from backend.analysis.model import Model
+from backend.analysis.onset import Onset
+from backend.analysis.persistence import Watch
+from backend.analysis.settings import DAY_S, Settings
+
+# How far back a change is looked for: so many rounds of tests, at least a day.
+_LOOK_BACK_ROUNDS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an episode is judged by."""
+
+    model: Model
+    settings: Settings
+    history: History
+
+    def examine(self, at: float, question: Question, since: float | None = None) -> Change | None:
+        """A change worth telling, or None."""
+        reach = max(_LOOK_BACK_ROUNDS * self.settings.interval_s, DAY_S)
+        samples = self.history.samples(min(at - reach, at if since is None else since), at)
+        change = examine(samples, self.model, question, self.settings)
+        return change if change and self.worth_telling(change.shifts) else None
+
+    def worth_telling(self, shifts: Mapping[str, float]) -> bool:
+        return worth_telling(self.model, shifts, self.settings)
+
+
+@dataclass(slots=True)
+class Episode:
+    """`shifts`: the levels of the regions affected above their baselines, in logarithms. `since`: when it opened, or
+    last reached further, so that what came later is evidence of its own."""
+
+    alert: Alert
+    direction: int
+    shifts: dict[str, float]
+    watch: Watch
+    since: float
+
+    @classmethod
+    def begin(cls, at: float, change: Change, direction: int, facts: Facts) -> "Episode":
+        alert = _describe(change, direction, at, facts)
+        return cls(alert, direction, dict(change.shifts), Watch(0.0, 0.0, at), at)
+
+    def add(self, at: float, region: str, deviation: float, facts: Facts) -> None:
+        """Takes in a sample, by its deviation from the baseline in standard deviations."""
+        shift = self.shifts.get(region)
+        if shift is None:
+            return
+        size = abs(shift) / facts.model.members[region].baseline.scale
+        alone = len(self.shifts) == 1
+        variance = (facts.model.members[region].noise if alone else facts.model.noise).variance
+        self.watch.add(at, self.direction * deviation, size, variance)
+
+    def lasts(self, at: float, settings: Settings) -> bool:
+        """Whether the time has come to confirm it."""
+        hurried = self.alert.deploy_at is not None
+        needed = settings.persistence_after_deploy_s if hurried else settings.persistence_s
+        return self.alert.confirmed_at is None and at - self.since >= needed and self.watch.has_stayed
+
+    def confirm(self, at: float, facts: Facts) -> bool:
+        """Measures the change anew with what has come since; False when it is no longer worth telling."""
+        change = facts.examine(at, Question(direction=self.direction), self.alert.change_from)
+        if change is None:
+            return False
+        if change.onset.at > self.alert.opened_at:
+            # A second step on top: the first one is the one that lasted.
+            change = replace(change, onset=self._onset())
+        self._become(change, facts)
+        lasting = AlertClass.REGRESSION if self.alert.alert_class is AlertClass.SLOWDOWN else self.alert.alert_class
+        self.alert = replace(self.alert, alert_class=lasting, confirmed_at=at)
+        return True
+
+    def widen(self, at: float, change: Change, direction: int, facts: Facts) -> bool:
+        """Takes in a further change; True when it made things so much worse that it is worth telling."""
+        before, regions = _mean(self.shifts), set(self.shifts)
+        self._become(replace(change, onset=self._onset(), shifts=self.shifts | dict(change.shifts)), facts)
+        grown = abs(_mean(self.shifts) - before) >= log1p(facts.settings.min_change_pct / 100)
+        if direction != self.direction or not (grown or set(self.shifts) - regions):
+            return False
+        self.since, self.watch = at, Watch(0.0, 0.0, at)
+        return True
+
+    def follow(self, at: float, facts: Facts) -> bool:
+        """Takes the level since it began to go back as the present one; True when that is as good as the old one."""
+        samples = facts.history.samples(self.watch.gone_since, at)
+        chosen = {region: series for region, series in samples.items() if region in self.shifts}
+        present = level_of(chosen, facts.model, facts.settings)
+        if not present or _is_back(_mean(present), _mean(self.shifts), facts.settings):
+            return True
+        self.shifts |= present
+        self.watch.gone, self.watch.gone_since = 0.0, at
+        return False
+
+    def _become(self, change: Change, facts: Facts) -> None:
+        described = _describe(change, self.direction, self.alert.opened_at, facts)
+        self.shifts = dict(change.shifts)
+        confirmed_at = self.alert.confirmed_at
+        if confirmed_at is not None and described.alert_class is AlertClass.SLOWDOWN:
+            described = replace(described, alert_class=AlertClass.REGRESSION)
+        self.alert = replace(described, confirmed_at=confirmed_at)
+
+    def _onset(self) -> Onset:
+        return Onset(self.alert.change_at, self.alert.change_from, self.alert.change_until)
+
+    def state(self) -> dict[str, Any]:
+        """What JSON can hold."""
+        return asdict(self) | {"alert": asdict(self.alert)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "Episode":
+        """The episode of a `state`."""
+        told = state["alert"]
+        alert = Alert(**told | {"alert_class": AlertClass(told["alert_class"]), "regions": tuple(told["regions"])})
+        return cls(alert, state["direction"], dict(state["shifts"]), Watch(**state["watch"]), state["since"])
+
+
+def _is_back(now: float, shift: float, settings: Settings) -> bool:
+    """Whether a level counts as the old one: below the least change and half of the shift, or a quarter of it."""
+    least = log1p(settings.min_change_pct / 100)
+    return now * copysign(1, shift) <= max(min(abs(shift) / 2, least), abs(shift) / 4)
+
+
+def _mean(shifts: Mapping[str, float]) -> float:
+    return sum(shifts.values()) / len(shifts)
+
+
+def _describe(change: Change, direction: int, opened_at: float, facts: Facts) -> Alert:
+    before, after = levels(facts.model, change.shifts, facts.settings)
+    began = change.onset
+    deploys = facts.history.deploys(began.earliest - ROLLOUT_S, began.latest)
+    return Alert(
+        alert_class=_class_of(direction, most=len(change.shifts) >= majority(change.reporting)),
+        opened_at=opened_at,
+        change_at=began.at,
+        change_from=began.earliest,
+        change_until=began.latest,
+        regions=tuple(sorted(change.shifts)),
+        baseline=before,
+        level=after,
+        change_pct=100 * (after / before - 1) if before > facts.settings.least else None,
+        confidence=change.confidence,
+        deploy_at=max(deploys, default=None),
+    )
+
+
+def _class_of(direction: int, *, most: bool) -> AlertClass:
+    if direction < 0:
+        return AlertClass.IMPROVEMENT
+    return AlertClass.SLOWDOWN if most else AlertClass.REGIONAL

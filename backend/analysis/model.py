@@ -1,0 +1,109 @@
+"""What is normal for one metric of one monitor: each region's baseline and noise, and the noise of all together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from backend.analysis.baseline import Baseline, fit
+from backend.analysis.fusion import Noise, noise, weight
+from backend.analysis.history import Series
+from backend.analysis.noise import Floats
+from backend.analysis.settings import DAY_S, Settings
+from backend.analysis.transform import all_to_log
+
+# The baseline comes from the eight days before the last one, so that a fresh change is not learned; of less than three
+# days a smaller part is left out.
+WINDOW_S = 9 * DAY_S
+_LEFT_OUT_S = DAY_S
+_LEAST_SPAN_S = 0.95 * DAY_S
+# A region is judged from 100 samples on, or after three days, if they are not very few.
+_ENOUGH, _ENOUGH_AFTER_S, _FEWEST = 100, 3 * DAY_S, 24
+
+Stretch = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One region."""
+
+    baseline: Baseline
+    noise: Noise
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """`span_s` is how long a time it comes from."""
+
+    members: Mapping[str, Member]
+    noise: Noise
+    span_s: float
+
+    def moved(self, shifts: Mapping[str, float]) -> "Model":
+        """The model with the levels of regions moved by so much, in logarithms."""
+        moved = {
+            region: replace(
+                member,
+                baseline=replace(member.baseline, level=member.baseline.level + shifts.get(region, 0.0)),
+            )
+            for region, member in self.members.items()
+        }
+        return replace(self, members=moved)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "members": {region: [*astuple(m.baseline), *astuple(m.noise)] for region, m in self.members.items()},
+            "noise": list(astuple(self.noise)),
+            "span_s": self.span_s,
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> "Model":
+        members = {
+            region: Member(Baseline(*parts[:7]), Noise(*parts[7:])) for region, parts in state["members"].items()
+        }
+        return cls(members, Noise(*state["noise"]), state["span_s"])
+
+
+def fit_model(samples: Mapping[str, Series], excluded: Sequence[Stretch], settings: Settings) -> Model | None:
+    """The model from what was measured up to now, without the stretches excluded; None when that is too little yet."""
+    logs = _usable(samples, settings)
+    if not logs:
+        return None
+    first, last = min(times[0] for times, _ in logs.values()), max(times[-1] for times, _ in logs.values())
+    end = last - min(_LEFT_OUT_S, max(0.0, (last - first - DAY_S) / 2))
+    if end - first < _LEAST_SPAN_S:
+        return None
+    kept = {region: _kept(times, values, end, excluded) for region, (times, values) in logs.items()}
+    enough = _FEWEST if end - first >= _ENOUGH_AFTER_S else _ENOUGH
+    kept = {region: series for region, series in kept.items() if series[0].size >= enough}
+    return _model_of(kept, end - first, settings) if kept else None
+
+
+def _usable(samples: Mapping[str, Series], settings: Settings) -> dict[str, tuple[Floats, Floats]]:
+    return {
+        region: (np.asarray(times, dtype=np.float64), all_to_log(values, settings))
+        for region, (times, values) in samples.items()
+        if len(times)
+    }
+
+
+def _kept(times: Floats, logs: Floats, end: float, excluded: Sequence[Stretch]) -> tuple[Floats, Floats]:
+    keep = times <= end
+    for since, until in excluded:
+        keep &= (times < since) | (times > until)
+    return times[keep], logs[keep]
+
+
+def _model_of(series: Mapping[str, tuple[Floats, Floats]], span_s: float, settings: Settings) -> Model:
+    members, parts = {}, []
+    for region, (times, logs) in series.items():
+        baseline = fit(times, logs)
+        part = (times, baseline.deviations(times, logs), np.full(times.size, weight(baseline)))
+        members[region] = Member(baseline, noise(*part, interval_s=settings.interval_s))
+        parts.append(part)
+    times, deviations, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(times, kind="stable")
+    together = noise(times[order], deviations[order], weights[order], interval_s=settings.interval_s)
+    return Model(members, together, span_s)

@@ -1,0 +1,80 @@
+"""When a change that has been noticed began, and between which times it must have."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from backend.analysis.changepoints import normal_scores, segment_starts
+from backend.analysis.noise import Floats
+
+MAX_ROUNDS = 1000
+# Twice this in log-likelihood is the 95 % point of chi-squared with one degree of freedom, and half as much again
+# since the place of a change is discrete and its likelihood jumps.
+_LIKELY = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Onset:
+    """The first sample of the new level, and the earliest and latest that it may be."""
+
+    at: float
+    earliest: float
+    latest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Deviations of regions averaged over each round of tests: times of the rounds, weighted means, summed weights."""
+
+    times: Floats
+    means: Floats
+    weights: Floats
+
+
+def rounds(times: Floats, deviations: Floats, weights: Floats, *, interval_s: float) -> Rounds:
+    """Of deviations in order of time. Rounds become longer than the interval when there would be over MAX_ROUNDS."""
+    width = interval_s * max(1, np.ceil((times[-1] - times[0]) / interval_s / MAX_ROUNDS))
+    starts = np.flatnonzero(np.diff((times - times[0]) // width, prepend=-np.inf))
+    sums = np.add.reduceat(weights, starts)
+    return Rounds(times[starts], np.add.reduceat(deviations * weights, starts) / sums, sums)
+
+
+def onset(series: Rounds, *, variance: float) -> Onset:
+    """When the deviations began to lie above 0 for good. `variance` is their long-run variance per unit of weight.
+
+    The last change point after which they lie high; where the change is too fresh for one, the place at which the rest
+    stands out most.
+    """
+    likelihood = _likelihood(series)
+    place = _last_rise(series.means)
+    if place is None:
+        place = int(np.argmax(likelihood))
+    likely = _places_as_likely(series, place, variance)
+    return Onset(float(series.times[place]), float(series.times[likely[0]]), float(series.times[likely[-1]]))
+
+
+def _last_rise(means: Floats) -> int | None:
+    """Where the present segment of the robust partition begins, if its level is a rise."""
+    starts = segment_starts(normal_scores(means))
+    if not starts:
+        return None
+    place = starts[-1]
+    before = means[starts[-2] if len(starts) > 1 else 0 : place]
+    return place if means[place:].mean() > max(float(before.mean()), 0.0) else None
+
+
+def _likelihood(series: Rounds) -> Floats:
+    """For each place, how much better a level of its own from there on explains the rest than 0 does."""
+    weighted = np.cumsum((series.means * series.weights)[::-1])[::-1]
+    weights = np.cumsum(series.weights[::-1])[::-1]
+    gain: Floats = np.maximum(weighted, 0) ** 2 / weights
+    return gain
+
+
+def _places_as_likely(series: Rounds, place: int, variance: float) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    weights = series.weights[place:]
+    level = float((series.means[place:] * weights).sum() / weights.sum())
+    steps = series.weights * level * (series.means - level / 2) / variance
+    likelihood = np.cumsum(steps[::-1])[::-1]
+    likely = np.flatnonzero(likelihood >= likelihood[place] - _LIKELY)
+    return np.union1d(likely, [place])

@@ -1,0 +1,40 @@
+"""Whether the level of an open alert stays, or goes back to what it was: evidence from after the alert alone."""
+
+from dataclasses import dataclass
+
+from backend.analysis.baseline import CLIP
+from backend.analysis.cusum import LARGEST_D
+
+# In natural logarithms of likelihood. Staying needs little, since a false alarm would have to go on by chance for an
+# hour; going back needs more, so that an alert does not flap.
+_STAYS = 3.0
+_GONE = 8.0
+_MOST = 12.0
+
+
+@dataclass(slots=True)
+class Watch:
+    """`stays`: likelihood of the shift against none since the alert. `gone`: the same the other way round since its
+    last low, at `gone_since`."""
+
+    stays: float
+    gone: float
+    gone_since: float
+
+    def add(self, at: float, deviation: float, size: float, variance: float) -> None:
+        """Takes in a deviation from the baseline in the alert's direction, where the shift is `size` (both in standard
+        deviations)."""
+        size = min(size, LARGEST_D)
+        step = size / variance * (max(-CLIP, min(CLIP, deviation)) - size / 2)
+        self.stays = min(self.stays + step, _MOST)
+        self.gone -= step
+        if self.gone <= 0:
+            self.gone, self.gone_since = 0.0, at
+
+    @property
+    def has_stayed(self) -> bool:
+        return self.stays >= _STAYS and self.gone < _GONE / 2
+
+    @property
+    def is_gone(self) -> bool:
+        return self.gone >= _GONE
