@@ -73,6 +73,22 @@ def register_site(*, actor: User | None, organisation: Organisation, name: str, 
 
 
 @transaction.atomic
+def add_pair(*, actor: User | None, site: Site, settings: MonitorSettings) -> Monitor:
+    """Two servers compared from now on. Raises InvalidMonitorError, SiteLimitError."""
+    monitor = sites.add_pair(actor=actor, site=site, settings=settings)
+    reconcile([monitor], now=timezone.now())
+    return monitor
+
+
+@transaction.atomic
+def delete_monitor(*, actor: User | None, monitor: Monitor) -> None:
+    """Ends one monitor of a site that stays; what it measured vanishes as with `delete_site`."""
+    Schedule.objects.filter(monitor=monitor).delete()
+    PendingRun.objects.filter(monitor=monitor).delete()
+    sites.delete_monitor(actor=actor, monitor=monitor)
+
+
+@transaction.atomic
 def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSettings) -> Monitor:
     """Stores new settings; the next slot follows them. Raises InvalidMonitorError."""
     monitor = sites.change_monitor(actor=actor, monitor=monitor, settings=settings)

@@ -200,6 +200,48 @@ class Connection(models.Model):
         return f"{self.run_id} connection {self.number} to {self.host}"
 
 
+class Leg(models.Model):
+    """One exchange of a pair: leg `a` is the CDN, `b` the origin; first both cold, then both reused.
+
+    `measured` says that the run came to its end, so that both legs of the pair are here: only then they are compared.
+    """
+
+    pk = CompositePrimaryKey("run_id", "scheduled_for", "position")
+    scheduled_for = models.DateTimeField()
+    run_id = models.UUIDField()
+    position = models.SmallIntegerField()
+    monitor_id = models.BigIntegerField()
+    region_id = models.BigIntegerField()
+    trigger = models.CharField(max_length=8, choices=Trigger.choices)
+    measured = models.BooleanField()
+    leg = models.CharField(max_length=1)
+    reused = models.BooleanField()
+    connection = models.IntegerField()
+    dns_us = models.BigIntegerField(null=True)
+    connect_us = models.BigIntegerField(null=True)
+    tls_us = models.BigIntegerField(null=True)
+    send_us = models.BigIntegerField(null=True)
+    wait_us = models.BigIntegerField(null=True)
+    download_us = models.BigIntegerField(null=True)
+    ttfb_us = models.BigIntegerField(null=True)
+    total_us = models.BigIntegerField(null=True)
+    status_code = models.SmallIntegerField(null=True)
+    protocol = models.TextField(null=True)
+    encoding = models.TextField(null=True)
+    head_bytes = models.BigIntegerField(null=True)
+    body_bytes = models.BigIntegerField(null=True)
+    cache = models.TextField()
+    cache_evidence = models.TextField(null=True)
+    age_s = models.BigIntegerField(null=True)
+    etag = models.TextField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["monitor_id", "region_id", "scheduled_for"], name="leg_by_monitor")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} leg {self.leg}, {'reused' if self.reused else 'cold'}"
+
+
 class RunDocument(models.Model):
     """The whole measurement of a run, compressed (see `documents`); read only when one run is looked at."""
 

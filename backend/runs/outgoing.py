@@ -1,5 +1,6 @@
 """From a pending run and its monitor to the message that goes to a region."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,14 +10,15 @@ from uuid import UUID
 from backend.sites.models import Monitor
 from workers.measurement.connection import Header
 from workers.measurement.messages import Kind, RunRequest
+from workers.measurement.pair import PairTarget
 from workers.measurement.profile import NATIVE, PROFILES
 from workers.measurement.routes import Lane, key_prefix, queue_name
 from workers.measurement.wire import encode
 
 # In the order of `MonitorColumns`; `m` is the monitor, `r` the region.
 MONITOR_SQL = """m.id, m.public_id, m.kind, m.url, m.timeout_s, m.profile, m.headers, m.accepted_status, m.body_text,
-    m.ignore_certificate_errors, m.config_version, r.id, r.code"""
-MONITOR_WIDTH = 13
+    m.ignore_certificate_errors, m.config_version, m.pair, r.id, r.code"""
+MONITOR_WIDTH = 14
 # `p` is the pending run.
 LANE_SQL = "CASE WHEN p.urgent THEN 'now' WHEN p.trigger = 'gate' THEN 'gate' ELSE 'schedule' END"
 PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}"
@@ -36,6 +38,7 @@ class MonitorColumns(NamedTuple):
     body_text: str
     ignore_certificate_errors: bool
     config_version: int
+    pair: str | None
     region_pk: int
     region: str
 
@@ -82,6 +85,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
         accepted_status=tuple(monitor.accepted_status),
         body_text=monitor.body_text or None,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
+        other=_other(monitor.pair),
     )
     return Outgoing(
         run_id=execution.run_id,
@@ -112,3 +116,7 @@ def _headers(stored: str) -> tuple[Header, ...]:
         return ()
     pairs = Monitor._meta.get_field("headers").from_db_value(stored, None, None)
     return tuple(Header(name=name, value=value) for name, value in pairs)
+
+
+def _other(stored: str | None) -> PairTarget | None:
+    return None if stored is None else PairTarget(**json.loads(stored))

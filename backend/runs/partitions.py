@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.migrations import CreateModel
 
-PARTITIONED = ("runs_run", "runs_connection", "runs_rundocument")
+PARTITIONED = ("runs_run", "runs_connection", "runs_rundocument", "runs_leg")
 AHEAD = timedelta(weeks=4)
 _WEEK = timedelta(weeks=1)
 # Waiting longer for a lock would make every query behind us wait too; the next hour tries again.
@@ -38,7 +38,7 @@ def ensure_partitions(now: datetime) -> list[str]:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ONE_AT_A_TIME])
         cursor.execute("SELECT set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
         existing = set(_partitions())
-        wanted = [(table, week) for table in PARTITIONED for week in _weeks(retention_start(now), now + AHEAD)]
+        wanted = [(table, week) for table in _tables() for week in _weeks(retention_start(now), now + AHEAD)]
         missing = [(table, week) for table, week in wanted if _name(table, week) not in existing]
         for table, week in missing:
             _create(table, week)
@@ -63,6 +63,13 @@ def _create(table: str, week: datetime) -> None:
         cursor.execute(f'CREATE TABLE "{name}" (LIKE "{table}" INCLUDING ALL)')
         bounds = (week.isoformat(), (week + _WEEK).isoformat())
         cursor.execute(f'ALTER TABLE "{table}" ATTACH PARTITION "{name}" FOR VALUES FROM (%s) TO (%s)', bounds)
+
+
+def _tables() -> list[str]:
+    """Those that are there: migrations make partitions before the newest tables are made."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relname FROM pg_class WHERE relname = ANY(%s) AND relkind = 'p'", [list(PARTITIONED)])
+        return [name for (name,) in cursor.fetchall()]
 
 
 def _partitions() -> Iterator[str]:

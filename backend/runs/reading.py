@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Clock, Kind, MissedReason, RunResult
+from workers.measurement.pair import CacheState, Leg
 from workers.measurement.waterfall import ResourceType
 from workers.measurement.wire import WireError, partial_reader
 
@@ -129,7 +130,41 @@ class PageRead(TypedDict):
     browser_version: NotRequired[str | None]
 
 
-MeasurementRead = Annotated[ProbeRead | PageRead, Discriminator("kind")]
+class HeaderRead(TypedDict):
+    name: str
+    value: str
+
+
+class CacheRead(TypedDict):
+    state: NotRequired[CacheState]
+    evidence: NotRequired[HeaderRead | None]
+    age_s: NotRequired[int | None]
+
+
+class LegRead(TypedDict):
+    leg: Leg
+    reused: bool
+    order: int
+    connection: int
+    timing: TimingRead
+    status: NotRequired[int | None]
+    protocol: NotRequired[str | None]
+    content_encoding: NotRequired[str | None]
+    head_bytes: NotRequired[int | None]
+    body_bytes: NotRequired[int | None]
+    cache: NotRequired[CacheRead]
+    etag: NotRequired[str | None]
+
+
+class PairRead(TypedDict):
+    kind: Literal["pair"]
+    exchanges: NotRequired[list[LegRead]]
+    connections: NotRequired[list[ConnectionRead]]
+    clock: NotRequired[Clock]
+
+
+AnyRead = ProbeRead | PageRead | PairRead
+MeasurementRead = Annotated[AnyRead, Discriminator("kind")]
 
 
 class MeasuredRead(TypedDict):
@@ -185,7 +220,7 @@ def read_result(line: bytes) -> ResultRead:
     return result
 
 
-def measurement_of(result: ResultRead) -> ProbeRead | PageRead | None:
+def measurement_of(result: ResultRead) -> AnyRead | None:
     """What was seen, also before a failure."""
     outcome = result["outcome"]
     return None if outcome["outcome"] == "missed" else outcome.get("measurement")

@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from backend.runs.reading import (
+    AnyRead,
     ConnectionRead,
+    LegRead,
     OutcomeRead,
     PageRead,
+    PairRead,
     ProbeRead,
     ResultRead,
     SpanRead,
@@ -19,6 +22,7 @@ from backend.runs.reading import (
     measurement_of,
 )
 from workers.measurement.messages import Clock
+from workers.measurement.pair import CacheState, Leg
 
 # Agents are trusted with their own region, not with our memory or a chart's legend.
 MAX_TEXT = 1_000
@@ -36,6 +40,12 @@ CONNECTION_COLUMNS = (
     "run_id, scheduled_for, monitor_id, region_id, number, host, port, address, protocol, dns_us, connect_us, tls_us, "
     "rtt_us, tls_round_trips, tls_version, cipher, resumed, certificate_sha256, certificate_issuer, "
     "certificate_not_after, certificate_error, received_bytes, requests, preconnected"
+)
+# The same four, then the trigger and whether the run came to its end.
+LEG_COLUMNS = (
+    "run_id, scheduled_for, monitor_id, region_id, trigger, measured, position, leg, reused, connection, dns_us, "
+    "connect_us, tls_us, send_us, wait_us, download_us, ttfb_us, total_us, status_code, protocol, encoding, "
+    "head_bytes, body_bytes, cache, cache_evidence, age_s, etag"
 )
 
 Row = tuple[Any, ...]
@@ -102,7 +112,29 @@ def connection_values(connection: ConnectionRead) -> Row:
     )
 
 
-def connections_of(measurement: ProbeRead | PageRead) -> list[ConnectionRead]:
+def leg_values(leg: LegRead) -> Row:
+    """What of LEG_COLUMNS the exchange itself tells."""
+    cache = leg.get("cache") or {}
+    evidence = cache.get("evidence")
+    return (
+        leg["order"],
+        leg["leg"].value,
+        leg["reused"],
+        leg["connection"],
+        *_phases(leg["timing"]),
+        leg.get("status"),
+        text(leg.get("protocol")),
+        text(leg.get("content_encoding")),
+        leg.get("head_bytes"),
+        leg.get("body_bytes"),
+        cache.get("state", CacheState.UNKNOWN).value,
+        text(f"{evidence['name']}: {evidence['value']}") if evidence else None,
+        cache.get("age_s"),
+        text(leg.get("etag")),
+    )
+
+
+def connections_of(measurement: AnyRead) -> list[ConnectionRead]:
     if measurement["kind"] == "page":
         return measurement["waterfall"]["connections"]
     return measurement.get("connections", [])
@@ -125,10 +157,12 @@ def _ending(outcome: OutcomeRead) -> tuple[str | None, ...]:
     return ("measured", None, None, None, None, None)
 
 
-def _metrics(measurement: ProbeRead | PageRead | None) -> tuple[Any, ...]:
+def _metrics(measurement: AnyRead | None) -> tuple[Any, ...]:
     """Everything from `clock` on."""
     if measurement is None:
         return (None,) * 22
+    if measurement["kind"] == "pair":
+        return _pair_metrics(measurement)
     return _page_metrics(measurement) if measurement["kind"] == "page" else _probe_metrics(measurement)
 
 
@@ -146,6 +180,27 @@ def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
         text(connection.get("protocol")) if connection else None,
         *(None,) * 5,
         len(hops),
+        len(connections),
+        sum(received) if received else None,
+        None,
+    )
+
+
+def _pair_metrics(pair: PairRead) -> tuple[Any, ...]:
+    """Those of the CDN's cold exchange, as if it were a probe; the counts are of all exchanges."""
+    legs, connections = pair.get("exchanges", []), pair.get("connections", [])
+    cdn = next((leg for leg in legs if leg["leg"] is Leg.A and not leg["reused"]), None)
+    connection = _numbered(connections, cdn["connection"] if cdn else None)
+    received = [size for leg in legs for size in (leg.get("head_bytes"), leg.get("body_bytes")) if size is not None]
+    return (
+        pair.get("clock", Clock.KERNEL).value,
+        *_phases(cdn["timing"] if cdn else None),
+        connection.get("rtt_us") if connection else None,
+        connection.get("tls_round_trips") if connection else None,
+        cdn.get("status") if cdn else None,
+        text(cdn.get("protocol")) if cdn else None,
+        *(None,) * 5,
+        len(legs),
         len(connections),
         sum(received) if received else None,
         None,

@@ -8,16 +8,18 @@ from django.db import DataError, connection
 from django.db.models import Model
 
 from backend.runs.documents import pack
-from backend.runs.models import Connection, Run, RunDocument
+from backend.runs.models import Connection, Leg, Run, RunDocument
 from backend.runs.reading import ResultRead, measurement_of
 from backend.runs.rows import (
     CONNECTION_COLUMNS,
+    LEG_COLUMNS,
     RUN_COLUMNS,
     Arrival,
     Row,
     Slot,
     connection_values,
     connections_of,
+    leg_values,
     run_values,
 )
 
@@ -30,6 +32,7 @@ class Content(NamedTuple):
     run: Row
     connections: list[Row]
     line: bytes | None
+    legs: Sequence[Row] = ()
 
 
 class Ended(NamedTuple):
@@ -45,7 +48,8 @@ def content_of(result: ResultRead, line: bytes) -> Content:
     measurement = measurement_of(result)
     if measurement is None:
         return Content(run_values(result), [], None)
-    return Content(run_values(result), [connection_values(one) for one in connections_of(measurement)], line)
+    connections = [connection_values(one) for one in connections_of(measurement)]
+    return Content(run_values(result), connections, line, _legs(result))
 
 
 def store(runs: Sequence[Ended]) -> None:
@@ -63,6 +67,19 @@ def store(runs: Sequence[Ended]) -> None:
     connections = ((*slot[:4], *values) for slot, _, content in runs for values in content.connections)
     copy_rows(Connection, CONNECTION_COLUMNS, connections, meanwhile=lambda: documents.extend(_documents(runs[share:])))
     copy_rows(RunDocument, DOCUMENT_COLUMNS, documents)
+    # Most batches have none, and a COPY of nothing costs as much as one of ten rows.
+    legs = [(*slot[:4], slot.trigger, *values) for slot, _, content in runs for values in content.legs]
+    if legs:
+        copy_rows(Leg, LEG_COLUMNS, legs)
+
+
+def _legs(result: ResultRead) -> list[Row]:
+    """The exchanges of a pair, each with whether its run came to its end; of any other run none."""
+    measurement = measurement_of(result)
+    if measurement is None or measurement["kind"] != "pair":
+        return []
+    measured = result["outcome"]["outcome"] == "measured"
+    return [(measured, *leg_values(leg)) for leg in measurement.get("exchanges", [])]
 
 
 def _documents(runs: Iterable[Ended]) -> Iterator[Row]:

@@ -12,17 +12,20 @@ from backend.sites.deploys import DeployMarker
 from backend.sites.deploys import validate as validate_deploy
 from backend.sites.models import Deploy, Monitor, Site, SiteStatus
 from backend.sites.monitor_settings import MonitorSettings, defaults, settings_of, validate
-from backend.sites.targets import check_target
+from backend.sites.targets import check_pair_target, check_target
 from workers.measurement.messages import Kind
+from workers.measurement.pair import PairTarget
 
 DRAFT_LIFE = timedelta(days=1)
 MAX_NAME_CHARS = 100
 # What one page can still show. Tests that were not saved count, too: they are gone after a day.
 MAX_SITES = 1_000
+# Each asks two servers four times at every slot.
+MAX_PAIRS = 20
 
 
 class SiteLimitError(ValueError):
-    """The organisation has as many sites as it may; the text is a sentence for people."""
+    """There are as many sites, or pairs of a site, as there may be; the text is a sentence for people."""
 
 
 @transaction.atomic
@@ -62,10 +65,32 @@ def rename(*, actor: User | None, site: Site, name: str) -> Site:
 
 
 @transaction.atomic
+def add_pair(*, actor: User | None, site: Site, settings: MonitorSettings) -> Monitor:
+    """A monitor that asks two servers for the same. Raises InvalidMonitorError, SiteLimitError."""
+    settings = _canonical(settings)
+    # Locked, so that two who add at once do not both find room.
+    Site.objects.select_for_update().get(pk=site.pk)
+    if site.monitors.filter(kind=Kind.PAIR.value).count() >= MAX_PAIRS:
+        raise SiteLimitError(f"This site has {MAX_PAIRS} pairs; delete one before you add another.")
+    monitor = Monitor(site=site, kind=settings.kind.value)
+    _apply(monitor, settings)
+    monitor.save()
+    record("add_monitor", monitor, actor=actor, organisation=site.organisation, kind=monitor.kind, url=monitor.url)
+    return monitor
+
+
+@transaction.atomic
+def delete_monitor(*, actor: User | None, monitor: Monitor) -> None:
+    """Deletes a monitor of a site that stays."""
+    organisation = monitor.site.organisation
+    record("delete_monitor", monitor, actor=actor, organisation=organisation, kind=monitor.kind, url=monitor.url)
+    monitor.delete()
+
+
+@transaction.atomic
 def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSettings) -> Monitor:
     """Stores new settings and counts the version up, unless they are the old ones. Raises InvalidMonitorError."""
-    validate(settings)
-    settings = replace(settings, url=check_target(settings.url).url)
+    settings = _canonical(settings)
     monitor = Monitor.objects.select_for_update().select_related("site__organisation").get(pk=monitor.pk)
     changed = _changed_fields(settings_of(monitor), settings)
     if not changed:
@@ -141,6 +166,13 @@ def _new_monitor(site: Site, kind: Kind) -> Monitor:
     return monitor
 
 
+def _canonical(settings: MonitorSettings) -> MonitorSettings:
+    """The settings with addresses in one form. Raises InvalidMonitorError."""
+    validate(settings)
+    other = None if settings.other is None else check_pair_target(settings.other)
+    return replace(settings, url=check_target(settings.url).url, other=other)
+
+
 def _apply(monitor: Monitor, settings: MonitorSettings) -> None:
     monitor.url = settings.url
     monitor.interval_s = settings.interval_s
@@ -151,6 +183,11 @@ def _apply(monitor: Monitor, settings: MonitorSettings) -> None:
     monitor.accepted_status = list(settings.accepted_status)
     monitor.body_text = settings.body_text
     monitor.ignore_certificate_errors = settings.ignore_certificate_errors
+    monitor.pair = _stored(settings.other)
+
+
+def _stored(other: PairTarget | None) -> dict[str, str | None] | None:
+    return None if other is None else {"url": other.url, "address": other.address}
 
 
 def _changed_fields(before: MonitorSettings, after: MonitorSettings) -> list[str]:

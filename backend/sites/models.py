@@ -28,6 +28,7 @@ class MonitorKind(models.TextChoices):
 
     PROBE = Kind.PROBE.value, "Probe"
     PAGE = Kind.PAGE.value, "Page load"
+    PAIR = Kind.PAIR.value, "CDN against origin"
 
 
 class HostRole(models.TextChoices):
@@ -71,7 +72,8 @@ class Monitor(models.Model):
     """One scheduled measurement of one URL.
 
     `regions` empty means all regions, also later ones; `accepted_status` empty means 200 to 399. `headers` is a list of
-    [name, value] pairs, encrypted at rest. `config_version` grows with each edit that changes what is measured.
+    [name, value] pairs, encrypted at rest. `config_version` grows with each edit that changes what is measured. `pair`
+    is the other leg of a pair ({"url", "address"} of the wire's PairTarget), null for all other kinds.
     """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -86,6 +88,7 @@ class Monitor(models.Model):
     accepted_status = ArrayField(models.PositiveSmallIntegerField(), default=list, blank=True)
     body_text = models.CharField(max_length=500, blank=True)
     ignore_certificate_errors = models.BooleanField(default=False)
+    pair = models.JSONField(null=True)
     paused = models.BooleanField(default=False)
     config_version = models.PositiveIntegerField(default=1)
 
@@ -93,7 +96,11 @@ class Monitor(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["site", "kind"], name="monitor_once_a_kind"),
+            models.UniqueConstraint(fields=["site", "kind"], condition=~Q(kind="pair"), name="monitor_once_a_kind"),
+            models.CheckConstraint(
+                condition=Q(kind="pair", pair__isnull=False) | (~Q(kind="pair") & Q(pair__isnull=True)),
+                name="monitor_pair",
+            ),
             models.CheckConstraint(
                 condition=Q(interval_s__gte=MIN_INTERVAL_S, interval_s__lte=MAX_INTERVAL_S), name="monitor_interval"
             ),

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
-from backend.sites.targets import check_target
+from backend.sites.targets import check_pair_target, check_target
 from workers.measurement.connection import Header
 from workers.measurement.messages import Kind
+from workers.measurement.pair import PairTarget
 from workers.measurement.profile import PROFILES
 from workers.measurement.target import TargetError
 
@@ -29,7 +30,10 @@ _OURS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorSettings:
-    """All of a monitor that a person can edit. `regions` empty means all, `accepted_status` empty means 200 to 399."""
+    """All of a monitor that a person can edit. `regions` empty means all, `accepted_status` empty means 200 to 399.
+
+    `other` is the second leg of a pair, and None for all other kinds.
+    """
 
     kind: Kind
     url: str
@@ -41,6 +45,7 @@ class MonitorSettings:
     accepted_status: tuple[int, ...] = ()
     body_text: str = ""
     ignore_certificate_errors: bool = False
+    other: PairTarget | None = None
 
 
 class InvalidMonitorError(ValueError):
@@ -51,9 +56,11 @@ class InvalidMonitorError(ValueError):
         self.faults = faults
 
 
-def defaults(kind: Kind, url: str) -> MonitorSettings:
-    """What a new site's monitor begins with: a probe every minute, a page every 15 minutes, in all regions."""
-    return MonitorSettings(kind=kind, url=url, interval_s=DEFAULT_INTERVAL_S[kind], timeout_s=DEFAULT_TIMEOUT_S[kind])
+def defaults(kind: Kind, url: str, other: PairTarget | None = None) -> MonitorSettings:
+    """What a new monitor begins with: a probe every minute, a page every 15, a pair every 5 minutes, in all regions."""
+    return MonitorSettings(
+        kind=kind, url=url, interval_s=DEFAULT_INTERVAL_S[kind], timeout_s=DEFAULT_TIMEOUT_S[kind], other=other
+    )
 
 
 def settings_of(monitor: Monitor) -> MonitorSettings:
@@ -69,6 +76,7 @@ def settings_of(monitor: Monitor) -> MonitorSettings:
         accepted_status=tuple(monitor.accepted_status),
         body_text=monitor.body_text,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
+        other=None if monitor.pair is None else PairTarget(url=monitor.pair["url"], address=monitor.pair["address"]),
     )
 
 
@@ -82,6 +90,18 @@ def validate(settings: MonitorSettings) -> None:
 def _url_fault(settings: MonitorSettings) -> str | None:
     try:
         check_target(settings.url)
+    except TargetError as error:
+        return str(error)
+    return None
+
+
+def _other_fault(settings: MonitorSettings) -> str | None:
+    if settings.kind is not Kind.PAIR:
+        return None if settings.other is None else f"A {settings.kind} has no second leg."
+    if settings.other is None:
+        return "Say what the CDN is compared with."
+    try:
+        check_pair_target(settings.other)
     except TargetError as error:
         return str(error)
     return None
@@ -141,6 +161,7 @@ def _header_faults(headers: tuple[Header, ...]) -> Iterator[str]:
 
 _RULES: dict[str, Callable[[MonitorSettings], str | None]] = {
     "url": _url_fault,
+    "other": _other_fault,
     "interval_s": _interval_fault,
     "timeout_s": _timeout_fault,
     "profile": _profile_fault,

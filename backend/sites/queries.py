@@ -1,20 +1,27 @@
 """What is read about sites. Every question starts from the organisation."""
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Prefetch, Q
 
 from backend.accounts.models import Organisation
 from backend.sites.models import Deploy, Host, Monitor, Site
+from workers.measurement.messages import Kind
 
 MAX_DEPLOYS = 500
 
 
 def site(organisation: Organisation, public_id: UUID) -> Site | None:
-    """A site, active or draft, with its monitors. Two statements."""
+    """A site, active or draft, with its probe and page monitors; pairs are asked for apart. Two statements."""
     found = Site.objects.filter(organisation=organisation, public_id=public_id)
-    return found.select_related("organisation").prefetch_related("monitors").first()
+    return found.select_related("organisation").prefetch_related(plain_monitors()).first()
+
+
+def plain_monitors() -> "Prefetch[Any]":
+    """For `prefetch_related` of sites: the monitors without pairs, which compare and say nothing of the site alone."""
+    return Prefetch("monitors", queryset=Monitor.objects.exclude(kind=Kind.PAIR.value).order_by("pk"))
 
 
 def monitor(organisation: Organisation, public_id: UUID) -> Monitor | None:

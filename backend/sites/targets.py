@@ -7,6 +7,7 @@ from django.conf import settings
 
 from backend.config import is_loopback
 from workers.measurement.addresses import may_measure
+from workers.measurement.pair import DialAddress, PairTarget, parse_dial_address
 from workers.measurement.target import Target, TargetError, parse_target
 
 INSIDE = (
@@ -22,6 +23,24 @@ def check_target(text: str) -> Target:
     if _is_inside(target.host):
         raise TargetError(INSIDE)
     return target
+
+
+def check_dial_address(text: str) -> DialAddress:
+    """An address to dial in place of what a name says, "IP" or "IP:port". Raises TargetError."""
+    dial = parse_dial_address(text, extra_ports=settings.EXTRA_PORTS)
+    if _is_inside(dial.address):
+        raise TargetError(INSIDE)
+    return dial
+
+
+def check_pair_target(other: PairTarget) -> PairTarget:
+    """The other leg of a pair in its canonical form. Raises TargetError."""
+    url = check_target(other.url).url
+    if other.address is None:
+        return PairTarget(url=url)
+    dial = check_dial_address(other.address)
+    host = f"[{dial.address}]" if ":" in dial.address and dial.port is not None else dial.address
+    return PairTarget(url=url, address=host if dial.port is None else f"{host}:{dial.port}")
 
 
 def _is_inside(host: str) -> bool:

@@ -10,6 +10,7 @@ from backend.fleet.queries import usable_regions
 from backend.runs.models import Run
 from backend.runs.queries.rows import RUN_SQL, fetch_runs
 from backend.sites.models import Monitor, Site, SiteStatus
+from backend.sites.queries import plain_monitors
 
 # The index of `run_once`, read backwards from each pair: 1.6 ms for 50 pairs, however long the history is.
 _LAST_RUNS = f"""
@@ -44,7 +45,7 @@ class SiteOverview:
 def site_overview(organisation: Organisation, site: Site | None = None) -> list[SiteOverview]:
     """One row a site, by name; only `site`, draft or not, when it is given. Four statements."""
     chosen = organisation.sites.filter(pk=site.pk) if site else organisation.sites.filter(status=SiteStatus.ACTIVE)
-    sites = list(chosen.prefetch_related("monitors").order_by("name", "pk"))
+    sites = list(chosen.prefetch_related(plain_monitors()).order_by("name", "pk"))
     regions = usable_regions(organisation)
     pairs = [(monitor, _places(monitor, regions)) for row in sites for monitor in row.monitors.all()]
     last = _last_runs(pairs)

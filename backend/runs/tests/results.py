@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from backend.runs.models import PendingRun
 from workers.measurement.certificate import Certificate
-from workers.measurement.connection import Connection
+from workers.measurement.connection import Connection, Header
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import (
     Failed,
@@ -14,10 +14,12 @@ from workers.measurement.messages import (
     Measured,
     Outcome,
     PageMeasurement,
+    PairMeasurement,
     ProbeMeasurement,
     RunRequest,
     RunResult,
 )
+from workers.measurement.pair import CacheReport, CacheState, Leg, LegExchange
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
@@ -93,6 +95,61 @@ def page(requests: int = 20, *, connections: int = 3) -> Measured:
     return Measured(measurement=PageMeasurement(waterfall=waterfall, vitals=vitals, document=1, browser_version="156"))
 
 
+def leg_timing(total_us: int, start_us: int = 0, *, reused: bool = False) -> Timing:
+    """An exchange of so long: tenths for DNS, send and download, a fifth each for TCP and TLS, the rest waits."""
+    tenth = total_us // 10
+    names = ("send", "wait", "download") if reused else ("dns", "connect", "tls", "send", "wait", "download")
+    shares = {"dns": tenth, "connect": 2 * tenth, "tls": 2 * tenth, "send": tenth, "download": tenth}
+    shares["wait"] = total_us - sum(shares[name] for name in names if name != "wait")
+    spans, at_us = {}, start_us
+    for name in names:
+        spans[name] = Span(start_us=at_us, end_us=at_us + shares[name])
+        at_us += shares[name]
+    return Timing(start_us=start_us, end_us=at_us, **spans)
+
+
+def leg(side: Leg, total_us: int, order: int, **changes: object) -> LegExchange:
+    """An exchange of a pair that was answered in full; from the third on connections are reused."""
+    is_cdn = side is Leg.A
+    exchange = LegExchange(
+        leg=side,
+        reused=order > 2,
+        order=order,
+        url=f"https://{'cdn' if is_cdn else 'www'}.shop.example/app.js",
+        connection=1 if is_cdn else 2,
+        timing=leg_timing(total_us, order * 1_000_000, reused=order > 2),
+        status=200,
+        protocol="http/1.1",
+        content_encoding="gzip",
+        head_bytes=300,
+        body_bytes=14_000,
+        cache=CacheReport(state=CacheState.HIT, evidence=Header(name="X-Cache", value="HIT"), age_s=321)
+        if is_cdn
+        else CacheReport(),
+        etag='"5f2a"',
+    )
+    return replace(exchange, **changes)  # type: ignore[arg-type]  # keyword by keyword is what a test wants
+
+
+def pair(cdn_us: int = 60_000, origin_us: int = 100_000, **changes: object) -> Measured:
+    """Both legs cold in so long, and reused in half of it; `changes` are of the CDN's exchanges."""
+    exchanges = (
+        leg(Leg.A, cdn_us, 1, **changes),
+        leg(Leg.B, origin_us, 2),
+        leg(Leg.B, origin_us // 2, 3),
+        leg(Leg.A, cdn_us // 2, 4, **changes),
+    )
+    connections = (connection(1, "cdn.shop.example"), connection(2, "www.shop.example"))
+    return Measured(measurement=PairMeasurement(exchanges=exchanges, connections=connections))
+
+
+def measured(kind: str) -> Measured:
+    """A usual result of a kind."""
+    if kind == Kind.PAGE:
+        return page()
+    return pair() if kind == Kind.PAIR else probe()
+
+
 def result_of(pending: PendingRun, outcome: Outcome | None = None, **changes: object) -> RunResult:
     """What the pending run's agent would send."""
     result = RunResult(
@@ -107,7 +164,7 @@ def result_of(pending: PendingRun, outcome: Outcome | None = None, **changes: ob
         agent_version="0.1.0",
         started_at=pending.scheduled_for + timedelta(seconds=1),
         duration_us=120_000,
-        outcome=outcome or (page() if pending.kind == Kind.PAGE else probe()),
+        outcome=outcome or measured(pending.kind),
     )
     return replace(result, **changes)  # type: ignore[arg-type]  # keyword by keyword is what a test wants
 
@@ -126,7 +183,7 @@ def answer(request: RunRequest, outcome: Outcome | None = None) -> bytes:
         agent_version="0.1.0",
         started_at=datetime.now(UTC),
         duration_us=120_000,
-        outcome=outcome or (page() if request.kind == Kind.PAGE else probe()),
+        outcome=outcome or measured(request.kind),
     )
     return encode(result)
 

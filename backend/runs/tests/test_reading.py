@@ -11,7 +11,7 @@ from backend.runs import reading
 from backend.runs.reading import read_result
 from backend.runs.rows import RUN_COLUMNS, Arrival, Slot, run_values
 from backend.runs.tests.results import FAILED, page, probe
-from workers.measurement import certificate, connection, failure, messages, timing, vitals, waterfall
+from workers.measurement import certificate, connection, failure, messages, pair, timing, vitals, waterfall
 from workers.measurement.messages import Hop, Kind, Measured, Missed, MissedReason, ProbeMeasurement, RunResult
 from workers.measurement.timing import Span, Timing, phases_of
 from workers.measurement.wire import WireError, encode
@@ -44,6 +44,10 @@ PAIRS = [
     (reading.WaterfallRead, waterfall.Waterfall),
     (reading.VitalsRead, vitals.Vitals),
     (reading.PageRead, messages.PageMeasurement),
+    (reading.HeaderRead, connection.Header),
+    (reading.CacheRead, pair.CacheReport),
+    (reading.LegRead, pair.LegExchange),
+    (reading.PairRead, messages.PairMeasurement),
     (reading.MeasuredRead, messages.Measured),
     (reading.FailureRead, failure.Failure),
     (reading.FailedRead, messages.Failed),

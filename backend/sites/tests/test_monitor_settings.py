@@ -2,10 +2,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from pytest_django import Settings
 
 from backend.sites.monitor_settings import InvalidMonitorError, MonitorSettings, defaults, validate
+from workers.measurement.addresses import parse_networks
 from workers.measurement.connection import Header
 from workers.measurement.messages import Kind
+from workers.measurement.pair import PairTarget
 
 PROBE = defaults(Kind.PROBE, "https://example.com/")
 
@@ -18,7 +21,8 @@ def fault_of(settings: MonitorSettings) -> dict[str, str]:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_the_defaults_keep_the_rules(kind: Kind) -> None:
-    validate(defaults(kind, "https://example.com/"))
+    other = PairTarget(url="https://origin.example.com/") if kind is Kind.PAIR else None
+    validate(defaults(kind, "https://example.com/", other))
 
 
 @pytest.mark.parametrize(
@@ -41,6 +45,7 @@ def test_the_defaults_keep_the_rules(kind: Kind) -> None:
         ({"headers": (Header(name="X-A", value="ü"),)}, "printable ASCII"),
         ({"headers": (Header(name="X-A", value="x" * 4097),)}, "at most 4096"),
         ({"headers": (Header(name="X-A", value="x"),) * 21}, "At most 20 request headers"),
+        ({"other": PairTarget(url="https://origin.example.com/")}, "A probe has no second leg"),
     ],
 )
 def test_each_fault_has_its_sentence(change: dict[str, Any], sentence: str) -> None:
@@ -59,3 +64,28 @@ def test_all_faults_are_told_at_once() -> None:
 
 def test_a_page_may_take_two_minutes() -> None:
     validate(replace(defaults(Kind.PAGE, "https://example.com/"), timeout_s=120))
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        (None, "Say what the CDN is compared with"),
+        (PairTarget(url="http://127.0.0.1/"), "inside your network"),
+        (PairTarget(url="ftp://origin.example.com/"), "must begin with http"),
+        (PairTarget(url="https://example.com/", address="10.1.2.3"), "inside your network"),
+        (PairTarget(url="https://example.com/", address="[::1]:443"), "inside your network"),
+        (PairTarget(url="https://example.com/", address="169.254.169.254:80"), "inside your network"),
+        (PairTarget(url="https://example.com/", address="origin.example.com"), "is not an IP address"),
+        (PairTarget(url="https://example.com/", address="198.51.101.7:25"), "Port 25 may not be measured"),
+    ],
+)
+def test_the_second_leg_of_a_pair_keeps_the_rules_of_every_target(other: PairTarget | None, sentence: str) -> None:
+    faults = fault_of(replace(defaults(Kind.PAIR, "https://example.com/"), other=other))
+    assert list(faults) == ["other"]
+    assert sentence in faults["other"]
+
+
+def test_an_operator_may_allow_an_origin_inside(settings: Settings) -> None:
+    settings.PRIVATE_TARGETS = parse_networks("10.1.0.0/16")
+    other = PairTarget(url="https://example.com/", address="10.1.2.3:443")
+    validate(defaults(Kind.PAIR, "https://example.com/", other))

@@ -1,0 +1,99 @@
+"""The newest runs of an organisation, or of what one filter leaves of it, in pages.
+
+Runs of a monitor and region lie together in the index of `run_once`, and those of a time lie together on the disk; no
+other index is worth its price at every insert. So a few pairs of monitor and region are each read backwards in their
+index; of many, first a stretch of time is read that should hold enough.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+
+from backend.accounts.models import Organisation
+from backend.fleet.models import Region
+from backend.runs.models import Run
+from backend.runs.partitions import retention_start
+from backend.runs.queries.rows import RUN_SQL, fetch_runs
+from backend.sites.models import Monitor
+
+# A pair costs a descent into the index of each week, some 50 us together.
+_FEW_PAIRS = 64
+# How much further back to look each time a stretch did not hold enough.
+_FURTHER = 8
+_STRETCHES = 3
+# So many times what is wanted should be in the first stretch, by the monitors' intervals.
+_SPARE = 2
+
+_WHERE = """
+    run.scheduled_for >= %(since)s AND run.scheduled_for <= %(until)s
+    AND (run.scheduled_for, run.run_id) < (%(before)s, %(before_id)s)
+    AND (%(outcome)s::text IS NULL OR run.outcome = %(outcome)s)
+    AND (%(trigger)s::text IS NULL OR run.trigger = %(trigger)s)
+"""
+_ORDER = "ORDER BY run.scheduled_for DESC, run.run_id DESC LIMIT %(limit)s"
+_BY_PAIR = f"""
+SELECT {RUN_SQL} FROM unnest(%(monitors)s::bigint[]) AS m (id), unnest(%(regions)s::bigint[]) AS r (id),
+LATERAL (
+    SELECT * FROM runs_run run WHERE run.monitor_id = m.id AND run.region_id = r.id AND {_WHERE} {_ORDER}
+) run
+{_ORDER}
+"""
+_BY_TIME = f"""
+SELECT {RUN_SQL} FROM runs_run run
+WHERE run.monitor_id = ANY(%(monitors)s::bigint[]) AND run.region_id = ANY(%(regions)s::bigint[]) AND {_WHERE}
+{_ORDER}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilter:
+    """Which runs. `since` and `until` are by the slot, both included; what is None leaves all."""
+
+    site_id: UUID | None = None
+    monitor_id: UUID | None = None
+    kind: str | None = None
+    region: str | None = None
+    outcome: str | None = None
+    trigger: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """An ended run with what its numbers stand for."""
+
+    run: Run
+    monitor: Monitor
+    region: Region
+
+
+def listed_runs(
+    organisation: Organisation,
+    wanted: RunFilter,
+    *,
+    before: tuple[datetime, UUID] | None,
+    limit: int,
+    now: datetime,
+) -> list[ListedRun]:
+    """Ended runs, the newest slot first; `before` is slot and id of the last one seen. Three to six statements."""
+    monitors = {monitor.pk: monitor for monitor in _monitors(organisation, wanted)}
+    regions = {region.pk: region for region in _regions(organisation, wanted)}
+    at, run_id = before or (now + timedelta(days=1), UUID(int=2**128 - 1))
+    parameters = {
+        "monitors": list(monitors),
+        "regions": list(regions),
+        "since": max(wanted.since or retention_start(now), retention_start(now)),
+        "until": min(wanted.until or at, at),
+        "before": at,
+        "before_id": run_id,
+        "outcome": wanted.outcome,
+        "trigger": wanted.trigger,
+        "limit": limit,
+    }
+    runs = _few(parameters) if len(monitors) * len(regions) <= _FEW_PAIRS else _many(list(monitors.values()), parameters)
+    return [ListedRun(run=run, monitor=monitors[run.monitor_id], region=regions[run.region_id]) for run in runs]
