@@ -40,7 +40,7 @@ class Call:
 class StandIn:
     """Gives `plan`'s answers in turn, then the last one for ever; None hangs up without a word."""
 
-    def __init__(self, *plan: bytes | None, before_answer: Callable[[Call], None] | None = None) -> None:
+    def __init__(self, *plan: bytes | None, before_answer: Callable[[Call], object] | None = None) -> None:
         self.calls: list[Call] = []
         self.plan = list(plan or (OK,))
         self._before_answer = before_answer

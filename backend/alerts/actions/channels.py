@@ -1,0 +1,194 @@
+"""What changes channels."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from backend.accounts.audit import record
+from backend.accounts.models import Organisation, User
+from backend.alerts import channels
+from backend.alerts.channels import Item, Outcome, Parcel, Sent
+from backend.alerts.channels.config import ChannelError, Checked, check, rotated
+from backend.alerts.delivery import drop_waiting
+from backend.alerts.message import Event, Link, Message, Severity, clean
+from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState
+from backend.alerts.models.channels import MAX_NAME_CHARS
+from backend.alerts.notices import tell
+from backend.outbound import Outbound, client
+
+MAX_CHANNELS = 50
+# A person presses the button again when nothing seems to happen.
+TEST_PACE = timedelta(seconds=3)
+_LEASE = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A channel, and its signing secret where it has one: shown now and never again."""
+
+    channel: Channel
+    secret: str | None = None
+
+
+@transaction.atomic
+def create_channel(
+    *, actor: User | None, organisation: Organisation, kind: ChannelKind, name: str, url: str = "", addresses: str = ""
+) -> Made:
+    """A new way to tell people. Raises ChannelError."""
+    checked = check(kind, url=url, addresses=addresses)
+    # The organisation's lock keeps the limit and the names right when two are made at once.
+    Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
+    if Channel.objects.filter(organisation=organisation).count() >= MAX_CHANNELS:
+        raise ChannelError("name", f"There are {MAX_CHANNELS} channels; delete one before you add another.")
+    channel = Channel(
+        organisation=organisation,
+        kind=kind,
+        name=_free_name(organisation, name or checked.target),
+        target=checked.target,
+        created_by=actor,
+    )
+    channel.config = checked.config
+    channel.save()
+    record("create_channel", channel, actor=actor, organisation=organisation, kind=kind.value, name=channel.name)
+    return Made(channel=channel, secret=checked.config.get("secret"))
+
+
+@transaction.atomic
+def change_channel(
+    *, actor: User | None, channel: Channel, name: str = "", url: str = "", addresses: str = ""
+) -> Channel:
+    """A new name, or a new destination; what is empty stays as it is. Raises ChannelError.
+
+    A new destination switches a channel on again that was switched off because the old one was gone.
+    """
+    channel = _locked(channel)
+    changed = []
+    if name.strip() and clean(name) != channel.name:
+        channel.name = _free_name(channel.organisation, name, but=channel)
+        changed.append("name")
+    if url.strip() or addresses.strip():
+        _set_destination(channel, check(ChannelKind(channel.kind), url=url, addresses=addresses))
+        changed.append("destination")
+    if changed:
+        channel.save()
+        record("change_channel", channel, actor=actor, organisation=channel.organisation, changed=changed)
+    return channel
+
+
+@transaction.atomic
+def rotate_secret(*, actor: User | None, channel: Channel) -> str:
+    """A new signing secret, shown now and never again; the old one signs beside it for a day. Raises ChannelError."""
+    channel = _locked(channel)
+    if channel.kind != ChannelKind.WEBHOOK:
+        raise ChannelError("kind", "Only webhooks are signed.")
+    channel.config, channel.secret_set_at = rotated(channel.config, timezone.now()), timezone.now()
+    channel.save(update_fields=["config", "secret_set_at"])
+    record("rotate_channel_secret", channel, actor=actor, organisation=channel.organisation)
+    return str(channel.config["secret"])
+
+
+@transaction.atomic
+def switch_channel(*, actor: User | None, channel: Channel, enabled: bool) -> Channel:
+    """Switches a channel on or off. What still waits when it is switched off is not sent later."""
+    channel = _locked(channel)
+    if channel.enabled == enabled:
+        return channel
+    channel.enabled, channel.disabled_reason = enabled, ""
+    channel.save(update_fields=["enabled", "disabled_reason"])
+    if not enabled:
+        drop_waiting(channel, "", timezone.now())
+    action = "enable_channel" if enabled else "disable_channel"
+    record(action, channel, actor=actor, organisation=channel.organisation, name=channel.name)
+    return channel
+
+
+@transaction.atomic
+def delete_channel(*, actor: User | None, channel: Channel) -> None:
+    """Deletes a channel; what it was told stays in the log."""
+    channel = _locked(channel)
+    drop_waiting(channel, "The channel was deleted.", timezone.now())
+    record("delete_channel", channel, actor=actor, organisation=channel.organisation, name=channel.name)
+    channel.delete()
+
+
+def send_test(*, actor: User | None, channel: Channel, outbound: Outbound | None = None) -> Sent:
+    """Sends a test message at once and gives the other side's own answer. Raises ChannelError when asked too often.
+
+    It takes the way of every alert and stands in the delivery log, but is not tried again.
+    """
+    delivery, parcel = _prepare_test(actor, channel, timezone.now())
+    sent = channels.send(ChannelKind(channel.kind), channel.config, parcel, outbound or client())
+    delivered = sent.outcome is Outcome.DELIVERED
+    delivery.state = DeliveryState.DELIVERED if delivered else DeliveryState.FAILED
+    delivery.status, delivery.answer = sent.status, sent.answer
+    delivery.lease_until, delivery.ended_at = None, timezone.now()
+    delivery.save(update_fields=["state", "status", "answer", "lease_until", "ended_at"])
+    return sent
+
+
+@transaction.atomic
+def _prepare_test(actor: User | None, channel: Channel, now: datetime) -> tuple[Delivery, Parcel]:
+    channel = _locked(channel)
+    if channel.not_before > now:
+        seconds = (channel.not_before - now).total_seconds()
+        raise ChannelError("", f"This channel is to be left in peace for {seconds:.0f} more seconds. Try again then.")
+    Channel.objects.filter(pk=channel.pk).update(not_before=now + TEST_PACE)
+    message = _test_message(channel, now)
+    notice = tell(organisation=channel.organisation, about=channel.public_id, message=message, channels=[])
+    delivery = Delivery.objects.create(
+        notice=notice, channel=channel, channel_name=channel.name, attempts=1, lease_until=now + _LEASE
+    )
+    record("test_channel", channel, actor=actor, organisation=channel.organisation, name=channel.name)
+    return delivery, _parcel(channel, delivery.public_id, notice.sequence, message)
+
+
+def _parcel(channel: Channel, public_id: UUID, sequence: int, message: Message) -> Parcel:
+    return Parcel(
+        id=public_id,
+        items=(Item(about=channel.public_id, sequence=sequence, message=Message.from_json(message.to_json())),),
+        organisation=channel.organisation.name,
+        base_url=settings.BASE_URL,
+        sent_at=message.at,
+    )
+
+
+def _test_message(channel: Channel, now: datetime) -> Message:
+    return Message(
+        event=Event.TEST,
+        severity=Severity.INFO,
+        title=f"Test: alerts of {channel.organisation.name} will arrive here",
+        at=now,
+        sentences=("Nothing is wrong. Somebody pressed “Send test”.",),
+        context=(f"Channel: {channel.name}",),
+        links=(Link(label="Open alerts", path="/alerts/"),),
+        data={"channel": str(channel.public_id)},
+    )
+
+
+def _locked(channel: Channel) -> Channel:
+    return (
+        Channel.objects.select_for_update(no_key=True, of=("self",)).select_related("organisation").get(pk=channel.pk)
+    )
+
+
+def _set_destination(channel: Channel, checked: Checked) -> None:
+    kept = {}
+    if channel.kind == ChannelKind.WEBHOOK:
+        # The secret belongs to the channel, not to the address: only rotation changes it.
+        kept = {name: value for name, value in channel.config.items() if name != "url"}
+    channel.config = {**checked.config, **kept}
+    channel.target, channel.secret_set_at = checked.target, timezone.now()
+    if channel.disabled_reason:
+        channel.enabled, channel.disabled_reason = True, ""
+
+
+def _free_name(organisation: Organisation, name: str, *, but: Channel | None = None) -> str:
+    wanted = clean(name, MAX_NAME_CHARS)
+    taken = Channel.objects.filter(organisation=organisation, name=wanted)
+    if (taken.exclude(pk=but.pk) if but else taken).exists():
+        raise ChannelError("name", f"There is a channel named {wanted} already.")
+    return wanted

@@ -1,0 +1,263 @@
+"""Sending what was written down: claim with a lease, send outside any transaction, record the answer.
+
+Several processes may do it at once. A channel's row lock makes claiming one at a time for each channel, which keeps its
+pace, its digests and the order of what is said about one object: nothing is sent before what was said earlier is told
+or given up. A crash between sending and recording sends once more, with the same id, after the lease has ended.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Min
+from django.utils import timezone
+
+from backend.alerts import channels
+from backend.alerts.channels import Item, Outcome, Parcel, Sent
+from backend.alerts.message import Event, Message, Severity
+from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState
+from backend.alerts.models.channels import MAX_ANSWER_CHARS
+from backend.alerts.notices import SWITCHED_OFF, tell
+from backend.encryption import DecryptionError
+from backend.outbound import Outbound, client
+from backend.runs.sql import fetch
+
+log = logging.getLogger(__name__)
+
+IDLE_S, BUSY_S = 1.0, 0.0
+# Longer than any call may take.
+LEASE = timedelta(seconds=60)
+# One message a second and channel: what Slack allows.
+PACE = timedelta(seconds=1)
+# More than this many in a minute become one message for people; programs get each.
+DIGEST_ABOVE, DIGEST_WINDOW = 5, timedelta(minutes=1)
+DIGESTED = frozenset({ChannelKind.SLACK, ChannelKind.EMAIL})
+# Eight tries over a good ten hours: a night's outage of the other side loses nothing.
+BACKOFF_S = (10.0, 60.0, 300.0, 900.0, 3_600.0, 10_800.0, 21_600.0)
+MAX_ATTEMPTS = len(BACKOFF_S) + 1
+MAX_CHANNELS, MAX_PARCEL = 16, 100
+UNREADABLE = "The service cannot read this channel's secret any more: set it anew, or restore FIRSTBYTE_FERNET_KEYS."
+GAVE_UP = "Given up after {} tries. The last answer: {}"
+
+_READY = """
+SELECT c.id FROM alerts_channel c
+WHERE c.enabled AND c.not_before <= %(now)s AND EXISTS (
+    SELECT FROM alerts_delivery d
+    WHERE d.channel_id = c.id AND d.state = 'waiting' AND d.next_try_at <= %(now)s
+        AND (d.lease_until IS NULL OR d.lease_until <= %(now)s)
+)
+ORDER BY c.not_before LIMIT %(limit)s FOR NO KEY UPDATE OF c SKIP LOCKED
+"""
+# The earliest that waits about each object, if it may be sent now: whatever came later waits for it.
+_HEADS = """
+SELECT id FROM (
+    SELECT DISTINCT ON (n.about) d.id, d.next_try_at, d.lease_until, n.id AS notice
+    FROM alerts_delivery d JOIN alerts_notice n ON n.id = d.notice_id
+    WHERE d.channel_id = %(channel)s AND d.state = 'waiting' ORDER BY n.about, n.sequence
+) head
+WHERE next_try_at <= %(now)s AND (lease_until IS NULL OR lease_until <= %(now)s)
+ORDER BY notice LIMIT %(limit)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shipment:
+    """Deliveries that leave together, and all that sending them needs: no database is touched on the way."""
+
+    channel_pk: int
+    kind: ChannelKind
+    config: Any
+    deliveries: tuple[Delivery, ...]
+    lease_until: datetime
+    parcel: Parcel
+
+
+def step(
+    now: datetime | None = None, *, outbound: Outbound | None = None, clock: Callable[[], datetime] = timezone.now
+) -> float:
+    """Sends what is due, at most one message a channel; the seconds to wait until the next step."""
+    shipments = claim(now or clock())
+    if not shipments:
+        return IDLE_S
+    through = outbound or client()
+    with ThreadPoolExecutor(max_workers=MAX_CHANNELS, thread_name_prefix="deliver") as pool:
+        under_way = {pool.submit(_send, shipment, through): shipment for shipment in shipments}
+        for future in as_completed(under_way):
+            record(under_way[future], future.result(), now or clock())
+    return BUSY_S
+
+
+@transaction.atomic
+def claim(now: datetime) -> list[Shipment]:
+    """Takes what is due and leases it, so that nobody else sends it meanwhile."""
+    ready = [pk for (pk,) in fetch(_READY, {"now": now, "limit": MAX_CHANNELS})]
+    rows = Channel.objects.select_related("organisation").filter(pk__in=ready).order_by("pk")
+    taken = (_claim_channel(channel, now) for channel in rows)
+    return [shipment for shipment in taken if shipment is not None]
+
+
+def record(shipment: Shipment, sent: Sent, now: datetime) -> None:
+    """Writes down what came of it, unless the lease had ended and somebody else has it."""
+    with transaction.atomic():
+        channel = Channel.objects.select_for_update(no_key=True).filter(pk=shipment.channel_pk).first()
+        ours = Delivery.objects.select_for_update().filter(
+            pk__in=[delivery.pk for delivery in shipment.deliveries],
+            state=DeliveryState.WAITING,
+            lease_until=shipment.lease_until,
+        )
+        deliveries = list(ours.order_by("pk"))
+        if not deliveries:
+            return
+        for delivery in deliveries:
+            _note(delivery, sent, now, is_first=delivery.public_id == shipment.parcel.id)
+        Delivery.objects.bulk_update(
+            deliveries, ["state", "next_try_at", "lease_until", "status", "answer", "ended_at"]
+        )
+        if channel is not None:
+            _follow_up(channel, sent, now, was_failing=deliveries[0].attempts > 1)
+    if sent.outcome is not Outcome.DELIVERED:
+        log.warning("channel %s: %s (%s)", shipment.channel_pk, sent.outcome.value, sent.status or "no answer")
+
+
+@transaction.atomic
+def disable(channel: Channel, reason: str, now: datetime) -> None:
+    """Switches a channel off because the other side will take nothing any more, and tells the other channels."""
+    channel.enabled, channel.disabled_reason = False, reason[:MAX_ANSWER_CHARS]
+    channel.save(update_fields=["enabled", "disabled_reason"])
+    drop_waiting(channel, reason, now)
+    others = Channel.objects.filter(organisation=channel.organisation_id, enabled=True)
+    message = Message(
+        event=Event.CHANNEL_DISABLED,
+        severity=Severity.WARNING,
+        title=f"The channel {channel.name} was switched off",
+        at=now,
+        sentences=(f"It answered: {reason or 'gone'}", "Alerts no longer reach it until somebody mends it."),
+        data={"channel": str(channel.public_id), "kind": channel.kind},
+    )
+    tell(organisation=channel.organisation, about=channel.public_id, message=message, channels=others)
+
+
+def drop_waiting(channel: Channel, reason: str, now: datetime) -> None:
+    """Notes what still waited for a channel as not told: old news must not come in a flood when it is back."""
+    Delivery.objects.filter(channel=channel, state=DeliveryState.WAITING).update(
+        state=DeliveryState.DROPPED, answer=(reason or SWITCHED_OFF)[:MAX_ANSWER_CHARS], ended_at=now, lease_until=None
+    )
+
+
+def _claim_channel(channel: Channel, now: datetime) -> Shipment | None:
+    heads = [pk for (pk,) in fetch(_HEADS, {"channel": channel.pk, "now": now, "limit": MAX_PARCEL})]
+    found = Delivery.objects.select_for_update(of=("self",)).select_related("notice").filter(pk__in=heads)
+    due = _without_the_hopeless(list(found.order_by("notice_id")), now)
+    chosen = _together(channel, due, now)
+    if not chosen:
+        return None
+    for delivery in chosen:
+        delivery.attempts += 1
+        delivery.lease_until = now + LEASE
+    Delivery.objects.bulk_update(chosen, ["attempts", "lease_until"])
+    Channel.objects.filter(pk=channel.pk).update(not_before=now + PACE)
+    return Shipment(
+        channel_pk=channel.pk,
+        kind=ChannelKind(channel.kind),
+        config=_config(channel),
+        deliveries=tuple(chosen),
+        lease_until=now + LEASE,
+        parcel=_parcel(channel, chosen, now),
+    )
+
+
+def _config(channel: Channel) -> Any:
+    try:
+        return channel.config
+    except DecryptionError:
+        return None
+
+
+def _without_the_hopeless(due: list[Delivery], now: datetime) -> list[Delivery]:
+    """What may still be tried. A process that died at every try never came to give up by itself."""
+    hopeless = [delivery.pk for delivery in due if delivery.attempts >= MAX_ATTEMPTS]
+    if hopeless:
+        Delivery.objects.filter(pk__in=hopeless).update(state=DeliveryState.FAILED, ended_at=now, lease_until=None)
+    return [delivery for delivery in due if delivery.attempts < MAX_ATTEMPTS]
+
+
+def _together(channel: Channel, due: list[Delivery], now: datetime) -> list[Delivery]:
+    """What leaves with the next message: one, or all that is due once there would be too many in a minute."""
+    if channel.kind not in DIGESTED or len(due) == 0:
+        return due[:1]
+    lately = Delivery.objects.filter(channel=channel, state=DeliveryState.DELIVERED, ended_at__gt=now - DIGEST_WINDOW)
+    if len(due) + lately.count() <= DIGEST_ABOVE:
+        return due[:1]
+    if lately.count() >= DIGEST_ABOVE:
+        oldest = lately.aggregate(at=Min("ended_at"))["at"]
+        Channel.objects.filter(pk=channel.pk).update(not_before=oldest + DIGEST_WINDOW)
+        return []
+    return due
+
+
+def _parcel(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> Parcel:
+    return Parcel(
+        id=deliveries[0].public_id,
+        items=tuple(
+            Item(
+                about=delivery.notice.about,
+                sequence=delivery.notice.sequence,
+                message=Message.from_json(delivery.notice.message),
+            )
+            for delivery in deliveries
+        ),
+        organisation=channel.organisation.name,
+        base_url=settings.BASE_URL,
+        sent_at=now,
+        plain=deliveries[0].status == 400,
+    )
+
+
+def _send(shipment: Shipment, outbound: Outbound) -> Sent:
+    """Never raises: what a channel does not foresee costs this message a try, and the others nothing."""
+    if shipment.config is None:
+        return Sent(outcome=Outcome.RETRY, answer=UNREADABLE)
+    try:
+        return channels.send(shipment.kind, shipment.config, shipment.parcel, outbound)
+    except Exception:
+        log.exception("channel %s could not be told", shipment.channel_pk)
+        return Sent(outcome=Outcome.RETRY, answer="The service itself failed; its log says why.")
+
+
+def _note(delivery: Delivery, sent: Sent, now: datetime, *, is_first: bool) -> None:
+    delivery.lease_until, delivery.status, delivery.answer = None, sent.status, sent.answer
+    if sent.outcome is Outcome.DELIVERED:
+        delivery.state = DeliveryState.DELIVERED if is_first else DeliveryState.DIGESTED
+    elif sent.outcome is not Outcome.RETRY:
+        delivery.state = DeliveryState.FAILED
+    elif delivery.attempts >= MAX_ATTEMPTS:
+        delivery.state = DeliveryState.FAILED
+        delivery.answer = GAVE_UP.format(delivery.attempts, sent.answer)[:MAX_ANSWER_CHARS]
+    else:
+        delivery.next_try_at = now + wait_of(delivery.public_id, delivery.attempts, sent.retry_after_s)
+    if delivery.state != DeliveryState.WAITING:
+        delivery.ended_at = now
+
+
+def wait_of(delivery: UUID, attempts: int, retry_after_s: float | None) -> timedelta:
+    """How long until the next try: longer each time, spread by a tenth, and never sooner than the other side asks."""
+    spread = 1 + (delivery.int % 1_000) / 10_000
+    return timedelta(seconds=max(BACKOFF_S[attempts - 1] * spread, retry_after_s or 0.0))
+
+
+def _follow_up(channel: Channel, sent: Sent, now: datetime, *, was_failing: bool) -> None:
+    """What an answer means for the whole channel."""
+    if sent.outcome is Outcome.GONE:
+        disable(channel, sent.answer or f"status {sent.status}", now)
+    elif sent.retry_after_s is not None:
+        Channel.objects.filter(pk=channel.pk).update(not_before=now + timedelta(seconds=sent.retry_after_s))
+    elif sent.outcome is Outcome.DELIVERED and was_failing:
+        # The channel is back: what waited for its own next try need not wait any longer.
+        waiting = Delivery.objects.filter(channel=channel, state=DeliveryState.WAITING, attempts__gt=0)
+        waiting.filter(next_try_at__gt=now, lease_until=None).update(next_try_at=now)

@@ -1,0 +1,140 @@
+"""What is read about channels and what was sent to them. Never a secret."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, OuterRef, Q, Subquery
+
+from backend.accounts.models import Organisation
+from backend.alerts.message import Message
+from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState
+
+MAX_LOGGED = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastAnswer:
+    """What a channel said the last time it was told something."""
+
+    state: DeliveryState
+    status: int | None
+    answer: str
+    attempts: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelRow:
+    """A channel in a list; `waiting` are the messages that it has not been told yet."""
+
+    public_id: UUID
+    kind: ChannelKind
+    name: str
+    target: str
+    enabled: bool
+    disabled_reason: str
+    secret_set_at: datetime
+    waiting: int
+    last: LastAnswer | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryRow:
+    """One line of a delivery log."""
+
+    public_id: UUID
+    channel_id: UUID | None
+    channel: str
+    title: str
+    event: str
+    state: DeliveryState
+    attempts: int
+    status: int | None
+    answer: str
+    created_at: datetime
+    ended_at: datetime | None
+    next_try_at: datetime | None
+
+
+def channel(organisation: Organisation, public_id: UUID) -> Channel | None:
+    """A channel to act on. One statement."""
+    return Channel.objects.filter(organisation=organisation, public_id=public_id).select_related("organisation").first()
+
+
+def channels(organisation: Organisation) -> list[ChannelRow]:
+    """All channels by name. One statement."""
+    tried = Delivery.objects.filter(channel=OuterRef("pk"), attempts__gt=0).order_by("-created_at", "-pk")
+    waiting = Delivery.objects.filter(channel=OuterRef("pk"), state=DeliveryState.WAITING).order_by().values("channel")
+    rows = (
+        Channel.objects.filter(organisation=organisation)
+        .annotate(
+            waiting=Subquery(waiting.annotate(count=Count("pk")).values("count")),
+            last_state=Subquery(tried.values("state")[:1]),
+            last_status=Subquery(tried.values("status")[:1]),
+            last_answer=Subquery(tried.values("answer")[:1]),
+            last_attempts=Subquery(tried.values("attempts")[:1]),
+            last_at=Subquery(tried.values("created_at")[:1]),
+        )
+        .order_by("name")
+    )
+    return [_row(one) for one in rows]
+
+
+def deliveries(organisation: Organisation, channel: Channel, limit: int = MAX_LOGGED) -> list[DeliveryRow]:
+    """The log of a channel, newest first. One statement."""
+    return _logged(Q(notice__organisation=organisation, channel=channel), limit)
+
+
+def deliveries_about(organisation: Organisation, about: UUID, limit: int = MAX_LOGGED) -> list[DeliveryRow]:
+    """Who was told of an object, newest first. One statement."""
+    return _logged(Q(notice__organisation=organisation, notice__about=about), limit)
+
+
+def _logged(wanted: Q, limit: int) -> list[DeliveryRow]:
+    rows = Delivery.objects.filter(wanted).select_related("notice", "channel").order_by("-created_at", "-pk")
+    return [_line(one) for one in rows[: min(limit, MAX_LOGGED)]]
+
+
+def _line(delivery: Delivery) -> DeliveryRow:
+    message = Message.from_json(delivery.notice.message)
+    state = DeliveryState(delivery.state)
+    return DeliveryRow(
+        public_id=delivery.public_id,
+        channel_id=delivery.channel.public_id if delivery.channel else None,
+        channel=delivery.channel_name,
+        title=message.title,
+        event=message.event.value,
+        state=state,
+        attempts=delivery.attempts,
+        status=delivery.status,
+        answer=delivery.answer,
+        created_at=delivery.created_at,
+        ended_at=delivery.ended_at,
+        next_try_at=delivery.next_try_at if state is DeliveryState.WAITING else None,
+    )
+
+
+def _row(one: "Channel") -> ChannelRow:
+    # The annotations of `channels`.
+    found = vars(one)
+    last = None
+    if found["last_state"] is not None:
+        last = LastAnswer(
+            state=DeliveryState(found["last_state"]),
+            status=found["last_status"],
+            answer=found["last_answer"],
+            attempts=found["last_attempts"],
+            at=found["last_at"],
+        )
+    return ChannelRow(
+        public_id=one.public_id,
+        kind=ChannelKind(one.kind),
+        name=one.name,
+        target=one.target,
+        enabled=one.enabled,
+        disabled_reason=one.disabled_reason,
+        secret_set_at=one.secret_set_at,
+        waiting=found["waiting"] or 0,
+        last=last,
+    )
