@@ -203,7 +203,7 @@ class Connection(models.Model):
 class Leg(models.Model):
     """One exchange of a pair: leg `a` is the CDN, `b` the origin; first both cold, then both reused.
 
-    `measured` says that the run came to its end, so that both legs of the pair are here: only then they are compared.
+    Of a run that failed those before its fault are here. `kept` is false where the server closed its connection.
     """
 
     pk = CompositePrimaryKey("run_id", "scheduled_for", "position")
@@ -212,10 +212,9 @@ class Leg(models.Model):
     position = models.SmallIntegerField()
     monitor_id = models.BigIntegerField()
     region_id = models.BigIntegerField()
-    trigger = models.CharField(max_length=8, choices=Trigger.choices)
-    measured = models.BooleanField()
     leg = models.CharField(max_length=1)
     reused = models.BooleanField()
+    kept = models.BooleanField()
     connection = models.IntegerField()
     dns_us = models.BigIntegerField(null=True)
     connect_us = models.BigIntegerField(null=True)
@@ -234,9 +233,6 @@ class Leg(models.Model):
     cache_evidence = models.TextField(null=True)
     age_s = models.BigIntegerField(null=True)
     etag = models.TextField(null=True)
-
-    class Meta:
-        indexes = [models.Index(fields=["monitor_id", "region_id", "scheduled_for"], name="leg_by_monitor")]
 
     def __str__(self) -> str:
         return f"{self.run_id} leg {self.leg}, {'reused' if self.reused else 'cold'}"

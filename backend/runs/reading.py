@@ -160,6 +160,7 @@ class PairRead(TypedDict):
     kind: Literal["pair"]
     exchanges: NotRequired[list[LegRead]]
     connections: NotRequired[list[ConnectionRead]]
+    not_kept: NotRequired[list[Leg]]
     clock: NotRequired[Clock]
 
 

@@ -1,6 +1,6 @@
 """From a result to the rows that are stored: pure, and the only place that knows what each column holds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -41,9 +41,9 @@ CONNECTION_COLUMNS = (
     "rtt_us, tls_round_trips, tls_version, cipher, resumed, certificate_sha256, certificate_issuer, "
     "certificate_not_after, certificate_error, received_bytes, requests, preconnected"
 )
-# The same four, then the trigger and whether the run came to its end.
+# The same four.
 LEG_COLUMNS = (
-    "run_id, scheduled_for, monitor_id, region_id, trigger, measured, position, leg, reused, connection, dns_us, "
+    "run_id, scheduled_for, monitor_id, region_id, position, leg, reused, kept, connection, dns_us, "
     "connect_us, tls_us, send_us, wait_us, download_us, ttfb_us, total_us, status_code, protocol, encoding, "
     "head_bytes, body_bytes, cache, cache_evidence, age_s, etag"
 )
@@ -112,7 +112,7 @@ def connection_values(connection: ConnectionRead) -> Row:
     )
 
 
-def leg_values(leg: LegRead) -> Row:
+def leg_values(leg: LegRead, not_kept: Sequence[Leg]) -> Row:
     """What of LEG_COLUMNS the exchange itself tells."""
     cache = leg.get("cache") or {}
     evidence = cache.get("evidence")
@@ -120,6 +120,7 @@ def leg_values(leg: LegRead) -> Row:
         leg["order"],
         leg["leg"].value,
         leg["reused"],
+        leg["leg"] not in not_kept,
         leg["connection"],
         *_phases(leg["timing"]),
         leg.get("status"),

@@ -9,7 +9,7 @@ from django.db.models import Model
 
 from backend.runs.documents import pack
 from backend.runs.models import Connection, Leg, Run, RunDocument
-from backend.runs.reading import ResultRead, measurement_of
+from backend.runs.reading import AnyRead, ResultRead, measurement_of
 from backend.runs.rows import (
     CONNECTION_COLUMNS,
     LEG_COLUMNS,
@@ -49,7 +49,7 @@ def content_of(result: ResultRead, line: bytes) -> Content:
     if measurement is None:
         return Content(run_values(result), [], None)
     connections = [connection_values(one) for one in connections_of(measurement)]
-    return Content(run_values(result), connections, line, _legs(result))
+    return Content(run_values(result), connections, line, _legs(measurement))
 
 
 def store(runs: Sequence[Ended]) -> None:
@@ -68,18 +68,17 @@ def store(runs: Sequence[Ended]) -> None:
     copy_rows(Connection, CONNECTION_COLUMNS, connections, meanwhile=lambda: documents.extend(_documents(runs[share:])))
     copy_rows(RunDocument, DOCUMENT_COLUMNS, documents)
     # Most batches have none, and a COPY of nothing costs as much as one of ten rows.
-    legs = [(*slot[:4], slot.trigger, *values) for slot, _, content in runs for values in content.legs]
+    legs = [(*slot[:4], *values) for slot, _, content in runs for values in content.legs]
     if legs:
         copy_rows(Leg, LEG_COLUMNS, legs)
 
 
-def _legs(result: ResultRead) -> list[Row]:
-    """The exchanges of a pair, each with whether its run came to its end; of any other run none."""
-    measurement = measurement_of(result)
-    if measurement is None or measurement["kind"] != "pair":
+def _legs(measurement: AnyRead) -> list[Row]:
+    """The exchanges of a pair; of any other run none."""
+    if measurement["kind"] != "pair":
         return []
-    measured = result["outcome"]["outcome"] == "measured"
-    return [(measured, *leg_values(leg)) for leg in measurement.get("exchanges", [])]
+    not_kept = measurement.get("not_kept", [])
+    return [leg_values(leg, not_kept) for leg in measurement.get("exchanges", [])]
 
 
 def _documents(runs: Iterable[Ended]) -> Iterator[Row]:

@@ -35,21 +35,9 @@ class Migration(migrations.Migration):
                 ("position", models.SmallIntegerField()),
                 ("monitor_id", models.BigIntegerField()),
                 ("region_id", models.BigIntegerField()),
-                (
-                    "trigger",
-                    models.CharField(
-                        choices=[
-                            ("schedule", "Schedule"),
-                            ("manual", "Manual"),
-                            ("confirm", "Confirm"),
-                            ("gate", "Gate"),
-                        ],
-                        max_length=8,
-                    ),
-                ),
-                ("measured", models.BooleanField()),
                 ("leg", models.CharField(max_length=1)),
                 ("reused", models.BooleanField()),
+                ("kept", models.BooleanField()),
                 ("connection", models.IntegerField()),
                 ("dns_us", models.BigIntegerField(null=True)),
                 ("connect_us", models.BigIntegerField(null=True)),
@@ -69,9 +57,6 @@ class Migration(migrations.Migration):
                 ("age_s", models.BigIntegerField(null=True)),
                 ("etag", models.TextField(null=True)),
             ],
-            options={
-                "indexes": [models.Index(fields=["monitor_id", "region_id", "scheduled_for"], name="leg_by_monitor")],
-            },
         ),
         migrations.RunPython(make_partitions, migrations.RunPython.noop),
     ]

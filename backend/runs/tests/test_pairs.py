@@ -22,7 +22,7 @@ from backend.sites import queries
 from backend.sites.models import Monitor
 from backend.sites.monitor_settings import InvalidMonitorError, defaults, settings_of
 from workers.measurement import pair as wire
-from workers.measurement.messages import Failed, Kind, PairMeasurement, ReceiptStatus, RunRequest
+from workers.measurement.messages import Failed, Kind, Measured, PairMeasurement, ReceiptStatus, RunRequest
 from workers.measurement.pair import PairTarget
 from workers.measurement.wire import decode
 
@@ -125,24 +125,26 @@ def test_each_exchange_becomes_a_row_and_the_run_holds_the_cdns_cold_one(fleet: 
     assert (reused.dns_us, reused.connect_us, reused.tls_us) == (None, None, None)
     assert (cdn.cache, cdn.cache_evidence, cdn.age_s, cdn.etag) == ("hit", "X-Cache: HIT", 321, '"5f2a"')
     assert (origin.cache, origin.cache_evidence, origin.age_s) == ("unknown", None, None)
-    assert (cdn.measured, cdn.trigger, cdn.monitor_id, cdn.region_id) == (
-        True,
-        "schedule",
-        monitor.pk,
-        fleet.region.pk,
-    )
+    assert (cdn.kept, cdn.monitor_id, cdn.region_id) == (True, monitor.pk, fleet.region.pk)
     assert (cdn.encoding, cdn.head_bytes, cdn.body_bytes, cdn.status_code) == ("gzip", 300, 14_000, 200)
     run = Run.objects.get()
     assert (run.kind, run.total_us, run.requests, run.connections, run.bytes) == ("pair", 60_000, 4, 2, 57_200)
     assert Connection.objects.count() == 2
 
 
-def test_a_failed_leg_leaves_what_was_seen_before_and_is_not_compared(fleet: Fleet, monitor: Monitor) -> None:
+def test_a_server_that_closes_its_connection_is_marked(fleet: Fleet, monitor: Monitor) -> None:
+    seen = pair().measurement
+    assert isinstance(seen, PairMeasurement)
+    closing = replace(seen, exchanges=seen.exchanges[:2], not_kept=(wire.Leg.B,))
+    assert store(fleet, monitor, Measured(measurement=closing)) is ReceiptStatus.STORED
+    assert [(row.leg, row.kept) for row in Leg.objects.order_by("position")] == [("a", True), ("b", False)]
+
+
+def test_a_failed_leg_leaves_what_was_seen_before(fleet: Fleet, monitor: Monitor) -> None:
     seen = PairMeasurement(exchanges=(leg(wire.Leg.A, 60_000, 1),))
     assert isinstance(FAILED, Failed)
     assert store(fleet, monitor, replace(FAILED, measurement=seen)) is ReceiptStatus.STORED
-    row = Leg.objects.get()
-    assert (row.leg, row.measured) == ("a", False)
+    assert Leg.objects.get().leg == "a"
     assert Run.objects.get().outcome == "failed"
 
 
