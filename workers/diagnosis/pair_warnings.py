@@ -1,0 +1,106 @@
+"""What the reader of a verdict on two legs must know beside it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workers.diagnosis.pair_facts import LegFacts
+from workers.diagnosis.pair_reasons import Evidence, bytes_differ
+from workers.diagnosis.units import begin, counted, percent, size
+from workers.measurement.pair import CacheState, Leg
+
+# Proxies mark the ETag of what they packed themselves, or make it weak (RFC 9110, 8.8.3): the content is the same.
+_PACKED = re.compile(r"^W/|[-;](?:gzip|br|zstd|df)(?=\"?$)")
+_WITHOUT_CACHE = {
+    CacheState.BYPASS: "passes its cache by",
+    CacheState.DYNAMIC: "does not keep such answers",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairWarning:
+    """A word for programs and a sentence for people."""
+
+    id: str
+    text: str
+
+
+def warnings_of(evidence: Evidence) -> Iterator[PairWarning]:
+    """What is odd about the pairs that were compared."""
+    yield from _redirects(evidence)
+    yield from _bytes(evidence)
+    yield from _cache(evidence)
+    yield from _content(evidence)
+    yield from _protocols(evidence)
+    if evidence.a.endpoints and evidence.a.endpoints == evidence.b.endpoints:
+        where = ", ".join(evidence.a.addresses)
+        yield PairWarning(id="same_address", text=f"Both legs were served by the same address, {where}.")
+
+
+def pairs_left_out(failed: int, unlike: int, *, not_kept: tuple[str, ...]) -> Iterator[PairWarning]:
+    """What is missing among the pairs."""
+    if failed:
+        text = f"{counted(failed, 'pair')} could not be measured on both legs and {_are(failed)} left out."
+        yield PairWarning(id="failed_pairs", text=text)
+    if unlike:
+        text = f"{counted(unlike, 'pair')} had answers of different status and {_are(unlike)} left out."
+        yield PairWarning(id="status_differs", text=text)
+    for name in not_kept:
+        text = f"The connection of {name} was closed after its first answer: there is no pair over reused connections."
+        yield PairWarning(id="not_kept", text=text)
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def dns_left_out(name: str) -> PairWarning:
+    text = f"The name of {name} was not looked up, so that DNS is left out on both sides."
+    return PairWarning(id="dns_left_out", text=text)
+
+
+def _redirects(evidence: Evidence) -> Iterator[PairWarning]:
+    for name, facts in _legs(evidence):
+        status = next((one for one in facts.statuses if 300 <= one < 400), None)
+        if status is not None:
+            text = f"{begin(name)} answers with a redirect ({status}), which is not followed: compare where it leads."
+            yield PairWarning(id="redirect", text=text)
+
+
+def _bytes(evidence: Evidence) -> Iterator[PairWarning]:
+    if not bytes_differ(evidence.a, evidence.b):
+        return
+    a, b = evidence.a.body_bytes or 0, evidence.b.body_bytes or 0
+    text = (
+        f"The bodies differ by {percent(abs(a - b), max(a, b))}: {size(a)} ({evidence.a.content_encoding}) from "
+        f"{evidence.names.a}, {size(b)} ({evidence.b.content_encoding}) from {evidence.names.b}."
+    )
+    yield PairWarning(id="bytes_differ", text=text)
+
+
+def _cache(evidence: Evidence) -> Iterator[PairWarning]:
+    facts, name = evidence.a, evidence.names.a
+    if not facts.told_of_cache or facts.from_cache:
+        return
+    usual = next(state for state in facts.caches if state is not CacheState.UNKNOWN)
+    why = f": it {_WITHOUT_CACHE[usual]}" if usual in _WITHOUT_CACHE else ""
+    text = f"None of {facts.told_of_cache} answers of {name} came from its cache{why}."
+    yield PairWarning(id="all_misses", text=text)
+
+
+def _content(evidence: Evidence) -> Iterator[PairWarning]:
+    tags = [_PACKED.sub("", facts.etag) for facts in (evidence.a, evidence.b) if facts.etag is not None]
+    if len(tags) == 2 and tags[0] != tags[1]:
+        text = f"The ETags differ: {evidence.names.a} may give an older or another content than {evidence.names.b}."
+        yield PairWarning(id="etag_differs", text=text)
+
+
+def _protocols(evidence: Evidence) -> Iterator[PairWarning]:
+    a, b = evidence.a.protocol, evidence.b.protocol
+    if a is not None and b is not None and a != b:
+        text = f"{begin(evidence.names.a)} speaks {a}, {evidence.names.b} {b}."
+        yield PairWarning(id="protocol_differs", text=text)
+
+
+def _legs(evidence: Evidence) -> tuple[tuple[str, LegFacts], ...]:
+    return tuple((evidence.names.of(leg), facts) for leg, facts in ((Leg.A, evidence.a), (Leg.B, evidence.b)))

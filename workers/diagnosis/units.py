@@ -1,0 +1,34 @@
+"""Numbers in sentences."""
+
+
+def ms(us: float) -> str:
+    """ "0.42 ms", "8.3 ms", "54 ms": without a sign."""
+    value = abs(us) / 1000
+    if value < 0.995:
+        return f"{value:.2f} ms"
+    return f"{value:.1f} ms" if value < 9.95 else f"{value:,.0f} ms"
+
+
+def signed_ms(us: float) -> str:
+    """The same with the sign that it has."""
+    return f"\N{MINUS SIGN}{ms(us)}" if us < 0 else ms(us)
+
+
+def size(count: float) -> str:
+    """Decimal units: "412 B", "17.0 kB", "1.2 MB"."""
+    if count < 1000:
+        return f"{count:.0f} B"
+    return f"{count / 1000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+
+
+def percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.0f} %"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def begin(name: str) -> str:
+    """A name as a sentence begins with it: "The CDN", but "a" as it is."""
+    return name[0].upper() + name[1:] if name.startswith("the ") else name

@@ -1,0 +1,352 @@
+"""Verdicts on two legs: never a difference between equals, the right one between others, and why."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, LegSample, PairRun, PairSample, Verdict, run_of
+from workers.diagnosis.pairs import MAX_PAIRS, PairVerdict, compare, judge, overall
+from workers.measurement.messages import PairMeasurement
+from workers.measurement.pair import CacheState, Leg
+from workers.measurement.timing import Phases
+from workers.tests.builders import build_pair
+from workers.tests.diagnosis.noise import NOISES, calm, leg, series, wide
+
+CLAIMS = {Verdict.CDN_FASTER, Verdict.ORIGIN_FASTER}
+DURATIONS = st.none() | st.integers(0, 5_000_000)
+LEGS = st.builds(
+    LegSample,
+    phases=st.builds(
+        Phases,
+        dns_us=DURATIONS,
+        connect_us=DURATIONS,
+        tls_us=DURATIONS,
+        send_us=DURATIONS,
+        wait_us=st.integers(0, 60_000_000),
+        download_us=st.integers(0, 60_000_000),
+    ),
+    status=st.sampled_from([200, 301, None]),
+    protocol=st.sampled_from(["http/1.1", "h2", None]),
+    content_encoding=st.sampled_from([None, "gzip", "br"]),
+    body_bytes=st.none() | st.integers(0, 10**7),
+    cache=st.sampled_from(CacheState),
+    etag=st.sampled_from([None, '"a"', 'W/"a"', '"b-gzip"']),
+    address=st.sampled_from([None, "192.0.2.1", "192.0.2.2"]),
+    rtt_us=DURATIONS,
+    tls_round_trips=st.sampled_from([None, 1, 2]),
+    tls_version=st.sampled_from([None, "TLSv1.2", "TLSv1.3"]),
+)
+PAIRS = st.lists(st.builds(PairSample, a=LEGS, b=LEGS), max_size=30)
+
+
+def fixed(count: int, a: LegSample, b: LegSample) -> list[PairSample]:
+    """Pairs that differ from one another by a few microseconds, so that nothing is a tie."""
+    random = Random(count)
+    return [PairSample(a=_jittered(a, random), b=_jittered(b, random)) for _ in range(count)]
+
+
+def _jittered(one: LegSample, random: Random) -> LegSample:
+    wait_us = (one.phases.wait_us or 0) + random.randrange(200)
+    return replace(one, phases=replace(one.phases, wait_us=wait_us))
+
+
+def reasons(verdict: PairVerdict) -> dict[str, float]:
+    return {reason.id: (reason.difference_us or 0) / 1000 for reason in verdict.reasons}
+
+
+def warnings(verdict: PairVerdict) -> set[str]:
+    return {warning.id for warning in verdict.warnings}
+
+
+@pytest.mark.parametrize("name", NOISES)
+@pytest.mark.parametrize("count", [20, 60])
+def test_two_equal_legs_are_hardly_ever_called_different_whatever_the_noise(name: str, count: int) -> None:
+    random = Random(f"{name} {count}")
+    repetitions = 200
+    claimed = sum(judge(series(random, count, NOISES[name])).verdict in CLAIMS for _ in range(repetitions))
+    # 1 % is promised: of 200, more than 7 come once in a thousand times.
+    assert claimed <= 7
+
+
+@pytest.mark.parametrize("name", ["calm", "spikes", "drift", "bursts"])
+def test_a_real_difference_is_found_in_spite_of_the_noise(name: str) -> None:
+    random = Random(name)
+    verdicts = [judge(series(random, 40, NOISES[name], apart_us=-15_000)) for _ in range(60)]
+    right = sum(verdict.verdict is Verdict.CDN_FASTER for verdict in verdicts)
+    assert right >= 45
+    assert not any(verdict.verdict is Verdict.ORIGIN_FASTER for verdict in verdicts)
+    estimates = sorted(verdict.difference.estimate_us for verdict in verdicts if verdict.difference)
+    assert -18_000 < estimates[30] < -12_000
+
+
+@pytest.mark.parametrize("name", ["calm", "wide", "heavy_tails", "warmed_up"])
+def test_the_interval_holds_the_truth_as_often_as_it_says(name: str) -> None:
+    random = Random(name)
+    held = 0
+    for _ in range(200):
+        difference = judge(series(random, 25, NOISES[name], apart_us=20_000)).difference
+        assert difference is not None
+        assert difference.low_us is not None
+        assert difference.high_us is not None
+        held += difference.low_us <= 20_000 <= difference.high_us
+    assert held >= 178
+
+
+def test_the_two_sides_are_told_apart_and_signed_a_minus_b() -> None:
+    slow = judge(series(Random(1), 30, calm, apart_us=25_000))
+    assert slow.verdict is Verdict.ORIGIN_FASTER
+    assert slow.difference is not None
+    assert slow.difference.estimate_us == pytest.approx(25_000, abs=300)
+    assert slow.sentence.startswith("The origin is 25 ms faster than the CDN (95 %: 25 ms to 25 ms, 30 pairs)")
+    fast = judge(series(Random(1), 30, calm, apart_us=-25_000), names=ANY_TWO)
+    assert fast.verdict is Verdict.A_FASTER
+    assert fast.difference is not None
+    assert fast.difference.estimate_us < 0
+    assert fast.sentence.startswith("a is 25 ms faster than b (")
+
+
+def test_equal_legs_without_much_noise_are_called_equal() -> None:
+    verdict = judge(series(Random(2), 30, calm))
+    assert verdict.verdict is Verdict.NO_DIFFERENCE
+    assert verdict.margin_us == 2_000
+    assert verdict.sentence.startswith("No difference between the CDN and the origin beyond 2.0 ms (95 %: ")
+
+
+def test_a_difference_that_nobody_would_feel_is_no_claim_however_sure() -> None:
+    verdict = judge(series(Random(3), 200, calm, apart_us=1_200))
+    assert verdict.verdict is Verdict.NO_DIFFERENCE
+    assert verdict.difference is not None
+    assert verdict.difference.low_us is not None
+    assert verdict.difference.low_us > 0
+
+
+def test_much_noise_and_few_pairs_are_not_conclusive() -> None:
+    verdict = judge(series(Random(4), 20, wide))
+    assert verdict.verdict is Verdict.INCONCLUSIVE
+    assert verdict.sentence.startswith("Not conclusive: the CDN minus the origin is ")
+
+
+@pytest.mark.parametrize("count", [1, 5, 12, 19])
+def test_there_is_no_verdict_before_twenty_pairs(count: int) -> None:
+    verdict = judge(series(Random(5), count, calm, apart_us=-50_000))
+    assert (verdict.verdict, verdict.pairs) == (Verdict.INCONCLUSIVE, count)
+    assert verdict.sentence == f"{count} of 20 pairs: no verdict yet."
+    assert judge(series(Random(5), 20, calm, apart_us=-50_000)).verdict is Verdict.CDN_FASTER
+
+
+def test_nothing_measured_is_no_verdict() -> None:
+    verdict = compare([]).cold
+    assert (verdict.verdict, verdict.sentence) == (Verdict.INCONCLUSIVE, "0 of 20 pairs: no verdict yet.")
+    assert (verdict.difference, verdict.by_phase, verdict.main_reason) == (None, None, None)
+
+
+def test_only_the_newest_pairs_count() -> None:
+    old, new = series(Random(6), 300, calm, apart_us=40_000), series(Random(7), MAX_PAIRS, calm, apart_us=-40_000)
+    verdict = judge([*old, *new])
+    assert (verdict.pairs, verdict.verdict) == (MAX_PAIRS, Verdict.CDN_FASTER)
+
+
+@given(PAIRS)
+def test_the_phases_add_up_to_the_estimate_whatever_was_measured(pairs: Sequence[PairSample]) -> None:
+    verdict = judge(pairs)
+    assert verdict.pairs == sum(pair.a.status == pair.b.status for pair in pairs)
+    if verdict.difference is None or verdict.by_phase is None:
+        assert verdict.pairs == 0
+        return
+    assert verdict.by_phase.total == verdict.difference.estimate_us
+    assert verdict.by_phase.dns == 0 or all(
+        one.phases.dns_us is not None for pair in pairs if pair.a.status == pair.b.status for one in (pair.a, pair.b)
+    )
+    explained = [reason.difference_us or 0 for reason in verdict.reasons]
+    left = verdict.difference.estimate_us - sum(explained)
+    assert abs(left) <= 6 * max(500, 0.05 * abs(verdict.difference.estimate_us)) + 1
+
+
+@given(PAIRS)
+def test_with_the_legs_exchanged_the_answer_is_the_opposite(pairs: Sequence[PairSample]) -> None:
+    plain, turned = judge(pairs), judge([PairSample(a=pair.b, b=pair.a) for pair in pairs])
+    opposite = {Verdict.CDN_FASTER: Verdict.ORIGIN_FASTER, Verdict.ORIGIN_FASTER: Verdict.CDN_FASTER}
+    assert turned.verdict is opposite.get(plain.verdict, plain.verdict)
+    if plain.difference and turned.difference:
+        assert abs(plain.difference.estimate_us + turned.difference.estimate_us) <= 1
+
+
+def test_a_nearer_cdn_is_explained_by_its_distance() -> None:
+    near = leg(12_000, connect_us=5_000, tls_us=6_000, rtt_us=5_000)
+    far = leg(52_000, connect_us=45_000, tls_us=46_000, rtt_us=45_000)
+    verdict = judge(fixed(24, near, far))
+    assert verdict.verdict is Verdict.CDN_FASTER
+    assert verdict.main_reason is not None
+    assert (verdict.main_reason.id, verdict.main_reason.text) == (
+        "distance",
+        "The origin is farther away than the CDN: a round trip takes 45 ms against 5.0 ms.",
+    )
+    assert reasons(verdict) == {"distance": pytest.approx(-120, abs=0.5)}
+
+
+def test_more_tls_round_trips_are_told_with_their_versions() -> None:
+    old = leg(tls_us=31_000, tls_round_trips=2, tls_version="TLSv1.2", rtt_us=20_000)
+    new = leg(tls_us=11_000, rtt_us=20_000)
+    verdict = judge(fixed(24, old, new))
+    assert verdict.main_reason is not None
+    assert verdict.main_reason.text == (
+        "The TLS handshake of the CDN takes 2 round trips, that of the origin 1 (TLSv1.2 against TLSv1.3)."
+    )
+    assert reasons(verdict) == {"tls_round_trips": pytest.approx(20, abs=0.1)}
+
+
+def test_a_cdn_that_misses_is_explained_by_its_misses() -> None:
+    verdict = judge(fixed(24, leg(80_000, cache=CacheState.MISS), leg(30_000)))
+    assert verdict.verdict is Verdict.ORIGIN_FASTER
+    assert reasons(verdict) == {"cache_miss": pytest.approx(50, abs=0.2)}
+    assert "24 of 24 answers of the CDN did not come from its cache" in verdict.reasons[0].text
+    assert warnings(verdict) == {"all_misses"}
+
+
+def test_a_cdn_that_answers_from_its_cache_is_praised_for_it() -> None:
+    verdict = judge(fixed(24, leg(11_000, cache=CacheState.HIT, age_s=7), leg(90_000)))
+    assert reasons(verdict) == {"cache_hit": pytest.approx(-79, abs=0.2)}
+    assert warnings(verdict) == set()
+
+
+def test_a_cdn_that_never_keeps_such_answers_is_said_so() -> None:
+    verdict = judge(fixed(24, leg(80_000, cache=CacheState.DYNAMIC), leg(30_000)))
+    assert "does not keep such answers" in verdict.warnings[0].text
+
+
+def test_a_cdn_that_lost_the_compression_is_caught() -> None:
+    plain = leg(download_us=61_000, body_bytes=180_000)
+    packed = leg(download_us=9_000, body_bytes=31_000, content_encoding="gzip")
+    verdict = judge(fixed(24, plain, packed))
+    assert verdict.verdict is Verdict.ORIGIN_FASTER
+    assert verdict.reasons[0].id == "compression_lost"
+    assert (
+        verdict.reasons[0].text == "The CDN does not compress what the origin sends as gzip: 180.0 kB against 31.0 kB."
+    )
+    assert warnings(verdict) == {"bytes_differ"}
+    assert "differ by 83 %" in verdict.warnings[0].text
+
+
+def test_more_bytes_and_a_slower_way_are_other_reasons() -> None:
+    larger = judge(fixed(24, leg(download_us=61_000, body_bytes=180_000), leg(download_us=9_000, body_bytes=31_000)))
+    assert larger.reasons[0].id == "bytes"
+    slower = judge(fixed(24, leg(download_us=61_000), leg(download_us=9_000)))
+    assert (slower.reasons[0].id, warnings(slower)) == ("download", set())
+
+
+def test_only_one_leg_over_tls_is_said_so() -> None:
+    bare = leg(tls_us=0, tls_round_trips=None, tls_version=None)
+    verdict = judge(fixed(24, leg(), bare))
+    assert verdict.reasons[0].text == "Only the CDN is asked over TLS: the handshake takes 11 ms."
+
+
+def test_a_slow_name_and_a_slow_server_are_told_apart() -> None:
+    verdict = judge(fixed(24, leg(60_000, dns_us=22_000), leg(30_000)))
+    assert reasons(verdict) == {"server_wait": pytest.approx(30, abs=0.2), "dns": pytest.approx(20, abs=0.1)}
+
+
+def test_dns_counts_only_where_both_names_were_looked_up() -> None:
+    with_name, by_address = leg(dns_us=90_000), replace(leg(), phases=replace(leg().phases, dns_us=None))
+    verdict = judge(fixed(24, with_name, by_address))
+    assert verdict.verdict is Verdict.NO_DIFFERENCE
+    assert warnings(verdict) == {"dns_left_out"}
+    assert verdict.warnings[0].text.startswith("The name of the origin was not looked up")
+    assert verdict.by_phase is not None
+    assert verdict.by_phase.dns == 0
+    neither = judge(fixed(24, by_address, by_address))
+    assert warnings(neither) == set()
+
+
+def test_answers_of_another_status_are_no_pair() -> None:
+    good, moved = fixed(22, leg(), leg()), fixed(5, leg(1_000, status=301), leg())
+    comparison = compare([PairRun(cold=pair) for pair in (*good, *moved)])
+    assert comparison.cold.pairs == 22
+    assert warnings(comparison.cold) == {"status_differs"}
+    assert comparison.cold.warnings[0].text == "5 pairs had answers of different status and are left out."
+
+
+def test_odd_things_are_told_beside_the_verdict() -> None:
+    one = leg(status=302, etag='"a1"', protocol="h2", address="192.0.2.1", port=443)
+    other = leg(status=302, etag='W/"b2"', protocol="http/1.1", address="192.0.2.1", port=443)
+    assert warnings(judge(fixed(24, one, other))) == {"redirect", "etag_differs", "protocol_differs", "same_address"}
+
+
+@pytest.mark.parametrize(("one", "other"), [('"a1"', 'W/"a1"'), ('"a1-gzip"', '"a1"'), ('"a1;br"', 'W/"a1"')])
+def test_an_etag_that_a_proxy_marked_is_the_same(one: str, other: str) -> None:
+    assert warnings(judge(fixed(24, leg(etag=one), leg(etag=other)))) == set()
+
+
+def test_a_server_that_closes_its_connections_is_a_reason_of_its_own() -> None:
+    runs = [PairRun(cold=pair, not_kept=(Leg.B,)) for pair in fixed(24, leg(), leg())]
+    comparison = compare(runs, failed=2)
+    assert comparison.cold.reasons[-1].id == "connection_not_reused"
+    assert comparison.cold.reasons[-1].difference_us == -21_000
+    assert warnings(comparison.cold) == {"not_kept", "failed_pairs"}
+    assert comparison.reused.pairs == 0
+
+
+def test_a_measured_pair_brings_a_cold_and_a_reused_sample() -> None:
+    run = run_of(build_pair())
+    assert run.cold is not None
+    assert run.reused is not None
+    assert run.cold.a.parts(with_dns=True).total == 30_200
+    assert run.cold.b.parts(with_dns=True).total == 122_200
+    assert (run.cold.a.cache, run.cold.a.age_s, run.cold.a.rtt_us) == (CacheState.HIT, 321, 21_400)
+    assert run.reused.a.parts(with_dns=True).total == 9_200
+    comparison = compare([run] * 20)
+    assert comparison.cold.verdict is Verdict.CDN_FASTER
+    assert comparison.reused.verdict is Verdict.CDN_FASTER
+    assert comparison.reused.by_phase is not None
+    assert comparison.reused.by_phase[:3] == (0, 0, 0)
+
+
+def test_a_pair_without_an_end_brings_no_sample() -> None:
+    assert run_of(PairMeasurement()) == PairRun()
+    halves = build_pair(exchanges=build_pair().exchanges[:1])
+    assert run_of(halves) == PairRun()
+    unended = [replace(one, timing=replace(one.timing, end_us=None, download=None)) for one in build_pair().exchanges]
+    assert run_of(build_pair(exchanges=tuple(unended))) == PairRun()
+
+
+def region(apart_us: float, count: int = 25, **changes: Any) -> PairVerdict:
+    return judge(series(Random(str(apart_us)), count, calm, apart_us=apart_us), **changes)
+
+
+def test_regions_count_the_same_however_many_pairs_they_have() -> None:
+    both = overall({"fra": region(-25_000, 200), "sin": region(-9_000)})
+    assert both.verdict is Verdict.CDN_FASTER
+    assert both.difference is not None
+    assert both.by_phase is not None
+    assert both.difference.estimate_us == pytest.approx(-17_000, abs=300)
+    assert both.by_phase.total == both.difference.estimate_us
+    assert both.pairs == 225
+    assert both.sentence.endswith("225 pairs in 2 regions).")
+
+
+def test_regions_that_contradict_each_other_are_named() -> None:
+    both = overall({"fra": region(21_000), "sin": region(-60_000), "nyc": region(-50_000)})
+    assert [warning.text for warning in both.warnings] == [
+        "The regions contradict each other: the CDN is faster in sin, nyc, the origin in fra."
+    ]
+
+
+def test_regions_with_too_few_pairs_do_not_count() -> None:
+    few = overall({"fra": region(-40_000, 12), "sin": judge([])})
+    assert (few.verdict, few.sentence) == (Verdict.INCONCLUSIVE, "12 of 20 pairs: no verdict yet.")
+    one = overall({"fra": region(-40_000, 12), "sin": region(30_000)})
+    assert one.verdict is Verdict.ORIGIN_FASTER
+    assert overall({}).verdict is Verdict.INCONCLUSIVE
+
+
+def test_another_confidence_gives_another_interval() -> None:
+    pairs = series(Random(8), 40, wide)
+    usual, surer = judge(pairs), judge(pairs, confidence=0.999, names=CDN_AND_ORIGIN)
+    assert usual.difference is not None
+    assert surer.difference is not None
+    assert surer.difference.confidence == 0.999
+    assert (surer.difference.low_us or 0) < (usual.difference.low_us or 0)
