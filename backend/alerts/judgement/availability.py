@@ -4,9 +4,10 @@ Regions are measured one after the other, so that a site that is down for all is
 a region said before the first failure is therefore no evidence that the site is up there.
 """
 
+from collections.abc import Collection
 from dataclasses import astuple, dataclass
 
-from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, newest_us
+from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others, newest_us
 from backend.alerts.states import State
 
 # Runs in a row before a region that is down alone counts, against others that are up.
@@ -67,6 +68,10 @@ class Availability:
         place.fails, place.oks = place.fails + 1, 0
         self._failed.add(sample.region)
 
+    def keep(self, regions: Collection[str]) -> None:
+        forget_others(self._places, regions)
+        self._failed &= set(regions)
+
     def standing(self, current: State, now_us: int) -> Standing:
         fresh = self._fresh()
         down = {code: place for code, place in fresh.items() if place.fails}
@@ -75,7 +80,9 @@ class Availability:
                 return Standing(state=current, since_us=now_us, regions=tuple(sorted(self._failed)), firm=False)
             self._failed.clear()
             return Standing(state=State.OK, since_us=newest_us(place.at_us for place in fresh.values()))
-        state, where = self._decide(down, fresh, current)
+        since_us = min(place.since_us for place in down.values())
+        up = {code: place for code, place in fresh.items() if not place.fails and place.at_us > since_us}
+        state, where = self._decide(down, up, current, alone=len(fresh) == 1)
         if state is State.OK:
             return Standing(state=State.OK, since_us=now_us)
         codes = tuple(sorted(where, key=lambda code: (fresh[code].since_us, code)))
@@ -86,7 +93,7 @@ class Availability:
             regions=codes,
             before=first.good,
             after=first.bad,
-            facts={"detail": first.detail, "up": sorted(set(fresh) - set(down)), "fails": first.fails},
+            facts={"detail": first.detail, "up": sorted(up), "fails": first.fails},
         )
 
     def doubtful(self, now_us: int) -> str | None:
@@ -113,14 +120,15 @@ class Availability:
         return sum(min(fresh[code].oks, OKS) for code in witnesses) >= OKS
 
     def _decide(
-        self, down: dict[str, _Place], fresh: dict[str, _Place], current: State
+        self, down: dict[str, _Place], up: dict[str, _Place], current: State, *, alone: bool
     ) -> tuple[State, dict[str, _Place]]:
-        since_us = min(place.since_us for place in down.values())
-        up = {code: place for code, place in fresh.items() if not place.fails and place.at_us > since_us}
+        """`up` are regions that reached the site after the first failure; `alone` is the only region that tells."""
+        if alone:
+            is_sure = max(place.fails for place in down.values()) >= LONELY_FAILS
+            return State.FAILING if is_sure else current, down
         # Where one region is down already, another's first failure is a first failure again.
-        sure = {code: place for code, place in down.items() if current is not State.DEGRADED or place.fails > 1}
-        alone = len(fresh) == 1 and next(iter(down.values())).fails >= LONELY_FAILS
-        if alone or (len(sure) > 1 and len(sure) > len(up)):
+        sure = [code for code, place in down.items() if current is not State.DEGRADED or place.fails > 1]
+        if len(sure) > 1 and len(sure) > len(up):
             return State.FAILING, down
         regional = {code: place for code, place in down.items() if place.fails >= REGIONAL_FAILS}
         if regional and up and self._is_settled(up, current):

@@ -1,9 +1,10 @@
 """A metric's median over a limit: budgets and thresholds. The median of several runs, since one run is no verdict."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from statistics import median
 
-from backend.alerts.judgement.samples import Memory, Sample, Standing
+from backend.alerts.judgement.samples import Memory, Sample, Standing, forget_others
 from backend.alerts.states import State
 
 # What is over must come so far below the limit to be under again, or a site that stands at the limit would alert and
@@ -48,6 +49,10 @@ class OverBudget:
         before, after = self._runs.get(sample.region, ["", ""])
         is_high = value > self._budget.limit
         self._runs[sample.region] = [before, sample.run_id.hex] if is_high else [sample.run_id.hex, after]
+
+    def keep(self, regions: Collection[str]) -> None:
+        for kept in (self._values, self._over, self._critical, self._runs):
+            forget_others(kept, regions)
 
     def standing(self, current: State, now_us: int) -> Standing:
         if len(self._critical) >= self._budget.regions:

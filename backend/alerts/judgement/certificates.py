@@ -1,5 +1,6 @@
 """How long the certificate that a site shows is still good."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from backend.alerts.judgement.samples import Memory, Sample, Standing
@@ -34,6 +35,9 @@ class CertificateEnds:
         """What was seen at the last look."""
         self._ends_us, self._host, self._run = ends_us, host, run
 
+    def keep(self, regions: Collection[str]) -> None:
+        """A certificate is the site's, wherever it was seen."""
+
     def standing(self, current: State, now_us: int) -> Standing:
         if self._ends_us is None:
             return Standing(state=State.OK, since_us=now_us)
@@ -46,5 +50,10 @@ class CertificateEnds:
             state=state,
             since_us=min(now_us, self._ends_us - days * DAY_US),
             after=self._run,
-            facts={"host": self._host, "ends_us": self._ends_us, "days": max(0, left_us // DAY_US)},
+            facts={
+                "host": self._host,
+                "ends_us": self._ends_us,
+                "days": max(0, left_us // DAY_US),
+                "expired": left_us <= 0,
+            },
         )

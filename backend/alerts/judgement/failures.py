@@ -1,8 +1,9 @@
 """X of the last N runs failed, in at least M regions: what consecutive failures never show (one in three, say)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
-from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing
+from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others
 from backend.alerts.states import State
 
 
@@ -39,6 +40,10 @@ class Failures:
             self._bad.setdefault(sample.region, sample.at_us)
         elif last.endswith("." * self._limit.failed):
             self._bad.pop(sample.region, None)
+
+    def keep(self, regions: Collection[str]) -> None:
+        for kept in (self._last, self._bad, self._runs):
+            forget_others(kept, regions)
 
     def standing(self, current: State, now_us: int) -> Standing:
         if len(self._bad) < self._limit.regions:

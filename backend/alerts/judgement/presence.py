@@ -1,44 +1,53 @@
 """Whether there is anything to judge at all: no run ended for some intervals although agents live."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from backend.alerts.judgement.samples import Memory, Sample, Standing, newest_us
+from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others
 from backend.alerts.states import State
 
 
 class Presence:
     """Only regions whose agents live count: for the others there is the rule about agents.
 
-    A run that failed is data. A slot that was missed is not.
+    A run that failed is data. A slot that was missed is not. Whoever had no agents is excused until they have had time.
     """
 
-    def __init__(self, memory: Memory, *, interval_s: int, intervals: int, began_us: int) -> None:
+    def __init__(self, memory: Memory, *, patience_us: int, began_us: int) -> None:
         self._seen: dict[str, int] = dict(memory.get("seen", {}))
+        self._excused: dict[str, int] = dict(memory.get("excused", {}))
         self._began_us = int(memory.get("began_us", began_us))
-        self._interval_us, self._intervals = interval_s * 1_000_000, intervals
+        self._patience_us = patience_us
         self._live: Sequence[str] = ()
-        self._slack_us = 0
 
     def memory(self) -> Memory:
-        return {"seen": self._seen, "began_us": self._began_us}
+        return {"seen": self._seen, "excused": self._excused, "began_us": self._began_us}
 
-    def expect(self, live: Sequence[str], *, slack_us: int) -> None:
-        """Which regions ought to bring data, and how long a run may take to end."""
-        self._live, self._slack_us = live, slack_us
-
-    def observe(self, sample: Sample) -> None:
-        self._seen[sample.region] = max(sample.at_us, self._seen.get(sample.region, 0))
+    def expect(self, live: Sequence[str], silent: Sequence[str], now_us: int) -> None:
+        """Which regions ought to bring data, and which cannot."""
+        self._live = live
+        self._excused.update(dict.fromkeys(silent, now_us))
 
     def restart(self, at_us: int) -> None:
-        """What lies before is no silence: nothing was to be measured."""
+        """What lies before is no silence: nothing was to be measured, or nobody looked."""
         self._began_us = at_us
 
+    def observe(self, sample: Sample) -> None:
+        if sample.seen is not Seen.NOTHING:
+            self._seen[sample.region] = max(sample.at_us, self._seen.get(sample.region, 0))
+
+    def keep(self, regions: Collection[str]) -> None:
+        forget_others(self._seen, regions)
+        forget_others(self._excused, regions)
+
     def standing(self, current: State, now_us: int) -> Standing:
-        if not self._live:
-            return Standing(state=current, since_us=now_us, firm=False)
-        newest = max(newest_us(self._seen.get(code, 0) for code in self._live), self._began_us)
-        if now_us - newest <= self._intervals * self._interval_us + self._slack_us:
+        oldest = now_us - self._patience_us
+        newest = max((self._seen.get(code, 0) for code in self._live), default=0)
+        if newest > oldest:
             return Standing(state=State.OK, since_us=newest)
+        late = [code for code in self._live if max(self._excused.get(code, 0), self._began_us) <= oldest]
+        if not late:
+            return Standing(state=current, since_us=now_us, firm=False)
+        since_us = max(newest, self._began_us)
         return Standing(
-            state=State.NO_DATA, since_us=newest, regions=tuple(sorted(self._live)), facts={"seen_us": newest}
+            state=State.NO_DATA, since_us=since_us, regions=tuple(sorted(late)), facts={"seen_us": newest or None}
         )

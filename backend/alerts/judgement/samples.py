@@ -1,6 +1,6 @@
 """What the rules look at: one ended slot of a monitor in a region, and what a rule makes of all it saw."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -80,11 +80,20 @@ class Evaluator(Protocol):
     def observe(self, sample: Sample) -> None:
         """Takes note of an ended slot."""
 
+    def keep(self, regions: Collection[str]) -> None:
+        """Forgets what other regions said: nothing is measured there any more."""
+
     def standing(self, current: State, now_us: int) -> Standing:
         """What is to be made of all that was seen; `current` is what was made of it before."""
 
     def memory(self) -> Memory:
         """All that has to be known to go on."""
+
+
+def forget_others(kept: dict[str, Any], regions: Collection[str]) -> None:
+    """Takes the regions out of what was kept by region that are not among these."""
+    for code in [code for code in kept if code not in regions]:
+        del kept[code]
 
 
 def newest_us(instants: Iterable[int]) -> int:

@@ -1,0 +1,369 @@
+"""From what rules say to incidents and what is told, in the transaction of whoever judged.
+
+One incident of a site and cause is open at a time: its row is locked, and a unique index holds against races. What
+begins within twenty minutes of another of the same cause joins it without a word; what recovers and begins again within
+that time is the same incident. The time line has every change, told or not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from backend.alerts.judgement.samples import Standing, from_us
+from backend.alerts.judgement.tracks import Step
+from backend.alerts.message import Event
+from backend.alerts.models import (
+    Cause,
+    Channel,
+    EventKind,
+    Incident,
+    IncidentEvent,
+    Member,
+    Notice,
+    Resolution,
+    Rule,
+    Silence,
+)
+from backend.alerts.models.incidents import MAX_TEXT_CHARS, MAX_TITLE_CHARS
+from backend.alerts.notices import tell
+from backend.alerts.parameters import KINDS
+from backend.alerts.silences import silence_of
+from backend.alerts.states import RANK, State, worst
+from backend.alerts.stories import going_on, more_severe, severity_of, story_of
+from backend.alerts.wording import message_of, title_of
+
+# chromeperf's delay of triage (REGRESSION 5.2, 8).
+JOIN = timedelta(minutes=20)
+# So many times within an hour it begins again, and from then on only the end is told.
+FLIPS, FLIP_WINDOW = 2, timedelta(hours=1)
+# A flapping incident is over when nothing was bad for so long.
+QUIET = timedelta(minutes=30)
+# What is seen later than this is no news; what still holds is told when the judge has caught up.
+STALE = timedelta(minutes=30)
+# What the lines of time say goes to a column of this length.
+_TEXT = slice(MAX_TEXT_CHARS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """Where a rule says something: a site, or a region for the rule about agents."""
+
+    organisation_id: int
+    key: str
+    site_id: int | None = None
+    region_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What a rule says of a monitor. Without a step it only corrects what is known of a member."""
+
+    rule: Rule
+    scene: Scene
+    standing: Standing
+    step: Step | None
+    monitor_id: int | None = None
+    metric: str = ""
+    resolution: Resolution = Resolution.RECOVERED
+
+    @property
+    def cause(self) -> Cause:
+        return Cause(KINDS[self.rule.kind].cause)
+
+    @property
+    def order(self) -> tuple[str, int]:
+        """All locks are taken in one order, so that two judges wait for each other and never in a circle."""
+        return f"{self.scene.organisation_id} {self.key}", self.step.at_us if self.step else 0
+
+    @property
+    def key(self) -> str:
+        return f"{self.cause}/{self.scene.key}"
+
+
+def apply(change: Change, *, now: datetime) -> Incident | None:
+    """Makes of a change what it means: an incident opened, joined, worse, better or over. Inside a transaction.
+
+    Gives the incident, locked; None when there was nothing to change.
+    """
+    if change.standing.state is State.OK:
+        incident = lock_open(change.scene.organisation_id, change.key)
+        return incident and _leave(incident, change, now)
+    if change.step is None:
+        incident = lock_open(change.scene.organisation_id, change.key)
+        if incident:
+            _put_member(incident, change, correct=True)
+        return incident
+    return _enter(change, now)
+
+
+def lock_open(organisation_id: int, key: str) -> Incident | None:
+    """The open incident of a key, locked until the transaction ends."""
+    opened = Incident.objects.filter(organisation=organisation_id, key=key, resolved_at=None)
+    return opened.select_for_update(of=("self",)).select_related("site", "region", "organisation").first()
+
+
+def lock(incident_pk: int) -> Incident:
+    """An incident, locked until the transaction ends."""
+    rows = Incident.objects.select_for_update(of=("self",)).select_related("site", "region", "organisation")
+    return rows.get(pk=incident_pk)
+
+
+def close(incident: Incident, resolution: Resolution, *, at: datetime) -> None:
+    """Ends a locked incident with all its members; nothing is told here."""
+    Member.objects.filter(incident=incident, ended_at=None).update(ended_at=at)
+    incident.resolved_at, incident.resolution = max(at, incident.opened_at), resolution
+    incident.flapping, incident.quiet_since, incident.remind_at = False, None, None
+    incident.muted_until_recovery = False
+    incident.save()
+
+
+def note(
+    incident: Incident,
+    kind: EventKind,
+    text: str,
+    *,
+    at: datetime,
+    silenced: Silence | None = None,
+    notice: Notice | None = None,
+) -> IncidentEvent:
+    """An entry of the judge's own in the time line."""
+    return IncidentEvent.objects.create(
+        incident=incident, kind=kind, at=at, text=text[_TEXT], silenced=silenced or "", notice=notice
+    )
+
+
+def tell_if_loud(
+    incident: Incident, event: Event, members: Sequence[Member], *, now: datetime, seen_at: datetime, text: str = ""
+) -> tuple[Notice | None, Silence | None]:
+    """Tells, or says why not and remembers that it is owed. `members` are those it is told of, worst first.
+
+    The good news go to those who had the bad.
+    """
+    silence = silence_of(incident, now) or (Silence.STALE if now - seen_at > STALE else None)
+    if silence:
+        incident.owed = True
+        return None, silence
+    story = story_of(incident, members)
+    if event in (Event.OPENED, Event.WORSE):
+        channels = _channels(incident, members)
+    else:
+        channels = list(Channel.objects.filter(deliveries__notice__about=incident.public_id).distinct())
+    if not channels and not _notifies(members):
+        return None, Silence.RULE
+    message = message_of(event, story, at=now, note=text, flapping=incident.flapping)
+    notice = tell(organisation=incident.organisation, about=incident.public_id, message=message, channels=channels)
+    is_over = event in (Event.RECOVERED, Event.RESOLVED)
+    incident.told, incident.told_at, incident.owed = "" if is_over else incident.state, now, False
+    incident.remind_at = None if is_over else _next_reminder(members, now)
+    return notice, None
+
+
+def recover(
+    incident: Incident, members: Sequence[Member], *, at: datetime, now: datetime, resolution: Resolution
+) -> None:
+    """Ends a locked incident by itself; told if anything bad was. `members` are those that were part of it last."""
+    kind = EventKind.RECOVERED if resolution in (Resolution.RECOVERED, Resolution.WENT_AWAY) else EventKind.RESOLVED
+    event = Event.RECOVERED if kind is EventKind.RECOVERED else Event.RESOLVED
+    incident.muted_until_recovery = False
+    notice, silence = None, None
+    if incident.told:
+        notice, silence = tell_if_loud(incident, event, members, now=now, seen_at=now)
+    else:
+        incident.owed = False
+    close(incident, resolution, at=at)
+    note(incident, kind, Resolution(resolution).label, at=at, silenced=silence, notice=notice)
+
+
+def _enter(change: Change, now: datetime) -> Incident:
+    """Something is bad."""
+    step = change.step
+    assert step is not None
+    incident, entry = _incident_for(change, now)
+    before = State(incident.state)
+    member, is_new = _put_member(incident, change)
+    members = going_on(incident)
+    _sum_up(incident, members, at=from_us(step.at_us))
+    if entry is None:
+        entry = _what_happened(before, State(incident.state), step)
+        is_late = is_new and member.since - incident.opened_at > JOIN
+        loud = entry is not EventKind.JOINED or is_late
+    else:
+        loud = True
+    _announce(incident, entry, [member], loud=loud, now=now, seen_at=from_us(step.at_us))
+    return incident
+
+
+def _announce(
+    incident: Incident, entry: EventKind, members: Sequence[Member], *, loud: bool, now: datetime, seen_at: datetime
+) -> None:
+    notice: Notice | None = None
+    silence: Silence | None = None
+    if incident.flapping and entry is not EventKind.FLAPPING:
+        silence = Silence.FLAPPING
+    elif loud:
+        event = {EventKind.OPENED: Event.OPENED, EventKind.REOPENED: Event.OPENED, EventKind.BETTER: Event.BETTER}
+        notice, silence = tell_if_loud(incident, event.get(entry, Event.WORSE), members, now=now, seen_at=seen_at)
+    incident.save()
+    note(incident, entry, _line(incident, members[0]), at=seen_at, silenced=silence, notice=notice)
+
+
+def _leave(incident: Incident, change: Change, now: datetime) -> Incident | None:
+    """Something is no longer bad."""
+    at = from_us(change.step.at_us) if change.step else now
+    mine = Member.objects.filter(
+        incident=incident, rule=change.rule, monitor=change.monitor_id, metric=change.metric, ended_at=None
+    ).first()
+    if mine is None:
+        return None
+    mine.ended_at = max(at, mine.since)
+    mine.save(update_fields=["ended_at"])
+    rest = going_on(incident)
+    if rest:
+        _sum_up(incident, rest, at=at)
+        incident.save()
+        note(incident, EventKind.BETTER, f"Over: {_line(incident, mine)}", at=at)
+    elif incident.flapping and change.resolution is Resolution.RECOVERED:
+        incident.quiet_since = at
+        incident.save()
+        note(incident, EventKind.RECOVERED, _line(incident, mine), at=at, silenced=Silence.FLAPPING)
+    else:
+        recover(incident, [mine], at=at, now=now, resolution=change.resolution)
+    return incident
+
+
+def _incident_for(change: Change, now: datetime) -> tuple[Incident, EventKind | None]:
+    """The open incident, the one that was over a moment ago, or a new one; and which of the latter two it was."""
+    step, scene = change.step, change.scene
+    assert step is not None
+    at = from_us(step.at_us)
+    incident = lock_open(scene.organisation_id, change.key)
+    if incident is None:
+        incident = _reopened(change, at)
+        if incident:
+            return incident, EventKind.FLAPPING if incident.flapping else EventKind.REOPENED
+        incident, created = _opened(change, at)
+        if created:
+            return incident, EventKind.OPENED
+    if incident.flapping and incident.quiet_since is not None:
+        incident.quiet_since = None
+        return incident, EventKind.REOPENED
+    return incident, None
+
+
+def _reopened(change: Change, at: datetime) -> Incident | None:
+    """What ended by itself less than twenty minutes ago has not ended."""
+    recent = Incident.objects.filter(
+        organisation=change.scene.organisation_id,
+        key=change.key,
+        resolution__in=[Resolution.RECOVERED, Resolution.WENT_AWAY],
+        resolved_at__gt=at - JOIN,
+    )
+    incident = (
+        recent.select_for_update(of=("self",))
+        .select_related("site", "region", "organisation")
+        .order_by("-resolved_at")
+        .first()
+    )
+    if incident is None:
+        return None
+    incident.resolved_at, incident.resolution = None, ""
+    incident.flips = [*(flip for flip in incident.flips if at - flip < FLIP_WINDOW), at]
+    incident.flapping = len(incident.flips) >= FLIPS
+    incident.state = State.OK
+    return incident
+
+
+def _opened(change: Change, at: datetime) -> tuple[Incident, bool]:
+    """A new incident, unless another judge opened it at this moment."""
+    scene, standing = change.scene, change.standing
+    fresh = Incident(
+        organisation_id=scene.organisation_id,
+        site_id=scene.site_id,
+        region_id=scene.region_id,
+        cause=change.cause,
+        key=change.key,
+        state=State.OK,
+        worst_state=State.OK,
+        severity=change.rule.severity,
+        opened_at=min(at, from_us(standing.since_us)),
+        changed_at=at,
+    )
+    Incident.objects.bulk_create([fresh], ignore_conflicts=True)
+    incident = lock_open(scene.organisation_id, change.key)
+    assert incident is not None, "the unique index keeps one open"
+    return incident, incident.public_id == fresh.public_id
+
+
+def _put_member(incident: Incident, change: Change, *, correct: bool = False) -> tuple[Member, bool]:
+    """The member as the standing has it; whether it is new, or was over."""
+    standing = change.standing
+    found = Member.objects.filter(
+        incident=incident, rule=change.rule, monitor=change.monitor_id, metric=change.metric
+    ).first()
+    is_new = found is None or found.ended_at is not None
+    if correct and is_new:
+        return found or Member(), False
+    member = found or Member(
+        incident=incident, rule=change.rule, kind=change.rule.kind, monitor_id=change.monitor_id, metric=change.metric
+    )
+    if is_new:
+        member.since, member.ended_at = from_us(standing.since_us), None
+        member.before_run = UUID(standing.before) if standing.before else None
+    member.state, member.regions, member.facts = standing.state, list(standing.regions), dict(standing.facts)
+    member.after_run = UUID(standing.after) if standing.after else member.after_run
+    member.save()
+    return member, is_new
+
+
+def _sum_up(incident: Incident, members: Sequence[Member], *, at: datetime) -> None:
+    """State, severity and title follow from the members that go on."""
+    incident.state = worst([State(member.state) for member in members])
+    incident.worst_state = worst([State(incident.state), State(incident.worst_state)])
+    incident.severity = more_severe(
+        severity_of(member.rule.severity, State(member.state)) for member in members if member.rule
+    )
+    incident.title = _line(incident, members[0])[:MAX_TITLE_CHARS]
+    incident.changed_at = at
+
+
+def _what_happened(before: State, after: State, step: Step) -> EventKind:
+    if RANK[after] > RANK[before]:
+        return EventKind.WORSE
+    # Another member that ends or eases leaves the rest as bad as it was.
+    is_easing = RANK[after] < RANK[before] and step.before is not State.OK
+    return EventKind.BETTER if is_easing else EventKind.JOINED
+
+
+def _line(incident: Incident, member: Member) -> str:
+    story = story_of(incident, [member])
+    return title_of(story.name, story.accounts[0])
+
+
+def _notifies(members: Sequence[Member]) -> bool:
+    return any(member.rule is not None and member.rule.notify for member in members)
+
+
+def _channels(incident: Incident, members: Sequence[Member]) -> list[Channel]:
+    """Whom the members' rules tell: their own channels, or all of the organisation's."""
+    rules = {member.rule_id: member.rule for member in members if member.rule and member.rule.notify}
+    chosen: dict[int, Channel] = {}
+    for rule in rules.values():
+        own = list(rule.channels.all())
+        for channel in own or Channel.objects.filter(organisation=incident.organisation_id):
+            chosen[channel.pk] = channel
+    return list(chosen.values())
+
+
+def _next_reminder(members: Sequence[Member], now: datetime) -> datetime | None:
+    every = [member.rule.remind_every_s for member in members if member.rule and member.rule.remind_every_s]
+    return now + timedelta(seconds=min(every)) if every else None
+
+
+def apply_all(changes: Sequence[Change], *, now: datetime) -> None:
+    """All changes of a batch, in the order in which locks are taken. Inside a transaction."""
+    with transaction.atomic():
+        for change in sorted(changes, key=lambda change: change.order):
+            apply(change, now=now)

@@ -1,0 +1,170 @@
+"""All rules of one monitor at work: samples in, what is heard out. The judge and the preview both run this."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from backend.alerts.judgement.availability import Availability
+from backend.alerts.judgement.budgets import OverBudget
+from backend.alerts.judgement.certificates import CertificateEnds
+from backend.alerts.judgement.failures import Failures
+from backend.alerts.judgement.presence import Presence
+from backend.alerts.judgement.samples import Evaluator, Memory, Sample, Standing
+from backend.alerts.judgement.tracks import Step, Track
+from backend.alerts.metrics import measured_by
+from backend.alerts.parameters import budget, days_left, failure_limit
+from backend.alerts.states import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSpec:
+    """What of a rule decides; `version` grows when that changes."""
+
+    rule_id: int
+    version: int
+    kind: str
+    params: Mapping[str, Any]
+    delay_us: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What of a monitor matters to its rules. `began_us` is when watching began."""
+
+    kind: str
+    interval_s: int
+    timeout_s: int = 60
+    began_us: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """What a rule says. Without a step only its standing changed: other regions, say."""
+
+    rule_id: int
+    standing: Standing
+    step: Step | None
+    metric: str = ""
+
+
+_MAKERS: dict[str, Callable[[RuleSpec, Subject, Memory], Evaluator]] = {
+    "availability": lambda rule, subject, memory: Availability(memory, interval_s=subject.interval_s),
+    "failures": lambda rule, subject, memory: Failures(memory, failure_limit(rule.params)),
+    "budget": lambda rule, subject, memory: OverBudget(memory, budget(rule.params)),
+    "certificate": lambda rule, subject, memory: CertificateEnds(memory, days_left(rule.params)),
+    "no_data": lambda rule, subject, memory: Presence(
+        memory, patience_us=_patience_us(rule, subject), began_us=subject.began_us
+    ),
+}
+# These are asked at every look, since time alone changes their minds.
+_BY_THE_CLOCK = frozenset({"certificate", "no_data"})
+
+
+def _patience_us(rule: RuleSpec, subject: Subject) -> int:
+    """The rule's intervals, and the time that a run may take with a second attempt and on its way to us."""
+    return (int(rule.params["intervals"]) * subject.interval_s + 2 * subject.timeout_s + 60) * 1_000_000
+
+
+def applies(rule: RuleSpec, kind: str) -> bool:
+    """Whether a rule has anything to say of monitors of a kind here. Pairs are compared, not watched."""
+    if rule.kind not in _MAKERS or kind not in ("probe", "page"):
+        return False
+    return rule.kind != "budget" or measured_by(rule.params["metric"], kind)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """One rule: its eyes, its mind, and which regions were named last."""
+
+    spec: RuleSpec
+    evaluator: Evaluator
+    track: Track
+    regions: list[str] = field(default_factory=list)
+
+    def consider(self, now_us: int) -> Heard | None:
+        standing = self.evaluator.standing(self.track.state, now_us)
+        self.track, step = self.track.advance(standing, now_us, self.spec.delay_us)
+        if step is None and (self.track.told is None or not standing.firm or list(standing.regions) == self.regions):
+            return None
+        self.regions = list(standing.regions)
+        return Heard(rule_id=self.spec.rule_id, standing=standing, step=step)
+
+
+class MonitorJudge:
+    """Goes on from `memory`. What a rule remembered under another version is forgotten, with `forgotten` naming those
+    that had told of something.
+    """
+
+    def __init__(self, rules: Sequence[RuleSpec], subject: Subject, memory: Memory) -> None:
+        self.forgotten: list[int] = []
+        self._entries = [
+            self._entry(rule, subject, memory.get(str(rule.rule_id), {}))
+            for rule in rules
+            if applies(rule, subject.kind)
+        ]
+
+    def keep(self, regions: Collection[str]) -> None:
+        """Only these are measured from."""
+        for entry in self._entries:
+            entry.evaluator.keep(regions)
+
+    def observe(self, sample: Sample) -> Iterator[Heard]:
+        """One ended slot; those of a region come in order."""
+        for entry in self._entries:
+            entry.evaluator.observe(sample)
+            if entry.spec.kind not in _BY_THE_CLOCK and (heard := entry.consider(sample.at_us)):
+                yield heard
+
+    def look(self, now_us: int) -> Iterator[Heard]:
+        """What the time that passed says."""
+        for entry in self._entries:
+            if heard := entry.consider(now_us):
+                yield heard
+
+    def stop(self, now_us: int) -> Iterator[Heard]:
+        """Nothing is to be measured any more: whatever was told is over, and what was seen says nothing."""
+        for entry in self._entries:
+            entry.track, step = entry.track.advance(Standing(state=State.OK, since_us=now_us), now_us, 0)
+            if step:
+                yield Heard(rule_id=entry.spec.rule_id, standing=step.standing, step=step)
+
+    def doubtful(self, now_us: int) -> str | None:
+        """A region whose first failure ought to be confirmed by another."""
+        for entry in self._entries:
+            wanted = isinstance(entry.evaluator, Availability) and entry.spec.params.get("confirm", True)
+            if wanted and entry.track.state is State.OK and isinstance(entry.evaluator, Availability):
+                code = entry.evaluator.doubtful(now_us)
+                if code:
+                    return code
+        return None
+
+    def presences(self) -> list[Presence]:
+        return [entry.evaluator for entry in self._entries if isinstance(entry.evaluator, Presence)]
+
+    def certificates(self) -> list[CertificateEnds]:
+        return [entry.evaluator for entry in self._entries if isinstance(entry.evaluator, CertificateEnds)]
+
+    @property
+    def is_calm(self) -> bool:
+        """Nothing is bad and nothing was told."""
+        return all(not entry.track.memory() for entry in self._entries)
+
+    def memory(self) -> Memory:
+        """All that has to be known to go on."""
+        return {
+            str(entry.spec.rule_id): {
+                "v": entry.spec.version,
+                "m": entry.evaluator.memory(),
+                "t": entry.track.memory(),
+                "r": entry.regions,
+            }
+            for entry in self._entries
+        }
+
+    def _entry(self, rule: RuleSpec, subject: Subject, kept: Memory) -> _Entry:
+        if kept and kept["v"] != rule.version:
+            if Track.remembered(kept["t"]).told is not None:
+                self.forgotten.append(rule.rule_id)
+            kept = {}
+        evaluator = _MAKERS[rule.kind](rule, subject, kept.get("m", {}))
+        return _Entry(rule, evaluator, Track.remembered(kept.get("t")), list(kept.get("r", ())))

@@ -1,0 +1,210 @@
+"""The judge: every monitor's ended slots in order, past all of its rules, to incidents.
+
+What is remembered, the incidents and what is told of them change in one transaction, so that a judge that is killed has
+either judged a slot or not. Rows of memory are taken with SKIP LOCKED: as many judges as one likes may run.
+"""
+
+import json
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Max, Q
+from django.utils import timezone
+
+from backend.alerts.enrolment import enrol
+from backend.alerts.incidents import apply_all
+from backend.alerts.judgement.samples import Memory, Sample
+from backend.alerts.looks import Look, Sight, asks, marks
+from backend.alerts.models import Rule
+from backend.alerts.reading import Due, confirmations, due, read, sample_of, streams_of
+from backend.alerts.silent_regions import watch_regions
+from backend.alerts.upkeep import tidy
+from backend.fleet.models import Agent
+from backend.fleet.queries import OFFLINE_AFTER
+from backend.runs.actions import RunsError, request_runs
+from backend.runs.models import Trigger
+from backend.runs.sql import array, execute, fetch
+from backend.sites.models import Monitor
+
+log = logging.getLogger(__name__)
+
+BATCH = 200
+# So many batches before other duties have their turn.
+_BATCHES = 20
+IDLE_S, BUSY_S = 1.0, 0.0
+_DUTIES_EVERY_S = 5.0
+# Of an organisation in one batch: people's own tests wait in the same queue.
+CONFIRMATIONS_AT_ONCE = 5
+
+_REMEMBER = """
+UPDATE alerts_watch w SET memory = v.memory, due_at = v.due_at
+FROM unnest(%(monitors)s::bigint[], %(memories)s::text[], %(due)s::timestamptz[]) AS v (monitor_id, memory, due_at)
+WHERE w.monitor_id = v.monitor_id
+"""
+_CERTIFICATES = """
+SELECT run_id, host, certificate_not_after FROM runs_connection
+WHERE run_id = ANY(%(runs)s::uuid[]) AND certificate_not_after IS NOT NULL
+    AND scheduled_for >= %(first)s AND scheduled_for <= %(last)s
+"""
+
+
+class Judging:
+    """`step` does what is due and gives the seconds to wait."""
+
+    def __init__(self, clock: Callable[[], datetime] = timezone.now) -> None:
+        self._clock = clock
+        self._since = clock()
+        self._duties_at = 0.0
+
+    def step(self) -> float:
+        """Raises django.db.Error when the database is gone; then nothing is lost, and it can be called again."""
+        if monotonic() >= self._duties_at:
+            duties(self._clock(), since=self._since)
+            self._duties_at = monotonic() + _DUTIES_EVERY_S
+        for _ in range(_BATCHES):
+            if judge_batch(self._clock()).monitors < BATCH:
+                return IDLE_S
+        return BUSY_S
+
+
+def step(now: datetime) -> float:
+    """Everything that is due at an instant, once; the seconds to wait."""
+    duties(now)
+    while judge_batch(now).monitors == BATCH:
+        pass
+    return IDLE_S
+
+
+def duties(now: datetime, *, since: datetime | None = None) -> None:
+    """What is not about one monitor's runs. `since` is when the judge began to look."""
+    while enrol(now):
+        pass
+    watch_regions(now, since=since)
+    tidy(now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """How much was judged."""
+
+    monitors: int
+    runs: int
+
+
+@transaction.atomic
+def judge_batch(now: datetime, limit: int = BATCH) -> Judged:
+    """Looks at monitors whose look is due. A fixed number of statements, unless something changes its state."""
+    rows = due("alerts_watch", now, limit)
+    if not rows:
+        return Judged(monitors=0, runs=0)
+    looks, runs = _looks(rows, now)
+    _show_certificates(looks, now)
+    apply_all([change for look in looks for change in look.changes()], now=now)
+    _confirm(looks)
+    _remember(looks)
+    return Judged(monitors=len(rows), runs=runs)
+
+
+def rules_for(rows: Sequence[Due]) -> dict[int, list[Rule]]:
+    """The rules of each monitor that are switched on. One statement."""
+    place = Q(site=None) | Q(site__in={row.site_id for row in rows})
+    found = Rule.objects.filter(place, organisation__in={row.organisation_id for row in rows}, enabled=True)
+    by_place: dict[tuple[int, int | None], list[Rule]] = defaultdict(list)
+    for rule in found.order_by("pk"):
+        by_place[rule.organisation_id, rule.site_id].append(rule)
+    return {
+        row.monitor_id: [
+            rule
+            for place in (None, row.site_id)
+            for rule in by_place[row.organisation_id, place]
+            if rule.monitor_id in (None, row.monitor_id)
+        ]
+        for row in rows
+    }
+
+
+def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:
+    memories: dict[int, Memory] = {row.monitor_id: json.loads(row.memory) for row in rows}
+    known = {row.monitor_id: marks(memories[row.monitor_id], row.interval_s, now) for row in rows}
+    batch = read(streams_of(rows, known, now), now)
+    rules, live = rules_for(rows), live_regions(now)
+    confirmed = _confirmed(memories, now)
+    looks = [
+        Look(
+            row,
+            memories[row.monitor_id],
+            rules[row.monitor_id],
+            Sight(
+                now=now,
+                streams=batch.streams[row.monitor_id],
+                samples=batch.samples[row.monitor_id],
+                reached=batch.reached.get(row.monitor_id, {}),
+                confirmed=confirmed,
+                live=live,
+            ),
+        )
+        for row in rows
+    ]
+    return looks, sum(len(samples) for samples in batch.samples.values())
+
+
+def live_regions(now: datetime) -> frozenset[str]:
+    """The codes of regions with an agent that was heard of a moment ago. One statement."""
+    newest = Agent.objects.values("region__code").annotate(seen=Max("last_seen_at"))
+    return frozenset(newest.filter(seen__gt=now - OFFLINE_AFTER).values_list("region__code", flat=True))
+
+
+def _confirmed(memories: Mapping[int, Memory], now: datetime) -> dict[UUID, Sample]:
+    awaited = {ask.run_id: ask.region for memory in memories.values() for ask in asks(memory)}
+    if not awaited:
+        return {}
+    return {run_id: sample_of([row], awaited[run_id]) for run_id, row in confirmations(awaited, now).items()}
+
+
+def _show_certificates(looks: Sequence[Look], now: datetime) -> None:
+    wanted = {run_id: look for look in looks for run_id in look.telling_runs}
+    if not wanted:
+        return
+    parameters = {"runs": array(wanted), "first": now - timedelta(days=1), "last": now}
+    seen: dict[int, list[tuple[UUID, str, datetime]]] = defaultdict(list)
+    for run_id, host, ends in fetch(_CERTIFICATES, parameters):
+        seen[wanted[run_id].row.monitor_id].append((run_id, host, ends))
+    for look in looks:
+        if look.row.monitor_id in seen:
+            look.show(seen[look.row.monitor_id])
+
+
+def _confirm(looks: Sequence[Look]) -> None:
+    """Asks another region where one alone says that a site is down. Without room the next slots will tell."""
+    asked: Counter[int] = Counter()
+    for look in looks:
+        doubt = look.doubt()
+        if doubt is None or asked[look.row.organisation_id] >= CONFIRMATIONS_AT_ONCE:
+            continue
+        asked[look.row.organisation_id] += 1
+        monitor = Monitor.objects.select_related("site__organisation").get(pk=look.row.monitor_id)
+        doubtful, region = doubt
+        try:
+            with transaction.atomic():
+                (run_id,) = request_runs(actor=None, monitor=monitor, regions=[region], trigger=Trigger.CONFIRM)
+        except RunsError as error:
+            log.info("%s is down in %s and nobody is asked: %s", look.row.public_id, doubtful, error)
+        else:
+            look.asked(run_id, region)
+
+
+def _remember(looks: Sequence[Look]) -> None:
+    execute(
+        _REMEMBER,
+        {
+            "monitors": array(look.row.monitor_id for look in looks),
+            "memories": [look.memory() for look in looks],
+            "due": array(look.due_at for look in looks),
+        },
+    )

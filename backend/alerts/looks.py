@@ -1,0 +1,195 @@
+"""One look at one monitor: from its row, its streams and its samples to changes and a new memory. No statements."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from backend.alerts.incidents import Change, Scene
+from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
+from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, from_us, to_us
+from backend.alerts.models import Resolution, Rule
+from backend.alerts.reading import Due, Stream
+from backend.alerts.states import State
+
+# A healthy monitor is looked at four times an interval; one that awaits a confirmation every few seconds.
+SHORTEST_LOOK_S, LONGEST_LOOK_S = 10.0, 60.0
+ANXIOUS_LOOK_S = 4.0
+# What was not judged within this, and within three intervals, is history: nobody wants yesterday's alerts.
+MAX_LAG = timedelta(minutes=30)
+# Whoever did not look for so long cannot tell whether measurements stopped.
+_BLIND_US = 120_000_000
+CONFIRM_WITHIN = timedelta(minutes=3)
+_CERTIFICATE_EVERY_US = 3_600_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A confirmation that is under way."""
+
+    run_id: UUID
+    region: str
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What a look goes by: streams and samples of the monitor, confirmations that have ended, regions that live."""
+
+    now: datetime
+    streams: Sequence[Stream]
+    samples: Sequence[Sample]
+    reached: Mapping[int, datetime]
+    confirmed: Mapping[UUID, Sample]
+    live: frozenset[str]
+
+
+def marks(memory: Memory, interval_s: int, now: datetime) -> dict[str, datetime]:
+    """Up to which slot each region was judged; what lies too far back is passed over."""
+    oldest = now - max(MAX_LAG, timedelta(seconds=3 * interval_s))
+    return {code: max(from_us(at_us), oldest) for code, at_us in memory.get("marks", {}).items()}
+
+
+def asks(memory: Memory) -> list[Ask]:
+    """The confirmations that a memory awaits."""
+    return [Ask(run_id=UUID(run), region=region, at_us=at_us) for run, region, at_us in memory.get("asks", ())]
+
+
+class Look:
+    """Made, then `changes` once, then `memory`. Between, others may `show` certificates and note what they `asked`."""
+
+    def __init__(self, row: Due, memory: Memory, rules: Sequence[Rule], sight: Sight) -> None:
+        self.row = row
+        self._sight, self._now_us = sight, to_us(sight.now)
+        self._memory = memory
+        self._rules = {rule.pk: rule for rule in rules}
+        self._is_off = row.paused or not row.active
+        subject = Subject(kind=row.kind, interval_s=row.interval_s, timeout_s=row.timeout_s, began_us=self._now_us)
+        self._judge = MonitorJudge([spec_of(rule) for rule in rules], subject, memory.get("rules", {}))
+        self._asks = asks(memory)
+        self._certificate_us = int(memory.get("certificate_us", 0))
+        if sight.streams:
+            self._judge.keep({stream.region for stream in sight.streams})
+
+    def changes(self) -> list[Change]:
+        """What the rules make of it all."""
+        found = [self._forgotten(rule_id) for rule_id in self._judge.forgotten if rule_id in self._rules]
+        if self._is_off:
+            return found + [self._change(heard, Resolution.PAUSED) for heard in self._judge.stop(self._now_us)]
+        self._expect()
+        return found + [self._change(heard, Resolution.RECOVERED) for heard in self._heard()]
+
+    @property
+    def telling_runs(self) -> list[UUID]:
+        """The newest run of each region in which a certificate was seen, now and then."""
+        is_due = self._judge.certificates() and self._now_us - self._certificate_us >= _CERTIFICATE_EVERY_US
+        if not is_due or self._is_off:
+            return []
+        newest = {sample.region: sample.run_id for sample in self._sight.samples if sample.seen is Seen.UP}
+        return list(newest.values())
+
+    def show(self, seen: Sequence[tuple[UUID, str, datetime]]) -> None:
+        """Certificates of those runs: (run, host, end). Third parties' are not the site's to renew."""
+        host = urlsplit(self.row.url).hostname
+        own = [one for one in seen if one[1] == host] or (list(seen) if self.row.kind == "probe" else [])
+        if not own:
+            return
+        run_id, shown, ends = min(own, key=lambda one: one[2])
+        self._certificate_us = self._now_us
+        for evaluator in self._judge.certificates():
+            evaluator.show(to_us(ends), shown, run_id.hex)
+
+    def doubt(self) -> tuple[str, str] | None:
+        """A region that says the site is down, and the one to ask whether that is so; another if there is any."""
+        if self._is_off or self._asks:
+            return None
+        doubtful = self._judge.doubtful(self._now_us)
+        live = [stream.region for stream in self._sight.streams if stream.region in self._sight.live]
+        if doubtful is None or not live:
+            return None
+        others = [code for code in live if code != doubtful]
+        return doubtful, (others or live)[0]
+
+    def asked(self, run_id: UUID, region: str) -> None:
+        self._asks.append(Ask(run_id=run_id, region=region, at_us=self._now_us))
+
+    def memory(self) -> str:
+        """What the next look goes on from."""
+        if self._is_off:
+            # What follows a pause begins anew.
+            kept: Memory = {"marks": dict.fromkeys(self._memory.get("marks", {}), self._now_us)}
+            return json.dumps(kept, separators=(",", ":"))
+        kept = {
+            "marks": {stream.region: self._mark(stream) for stream in self._sight.streams},
+            "rules": self._judge.memory(),
+            "looked_us": self._now_us,
+        }
+        if self._asks:
+            kept["asks"] = [[ask.run_id.hex, ask.region, ask.at_us] for ask in self._asks]
+        if self._certificate_us:
+            kept["certificate_us"] = self._certificate_us
+        return json.dumps(kept, separators=(",", ":"))
+
+    @property
+    def due_at(self) -> datetime:
+        """When to look again: at once where not everything was read."""
+        if self._sight.reached:
+            return self._sight.now
+        usual_s = min(max(self.row.interval_s / 4, SHORTEST_LOOK_S), LONGEST_LOOK_S)
+        return self._sight.now + timedelta(seconds=ANXIOUS_LOOK_S if self._asks else usual_s)
+
+    def _expect(self) -> None:
+        codes = {stream.region for stream in self._sight.streams}
+        live, silent = sorted(codes & self._sight.live), sorted(codes - self._sight.live)
+        looked_us = int(self._memory.get("looked_us", 0))
+        for presence in self._judge.presences():
+            presence.expect(live, silent, self._now_us)
+            if self._now_us - looked_us > max(_BLIND_US, int(2e6 * LONGEST_LOOK_S)):
+                presence.restart(self._now_us)
+
+    def _heard(self) -> Iterator[Heard]:
+        answers = [self._sight.confirmed[ask.run_id] for ask in self._asks if ask.run_id in self._sight.confirmed]
+        late_us = self._now_us - CONFIRM_WITHIN // timedelta(microseconds=1)
+        self._asks = [ask for ask in self._asks if ask.run_id not in self._sight.confirmed and ask.at_us > late_us]
+        for sample in sorted([*self._sight.samples, *answers], key=lambda sample: sample.at_us):
+            yield from self._judge.observe(sample)
+        yield from self._judge.look(self._now_us)
+
+    def _mark(self, stream: Stream) -> int:
+        reached = self._sight.reached.get(stream.region_id)
+        return to_us(reached) if reached else max(to_us(stream.after), to_us(stream.before) - 1)
+
+    def _change(self, heard: Heard, resolution: Resolution) -> Change:
+        return Change(
+            rule=self._rules[heard.rule_id],
+            scene=scene_of(self.row),
+            standing=heard.standing,
+            step=heard.step,
+            monitor_id=self.row.monitor_id,
+            metric=heard.metric,
+            resolution=resolution,
+        )
+
+    def _forgotten(self, rule_id: int) -> Change:
+        return Change(
+            rule=self._rules[rule_id],
+            scene=scene_of(self.row),
+            standing=Standing(state=State.OK, since_us=self._now_us),
+            step=None,
+            monitor_id=self.row.monitor_id,
+            resolution=Resolution.RULE_OFF,
+        )
+
+
+def spec_of(rule: Rule) -> RuleSpec:
+    """What of a rule decides."""
+    return RuleSpec(
+        rule_id=rule.pk, version=rule.version, kind=rule.kind, params=rule.params, delay_us=rule.delay_s * 1_000_000
+    )
+
+
+def scene_of(row: Due) -> Scene:
+    """Where a monitor's rules say something."""
+    return Scene(organisation_id=row.organisation_id, key=str(row.site_public_id), site_id=row.site_id)

@@ -1,0 +1,65 @@
+"""Incidents as they are told: from rows to `wording`."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from backend.alerts.message import Severity
+from backend.alerts.models import Incident, Member
+from backend.alerts.states import RANK, State
+from backend.alerts.wording import Account, Story
+from backend.fleet.models import Region
+
+# How a rule's severity is worn by a state: a site that is down in one region only is no emergency yet.
+_EASED = {State.DEGRADED, State.NO_DATA}
+_ORDER = [Severity.INFO, Severity.WARNING, Severity.CRITICAL]
+
+
+def severity_of(rule_severity: str, state: State) -> Severity:
+    """How severe a state of a rule is."""
+    severity = Severity(rule_severity)
+    return Severity.WARNING if severity is Severity.CRITICAL and state in _EASED else severity
+
+
+def more_severe(severities: Iterable[Severity]) -> Severity:
+    return max(severities, key=_ORDER.index, default=Severity.INFO)
+
+
+def going_on(incident: Incident) -> list[Member]:
+    """The members that are not over, the worst and oldest first."""
+    members = Member.objects.filter(incident=incident, ended_at=None).select_related("rule")
+    return sorted(members, key=lambda member: (-RANK[State(member.state)], member.since, member.pk))
+
+
+def story_of(incident: Incident, members: Sequence[Member]) -> Story:
+    """The incident with these members, which are at least one. Up to two statements."""
+    codes = {code for member in members for code in [*member.regions, *member.facts.get("up", ())]}
+    names = dict(Region.objects.filter(code__in=codes).values_list("code", "name")) if codes else {}
+    site, region = incident.site, incident.region
+    return Story(
+        incident_id=str(incident.public_id),
+        name=site.name if site else region.name if region else "",
+        site_id=str(site.public_id) if site else None,
+        cause=incident.cause,
+        state=State(incident.state),
+        severity=Severity(incident.severity),
+        opened_at=incident.opened_at,
+        accounts=tuple(_account(member, names) for member in members),
+    )
+
+
+def _account(member: Member, names: dict[str, str]) -> Account:
+    return Account(
+        kind=member.kind,
+        rule=member.rule.title if member.rule else member.get_kind_display(),
+        state=State(member.state),
+        metric=member.metric,
+        regions=tuple(names.get(code, code) for code in member.regions),
+        since=member.since,
+        facts=_named(member.facts, names),
+        before_run=None if member.before_run is None else str(member.before_run),
+        after_run=None if member.after_run is None else str(member.after_run),
+    )
+
+
+def _named(facts: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return facts | {"up": [names.get(code, code) for code in facts["up"]]} if facts.get("up") else facts

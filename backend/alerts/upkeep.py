@@ -1,0 +1,112 @@
+"""What becomes due by itself: silences that end, reminders, flapping that has settled, rules that were switched off."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from backend.alerts.incidents import QUIET, note, recover, tell_if_loud
+from backend.alerts.message import Event
+from backend.alerts.models import EventKind, Incident, Member, Resolution
+from backend.alerts.silences import silence_of
+from backend.alerts.states import RANK, State
+from backend.alerts.stories import going_on
+
+# Each in a transaction of its own; the rest follows at the next turn.
+AT_ONCE = 100
+
+
+def tidy(now: datetime) -> int:
+    """Does all of it; how many incidents were touched. Several processes may do it at the same time."""
+    return end_silences(now) + remind(now) + settle_flapping(now) + release_rules(now)
+
+
+def end_silences(now: datetime) -> int:
+    """Tells what still holds of what happened in silence."""
+    owed = Incident.objects.filter(owed=True)
+    return sum(_pay(incident, now) for incident in _each(owed))
+
+
+def remind(now: datetime) -> int:
+    """Tells again of what nobody has acknowledged, where a rule asks for it."""
+    due = Incident.objects.filter(remind_at__lte=now, resolved_at=None, acknowledged_at=None)
+    count = 0
+    for incident in _each(due):
+        members = going_on(incident)
+        if not members or silence_of(incident, now):
+            continue
+        notice, silence = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
+        incident.save()
+        note(incident, EventKind.REMINDED, incident.title, at=now, notice=notice, silenced=silence)
+        count += 1
+    return count
+
+
+def settle_flapping(now: datetime) -> int:
+    """Ends flapping incidents that were quiet for long enough."""
+    quiet = Incident.objects.filter(flapping=True, quiet_since__lte=now - QUIET, resolved_at=None)
+    count = 0
+    for incident in _each(quiet):
+        last = list(Member.objects.filter(incident=incident).select_related("rule").order_by("-ended_at")[:1])
+        at = incident.quiet_since or now
+        incident.flapping = False
+        recover(incident, last, at=at, now=now, resolution=Resolution.RECOVERED)
+        count += 1
+    return count
+
+
+def release_rules(now: datetime) -> int:
+    """Members whose rule was switched off or deleted are over: nobody looks any more."""
+    orphans = Member.objects.filter(Q(rule=None) | Q(rule__enabled=False), ended_at=None, incident__resolved_at=None)
+    count = 0
+    for incident in _each(Incident.objects.filter(pk__in=orphans.values("incident"))):
+        release(incident, orphans.filter(incident=incident), now=now)
+        count += 1
+    return count
+
+
+def release(incident: Incident, members: "QuerySet[Member]", *, now: datetime) -> None:
+    """Ends members of a locked incident because their rule is no longer what it was, and the incident with its last."""
+    leaving = list(members.select_related("rule"))
+    Member.objects.filter(pk__in=[member.pk for member in leaving]).update(ended_at=now)
+    if leaving and not going_on(incident):
+        recover(incident, leaving[:1], at=now, now=now, resolution=Resolution.RULE_OFF)
+
+
+def _pay(incident: Incident, now: datetime) -> int:
+    if silence_of(incident, now):
+        return 0
+    if not incident.is_open:
+        return _pay_recovery(incident, now)
+    members = going_on(incident)
+    state = State(incident.state)
+    incident.owed = False
+    if members and incident.told != state and not incident.flapping:
+        told = State(incident.told) if incident.told else None
+        event = Event.OPENED if told is None else Event.WORSE if RANK[state] > RANK[told] else Event.BETTER
+        notice, silence = tell_if_loud(incident, event, members, now=now, seen_at=now)
+        note(incident, EventKind.SILENCE_ENDED, incident.title, at=now, notice=notice, silenced=silence)
+    incident.save()
+    return 1
+
+
+def _pay_recovery(incident: Incident, now: datetime) -> int:
+    incident.owed = False
+    if incident.told:
+        last = list(Member.objects.filter(incident=incident).select_related("rule").order_by("-ended_at")[:1])
+        event = Event.RECOVERED if incident.resolution != Resolution.RESOLVED else Event.RESOLVED
+        notice, silence = tell_if_loud(incident, event, last, now=now, seen_at=now)
+        note(incident, EventKind.SILENCE_ENDED, "It is over.", at=now, notice=notice, silenced=silence)
+    incident.save()
+    return 1
+
+
+def _each(incidents: "QuerySet[Incident]") -> Iterator[Incident]:
+    """Each locked in a transaction of its own, those that somebody else holds left out."""
+    for pk in list(incidents.order_by("pk").values_list("pk", flat=True)[:AT_ONCE]):
+        with transaction.atomic():
+            locked = incidents.filter(pk=pk).select_for_update(of=("self",), skip_locked=True)
+            incident = locked.select_related("site", "region", "organisation").first()
+            if incident is not None:
+                yield incident

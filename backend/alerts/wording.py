@@ -1,0 +1,233 @@
+"""What incidents say: the title, the sentences, the facts, and what a program reads. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from backend.alerts.judgement.samples import from_us
+from backend.alerts.message import Event, Fact, Link, Message, Severity
+from backend.alerts.metrics import METRICS, written
+from backend.alerts.states import State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """One member of an incident as it is told. `regions` are names, `facts` those of its standing."""
+
+    kind: str
+    rule: str
+    state: State
+    metric: str
+    regions: tuple[str, ...]
+    since: datetime
+    facts: Mapping[str, Any]
+    before_run: str | None = None
+    after_run: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """An incident as it is told: `name` is the site's or the region's, `accounts` what its members say, worst first."""
+
+    incident_id: str
+    name: str
+    site_id: str | None
+    cause: str
+    state: State
+    severity: Severity
+    opened_at: datetime
+    accounts: tuple[Account, ...]
+
+
+def title_of(name: str, account: Account) -> str:
+    """What is wrong, where, in one line."""
+    return _TITLES[account.kind](name, account)
+
+
+def message_of(event: Event, story: Story, *, at: datetime, note: str = "", flapping: bool = False) -> Message:
+    """What channels are told. `note` is a sentence about this very change."""
+    lead = story.accounts[0]
+    over = event in (Event.RECOVERED, Event.RESOLVED)
+    title = _over_title(story, lead, event, at) if over else title_of(story.name, lead)
+    if flapping:
+        title = f"{title}: it keeps coming and going"
+    sentences = [note] if note else []
+    if not over:
+        sentences += [sentence for account in story.accounts for sentence in _sentences(account)]
+        sentences += [f"Also: {title_of(story.name, account)}." for account in story.accounts[1:]]
+    return Message(
+        event=event,
+        severity=story.severity,
+        title=title,
+        at=at,
+        sentences=tuple(sentences),
+        facts=_facts(story, lead, at, over=over),
+        context=(f"Rule: {lead.rule}",),
+        links=_links(story, lead),
+        data=_data(story, flapping=flapping),
+    )
+
+
+def joined(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def length(spent: timedelta) -> str:
+    """How long something took, in words."""
+    seconds = max(0, round(spent.total_seconds()))
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes, hours = seconds // 60, seconds // 3600
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} days"
+
+
+def clock(at: datetime) -> str:
+    """An instant as everybody reads it alike: channels do not know their readers' zones."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _availability(name: str, account: Account) -> str:
+    detail = str(account.facts.get("detail") or "")
+    reason = f": {detail.rstrip('.')}" if detail else ""
+    if account.state is State.DEGRADED:
+        return f"{name} is down in {joined(account.regions)} only{reason}"
+    where = f" in {joined(account.regions)}" if account.facts.get("up") or len(account.regions) == 1 else ""
+    return f"{name} is down{where}{reason}"
+
+
+def _failures(name: str, account: Account) -> str:
+    facts = account.facts
+    return f"{name}: {facts['failed']} of the last {facts['of_last']} runs failed in {joined(account.regions)}"
+
+
+def _budget(name: str, account: Account) -> str:
+    facts, metric = account.facts, account.facts["metric"]
+    value, limit = written(metric, facts["value"]), written(metric, facts["limit"])
+    return f"{name}: {METRICS[metric].label} {value} in {joined(account.regions)}, over the limit of {limit}"
+
+
+def _certificate(name: str, account: Account) -> str:
+    days, host = account.facts["days"], account.facts["host"]
+    ends = from_us(account.facts["ends_us"])
+    if days <= 0 and account.facts.get("expired"):
+        return f"{name}: the certificate of {host} has expired"
+    return f"{name}: the certificate of {host} ends in {days} day{'' if days == 1 else 's'}, on {ends:%Y-%m-%d}"
+
+
+def _no_data(name: str, account: Account) -> str:
+    return f"{name}: no measurement since {clock(account.since)}, although agents are running"
+
+
+def _regression(name: str, account: Account) -> str:
+    facts, metric = account.facts, account.metric
+    level, baseline = written(metric, facts["level"]), written(metric, facts["baseline"])
+    where = f" in {joined(account.regions)}" if account.regions else ""
+    only = " only" if account.state is State.DEGRADED else ""
+    return f"{name} is slower{where}{only}: {METRICS[metric].label} {level} (was {baseline})"
+
+
+def _cdn(name: str, account: Account) -> str:
+    return str(account.facts.get("title") or f"{name}: the CDN is slower than the origin")
+
+
+def _agent(name: str, account: Account) -> str:
+    return f"Region {name} is silent: no agent heard since {clock(account.since)}"
+
+
+_TITLES = {
+    "availability": _availability,
+    "failures": _failures,
+    "budget": _budget,
+    "certificate": _certificate,
+    "no_data": _no_data,
+    "regression": _regression,
+    "cdn": _cdn,
+    "agent": _agent,
+}
+_OVER = {
+    "availability": "{name} can be reached again",
+    "speed": "{name} is as fast as it was",
+    "certificate": "{name} has a certificate with time left",
+    "no_data": "{name} is measured again",
+    "cdn": "{name}: the CDN is no longer slower than the origin",
+    "agent": "Region {name} is back",
+}
+
+
+def _over_title(story: Story, lead: Account, event: Event, at: datetime) -> str:
+    spent = length(at - story.opened_at)
+    if event is Event.RESOLVED:
+        return f"Closed after {spent}: {title_of(story.name, lead)}"
+    title = _OVER[story.cause].format(name=story.name)
+    if all(account.kind == "budget" for account in story.accounts):
+        title = f"{story.name} is within its limits again"
+    if all(account.kind == "failures" for account in story.accounts):
+        title = f"{story.name}: runs no longer fail"
+    return f"{title}, after {spent}"
+
+
+def _sentences(account: Account) -> list[str]:
+    """Since when, on what evidence, and what is suspected."""
+    facts = account.facts
+    told = [f"Since {clock(account.since)}."]
+    if account.kind == "availability" and facts.get("up"):
+        told.append(f"It can be reached from {joined(facts['up'])}.")
+    if account.kind == "agent":
+        told.append(
+            f"{facts['monitors']} monitors are not measured there; their sites raise no alerts of their own for it."
+        )
+    told += [str(sentence) for sentence in facts.get("sentences", ())]
+    return told
+
+
+def _facts(story: Story, lead: Account, at: datetime, *, over: bool) -> tuple[Fact, ...]:
+    facts = [Fact(label="Region" if story.site_id is None else "Site", value=story.name)]
+    if lead.regions and story.site_id is not None:
+        facts.append(Fact(label="Regions", value=joined(lead.regions)))
+    facts.append(Fact(label="Since", value=clock(story.opened_at)))
+    if over:
+        facts.append(Fact(label="Lasted", value=length(at - story.opened_at)))
+    else:
+        facts.append(Fact(label="State", value=story.state.value.replace("_", " ")))
+    return tuple(facts)
+
+
+def _links(story: Story, lead: Account) -> tuple[Link, ...]:
+    links = [Link(label="Open the incident", path=f"/alerts/{story.incident_id}/")]
+    if lead.before_run:
+        links.append(Link(label="Before", path=f"/runs/{lead.before_run}/"))
+    if lead.after_run:
+        links.append(Link(label="After", path=f"/runs/{lead.after_run}/"))
+    links.append(Link(label="Mute", path=f"/alerts/{story.incident_id}/#mute"))
+    return tuple(links)
+
+
+def _data(story: Story, *, flapping: bool) -> dict[str, Any]:
+    return {
+        "incident": story.incident_id,
+        "site": None if story.site_id is None else {"id": story.site_id, "name": story.name},
+        "region": story.name if story.site_id is None else None,
+        "cause": story.cause,
+        "state": story.state.value,
+        "severity": story.severity.value,
+        "opened_at": story.opened_at.isoformat(),
+        "flapping": flapping,
+        "members": [
+            {
+                "kind": account.kind,
+                "metric": account.metric or None,
+                "state": account.state.value,
+                "regions": list(account.regions),
+                "since": account.since.isoformat(),
+                "before_run": account.before_run,
+                "after_run": account.after_run,
+            }
+            for account in story.accounts
+        ],
+    }
