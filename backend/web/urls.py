@@ -4,7 +4,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
-from backend.web.views import account, hosts, members, regions, runs, site, sites, trial
+from backend.web.views import account, channels, hosts, members, regions, runs, site, sites, trial
 
 app_name = "web"
 urlpatterns = [
@@ -20,6 +20,13 @@ urlpatterns = [
     path("regions/add/", regions.add, name="region_add"),
     path("regions/<slug:code>/rotate/", regions.rotate, name="region_rotate"),
     path("regions/<slug:code>/remove/", regions.remove, name="region_remove"),
+    path("settings/channels/", channels.overview, name="channels"),
+    path("settings/channels/add/<slug:channel_kind>/", channels.add, name="channel_add"),
+    path("settings/channels/<uuid:channel_id>/", channels.page, name="channel"),
+    path("settings/channels/<uuid:channel_id>/test/", channels.test, name="channel_test"),
+    path("settings/channels/<uuid:channel_id>/switch/", channels.switch, name="channel_switch"),
+    path("settings/channels/<uuid:channel_id>/rotate/", channels.rotate, name="channel_rotate"),
+    path("settings/channels/<uuid:channel_id>/delete/", channels.delete, name="channel_delete"),
     path("sites/", sites.overview, name="sites"),
     path("sites/add/", trial.add, name="add"),
     path("tests/<uuid:site_id>/", trial.page, name="trial"),

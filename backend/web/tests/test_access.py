@@ -9,13 +9,14 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World, make_channel, make_world
 from backend.web.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db
 
 # Without an object of an organisation in their address: everybody sees their own.
 OWN = {"home", "theme", "profile", "members", "member_add", "regions", "region_add", "sites", "add"}
+OWN |= {"channels", "channel_add"}
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 
@@ -38,6 +39,8 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "code": world.region.code,
         "membership_id": bob.membership.pk,
         "organisation_id": bob.organisation.public_id,
+        "channel_id": make_channel(world.member).public_id,
+        "channel_kind": "slack",
     }
     return {
         str(pattern.name): reverse(
@@ -76,9 +79,15 @@ def test_another_organisation_sees_nothing_of_ours_on_its_own_pages(
     client: Client, charlie: Member, world: World, addresses: dict[str, str]
 ) -> None:
     client.force_login(charlie.user)
-    for name in ("sites", "regions", "members", "add", "profile"):
+    for name in ("sites", "regions", "members", "add", "profile", "channels"):
         text = client.get(addresses[name]).content.decode()
-        for ours in (world.site.name + "<", world.site.url, world.region.code + "<", world.member.user.email):
+        for ours in (
+            world.site.name + "<",
+            world.site.url,
+            world.region.code + "<",
+            world.member.user.email,
+            "ops-acme",
+        ):
             assert ours not in text, (name, ours)
 
 
@@ -101,13 +110,36 @@ def test_a_viewer_changes_nothing(client: Client, vera: Member, world: World, ad
 
 def test_a_viewer_reads(client: Client, vera: Member, addresses: dict[str, str]) -> None:
     client.force_login(vera.user)
-    for name in ("sites", "site", "trial", "trial_progress", "run", "regions", "members", "profile"):
+    for name in (
+        "sites",
+        "site",
+        "trial",
+        "trial_progress",
+        "run",
+        "regions",
+        "members",
+        "profile",
+        "channels",
+        "channel",
+    ):
         assert client.get(addresses[name]).status_code == HTTPStatus.OK, name
 
 
 def test_a_member_manages_neither_regions_nor_members(client: Client, bob: Member, addresses: dict[str, str]) -> None:
     client.force_login(bob.user)
-    for name in ("region_add", "region_rotate", "member_add", "member_role", "member_remove"):
+    for name in (
+        "region_add",
+        "region_rotate",
+        "member_add",
+        "member_role",
+        "member_remove",
+        "channel_add",
+        "channel",
+        "channel_test",
+        "channel_switch",
+        "channel_rotate",
+        "channel_delete",
+    ):
         response = client.post(addresses[name])
         assert response.status_code == HTTPStatus.FORBIDDEN, name
         assert "this needs the role admin" in response.content.decode(), name

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from backend.alerts.actions.channels import create_channel
+from backend.alerts.models import Channel, ChannelKind
 from backend.cast import Member
 from backend.fleet.models import Region
 from backend.runs.ingest import ingest
@@ -40,3 +42,11 @@ def make_world(member: Member, *, code: str = "eu", online: bool = True) -> Worl
         make_agent(region)
     site = actions.create_draft(actor=member.user, organisation=member.organisation, url="https://shop.example/")
     return World(member=member, region=region, site=actions.activate(actor=member.user, site=site, name="Shop"))
+
+
+def make_channel(member: Member, name: str = "ops-acme", url: str = "https://hook.example/") -> Channel:
+    """A webhook of the member's organisation."""
+    made = create_channel(
+        actor=member.user, organisation=member.organisation, kind=ChannelKind.WEBHOOK, name=name, url=url
+    )
+    return made.channel

@@ -1,0 +1,59 @@
+"""What the list of channels says of itself. No I/O."""
+
+from collections.abc import Sequence
+
+from backend.alerts.channels import Outcome, Sent
+from backend.alerts.models import DeliveryState
+from backend.alerts.queries.channels import ChannelRow
+from backend.web import units
+from backend.web.verdict import Verdict
+from backend.web.waterfall.text import printable
+
+_GOOD = frozenset({DeliveryState.DELIVERED, DeliveryState.DIGESTED})
+
+
+def is_failing(row: ChannelRow) -> bool:
+    """Whether the last thing that was to be told did not arrive."""
+    return row.enabled and row.last is not None and row.last.state not in _GOOD
+
+
+def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
+    """Does every alert reach somebody?"""
+    gone = [row for row in rows if row.disabled_reason]
+    failing = [row for row in rows if is_failing(row)]
+    working = [row for row in rows if row.enabled]
+    if gone:
+        text = f"It answered “{printable(gone[0].disabled_reason, 200)}”. Give it a new address to switch it on again."
+        return Verdict(level="bad", title=f"{_names(gone)} was switched off", text=text)
+    if failing:
+        last = failing[0].last
+        text = f"The last answer: {_answer(last.status, last.answer) if last else ''}"
+        return Verdict(level="warn", title=f"{_names(failing)} did not take the last message", text=text)
+    if not working:
+        return Verdict(level="warn", title="Nobody is told", text="Every channel is switched off.")
+    text = "Send a test to see what the other side says."
+    return Verdict(level="good", title=f"Alerts reach {_number(len(working), 'channel')}", text=text)
+
+
+def test_sentence(name: str, sent: Sent) -> str:
+    """What came of a test, in the other side's own words."""
+    words = _answer(sent.status, sent.answer)
+    if sent.outcome is Outcome.DELIVERED:
+        return f"{name} took the test. The answer: {words}"
+    return f"{name} did not take the test. The answer: {words}"
+
+
+def _answer(status: int | None, answer: str) -> str:
+    words = printable(answer, 300)
+    if status is None:
+        return words or "none"
+    return f"{status} {words}".strip()
+
+
+def _names(rows: Sequence[ChannelRow]) -> str:
+    first = printable(rows[0].name, 60)
+    return first if len(rows) == 1 else f"{first} and {len(rows) - 1} more"
+
+
+def _number(number: int, noun: str) -> str:
+    return f"{units.count(number)} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,149 @@
+"""The pages of channels: what is shown, what is never shown, and what a test really says."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from backend.alerts.message import Event, Message, Severity
+from backend.alerts.models import Channel, Delivery
+from backend.alerts.notices import tell
+from backend.alerts.tests.standin import NO_SERVICE, OK, StandIn
+from backend.cast import Member
+from backend.web.tests.world import make_channel
+from workers.measurement.addresses import parse_networks
+
+pytestmark = pytest.mark.django_db
+
+SECRET = "https://hooks.slack.com/services/T0/B0/hunter2"
+
+
+@pytest.fixture
+def there(settings: Settings) -> Iterator[StandIn]:
+    with StandIn(OK) as server:
+        settings.PRIVATE_TARGETS = parse_networks("127.0.0.0/8")
+        settings.EXTRA_PORTS = frozenset(range(1024, 65536))
+        settings.SLACK_ORIGINS = (server.origin,)
+        yield server
+
+
+def send(client: Client, who: Member, name: str, *arguments: object, **fields: str) -> tuple[int, str]:
+    client.force_login(who.user)
+    response = client.post(reverse(f"web:{name}", args=arguments), fields, follow=True)
+    return response.status_code, response.content.decode()
+
+
+def look(client: Client, who: Member, name: str, *arguments: object) -> str:
+    client.force_login(who.user)
+    return client.get(reverse(f"web:{name}", args=arguments)).content.decode()
+
+
+def test_without_channels_the_page_says_what_they_are_for(client: Client, alice: Member, vera: Member) -> None:
+    text = look(client, alice, "channels")
+    assert "Nobody is told yet" in text
+    assert "Add Slack" in text
+    assert "Owners and admins can add one" in look(client, vera, "channels")
+
+
+def test_a_slack_channel_is_added_and_its_address_never_shown(client: Client, alice: Member) -> None:
+    status, text = send(client, alice, "channel_add", "slack", **{"slack-name": "#alerts", "slack-url": SECRET})
+    channel = Channel.objects.get()
+    assert (status, channel.config, channel.name) == (200, {"url": SECRET}, "#alerts")
+    for page in (text, look(client, alice, "channel", channel.public_id)):
+        assert "hunter2" not in page
+        assert "hooks.slack.com" in page
+
+
+def test_what_cannot_work_is_said_at_its_field_and_the_form_stays_open(client: Client, alice: Member) -> None:
+    status, text = send(client, alice, "channel_add", "slack", **{"slack-url": "https://evil.example/x"})
+    assert status == 400
+    assert "A Slack webhook begins with https://hooks.slack.com/" in text
+    assert re.search(r"<details[^>]* open>\s*<summary>Slack", text)
+    status, text = send(client, alice, "channel_add", "email", **{"email-addresses": "nobody"})
+    assert (status, "is not an e-mail address" in text) == (400, True)
+    status, text = send(client, alice, "channel_add", "webhook", **{"webhook-url": "http://10.0.0.1/"})
+    assert (status, "inside your network" in text) == (400, True)
+    assert send(client, alice, "channel_add", "pigeon")[0] == 404
+
+
+def test_a_webhooks_secret_is_shown_once(client: Client, alice: Member) -> None:
+    _, text = send(client, alice, "channel_add", "webhook", **{"webhook-url": "https://hook.example/"})
+    channel = Channel.objects.get()
+    assert channel.config["secret"] in text
+    assert channel.config["secret"] not in look(client, alice, "channel", channel.public_id)
+    _, text = send(client, alice, "channel_rotate", channel.public_id)
+    channel = Channel.objects.get()
+    assert channel.config["secret"] in text
+    assert "For one day the old secret signs beside it" in text
+
+
+def test_a_test_shows_the_real_answer(client: Client, alice: Member, there: StandIn) -> None:
+    send(client, alice, "channel_add", "slack", **{"slack-name": "ops", "slack-url": there.url})
+    channel = Channel.objects.get()
+    _, text = send(client, alice, "channel_test", channel.public_id)
+    assert "ops took the test. The answer: 200 ok" in text
+    _, text = send(client, alice, "channel_test", channel.public_id)
+    assert "left in peace" in text
+    there.plan = [NO_SERVICE]
+    Channel.objects.update(not_before=timezone.now())
+    _, text = send(client, alice, "channel_test", channel.public_id)
+    assert "ops did not take the test. The answer: 404 no_service" in text
+    assert "ops did not take the last message" in text
+    assert len(there.calls) == 2
+    log = look(client, alice, "channel", channel.public_id)
+    assert log.count("Test: alerts of Acme will arrive here") == 2
+
+
+def test_an_answer_cannot_write_on_our_page(client: Client, alice: Member) -> None:
+    channel = make_channel(alice, "<b>name</b>")
+    message = Message(event=Event.TEST, severity=Severity.INFO, title="<i>title</i>", at=timezone.now())
+    tell(organisation=alice.organisation, about=channel.public_id, message=message, channels=[channel])
+    Delivery.objects.update(state="failed", attempts=1, status=500, answer="<script>alert(1)</script>")
+    for text in (look(client, alice, "channels"), look(client, alice, "channel", channel.public_id)):
+        assert "<script>alert" not in text
+        assert "<b>name" not in text
+        assert "<i>title" not in text
+
+
+def test_a_channel_that_is_gone_is_said_first(client: Client, vera: Member, alice: Member) -> None:
+    channel = make_channel(alice)
+    Channel.objects.update(enabled=False, disabled_reason="channel_is_archived")
+    text = look(client, vera, "channels")
+    assert "ops-acme was switched off" in text
+    assert "channel_is_archived" in text
+    assert "It was switched off, because it is gone" in look(client, vera, "channel", channel.public_id)
+
+
+def test_switching_changing_and_deleting(client: Client, alice: Member) -> None:
+    channel = make_channel(alice)
+    _, text = send(client, alice, "channel_switch", channel.public_id)
+    assert "Nobody is told" in text
+    send(client, alice, "channel_switch", channel.public_id, on="1")
+    send(client, alice, "channel", channel.public_id, **{"webhook-name": "night"})
+    channel.refresh_from_db()
+    assert (channel.enabled, channel.name, channel.target) == (True, "night", "hook.example")
+    assert "Delete night?" in look(client, alice, "channel_delete", channel.public_id)
+    send(client, alice, "channel_delete", channel.public_id)
+    assert not Channel.objects.exists()
+
+
+def test_a_viewer_sees_the_log_and_no_button(client: Client, vera: Member, alice: Member) -> None:
+    channel = make_channel(alice)
+    for text in (look(client, vera, "channels"), look(client, vera, "channel", channel.public_id)):
+        assert "Send test" not in text.replace("Send a test", "")
+        assert "Switch" not in text
+        assert "Delete" not in text
+
+
+def test_a_list_costs_the_same_for_one_channel_and_for_ten(
+    client: Client, alice: Member, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(10):
+        make_channel(alice, f"hook {number}")
+    client.force_login(alice.user)
+    with django_assert_max_num_queries(6):
+        client.get(reverse("web:channels"))
