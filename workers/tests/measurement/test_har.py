@@ -1,0 +1,264 @@
+"""Archives: valid by HAR 1.2, with phases that add up, and without secrets."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema_rs import Draft202012Validator
+
+from workers.measurement.connection import Connection, Header
+from workers.measurement.har import About, har_document, timings_of
+from workers.measurement.messages import Hop, PageMeasurement, ProbeMeasurement, RunResult
+from workers.measurement.redaction import REDACTED, is_secret_name, redacted_header, redacted_url
+from workers.measurement.timing import PHASES, Span, Timing
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource, Waterfall
+from workers.measurement.wire import decode
+
+EXAMPLES = Path(__file__).parents[2] / "measurement" / "examples"
+SCHEMA = Draft202012Validator(json.loads(Path(__file__).with_name("har-1.2.schema.json").read_text()))
+ABOUT = About(url="https://shop.example/", started_at=datetime(2026, 11, 21, 12, 0, 0, 5, tzinfo=UTC), version="0.1.0")
+TIMING = Timing(
+    start_us=1_000,
+    end_us=111_000,
+    dns=Span(start_us=3_000, end_us=11_000),
+    connect=Span(start_us=11_000, end_us=31_000),
+    tls=Span(start_us=31_000, end_us=65_000),
+    send=Span(start_us=65_500, end_us=65_600),
+    wait=Span(start_us=65_600, end_us=105_600),
+    download=Span(start_us=105_600, end_us=111_000),
+)
+REUSED = Timing(start_us=0, end_us=9_000, send=Span(start_us=0, end_us=100), wait=Span(start_us=100, end_us=9_000))
+
+
+def page(*rows: Request, **fields: Any) -> PageMeasurement:
+    connection = Connection(number=1, host="shop.example", port=443, address="203.0.113.7", protocol="h2")
+    return PageMeasurement(
+        waterfall=Waterfall(requests=rows, connections=(connection,)), vitals=Vitals(load_us=500_000), **fields
+    )
+
+
+def row(**fields: Any) -> Request:
+    usual: dict[str, Any] = {
+        "number": 1,
+        "url": "https://shop.example/",
+        "method": "GET",
+        "resource_type": ResourceType.DOCUMENT,
+        "timing": TIMING,
+        "timing_source": TimingSource.NETLOG,
+        "connection": 1,
+        "status": 200,
+    }
+    return Request(**usual | fields)
+
+
+def archive(measurement: Any, about: About = ABOUT) -> dict[str, Any]:
+    """A valid archive, as it reads after it was sent."""
+    document: dict[str, Any] = json.loads(json.dumps(har_document(measurement, about)))
+    faults = [f"{error.instance_path}: {error.message}" for error in SCHEMA.iter_errors(document)]
+    assert not faults, faults[:5]
+    log: dict[str, Any] = document["log"]
+    return log
+
+
+def entry(measurement: Any, about: About = ABOUT) -> dict[str, Any]:
+    (found,) = archive(measurement, about)["entries"]
+    return dict(found)
+
+
+def sum_of(timings: dict[str, float]) -> float:
+    return sum(took for name, took in timings.items() if name != "ssl" and took > 0)
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("run_result.*.json")), ids=lambda file: file.stem)
+def test_every_example_of_the_wire_becomes_a_valid_archive(file: Path) -> None:
+    result = decode(file.read_bytes(), RunResult)
+    archive(getattr(result.outcome, "measurement", None))
+
+
+def test_the_phases_are_those_of_har_and_add_up() -> None:
+    found = entry(page(row()))
+    assert found["timings"] == {
+        "blocked": 2.5,
+        "dns": 8.0,
+        "connect": 54.0,
+        "ssl": 34.0,
+        "send": 0.1,
+        "wait": 40.0,
+        "receive": 5.4,
+    }
+    assert found["time"] == 110.0
+
+
+def test_a_reused_connection_has_neither_connect_nor_ssl() -> None:
+    timings = entry(page(row(timing=REUSED, reused=True)))["timings"]
+    assert (timings["dns"], timings["connect"], timings["ssl"], timings["receive"]) == (-1, -1, -1, 0)
+
+
+def test_quic_has_one_handshake() -> None:
+    timings = timings_of(Timing(start_us=0, end_us=10, tls=Span(start_us=0, end_us=10)))
+    assert (timings["connect"], timings["ssl"]) == (0.01, 0.01)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)) | st.none(), min_size=6, max_size=6),
+    st.integers(0, 10**6) | st.none(),
+)
+def test_phases_add_up_for_any_spans(spans: list[tuple[int, int] | None], end_us: int | None) -> None:
+    made = {
+        phase: None if span is None else Span(start_us=min(span), end_us=max(span))
+        for phase, span in zip(PHASES, spans, strict=True)
+    }
+    found = entry(page(row(timing=Timing(start_us=0, end_us=end_us, **made))))
+    assert found["time"] == pytest.approx(sum_of(found["timings"]), abs=0.002)
+    assert found["timings"]["ssl"] <= max(found["timings"]["connect"], 0) + 1e-9
+
+
+def test_an_entry_says_when_and_where() -> None:
+    found = entry(page(row()))
+    assert found["startedDateTime"] == "2026-11-21T12:00:00.001005Z"
+    assert (found["serverIPAddress"], found["connection"]) == ("203.0.113.7", "1")
+    assert found["request"]["httpVersion"] == "HTTP/2"
+
+
+def test_extras_stand_under_an_underscore_and_only_when_known() -> None:
+    found = entry(
+        page(
+            row(
+                priority="VeryHigh",
+                transferred_bytes=900,
+                render_blocking=True,
+                initiator_url="https://a.example/x.js?token=1",
+            )
+        )
+    )
+    assert found["_priority"] == "VeryHigh"
+    assert found["_transferSize"] == 900
+    assert found["_initiator"]["url"] == f"https://a.example/x.js?token={REDACTED}"
+    assert "_servedFrom" not in found
+    assert "_error" not in found
+    assert entry(page(row(served_from=ServedFrom.DISK_CACHE)))["_servedFrom"] == "disk_cache"
+
+
+def test_a_request_that_failed_has_status_0_and_its_error() -> None:
+    found = entry(page(row(status=None, failure="ERR_CONNECTION_REFUSED", timing=Timing(start_us=0))))
+    assert (found["response"]["status"], found["_error"], found["time"]) == (0, "ERR_CONNECTION_REFUSED", 0)
+
+
+def test_a_probe_has_an_entry_for_each_hop() -> None:
+    first = Hop(
+        url="https://shop.example/",
+        connection=1,
+        timing=TIMING,
+        status=301,
+        head_bytes=200,
+        body_bytes=0,
+        response_headers=(Header(name="Location", value="/en?sid=abc&page=2"),),
+    )
+    last = Hop(
+        url="https://shop.example/en",
+        connection=1,
+        timing=REUSED,
+        status=200,
+        head_bytes=300,
+        body_bytes=900,
+        response_headers=(Header(name="Content-Encoding", value="br"), Header(name="content-type", value="text/html")),
+    )
+    one, two = archive(ProbeMeasurement(hops=(first, last)))["entries"]
+    assert one["response"]["redirectURL"] == f"/en?sid={REDACTED}&page=2"
+    assert two["response"]["content"] == {"size": -1, "mimeType": "text/html"}
+    assert (two["response"]["headersSize"], two["response"]["bodySize"]) == (300, 900)
+
+
+def test_nothing_seen_is_an_archive_without_entries() -> None:
+    assert archive(None)["entries"] == []
+
+
+def test_the_browser_is_named_with_its_version() -> None:
+    assert archive(page(browser_version="Chromium 156.0.1"))["browser"] == {"name": "Chromium", "version": "156.0.1"}
+    assert archive(page(browser_version="156"))["browser"] == {"name": "Chromium", "version": "156"}
+
+
+SECRETS = (
+    "s3cret-cookie",
+    "s3cret-bearer",
+    "s3cret-key",
+    "s3cret-user",
+    "s3cret-token",
+    "s3cret-referer",
+    "s3cret-fragment",
+)
+HEADERS = (
+    Header(name="Cookie", value="a=s3cret-cookie"),
+    Header(name="AUTHORIZATION", value="Bearer s3cret-bearer"),
+    Header(name="X-Api-Key", value="s3cret-key"),
+    Header(name="Referer", value="https://a.example/?access_token=s3cret-referer"),
+    Header(name="Accept", value="text/html"),
+)
+
+
+def test_secrets_stay_at_home() -> None:
+    url = "https://bob:s3cret-user@shop.example/cart?page=2&Token=s3cret-token#id_token=s3cret-fragment"
+    answer = (Header(name="Set-Cookie", value="a=s3cret-cookie"), Header(name="Content-Type", value="text/html"))
+    log = archive(page(row(url=url, request_headers=HEADERS, response_headers=answer)))
+    text = json.dumps(log)
+    assert not [secret for secret in SECRETS if secret in text]
+    (found,) = log["entries"]
+    assert found["request"]["queryString"] == [{"name": "page", "value": "2"}, {"name": "Token", "value": REDACTED}]
+    assert {"name": "Accept", "value": "text/html"} in found["request"]["headers"]
+    assert [header["name"] for header in found["request"]["headers"]] == [header.name for header in HEADERS]
+
+
+def test_who_asks_for_all_gets_all() -> None:
+    about = About(url=ABOUT.url, started_at=ABOUT.started_at, version="1", redact=False)
+    text = json.dumps(archive(page(row(request_headers=HEADERS)), about))
+    assert "s3cret-bearer" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Authorization", "proxy-authorization", "Cookie", "Set-Cookie", "X-Auth-Token", "x-api-key", "apikey", "api_key",
+     "access_token", "client_secret", "password", "PHPSESSID_token", "sid", "sig", "X-Amz-Signature",
+     "X-Amz-Credential", "X-Amz-Security-Token", "jwt", "auth", "key", "session_id", "code", "state", "X-CSRF-Token", "pwd"],
+)  # fmt: skip
+def test_these_name_secrets(name: str) -> None:
+    assert is_secret_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Accept", "Content-Type", "Server", "Server-Timing", "page", "q", "design", "monkey", "keyboard", "country_code",
+     "sidebar", "signal", "X-Cache", "Age", "Cache-Control", "ETag", "postcode", "author", "sessions", "v"],
+)  # fmt: skip
+def test_these_do_not(name: str) -> None:
+    assert not is_secret_name(name)
+
+
+@given(st.text(max_size=300))
+def test_any_text_can_stand_for_an_address_or_a_value(text: str) -> None:
+    redacted_url(text)
+    redacted_header(Header(name="Location", value=text))
+    redacted_header(Header(name=text, value="x"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://shop.example/a?b=c&d#e",
+        "/relative?x",
+        "data:text/plain,a?token=b",
+        "about:blank",
+        "https://shop.example/?flag&x=%20",
+    ],
+)
+def test_an_address_without_secrets_stays_as_it_is(url: str) -> None:
+    assert redacted_url(url) == url
+
+
+def test_long_names_take_no_time() -> None:
+    assert not is_secret_name("a-" * 100_000)
+    assert not is_secret_name("_" * 100_000)
