@@ -13,7 +13,8 @@ from backend.runs import actions
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import RunDetail, RunProgress, RunState, progress, run_detail
 from backend.sites.models import Monitor, Site, SiteStatus
-from workers.measurement.drawing import Canvas, draw
+from workers.measurement.canvas import Canvas
+from workers.measurement.drawing import draw
 
 _POLL_S = 0.25
 # Words for a terminal; pages have their own.

@@ -12,8 +12,9 @@ from uuid import uuid4
 
 from workers.commands import UsageError
 from workers.measurement.addresses import Network, parse_networks
+from workers.measurement.canvas import Canvas
 from workers.measurement.document import Document
-from workers.measurement.drawing import Canvas, draw
+from workers.measurement.drawing import draw
 from workers.measurement.failure import Stage
 from workers.measurement.messages import Failed, Kind, Measured, ProgressStage, RunRequest
 from workers.measurement.target import TargetError, parse_target

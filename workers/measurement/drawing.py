@@ -3,10 +3,21 @@ phases as bars for a probe, a waterfall for a page. Pure: no terminal is asked a
 """
 
 import math
-import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
+from workers.measurement.canvas import (
+    BOLD,
+    COLOURS,
+    DIM,
+    RED,
+    SHADES,
+    Canvas,
+    columns_of,
+    fit,
+    format_bytes,
+    format_duration,
+    pad,
+)
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection
 from workers.measurement.failure import Failure
@@ -14,32 +25,10 @@ from workers.measurement.messages import Failed, Hop, Measurement, Missed, Outco
 from workers.measurement.timing import PHASES, Timing, phases_of
 from workers.measurement.waterfall import Request
 
-MIN_WIDTH = 48
-MAX_ROWS = 60
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wait": "Wait", "download": "Download"}
-# Without colour the phases of a waterfall differ by their shade; the gaps between them are the browser's own time.
-_SHADES = {"dns": "░", "connect": "▒", "tls": "▓", "send": "╴", "wait": "━", "download": "█"}
+# The gaps between phases in a waterfall are the browser's own time.
 _GAP = "·"
-# Terminal colours (SGR) in the spirit of the dashboard's palette.
-_COLOURS = {"dns": "36", "connect": "33", "tls": "35", "send": "90", "wait": "32", "download": "34"}
-_RED, _DIM, _BOLD = "31", "2", "1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Canvas:
-    """How wide to draw, in columns (at least `MIN_WIDTH` are used), how many rows at most, and whether in colour."""
-
-    width: int = 100
-    rows: int = MAX_ROWS
-    colour: bool = False
-
-    @property
-    def columns(self) -> int:
-        return max(MIN_WIDTH, self.width)
-
-    def paint(self, text: str, code: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
 
 
 def draw(outcome: Outcome, canvas: Canvas = Canvas()) -> str:
@@ -52,34 +41,14 @@ def draw(outcome: Outcome, canvas: Canvas = Canvas()) -> str:
     return "\n".join(lines)
 
 
-def format_duration(us: int | None) -> str:
-    """Three significant digits or whole milliseconds: "0.25 ms", "12.5 ms", "480 ms", "1.24 s"; "-" for None."""
-    if us is None:
-        return "-"
-    if us < 10_000:
-        return f"{us / 1000:.2f} ms"
-    if us < 100_000:
-        return f"{us / 1000:.1f} ms"
-    return f"{us / 1000:.0f} ms" if us < 1_000_000 else f"{us / 1_000_000:.2f} s"
-
-
-def format_bytes(size: int | None) -> str:
-    """Decimal units, as browsers show them: "412 B", "17.0 kB", "1.2 MB"; "-" for None."""
-    if size is None:
-        return "-"
-    if size < 1000:
-        return f"{size} B"
-    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
-
-
 def _measurement(measurement: Measurement, canvas: Canvas) -> list[str]:
     seen = as_probe(measurement)
     return _page(seen, canvas) if isinstance(seen, PageMeasurement) else _probe(seen, canvas)
 
 
 def _failure(failure: Failure, canvas: Canvas) -> list[str]:
-    text = _fit(f"Failed ({failure.stage}): {failure.detail}", canvas.columns)
-    return [canvas.paint(text, _RED), f"  kind {failure.kind}, to blame: {failure.blame}"]
+    text = fit(f"Failed ({failure.stage}): {failure.detail}", canvas.columns)
+    return [canvas.paint(text, RED), f"  kind {failure.kind}, to blame: {failure.blame}"]
 
 
 def _probe(probe: ProbeMeasurement, canvas: Canvas) -> list[str]:
@@ -92,13 +61,13 @@ def _probe(probe: ProbeMeasurement, canvas: Canvas) -> list[str]:
 
 def _hop(hop: Hop, connection: Connection | None, end_us: int, canvas: Canvas) -> list[str]:
     facts = [str(hop.status or "no answer"), *_connection_facts(connection)]
-    lines = [canvas.paint(_fit(hop.url, canvas.columns), _BOLD), _fit(f"  {'  '.join(facts)}", canvas.columns)]
+    lines = [canvas.paint(fit(hop.url, canvas.columns), BOLD), fit(f"  {'  '.join(facts)}", canvas.columns)]
     for phase in PHASES:
         span = getattr(hop.timing, phase)
         if span is not None:
             label = f"  {_LABELS[phase]:<9}{format_duration(span.duration_us):>9}  "
             bar = _bar(span.start_us, span.end_us, end_us, canvas.columns - len(label))
-            lines.append(label + canvas.paint(bar, _COLOURS[phase]))
+            lines.append(label + canvas.paint(bar, COLOURS[phase]))
     return lines
 
 
@@ -129,19 +98,19 @@ def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
     label_columns = max(16, canvas.columns * 2 // 5 - 16)
     lines = [_row(row, end_us, label_columns, canvas) for row in rows[: canvas.rows]]
     if len(rows) > canvas.rows:
-        lines.append(canvas.paint(f"… and {len(rows) - canvas.rows} more requests", _DIM))
+        lines.append(canvas.paint(f"… and {len(rows) - canvas.rows} more requests", DIM))
     return [*lines, *(_joined(facts, canvas) for facts in _page_summary(page)), _legend(canvas)]
 
 
 def _row(row: Request, end_us: int, label_columns: int, canvas: Canvas) -> str:
     status = "✗" if row.failure else str(row.status or "-")
     cells = (
-        f"{row.number:>3} {_pad(_short(row.url), label_columns)} {status:>3} {format_bytes(row.transferred_bytes):>8}"
+        f"{row.number:>3} {pad(_short(row.url), label_columns)} {status:>3} {format_bytes(row.transferred_bytes):>8}"
     )
     text = f"{cells} {format_duration(row.timing.total_us):>8} "
-    bars = _bars(row.timing, end_us, canvas.columns - _columns(text), canvas)
+    bars = _bars(row.timing, end_us, canvas.columns - columns_of(text), canvas)
     bad = row.failure is not None or (row.status or 0) >= 400
-    return (canvas.paint(text, _RED) if bad else text) + bars
+    return (canvas.paint(text, RED) if bad else text) + bars
 
 
 def _bars(timing: Timing, end_us: int, columns: int, canvas: Canvas) -> str:
@@ -152,7 +121,7 @@ def _bars(timing: Timing, end_us: int, columns: int, canvas: Canvas) -> str:
         span = getattr(timing, phase)
         if span is not None and span.duration_us > 0:
             _fill(cells, span.start_us, span.end_us, end_us, phase)
-    drawn = [" " if cell is None else canvas.paint(_SHADES.get(cell, _GAP), _COLOURS.get(cell, _DIM)) for cell in cells]
+    drawn = [" " if cell is None else canvas.paint(SHADES.get(cell, _GAP), COLOURS.get(cell, DIM)) for cell in cells]
     return "".join(drawn).rstrip()
 
 
@@ -192,7 +161,7 @@ def _page_summary(page: PageMeasurement) -> list[list[str]]:
 
 
 def _legend(canvas: Canvas) -> str:
-    return " ".join(f"{canvas.paint(_SHADES[phase], _COLOURS[phase])} {_LABELS[phase].lower()}" for phase in PHASES)
+    return " ".join(f"{canvas.paint(SHADES[phase], COLOURS[phase])} {_LABELS[phase].lower()}" for phase in PHASES)
 
 
 def _end_us(timing: Timing) -> int:
@@ -207,47 +176,11 @@ def _count(number: int, noun: str) -> str:
 
 def _joined(facts: Sequence[str], canvas: Canvas) -> str:
     """As many facts as fit, the first ones first."""
-    while len(facts) > 1 and _columns(" · ".join(facts)) > canvas.columns:
+    while len(facts) > 1 and columns_of(" · ".join(facts)) > canvas.columns:
         facts = facts[:-1]
-    return _fit(" · ".join(facts), canvas.columns)
+    return fit(" · ".join(facts), canvas.columns)
 
 
 def _short(url: str) -> str:
     """Host and path without scheme and query: what tells rows apart."""
     return url.partition("://")[2].partition("?")[0] or url
-
-
-def _pad(text: str, columns: int) -> str:
-    fitted = _fit(text, columns)
-    return fitted + " " * (columns - _columns(fitted))
-
-
-def _fit(text: str, columns: int) -> str:
-    """The text without control characters, cut in its middle where it is too wide: both ends of a URL say something."""
-    plain = "".join(char if char.isprintable() else "?" for char in text)
-    if _columns(plain) <= columns:
-        return plain
-    tail = _take(reversed(plain), (columns - 1) // 2)
-    head = _take(plain, columns - 1 - _columns(tail))
-    return f"{''.join(head)}…{''.join(reversed(tail))}"
-
-
-def _take(chars: Iterable[str], columns: int) -> Sequence[str]:
-    taken: list[str] = []
-    for char in chars:
-        columns -= _columns(char)
-        if columns < 0:
-            break
-        taken.append(char)
-    return taken
-
-
-def _columns(text: Iterable[str]) -> int:
-    """What a terminal needs for it: wide East Asian characters take two columns, combining marks none."""
-    return sum(_char_columns(char) for char in text)
-
-
-def _char_columns(char: str) -> int:
-    if unicodedata.combining(char):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

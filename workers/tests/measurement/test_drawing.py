@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.drawing import MIN_WIDTH, Canvas, draw, format_bytes, format_duration
+from workers.measurement.canvas import MIN_WIDTH, Canvas, format_bytes, format_duration
+from workers.measurement.drawing import draw
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Hop, Measured, Missed, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Span, Timing

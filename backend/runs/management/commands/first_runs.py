@@ -9,7 +9,7 @@ from backend.accounts.models import Organisation
 from backend.runs.actions import RunsError
 from backend.runs.first_runs import FirstRunsError, Waiting, drawn, first_runs
 from backend.runs.queries import RunDetail
-from workers.measurement.drawing import Canvas
+from workers.measurement.canvas import Canvas
 
 # "Could not measure", as everywhere on the command line (DESIGN 6).
 EXIT_NOT_MEASURED = 4

@@ -1,0 +1,85 @@
+"""What drawings for a terminal have in common: a canvas, numbers, and text that fits. Pure: no terminal is asked."""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+MIN_WIDTH = 48
+MAX_ROWS = 60
+# Without colour phases differ by their shade.
+SHADES = {"dns": "░", "connect": "▒", "tls": "▓", "send": "╴", "wait": "━", "download": "█"}
+# Terminal colours (SGR) in the spirit of the dashboard's palette.
+COLOURS = {"dns": "36", "connect": "33", "tls": "35", "send": "90", "wait": "32", "download": "34"}
+RED, GREEN, DIM, BOLD = "31", "32", "2", "1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canvas:
+    """How wide to draw, in columns (at least `MIN_WIDTH` are used), how many rows at most, and whether in colour."""
+
+    width: int = 100
+    rows: int = MAX_ROWS
+    colour: bool = False
+
+    @property
+    def columns(self) -> int:
+        return max(MIN_WIDTH, self.width)
+
+    def paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+
+def format_duration(us: int | None) -> str:
+    """Three significant digits or whole milliseconds: "0.25 ms", "12.5 ms", "480 ms", "1.24 s"; "-" for None."""
+    if us is None:
+        return "-"
+    if us < 10_000:
+        return f"{us / 1000:.2f} ms"
+    if us < 100_000:
+        return f"{us / 1000:.1f} ms"
+    return f"{us / 1000:.0f} ms" if us < 1_000_000 else f"{us / 1_000_000:.2f} s"
+
+
+def format_bytes(size: int | None) -> str:
+    """Decimal units, as browsers show them: "412 B", "17.0 kB", "1.2 MB"; "-" for None."""
+    if size is None:
+        return "-"
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1000:.1f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def pad(text: str, columns: int) -> str:
+    fitted = fit(text, columns)
+    return fitted + " " * (columns - columns_of(fitted))
+
+
+def fit(text: str, columns: int) -> str:
+    """The text without control characters, cut in its middle where it is too wide: both ends of a URL say something."""
+    plain = "".join(char if char.isprintable() else "?" for char in text)
+    if columns_of(plain) <= columns:
+        return plain
+    tail = _take(reversed(plain), (columns - 1) // 2)
+    head = _take(plain, columns - 1 - columns_of(tail))
+    return f"{''.join(head)}…{''.join(reversed(tail))}"
+
+
+def _take(chars: Iterable[str], columns: int) -> Sequence[str]:
+    taken: list[str] = []
+    for char in chars:
+        columns -= columns_of(char)
+        if columns < 0:
+            break
+        taken.append(char)
+    return taken
+
+
+def columns_of(text: Iterable[str]) -> int:
+    """What a terminal needs for it: wide East Asian characters take two columns, combining marks none."""
+    return sum(_char_columns(char) for char in text)
+
+
+def _char_columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
