@@ -1,26 +1,123 @@
-"""What changes comparisons: which hosts there are and what they are."""
+"""What changes comparisons: the hosts that are seen, and the pairings that are measured."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.db import transaction
+from django.utils import timezone
+
+from backend.accounts.audit import record
+from backend.accounts.models import User
 from backend.compare.evidence import propose
+from backend.compare.models import MAX_NAME_CHARS, Pairing, StoredVerdict
+from backend.compare.pairings import InvalidPairingError, PairingDraft, settings_for, translated
 from backend.compare.seen import host_name, hosts_seen
+from backend.runs import actions as runs
 from backend.runs.queries import newest_measurements
-from backend.sites.hosts import propose_roles
-from backend.sites.models import Monitor, Site
+from backend.sites.actions import SiteLimitError
+from backend.sites.hosts import choose_role, propose_roles
+from backend.sites.models import Host, HostRole, Monitor, Site
+from backend.sites.monitor_settings import InvalidMonitorError, MonitorSettings
+from backend.sites.targets import check_target
 from workers.measurement.messages import Kind, PageMeasurement
 
 
 def look_at_hosts(*, site: Site, now: datetime) -> int:
     """Proposes roles for the hosts of the site's newest page loads; how many hosts there were."""
-    monitor = Monitor.objects.filter(site=site, kind=Kind.PAGE.value).select_related("site__organisation").first()
-    if monitor is None:
-        return 0
-    pages = [one for one in newest_measurements(monitor) if isinstance(one, PageMeasurement)]
+    pages = newest_pages(site)
     hosts = hosts_seen(page.waterfall for page in pages)
     if hosts:
         propose_roles(site=site, proposals=propose(_home(site, pages), hosts), now=now)
     return len(hosts)
+
+
+def newest_pages(site: Site) -> list[PageMeasurement]:
+    """The newest page load of the site in each region."""
+    monitor = Monitor.objects.filter(site=site, kind=Kind.PAGE.value).select_related("site__organisation").first()
+    found = [] if monitor is None else newest_measurements(monitor)
+    return [one for one in found if isinstance(one, PageMeasurement)]
+
+
+@transaction.atomic
+def create_pairing(*, actor: User | None, site: Site, draft: PairingDraft) -> Pairing:
+    """Compares two servers from now on. Raises InvalidPairingError, SiteLimitError."""
+    settings = settings_for(draft)
+    name = _free_name(site, draft.name.strip() or check_target(draft.cdn_url).path)
+    monitor = _add(actor, site, settings)
+    pairing = Pairing.objects.create(
+        site=site,
+        monitor=monitor,
+        name=name,
+        origin=draft.origin.strip(),
+        compared_from=timezone.now(),
+        created_by=actor,
+    )
+    _learn_roles(actor, pairing)
+    detail = {"name": name, "cdn_url": monitor.url, "origin": pairing.origin}
+    record("create_pairing", pairing, actor=actor, organisation=site.organisation, **detail)
+    return pairing
+
+
+@transaction.atomic
+def change_pairing(*, actor: User | None, pairing: Pairing, draft: PairingDraft) -> Pairing:
+    """Stores what was said. With another address on a leg it is another comparison, whose pairs are counted anew.
+
+    Raises InvalidPairingError.
+    """
+    settings = settings_for(draft)
+    pairing = Pairing.objects.select_for_update().select_related("site__organisation", "monitor").get(pk=pairing.pk)
+    before = (pairing.monitor.url, pairing.monitor.pair)
+    name = draft.name.strip() or pairing.name
+    pairing.name = name if name == pairing.name else _free_name(pairing.site, name)
+    pairing.monitor = _change(actor, pairing.monitor, settings)
+    pairing.origin = draft.origin.strip()
+    if before != (pairing.monitor.url, pairing.monitor.pair):
+        pairing.compared_from = timezone.now()
+        StoredVerdict.objects.filter(pairing=pairing).delete()
+        _learn_roles(actor, pairing)
+    pairing.save(update_fields=["name", "origin", "compared_from"])
+    record("change_pairing", pairing, actor=actor, organisation=pairing.site.organisation, name=pairing.name)
+    return pairing
+
+
+@transaction.atomic
+def delete_pairing(*, actor: User | None, pairing: Pairing) -> None:
+    """Ends a comparison, and what it measured vanishes."""
+    record("delete_pairing", pairing, actor=actor, organisation=pairing.site.organisation, name=pairing.name)
+    runs.delete_monitor(actor=actor, monitor=pairing.monitor)
+
+
+def _add(actor: User | None, site: Site, settings: MonitorSettings) -> Monitor:
+    try:
+        return runs.add_pair(actor=actor, site=site, settings=settings)
+    except InvalidMonitorError as error:
+        raise translated(error) from error
+
+
+def _change(actor: User | None, monitor: Monitor, settings: MonitorSettings) -> Monitor:
+    try:
+        return runs.change_monitor(actor=actor, monitor=monitor, settings=settings)
+    except InvalidMonitorError as error:
+        raise translated(error) from error
+
+
+def _free_name(site: Site, wanted: str) -> str:
+    """The name, with a number after it when another pairing of the site has it."""
+    taken = set(Pairing.objects.filter(site=site).values_list("name", flat=True))
+    wanted = wanted[: MAX_NAME_CHARS - 4]
+    return next(name for name in (wanted, *(f"{wanted} {n}" for n in range(2, 100))) if name not in taken)
+
+
+def _learn_roles(actor: User | None, pairing: Pairing) -> None:
+    """Who names a CDN and an origin has said what these hosts are, unless he said otherwise before."""
+    said = {host_name(pairing.monitor.url): HostRole.CDN}
+    other = pairing.other
+    if other.address is None:
+        said.setdefault(host_name(other.url), HostRole.ORIGIN)
+    hosts = Host.objects.filter(site=pairing.site, name__in=filter(None, said), chosen=None)
+    for host in hosts.select_related("site__organisation"):
+        if host.role is not said[host.name]:
+            choose_role(actor=actor, host=host, role=said[host.name])
 
 
 def _home(site: Site, pages: Sequence[PageMeasurement]) -> str:
@@ -29,3 +126,14 @@ def _home(site: Site, pages: Sequence[PageMeasurement]) -> str:
         request.url for page in pages for request in page.waterfall.requests if request.number == page.document
     ]
     return next(filter(None, map(host_name, [*documents[:1], site.url])), "")
+
+
+__all__ = [
+    "InvalidPairingError",
+    "SiteLimitError",
+    "change_pairing",
+    "create_pairing",
+    "delete_pairing",
+    "look_at_hosts",
+    "newest_pages",
+]

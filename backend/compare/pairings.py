@@ -1,0 +1,79 @@
+"""What can be said of a pairing, and the rules it must keep: one sentence for each field at fault."""
+
+from dataclasses import dataclass
+
+from backend.compare.models import MAX_NAME_CHARS
+from backend.compare.origins import other_leg
+from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, InvalidMonitorError, MonitorSettings, defaults
+from backend.sites.targets import check_target
+from workers.measurement.messages import Kind
+from workers.measurement.pair import PairTarget
+from workers.measurement.target import MAX_URL_CHARS, Target, TargetError
+
+# What a rule of the monitor is called here.
+_FIELDS = {"url": "cdn_url", "other": "origin"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairingDraft:
+    """What a person says: the asset at the CDN, and where the origin is. An empty name is the asset's path."""
+
+    cdn_url: str
+    origin: str
+    name: str = ""
+    interval_s: int = DEFAULT_INTERVAL_S[Kind.PAIR]
+    regions: tuple[str, ...] = ()
+    ignore_certificate_errors: bool = False
+
+
+class InvalidPairingError(ValueError):
+    """The draft breaks a rule. `faults` holds a sentence for each field at fault."""
+
+    def __init__(self, faults: dict[str, str]) -> None:
+        super().__init__(" ".join(faults.values()))
+        self.faults = faults
+
+
+def settings_for(draft: PairingDraft) -> MonitorSettings:
+    """The settings of the pair monitor. Raises InvalidPairingError."""
+    faults: dict[str, str] = {}
+    if len(draft.name) > MAX_NAME_CHARS or not draft.name.isprintable():
+        faults["name"] = f"The name must be one line of at most {MAX_NAME_CHARS} characters."
+    cdn = _cdn(draft, faults)
+    other = _other(cdn, draft, faults)
+    if faults or cdn is None or other is None:
+        raise InvalidPairingError(faults)
+    usual = defaults(Kind.PAIR, cdn.url, other)
+    return MonitorSettings(
+        kind=usual.kind,
+        url=usual.url,
+        other=usual.other,
+        timeout_s=usual.timeout_s,
+        interval_s=draft.interval_s,
+        regions=draft.regions,
+        ignore_certificate_errors=draft.ignore_certificate_errors,
+    )
+
+
+def translated(error: InvalidMonitorError) -> InvalidPairingError:
+    """The faults of the monitor by the names of the draft's fields."""
+    return InvalidPairingError({_FIELDS.get(field, field): fault for field, fault in error.faults.items()})
+
+
+def _cdn(draft: PairingDraft, faults: dict[str, str]) -> Target | None:
+    try:
+        return check_target(draft.cdn_url)
+    except TargetError as error:
+        faults["cdn_url"] = str(error)
+        return None
+
+
+def _other(cdn: Target | None, draft: PairingDraft, faults: dict[str, str]) -> PairTarget | None:
+    if not draft.origin.strip() or len(draft.origin) > MAX_URL_CHARS:
+        faults["origin"] = "Say where the origin is: its host, a URL or an IP address."
+    elif cdn is not None:
+        try:
+            return other_leg(cdn, draft.origin)
+        except TargetError as error:
+            faults["origin"] = str(error)
+    return None

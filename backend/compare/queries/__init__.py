@@ -1,0 +1,23 @@
+"""What is read about comparisons. Every question starts from the organisation, in a fixed number of statements."""
+
+from backend.compare.queries.comparison import (
+    PERIODS,
+    AssetComparison,
+    Comparison,
+    RegionComparison,
+    compare_assets,
+    comparison_of,
+)
+from backend.compare.queries.pairings import pairing, pairings, proposed_pairs
+
+__all__ = [
+    "PERIODS",
+    "AssetComparison",
+    "Comparison",
+    "RegionComparison",
+    "compare_assets",
+    "comparison_of",
+    "pairing",
+    "pairings",
+    "proposed_pairs",
+]

@@ -1,0 +1,30 @@
+"""Which pairings there are, and which there could be."""
+
+from uuid import UUID
+
+from backend.accounts.models import Organisation
+from backend.compare.actions import newest_pages
+from backend.compare.models import Pairing
+from backend.compare.proposals import ProposedPair, propose_pairs
+from backend.sites import queries as sites
+from backend.sites.models import Site
+
+
+def pairings(site: Site) -> list[Pairing]:
+    """All pairings of a site with their monitors and stored verdicts, the oldest first. Two statements."""
+    found = Pairing.objects.filter(site=site).select_related("monitor", "site__organisation")
+    return list(found.prefetch_related("verdicts").order_by("created_at", "pk"))
+
+
+def pairing(organisation: Organisation, public_id: UUID) -> Pairing | None:
+    """A pairing with its site and monitor. One statement."""
+    found = Pairing.objects.filter(site__organisation=organisation, public_id=public_id)
+    return found.select_related("monitor", "site__organisation").first()
+
+
+def proposed_pairs(site: Site) -> tuple[ProposedPair, ...]:
+    """Assets of the site's CDN hosts that are not compared yet. Five statements."""
+    waterfalls = [page.waterfall for page in newest_pages(site)]
+    roles = {host.name: host.role for host in sites.hosts(site)}
+    known = set(Pairing.objects.filter(site=site).values_list("monitor__url", flat=True))
+    return propose_pairs(waterfalls, roles, known)
