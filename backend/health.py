@@ -17,13 +17,14 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
+from backend.alerts.models import Watch
 from backend.fleet.queries import Health, all_regions
 from backend.metrics import ServiceCollector
 from backend.runs.models import Schedule
 
 # A probe of the platform waits a second or two, not longer.
 TIMEOUT_S = 2.0
-# A scheduler claims what is due within a second; a minute behind, it is not there.
+# A scheduler claims what is due within a second, a judge looks within a few; a minute behind, it is not there.
 BEHIND = timedelta(minutes=1)
 
 
@@ -49,12 +50,12 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The same, and whether work goes on: the scheduler's pace and how many regions are heard."""
+    """The same, and whether work goes on: the pace of scheduler and judge, and how many regions are heard."""
     checks = _checks()
     if checks["database"] == "ok" and checks["migrations"] == "ok":
-        checks |= {"scheduler": _scheduler(), "regions": _regions()}
-    fault = any(state != "ok" for name, state in checks.items() if name not in ("scheduler", "regions"))
-    degraded = fault or checks.get("scheduler") != "ok"
+        checks |= {"scheduler": _scheduler(), "judge": _judge(), "regions": _regions()}
+    fault = any(state != "ok" for name, state in checks.items() if name not in ("scheduler", "judge", "regions"))
+    degraded = fault or checks.get("scheduler") != "ok" or checks.get("judge") != "ok"
     return JsonResponse({"status": "degraded" if degraded else "ok"} | checks, status=503 if fault else 200)
 
 
@@ -110,6 +111,11 @@ def _ask_broker() -> str:
 
 def _scheduler() -> str:
     first = Schedule.objects.filter(enabled=True).order_by("next_at").values_list("next_at", flat=True).first()
+    return "ok" if first is None or timezone.now() - first < BEHIND else "behind"
+
+
+def _judge() -> str:
+    first = Watch.objects.order_by("due_at").values_list("due_at", flat=True).first()
     return "ok" if first is None or timezone.now() - first < BEHIND else "behind"
 
 

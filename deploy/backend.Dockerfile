@@ -1,4 +1,4 @@
-# The service: web, scheduler, sweeper and the one-shot commands. It holds neither Playwright nor Chromium.
+# The service: web, scheduler, sweeper, judge and the one-shot commands. It holds neither Playwright nor Chromium.
 FROM debian:bookworm-slim AS python
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv tzdata \

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from time import monotonic
 from uuid import UUID
 
-from django.db import transaction
+from django.db import Error, transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 
@@ -39,6 +39,7 @@ BATCH = 200
 _BATCHES = 20
 IDLE_S, BUSY_S = 1.0, 0.0
 _DUTIES_EVERY_S = 5.0
+PUT_OFF = timedelta(minutes=5)
 # Of an organisation in one batch: people's own tests wait in the same queue.
 CONFIRMATIONS_AT_ONCE = 5
 
@@ -46,6 +47,11 @@ _REMEMBER = """
 UPDATE alerts_watch w SET memory = v.memory, due_at = v.due_at
 FROM unnest(%(monitors)s::bigint[], %(memories)s::text[], %(due)s::timestamptz[]) AS v (monitor_id, memory, due_at)
 WHERE w.monitor_id = v.monitor_id
+"""
+_PUT_OFF = """
+UPDATE alerts_watch SET due_at = %(later)s WHERE monitor_id = (
+    SELECT monitor_id FROM alerts_watch WHERE due_at <= %(now)s ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+) RETURNING monitor_id
 """
 _CERTIFICATES = """
 SELECT run_id, host, certificate_not_after FROM runs_connection
@@ -68,7 +74,7 @@ class Judging:
             duties(self._clock(), since=self._since)
             self._duties_at = monotonic() + _DUTIES_EVERY_S
         for _ in range(_BATCHES):
-            if judge_batch(self._clock()).monitors < BATCH:
+            if judge_next(self._clock()) < BATCH:
                 return IDLE_S
         return BUSY_S
 
@@ -76,9 +82,31 @@ class Judging:
 def step(now: datetime) -> float:
     """Everything that is due at an instant, once; the seconds to wait."""
     duties(now)
-    while judge_batch(now).monitors == BATCH:
+    while judge_next(now) == BATCH:
         pass
     return IDLE_S
+
+
+def judge_next(now: datetime) -> int:
+    """Judges a batch; how many monitors. A monitor that cannot be judged keeps no other from its turn."""
+    try:
+        return judge_batch(now).monitors
+    except Error:
+        raise
+    except Exception:
+        log.exception("a batch cannot be judged; its monitors are taken one by one")
+    return sum(_judge_one(now) for _ in range(BATCH))
+
+
+def _judge_one(now: datetime) -> int:
+    try:
+        return judge_batch(now, limit=1).monitors
+    except Error:
+        raise
+    except Exception:
+        put_off = fetch(_PUT_OFF, {"now": now, "later": now + PUT_OFF})
+        log.exception("monitors %s cannot be judged; tried again in %s", [monitor for (monitor,) in put_off], PUT_OFF)
+    return 1
 
 
 def duties(now: datetime, *, since: datetime | None = None) -> None:

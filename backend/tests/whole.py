@@ -1,4 +1,4 @@
-"""The whole service as its own processes: database, broker, web, scheduler, sweeper and two agents with Chromium.
+"""The whole service as its own processes: database, broker, web, scheduler, sweeper, judge and two agents with Chromium.
 
 Nothing is shared with the test process but files and sockets, so that any part can be killed like in the field.
 """
@@ -143,6 +143,7 @@ def _plan(whole: Whole, port: int, regions: list[dict[str, Any]], site_port: int
     whole.commands["web"] = ([*gunicorn, "--worker-class", "gthread", "--threads", "8"], whole.environment)
     whole.commands["scheduler"] = ([*manage, "scheduler"], whole.environment)
     whole.commands["sweeper"] = ([*manage, "sweeper"], whole.environment)
+    whole.commands["judge"] = ([*manage, "judge"], whole.environment)
     for region in regions:
         spool = whole.folder / f"spool-{region['code']}"
         environment = _clean_environment() | {

@@ -42,7 +42,7 @@ def registry(places: Places, outer: Mapping[str, str] | None = None) -> dict[str
 
 
 def service(places: Places, settings: Settings) -> dict[str, str]:
-    """For the web server, scheduler, sweeper and manage.py."""
+    """For the web server, scheduler, sweeper, judge and manage.py."""
     return base(places) | {
         "DJANGO_SETTINGS_MODULE": "backend.settings",
         "FIRSTBYTE_SECRET_KEY": settings.secret_key,

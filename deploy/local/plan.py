@@ -23,6 +23,7 @@ TITLES = {
     "web": "database schema, regions and web server",
     "scheduler": "scheduler",
     "sweeper": "sweeper",
+    "judge": "judge",
     **{f"agent-{code}": f"agent of {name}" for code, name in fleet.REGIONS.items()},
 }
 
@@ -35,6 +36,7 @@ def plan(places: Places, settings: Settings) -> Iterator[Service]:
     yield _web(places, settings)
     yield _command(places, settings, "scheduler")
     yield _command(places, settings, "sweeper")
+    yield _command(places, settings, "judge")
     for region in fleet.REGIONS:
         yield _agent(places, settings, region)
 
