@@ -61,8 +61,8 @@ class Episode:
             return
         size = abs(shift) / facts.model.members[region].baseline.scale
         alone = len(self.shifts) == 1
-        variance = (facts.model.members[region].noise if alone else facts.model.noise).variance
-        self.watch.add(at, self.direction * deviation, size, variance)
+        noise = facts.model.members[region].noise if alone else facts.model.noise
+        self.watch.add(at, self.direction * deviation, size, noise)
 
     def lasts(self, at: float, settings: Settings) -> bool:
         """Whether the time has come to confirm it."""

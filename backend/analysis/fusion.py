@@ -16,6 +16,11 @@ from backend.analysis.transform import log_step
 _BLOCKS_S = (HOUR_S, 4 * HOUR_S)
 _WEIGHT_STEP = log1p(0.2)
 _FEWEST_BLOCKS = 12
+# A level and a wave.
+_PARAMETERS = 3
+# The noise around a baseline fitted to few hours is more than it was within them: at one day by two thirds, at eight
+# days by a twelfth.
+_YOUNG_HOURS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +32,8 @@ class Noise:
 
     @property
     def uncertainty(self) -> float:
-        """The standard error of the baseline, in standard deviations of one value."""
-        return float((self.variance / max(self.count, 1)) ** 0.5)
+        """The standard error of the baseline at one time of the day, in standard deviations of one value."""
+        return float((_PARAMETERS * self.variance / max(self.count, 1)) ** 0.5)
 
 
 def weight(baseline: Baseline) -> float:
@@ -41,7 +46,8 @@ def noise(times: Floats, deviations: Floats, weights: Floats, *, interval_s: flo
     variances = [
         _block_variance(times, deviations * weights, weights**2, max(block, 4 * interval_s)) for block in _BLOCKS_S
     ]
-    return Noise(max(1.0, *variances), times.size)
+    hours = np.unique(times // HOUR_S).size
+    return Noise(max(1.0, *variances) * (1 + _YOUNG_HOURS / hours), times.size)
 
 
 def _block_variance(times: Floats, weighted: Floats, squares: Floats, block_s: float) -> float:
@@ -71,7 +77,7 @@ def affected(shifts: Mapping[str, float], weights: Mapping[str, float]) -> tuple
     What the regions above the average shifted by is what a region that takes part would show; less than PART of that is
     none.
     """
-    average = _mean(shifts, weights, shifts)
+    average = min(_mean(shifts, weights, shifts), max(shifts.values()))
     clear = _mean(shifts, weights, [region for region, shift in shifts.items() if shift >= average])
     return tuple(sorted(region for region, shift in shifts.items() if shift >= PART * clear > 0))
 

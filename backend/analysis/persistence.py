@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from backend.analysis.baseline import CLIP
 from backend.analysis.cusum import LARGEST_D
+from backend.analysis.fusion import Noise
 
 # In natural logarithms of likelihood. Staying needs little, since a false alarm would have to go on by chance for an
 # hour; going back needs more, so that an alert does not flap.
@@ -21,12 +22,14 @@ class Watch:
     gone: float
     gone_since: float
 
-    def add(self, at: float, deviation: float, size: float, variance: float) -> None:
+    def add(self, at: float, deviation: float, size: float, noise: Noise) -> None:
         """Takes in a deviation from the baseline in the alert's direction, where the shift is `size` (both in standard
         deviations)."""
         size = min(size, LARGEST_D)
-        step = size / variance * (max(-CLIP, min(CLIP, deviation)) - size / 2)
-        self.stays = min(self.stays + step, _MOST)
+        gain = size / noise.variance
+        step = gain * (max(-CLIP, min(CLIP, deviation)) - size / 2)
+        # That the baseline itself lies too low must not make an alert last.
+        self.stays = min(self.stays + step - gain * noise.uncertainty, _MOST)
         self.gone -= step
         if self.gone <= 0:
             self.gone, self.gone_since = 0.0, at
