@@ -36,6 +36,19 @@ class EncryptedJSONField(_TextField):
             raise DecryptionError(f"{self.name}: none of FIRSTBYTE_FERNET_KEYS opens the stored value.") from None
 
 
+def seal(data: bytes) -> bytes:
+    """Bytes that nobody reads without a key."""
+    return _fernet().encrypt(data)
+
+
+def unseal(sealed: bytes) -> bytes:
+    """What was sealed. Raises DecryptionError."""
+    try:
+        return _fernet().decrypt(sealed)
+    except InvalidToken:
+        raise DecryptionError("none of FIRSTBYTE_FERNET_KEYS opens the stored bytes.") from None
+
+
 def _fernet() -> MultiFernet:
     if not settings.FERNET_KEYS:
         raise ImproperlyConfigured("FIRSTBYTE_FERNET_KEYS is not set: secrets cannot be stored or read without it.")

@@ -26,6 +26,18 @@ TEST_PACE = timedelta(seconds=3)
 _LEASE = timedelta(seconds=60)
 
 
+class ChannelLimitError(ChannelError):
+    """The organisation has as many channels as it may."""
+
+
+class TooSoonError(ChannelError):
+    """The channel is to be left in peace for `seconds` more."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__("", f"This channel is to be left in peace for {seconds:.0f} more seconds. Try again then.")
+        self.seconds = seconds
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """A channel, and its signing secret where it has one: shown now and never again."""
@@ -43,7 +55,7 @@ def create_channel(
     # The organisation's lock keeps the limit and the names right when two are made at once.
     Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
     if Channel.objects.filter(organisation=organisation).count() >= MAX_CHANNELS:
-        raise ChannelError("name", f"There are {MAX_CHANNELS} channels; delete one before you add another.")
+        raise ChannelLimitError("name", f"There are {MAX_CHANNELS} channels; delete one before you add another.")
     channel = Channel(
         organisation=organisation,
         kind=kind,
@@ -116,7 +128,7 @@ def delete_channel(*, actor: User | None, channel: Channel) -> None:
 
 
 def send_test(*, actor: User | None, channel: Channel, outbound: Outbound | None = None) -> Sent:
-    """Sends a test message at once and gives the other side's own answer. Raises ChannelError when asked too often.
+    """Sends a test message at once and gives the other side's own answer. Raises TooSoonError.
 
     It takes the way of every alert and stands in the delivery log, but is not tried again.
     """
@@ -134,8 +146,7 @@ def send_test(*, actor: User | None, channel: Channel, outbound: Outbound | None
 def _prepare_test(actor: User | None, channel: Channel, now: datetime) -> tuple[Delivery, Parcel]:
     channel = _locked(channel)
     if channel.not_before > now:
-        seconds = (channel.not_before - now).total_seconds()
-        raise ChannelError("", f"This channel is to be left in peace for {seconds:.0f} more seconds. Try again then.")
+        raise TooSoonError((channel.not_before - now).total_seconds())
     Channel.objects.filter(pk=channel.pk).update(not_before=now + TEST_PACE)
     message = _test_message(channel, now)
     notice = tell(organisation=channel.organisation, about=channel.public_id, message=message, channels=[])

@@ -41,8 +41,9 @@ class ChannelRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryRow:
-    """One line of a delivery log."""
+    """One line of a delivery log. `place` is its place in the order: the larger, the newer."""
 
+    place: int
     public_id: UUID
     channel_id: UUID | None
     channel: str
@@ -64,10 +65,14 @@ def channel(organisation: Organisation, public_id: UUID) -> Channel | None:
 
 def channels(organisation: Organisation) -> list[ChannelRow]:
     """All channels by name. One statement."""
-    tried = Delivery.objects.filter(channel=OuterRef("pk"), attempts__gt=0).order_by("-created_at", "-pk")
+    return _rows(Q(organisation=organisation))
+
+
+def _rows(wanted: Q) -> list[ChannelRow]:
+    tried = Delivery.objects.filter(channel=OuterRef("pk"), attempts__gt=0).order_by("-pk")
     waiting = Delivery.objects.filter(channel=OuterRef("pk"), state=DeliveryState.WAITING).order_by().values("channel")
     rows = (
-        Channel.objects.filter(organisation=organisation)
+        Channel.objects.filter(wanted)
         .annotate(
             waiting=Subquery(waiting.annotate(count=Count("pk")).values("count")),
             last_state=Subquery(tried.values("state")[:1]),
@@ -81,9 +86,17 @@ def channels(organisation: Organisation) -> list[ChannelRow]:
     return [_row(one) for one in rows]
 
 
-def deliveries(organisation: Organisation, channel: Channel, limit: int = MAX_LOGGED) -> list[DeliveryRow]:
-    """The log of a channel, newest first. One statement."""
-    return _logged(Q(notice__organisation=organisation, channel=channel), limit)
+def channel_row(organisation: Organisation, public_id: UUID) -> ChannelRow | None:
+    """One channel as it stands in the list. One statement."""
+    return next(iter(_rows(Q(organisation=organisation, public_id=public_id))), None)
+
+
+def deliveries(
+    organisation: Organisation, channel: Channel, limit: int = MAX_LOGGED, *, before: int | None = None
+) -> list[DeliveryRow]:
+    """The log of a channel, newest first; `before` is the place of a line that was read already. One statement."""
+    wanted = Q(notice__organisation=organisation, channel=channel)
+    return _logged(wanted if before is None else wanted & Q(pk__lt=before), limit)
 
 
 def deliveries_about(organisation: Organisation, about: UUID, limit: int = MAX_LOGGED) -> list[DeliveryRow]:
@@ -92,14 +105,15 @@ def deliveries_about(organisation: Organisation, about: UUID, limit: int = MAX_L
 
 
 def _logged(wanted: Q, limit: int) -> list[DeliveryRow]:
-    rows = Delivery.objects.filter(wanted).select_related("notice", "channel").order_by("-created_at", "-pk")
-    return [_line(one) for one in rows[: min(limit, MAX_LOGGED)]]
+    rows = Delivery.objects.filter(wanted).select_related("notice", "channel").order_by("-pk")
+    return [_line(one) for one in rows[:limit]]
 
 
 def _line(delivery: Delivery) -> DeliveryRow:
     message = Message.from_json(delivery.notice.message)
     state = DeliveryState(delivery.state)
     return DeliveryRow(
+        place=delivery.pk,
         public_id=delivery.public_id,
         channel_id=delivery.channel.public_id if delivery.channel else None,
         channel=delivery.channel_name,

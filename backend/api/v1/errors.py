@@ -1,5 +1,6 @@
 """Which problem an exception becomes. Domain errors come with a sentence for people; here they get their field."""
 
+from math import ceil
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -8,8 +9,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
+from backend.alerts.actions.channels import ChannelLimitError, TooSoonError
+from backend.alerts.channels.config import ChannelError
 from backend.api.v1.bodies import escape
 from backend.api.v1.problems import (
+    CONFLICT,
     FORBIDDEN,
     INVALID,
     LIMIT_REACHED,
@@ -47,6 +51,12 @@ def problem_of(error: Exception) -> ProblemError | None:
             return ProblemError(INVALID, faults=[Fault("#/regions", str(error))])
         case SiteLimitError():
             return ProblemError(LIMIT_REACHED, str(error))
+        case ChannelLimitError():
+            return ProblemError(LIMIT_REACHED, str(error))
+        case TooSoonError():
+            return ProblemError(CONFLICT, str(error), headers={"Retry-After": str(ceil(error.seconds))})
+        case ChannelError():
+            return ProblemError(INVALID, faults=[Fault(f"#/{error.field}", str(error))])
         case OperationalError() | InterfaceError():
             return ProblemError(UNAVAILABLE, headers={"Retry-After": "5"})
     return None

@@ -17,6 +17,7 @@ from django.utils import timezone
 from backend.api.models import KeptAnswer
 from backend.api.v1.access import ApiRequest
 from backend.api.v1.problems import IN_PROGRESS, KEY_REUSED, ProblemError, invalid
+from backend.encryption import seal, unseal
 from backend.runs.sql import execute, fetch
 
 HEADER = "Idempotency-Key"
@@ -65,7 +66,7 @@ def _lock(caller: str, key: str) -> None:
 def _again(kept: KeptAnswer, request: HttpRequest) -> HttpResponse:
     if kept.request_digest != _digest(request):
         raise ProblemError(KEY_REUSED)
-    response = HttpResponse(bytes(kept.body), status=kept.status, headers=kept.headers)
+    response = HttpResponse(unseal(bytes(kept.body)), status=kept.status, headers=kept.headers)
     response.headers["Idempotent-Replayed"] = "true"
     return response
 
@@ -79,7 +80,8 @@ def _keep(request: ApiRequest, key: str, response: HttpResponse) -> None:
         request_digest=_digest(request),
         status=response.status_code,
         headers={name: headers[name] for name in _KEPT_HEADERS if name in headers},
-        body=response.content,
+        # A secret that is shown once may be in it.
+        body=seal(response.content),
         expires_at=now + KEPT_FOR,
     )
     execute(_FORGET, [now, _FORGET_AT_ONCE])

@@ -1,0 +1,143 @@
+"""Channels by the API."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pytest_django import Settings
+
+from backend.accounts.permissions import Role, Scope
+from backend.alerts.models import Channel, ChannelKind
+from backend.alerts.tests.standin import StandIn
+from backend.api.models import KeptAnswer
+from backend.api.tests.v1.calling import Program, make_token, problem_of
+from backend.cast import Member
+from workers.measurement.addresses import parse_networks
+
+pytestmark = pytest.mark.django_db
+
+HOOK = {"kind": "webhook", "name": "ops", "url": "https://hook.example/path?key=hunter2"}
+
+
+@pytest.fixture
+def program(alice: Member) -> Program:
+    return Program(make_token(alice, Scope.ALERTS))
+
+
+@pytest.fixture
+def there(settings: Settings) -> Iterator[StandIn]:
+    with StandIn() as server:
+        settings.PRIVATE_TARGETS = parse_networks("127.0.0.0/8")
+        settings.EXTRA_PORTS = frozenset(range(1024, 65536))
+        settings.SLACK_ORIGINS = (server.origin,)
+        yield server
+
+
+def make(program: Program, **changes: object) -> Any:
+    answer = program.post("channels", {**HOOK, **changes})
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def test_a_webhook_is_made_and_its_secret_given_once(program: Program) -> None:
+    answer = program.post("channels", HOOK)
+    made = answer.json()
+    assert (answer.status_code, made["target"], made["enabled"]) == (201, "hook.example", True)
+    assert made["secret"].startswith("whsec_")
+    found = program.get(answer.headers["Location"])
+    assert found.json() == {name: value for name, value in made.items() if name != "secret"}
+    assert b"hunter2" not in found.content + program.get("channels").content
+
+
+def test_a_secret_is_not_kept_readable_for_who_repeats_the_request(program: Program) -> None:
+    first = program.post("channels", HOOK, Idempotency_Key="one")
+    again = program.post("channels", HOOK, Idempotency_Key="one")
+    assert again.json() == first.json()
+    assert Channel.objects.count() == 1
+    assert first.json()["secret"].encode() not in bytes(KeptAnswer.objects.get().body)
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "words"),
+    [
+        ({"url": "http://169.254.169.254/"}, "#/url", "inside your network"),
+        ({"url": None}, "#/url", "Paste the address"),
+        ({"kind": "slack"}, "#/url", "begins with https://hooks.slack.com/"),
+        ({"kind": "email", "addresses": ["nobody"]}, "#/addresses", "not an e-mail address"),
+        ({"kind": "email"}, "#/addresses", "at least one"),
+        ({"kind": "pigeon"}, "#/kind", ""),
+        ({"token": "x"}, "#/token", ""),
+    ],
+)
+def test_what_cannot_work_is_a_problem_that_names_the_field(
+    program: Program, changes: dict[str, object], pointer: str, words: str
+) -> None:
+    found = problem_of(program.post("channels", {**HOOK, **changes}))
+    assert found["status"] == 422
+    assert [(fault["pointer"], words in fault["detail"]) for fault in found["errors"]] == [(pointer, True)]
+
+
+def test_a_name_is_used_once(program: Program) -> None:
+    make(program)
+    assert problem_of(program.post("channels", HOOK))["errors"][0]["pointer"] == "#/name"
+
+
+def test_channels_come_in_pages(program: Program) -> None:
+    for name in ("c", "a", "b"):
+        make(program, name=name)
+    first = program.get("channels?limit=2").json()
+    second = program.get(f"channels?limit=2&cursor={first['next']}").json()
+    assert [one["name"] for one in first["items"] + second["items"]] == ["a", "b", "c"]
+    assert second["next"] is None
+
+
+def test_a_channel_is_changed_switched_and_deleted(program: Program) -> None:
+    path = f"channels/{make(program)['id']}"
+    changed = program.call("PATCH", path, {"name": "night", "url": "https://new.example/", "enabled": False}).json()
+    assert (changed["name"], changed["target"], changed["enabled"]) == ("night", "new.example", False)
+    assert program.call("DELETE", path).status_code == 204
+    assert problem_of(program.get(path))["status"] == 404
+
+
+def test_a_test_gives_the_other_sides_answer_and_stands_in_the_log(program: Program, there: StandIn) -> None:
+    path = f"channels/{make(program, kind='slack', url=there.url)['id']}"
+    assert program.post(f"{path}/test").json() == {"outcome": "delivered", "status": 200, "answer": "ok"}
+    (line,) = program.get(f"{path}/deliveries").json()["items"]
+    assert (line["state"], line["answer"], line["event"]) == ("delivered", "ok", "test")
+    again = program.post(f"{path}/test")
+    assert problem_of(again)["status"] == 409
+    assert int(again.headers["Retry-After"]) >= 1
+    assert len(there.calls) == 1
+
+
+def test_a_secret_is_rotated_where_there_is_one(program: Program) -> None:
+    made = make(program)
+    rotated = program.post(f"channels/{made['id']}/secret").json()
+    assert rotated["secret"] not in ("", made["secret"])
+    email = make(program, kind="email", name="mail", url=None, addresses=["ops@acme.example"])
+    assert email["secret"] is None
+    assert problem_of(program.post(f"channels/{email['id']}/secret"))["status"] == 422
+
+
+def test_others_find_nothing_and_members_change_nothing(program: Program, alice: Member, charlie: Member) -> None:
+    made = make(program)
+    theirs = Program(make_token(charlie))
+    for method, path in (
+        ("GET", ""),
+        ("PATCH", ""),
+        ("DELETE", ""),
+        ("POST", "/test"),
+        ("POST", "/secret"),
+        ("GET", "/deliveries"),
+    ):
+        answer = theirs.call(method, f"channels/{made['id']}{path}", {} if method == "PATCH" else None)
+        assert problem_of(answer)["status"] == 404, path
+    assert theirs.get("channels").json()["items"] == []
+    member = Program(make_token(alice, role=Role.MEMBER))
+    assert member.get("channels").status_code == 200
+    assert problem_of(member.post("channels", HOOK))["status"] == 403
+    reader = Program(make_token(alice, Scope.READ))
+    assert problem_of(reader.post(f"channels/{made['id']}/test"))["type"].endswith("/scope-missing")
+    assert problem_of(program.get(f"channels/{uuid4()}"))["status"] == 404
+    assert Channel.objects.get().kind == ChannelKind.WEBHOOK

@@ -1,0 +1,242 @@
+"""Channels: who is told of alerts, and what they answered."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from django.http import HttpResponse
+from ninja import Router, Status
+from pydantic import Field, StringConstraints
+
+from backend.accounts.permissions import Permission, Scope
+from backend.alerts.actions import channels as actions
+from backend.alerts.channels import Outcome
+from backend.alerts.channels.config import MAX_ADDRESSES
+from backend.alerts.models import Channel as ChannelModel
+from backend.alerts.models import ChannelKind, DeliveryState
+from backend.alerts.models.channels import MAX_NAME_CHARS
+from backend.alerts.queries import channels as queries
+from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.paging import Cursor, Limit, page_of, position_of
+from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.shapes import In, Out, Page
+from workers.measurement.target import MAX_URL_CHARS
+
+router = Router(tags=["Channels"])
+
+Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS)]
+Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_CHARS)]
+Addresses = Annotated[
+    list[Annotated[str, StringConstraints(min_length=3, max_length=254)]], Field(min_length=1, max_length=MAX_ADDRESSES)
+]
+CHANGING = Permission.MANAGE_CHANNELS
+
+
+class LastAnswer(Out):
+    """What the other side said at the last try. `status` is null where nobody answered."""
+
+    state: DeliveryState
+    status: int | None
+    answer: str
+    attempts: int
+    at: datetime
+
+
+class Channel(Out):
+    """A way to tell people or programs. Its address is kept encrypted and not given out; `target` is what may be shown.
+
+    `disabled_reason` is what the other side said when the channel was switched off because it is gone.
+    """
+
+    id: UUID
+    kind: ChannelKind
+    name: str
+    target: str
+    enabled: bool
+    disabled_reason: str
+    secret_set_at: datetime
+    waiting: int
+    last: LastAnswer | None
+
+
+class NewChannel(In):
+    """`url` for `slack` and `webhook`, `addresses` for `email`. Without a name it is named for where it leads."""
+
+    kind: ChannelKind
+    name: Name = ""
+    url: Url | None = None
+    addresses: Addresses | None = None
+
+
+class ChannelChange(In):
+    """What is left out stays. A new destination switches on a channel that was off because the old one is gone."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_CHARS)] | None = None
+    url: Url | None = None
+    addresses: Addresses | None = None
+    enabled: bool | None = None
+
+
+class NewSecret(Out):
+    """The secret that a webhook's calls are signed with (Standard Webhooks). It is not given out again."""
+
+    secret: str
+
+
+class MadeChannel(Channel):
+    """A new channel. `secret` signs the calls of a webhook and is not given out again; null for other kinds."""
+
+    secret: str | None
+
+
+class Tested(Out):
+    """What came of a test: the other side's own answer. `status` is null where nobody answered."""
+
+    outcome: Outcome
+    status: int | None
+    answer: str
+
+
+class Delivery(Out):
+    """One message on its way to a channel. `id` is the `webhook-id` of its calls, without `msg_`."""
+
+    id: UUID
+    title: str
+    event: str
+    state: DeliveryState
+    attempts: int
+    status: int | None
+    answer: str
+    created_at: datetime
+    ended_at: datetime | None
+    next_try_at: datetime | None
+
+
+@router.get("/channels", auth=needs(Scope.READ, Scope.ALERTS), response=Page[Channel])
+def list_channels(request: ApiRequest, limit: Limit = 50, cursor: Cursor = "") -> Page[Channel]:
+    """Channels by name."""
+    position = position_of(request, cursor)
+    rows = [row for row in queries.channels(request.caller.organisation) if position is None or row.name > position[0]]
+    return page_of(request, rows, Page[Channel], limit=limit, shape=_shape, key=lambda row: [row.name])
+
+
+@router.post("/channels", auth=needs(Scope.ALERTS, permission=CHANGING), response={201: MadeChannel})
+def create_channel(request: ApiRequest, channel: NewChannel) -> Status[MadeChannel]:
+    """A new channel. Send a test afterwards to see whether it arrives."""
+    made = actions.create_channel(
+        actor=request.caller.actor,
+        organisation=request.caller.organisation,
+        kind=channel.kind,
+        name=channel.name,
+        url=channel.url or "",
+        addresses=" ".join(channel.addresses or ()),
+    )
+    request.out["Location"] = f"/api/v1/channels/{made.channel.public_id}"
+    shown = _shape(_row(request, made.channel.public_id))
+    return Status(201, MadeChannel(**dict(shown), secret=made.secret))
+
+
+@router.get("/channels/{uuid:channel_id}", auth=needs(Scope.READ, Scope.ALERTS), response=Channel)
+def get_channel(request: ApiRequest, channel_id: UUID) -> Channel:
+    """One channel."""
+    return _shape(_row(request, channel_id))
+
+
+@router.patch("/channels/{uuid:channel_id}", auth=needs(Scope.ALERTS, permission=CHANGING), response=Channel)
+def change_channel(request: ApiRequest, channel_id: UUID, change: ChannelChange) -> Channel:
+    """Another name or destination, or on and off. What waits when it is switched off is not sent later."""
+    channel, actor = _owned(request, channel_id), request.caller.actor
+    actions.change_channel(
+        actor=actor,
+        channel=channel,
+        name=change.name or "",
+        url=change.url or "",
+        addresses=" ".join(change.addresses or ()),
+    )
+    if change.enabled is not None:
+        actions.switch_channel(actor=actor, channel=channel, enabled=change.enabled)
+    return _shape(_row(request, channel_id))
+
+
+@router.delete("/channels/{uuid:channel_id}", auth=needs(Scope.ALERTS, permission=CHANGING), response={204: None})
+def delete_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
+    """Ends a channel. What it was told stays in the logs of the incidents."""
+    actions.delete_channel(actor=request.caller.actor, channel=_owned(request, channel_id))
+    return HttpResponse(status=204)
+
+
+@router.post("/channels/{uuid:channel_id}/test", auth=needs(Scope.ALERTS, permission=CHANGING), response=Tested)
+def test_channel(request: ApiRequest, channel_id: UUID) -> Tested:
+    """Sends a test message now, once, and gives the other side's answer."""
+    sent = actions.send_test(actor=request.caller.actor, channel=_owned(request, channel_id))
+    return Tested(outcome=sent.outcome, status=sent.status, answer=sent.answer)
+
+
+@router.post("/channels/{uuid:channel_id}/secret", auth=needs(Scope.ALERTS, permission=CHANGING), response=NewSecret)
+def rotate_channel_secret(request: ApiRequest, channel_id: UUID) -> NewSecret:
+    """A new signing secret for a webhook. For a day the old one signs beside it."""
+    secret = actions.rotate_secret(actor=request.caller.actor, channel=_owned(request, channel_id))
+    return NewSecret(secret=secret)
+
+
+@router.get("/channels/{uuid:channel_id}/deliveries", auth=needs(Scope.READ, Scope.ALERTS), response=Page[Delivery])
+def list_deliveries(request: ApiRequest, channel_id: UUID, limit: Limit = 50, cursor: Cursor = "") -> Page[Delivery]:
+    """What the channel was told, the newest first, and what it answered."""
+    position = position_of(request, cursor)
+    rows = queries.deliveries(
+        request.caller.organisation,
+        _owned(request, channel_id),
+        limit + 1,
+        before=None if position is None else int(position[0]),
+    )
+    return page_of(request, rows, Page[Delivery], limit=limit, shape=delivery_shape, key=lambda row: [row.place])
+
+
+def delivery_shape(row: queries.DeliveryRow) -> Delivery:
+    return Delivery(
+        id=row.public_id,
+        title=row.title,
+        event=row.event,
+        state=row.state,
+        attempts=row.attempts,
+        status=row.status,
+        answer=row.answer,
+        created_at=row.created_at,
+        ended_at=row.ended_at,
+        next_try_at=row.next_try_at,
+    )
+
+
+def _shape(row: queries.ChannelRow) -> Channel:
+    last = row.last and LastAnswer(
+        state=row.last.state,
+        status=row.last.status,
+        answer=row.last.answer,
+        attempts=row.last.attempts,
+        at=row.last.at,
+    )
+    return Channel(
+        id=row.public_id,
+        kind=row.kind,
+        name=row.name,
+        target=row.target,
+        enabled=row.enabled,
+        disabled_reason=row.disabled_reason,
+        secret_set_at=row.secret_set_at,
+        waiting=row.waiting,
+        last=last,
+    )
+
+
+def _row(request: ApiRequest, channel_id: UUID) -> queries.ChannelRow:
+    row = queries.channel_row(request.caller.organisation, channel_id)
+    if row is None:
+        raise ProblemError(NOT_FOUND, "There is no such channel.")
+    return row
+
+
+def _owned(request: ApiRequest, channel_id: UUID) -> ChannelModel:
+    channel = queries.channel(request.caller.organisation, channel_id)
+    if channel is None:
+        raise ProblemError(NOT_FOUND, "There is no such channel.")
+    return channel
