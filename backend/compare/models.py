@@ -19,6 +19,19 @@ VERDICTS = [
 ]
 
 
+class HostLook(models.Model):
+    """When the hosts of a site are looked at next; without a row, at once."""
+
+    site = models.OneToOneField(Site, on_delete=models.CASCADE, related_name="host_look")
+    due_at = models.DateTimeField()
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="host_look_due")]
+
+    def __str__(self) -> str:
+        return f"{self.site_id} at {self.due_at:%Y-%m-%d %H:%M}"
+
+
 class Pairing(models.Model):
     """One asset from the CDN and from the origin, measured by a pair monitor of its own.
 

@@ -127,7 +127,7 @@ def _run(rows: Iterable[_Row]) -> PairRun:
 def _leg(row: _Row) -> LegSample:
     status, protocol, encoding, body_bytes, cache, age_s, etag, address, port, rtt_us, trips, tls_version = row.sample
     return LegSample(
-        phases=Phases(*row.phases),
+        phases=Phases(**dict(zip(Phases.__slots__, row.phases, strict=True))),
         status=status,
         protocol=protocol,
         content_encoding=encoding,

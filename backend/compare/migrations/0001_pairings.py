@@ -85,6 +85,22 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        migrations.CreateModel(
+            name="HostLook",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("due_at", models.DateTimeField()),
+                (
+                    "site",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="host_look", to="sites.site"
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [models.Index(fields=["due_at"], name="host_look_due")],
+            },
+        ),
         migrations.AddIndex(
             model_name="pairing",
             index=models.Index(fields=["judge_at"], name="pairing_due"),

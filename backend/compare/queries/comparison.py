@@ -56,9 +56,9 @@ class AssetComparison:
 
 def comparison_of(pairing: Pairing, regions: Sequence[Region], window: Window) -> Comparison:
     """The verdicts of one pairing. Two statements."""
-    places = [region for region in regions if not pairing.monitor.regions or region.code in pairing.monitor.regions]
+    places = places_of(pairing, regions)
     samples = samples_of([pairing], places, window)
-    compared = tuple(_compared(region, samples[pairing.pk, region.pk]) for region in places)
+    compared = tuple(compared_in(region, samples[pairing.pk, region.pk]) for region in places)
     return Comparison(
         pairing=pairing,
         window=window,
@@ -68,14 +68,20 @@ def comparison_of(pairing: Pairing, regions: Sequence[Region], window: Window) -
     )
 
 
+def places_of(pairing: Pairing, regions: Sequence[Region]) -> list[Region]:
+    """Those of the regions in which the pairing is measured."""
+    return [region for region in regions if not pairing.monitor.regions or region.code in pairing.monitor.regions]
+
+
 def compare_assets(pairings: Sequence[Pairing], region: Region, window: Window) -> list[AssetComparison]:
     """Several pairings in one region, by the newest hundred pairs of each. Two statements."""
     short = Window(since=window.since, until=window.until, limit=min(window.limit, ASSET_PAIRS))
     samples = samples_of(pairings, [region], short)
-    return [AssetComparison(pairing=one, region=_compared(region, samples[one.pk, region.pk])) for one in pairings]
+    return [AssetComparison(pairing=one, region=compared_in(region, samples[one.pk, region.pk])) for one in pairings]
 
 
-def _compared(region: Region, samples: Samples) -> RegionComparison:
+def compared_in(region: Region, samples: Samples) -> RegionComparison:
+    """The verdicts on the pairs of one region."""
     found = compare(samples.runs, failed=samples.failed)
     return RegionComparison(
         region=region,

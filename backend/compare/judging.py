@@ -1,0 +1,110 @@
+"""What holds of a pairing now, stored: which verdict since when, and whether the CDN is surely slower.
+
+Verdicts are made anew every few minutes over a day that moves on, so a rare error of each would be seen often. An alert
+therefore needs less doubt than a page: a thousandth of what the page says. It ends when the page no longer says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from backend.compare.models import Pairing, StoredVerdict
+from backend.compare.queries.comparison import PERIODS, RegionComparison, compared_in, places_of
+from backend.compare.samples import Samples, Window, samples_of
+from backend.fleet.models import Region
+from backend.fleet.queries import usable_regions
+from workers.diagnosis.pair_samples import Verdict
+from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict, judge, overall
+
+PERIOD = PERIODS["24h"]
+# The verdict asks for five times less doubt than it is told: this makes it one in ten thousand.
+SURE = 0.9995
+# With one new pair in each region little has changed.
+MIN_EVERY, PAIRS_BETWEEN = timedelta(minutes=5), 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """In this region the CDN has become slower than the origin, or is so no longer."""
+
+    pairing: Pairing
+    region: Region
+    slower: bool
+    verdict: PairVerdict
+    at: datetime
+
+
+@transaction.atomic
+def judge_pairing(pairing: Pairing, *, now: datetime) -> list[Change]:
+    """Stores the verdicts of now; what has changed that somebody may want to be told. A fixed number of statements."""
+    regions = places_of(pairing, usable_regions(pairing.site.organisation))
+    samples = samples_of([pairing], regions, Window(since=now - PERIOD, until=now))
+    before = {row.region_id: row for row in StoredVerdict.objects.select_for_update().filter(pairing=pairing)}
+    found = {region.pk: compared_in(region, samples[pairing.pk, region.pk]) for region in regions}
+    rows: list[StoredVerdict] = []
+    changes: list[Change] = []
+    for region in regions:
+        known = before.get(region.pk)
+        row = _row(pairing, region, found[region.pk].cold, known, now)
+        row.slower_since = _slower_since(known, found[region.pk], samples[pairing.pk, region.pk], now)
+        rows.append(row)
+        if (known is not None and known.slower_since is not None) != (row.slower_since is not None):
+            slower = row.slower_since is not None
+            changes.append(Change(pairing=pairing, region=region, slower=slower, verdict=found[region.pk].cold, at=now))
+    rows.append(_row(pairing, None, _overall(found), before.get(None), now))
+    _store(pairing, rows)
+    return changes
+
+
+def _row(
+    pairing: Pairing, region: Region | None, verdict: PairVerdict, known: StoredVerdict | None, now: datetime
+) -> StoredVerdict:
+    difference = verdict.difference
+    is_same = known is not None and known.verdict == verdict.verdict
+    return StoredVerdict(
+        pairing=pairing,
+        region=region,
+        verdict=verdict.verdict.value,
+        since=known.since if known is not None and is_same else now,
+        judged_at=now,
+        pairs=verdict.pairs,
+        estimate_us=None if difference is None else difference.estimate_us,
+        low_us=None if difference is None else difference.low_us,
+        high_us=None if difference is None else difference.high_us,
+        sentence=verdict.sentence,
+        reason=verdict.main_reason.text if verdict.main_reason else "",
+    )
+
+
+def _slower_since(
+    known: StoredVerdict | None, found: RegionComparison, samples: Samples, now: datetime
+) -> datetime | None:
+    since = known.slower_since if known is not None else None
+    if found.cold.pairs < MIN_PAIRS:
+        # Too little is known to call it over, or to begin it.
+        return since
+    if found.cold.verdict is not Verdict.ORIGIN_FASTER:
+        return None
+    return since or (now if _is_sure(samples) else None)
+
+
+def _is_sure(samples: Samples) -> bool:
+    colds = [run.cold for run in samples.runs if run.cold is not None]
+    return judge(colds, confidence=SURE).verdict is Verdict.ORIGIN_FASTER
+
+
+def _overall(found: Mapping[int, RegionComparison]) -> PairVerdict:
+    return overall({one.region.name: one.cold for one in found.values()})
+
+
+def _store(pairing: Pairing, rows: Sequence[StoredVerdict]) -> None:
+    """In the place of those before; regions that no longer measure it are gone with theirs."""
+    StoredVerdict.objects.filter(pairing=pairing).delete()
+    StoredVerdict.objects.bulk_create(rows)
+
+
+def judged_every(pairing: Pairing) -> timedelta:
+    """How long verdicts hold."""
+    return max(MIN_EVERY, PAIRS_BETWEEN * timedelta(seconds=pairing.monitor.interval_s))
