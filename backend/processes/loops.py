@@ -37,6 +37,7 @@ LOOPS: dict[str, Callable[[], Step]] = {
     "judging": _of("backend.alerts.judging", "Judging"),
     "delivery": _of("backend.alerts.delivery"),
     "gates": _of("backend.gates.steps"),
+    "comparing": _of("backend.compare.steps"),
 }
 
 
