@@ -42,7 +42,7 @@ from backend.api.v1.bodies import BodyParser
 from backend.api.v1.door import door
 from backend.api.v1.rendering import FastRenderer, operation_id
 
-ROUTERS: tuple[str, ...] = ("me", "sites", "monitors", "tests_now", "runs", "series", "regions")
+ROUTERS: tuple[str, ...] = ("me", "sites", "monitors", "tests_now", "runs", "series", "regions", "channels")
 
 api = NinjaAPI(
     title="Firstbyte",
