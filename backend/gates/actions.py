@@ -1,0 +1,161 @@
+"""What begins and ends gates."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from backend.accounts.audit import record
+from backend.accounts.models import Organisation, User
+from backend.fleet.queries import usable_regions
+from backend.gates.models import OPEN, BaselineMode, Gate, GateRule, Phase, Status
+from backend.gates.questions import MAX_REGIONS, MAX_RUNS, Comparison, InvalidGateError, Question, check, comparisons
+from backend.sites.actions import record_deploy
+from backend.sites.deploys import InvalidDeployError
+from backend.sites.deploys import validate as validate_deploy
+from backend.sites.models import Deploy, Monitor, Site, SiteStatus
+from backend.sites.targets import check_target
+
+# They share the browsers that people test with.
+MAX_OPEN = 10
+
+
+class GateLimitError(ValueError):
+    """Too many gates are open; the text is a sentence for people."""
+
+
+@transaction.atomic
+def create_gate(
+    *, actor: User | None, organisation: Organisation, site: Site, question: Question, token_name: str = ""
+) -> Gate:
+    """A gate that begins at once; the release is remembered as a deploy. Raises InvalidGateError, GateLimitError."""
+    now = timezone.now()
+    _check_deploy(question, now)
+    check(question)
+    if site.status != SiteStatus.ACTIVE or site.organisation_id != organisation.pk:
+        raise InvalidGateError({"site": "This site is only a test so far: save it first."})
+    asked = comparisons(question, list(site.monitors.all()))
+    regions = _regions(organisation, question.runs.regions, [comparison.monitor for comparison in asked])
+    _check_amount(question, len(regions), asked)
+    earlier = _earlier_gate(site, question)
+    _refuse_too_many(organisation)
+    deploy = _deploy(actor, site, question, token_name)
+    until = min(deploy.at if deploy else now, now)
+    gate = Gate.objects.create(
+        organisation=organisation,
+        site=site,
+        deploy=deploy,
+        phase=question.phase,
+        regions=regions,
+        # What comes later has nothing else to compare with.
+        runs_per_region=question.runs.max_per_region if question.phase == Phase.BEFORE else question.runs.per_region,
+        max_per_region=question.runs.max_per_region,
+        discard_first=question.runs.discard_first,
+        baseline_mode=question.baseline.mode,
+        baseline_gate=earlier,
+        baseline_since=until - question.baseline.window,
+        baseline_until=until,
+        min_samples=question.baseline.min_samples,
+        confidence=question.confidence,
+        on_inconclusive=question.on_inconclusive,
+        deadline=now + timedelta(seconds=question.timeout_s),
+        due_at=now,
+        created_at=now,
+        created_by=actor,
+        token_name=token_name[:100],
+        calls_back=bool(question.callback_url),
+        callback=_callback(question),
+    )
+    GateRule.objects.bulk_create(_rule(gate, place, comparison) for place, comparison in enumerate(asked))
+    record("create_gate", gate, actor=actor, organisation=organisation, site=str(site.public_id))
+    return gate
+
+
+@transaction.atomic
+def cancel_gate(*, actor: User | None, gate: Gate) -> Gate:
+    """Ends a gate without a verdict; runs that are under way end by themselves. One that has ended stays as it is."""
+    gate = Gate.objects.select_for_update().get(pk=gate.pk)
+    if gate.is_open:
+        gate.status, gate.ended_at, gate.summary = Status.CANCELLED, timezone.now(), "Cancelled before it was decided."
+        gate.save(update_fields=["status", "ended_at", "summary"])
+        record("cancel_gate", gate, actor=actor, organisation=gate.organisation)
+    return gate
+
+
+def _check_deploy(question: Question, now: datetime) -> None:
+    try:
+        validate_deploy(question.deploy, now=now)
+    except InvalidDeployError as error:
+        raise InvalidGateError({f"deploy/{name}": fault for name, fault in error.faults.items()}) from error
+
+
+def _regions(organisation: Organisation, wanted: Sequence[str], monitors: Sequence[Monitor]) -> list[str]:
+    """Where to measure: as asked, or wherever all the monitors measure. Raises InvalidGateError."""
+    usable = [region.code for region in usable_regions(organisation)]
+    unknown = [code for code in wanted if code not in usable]
+    if unknown:
+        known = ", ".join(usable) or "none yet"
+        raise InvalidGateError({"runs/regions": f"There is no region {unknown[0][:20]!r}; choose from {known}."})
+    everywhere = set(usable).intersection(*(set(monitor.regions) for monitor in monitors if monitor.regions))
+    if foreign := [code for code in wanted if code not in everywhere]:
+        raise InvalidGateError(
+            {"runs/regions": f"These monitors do not measure in {foreign[0]}: there is nothing to compare with."}
+        )
+    codes = [code for code in usable if code in (wanted or everywhere)][:MAX_REGIONS]
+    if not codes:
+        raise InvalidGateError({"runs/regions": "There is no region in which all these monitors measure."})
+    return codes
+
+
+def _check_amount(question: Question, regions: int, asked: Sequence[Comparison]) -> None:
+    monitors = len({comparison.monitor.pk for comparison in asked})
+    most = (question.runs.max_per_region + question.runs.discard_first) * regions * monitors
+    if most > MAX_RUNS:
+        raise InvalidGateError({"runs/max_per_region": f"That may take {most} runs; at most {MAX_RUNS} are made."})
+
+
+def _earlier_gate(site: Site, question: Question) -> Gate | None:
+    if question.baseline.mode != BaselineMode.GATE or question.baseline.gate is None:
+        return None
+    earlier = Gate.objects.filter(site=site, public_id=question.baseline.gate).first()
+    if earlier is None or earlier.is_open:
+        missing = "is still going on" if earlier else "is not one of this site"
+        raise InvalidGateError({"baseline/gate": f"The gate to compare with {missing}."})
+    return earlier
+
+
+def _refuse_too_many(organisation: Organisation) -> None:
+    # Locked, so that two pipelines do not both take the last place.
+    Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
+    under_way = Gate.objects.filter(organisation=organisation, status__in=OPEN).count()
+    if under_way >= MAX_OPEN:
+        raise GateLimitError(f"{under_way} gates are open; at most {MAX_OPEN} can be. Wait until one has ended.")
+
+
+def _deploy(actor: User | None, site: Site, question: Question, token_name: str) -> Deploy | None:
+    if question.phase == Phase.BEFORE:
+        return None
+    return record_deploy(
+        actor=actor, organisation=site.organisation, site=site, marker=question.deploy, token_name=token_name
+    )
+
+
+def _callback(question: Question) -> Any:
+    """For the encrypted field, which is a text only to the type checker."""
+    return {"url": check_target(question.callback_url).url} if question.callback_url else {}
+
+
+def _rule(gate: Gate, place: int, comparison: Comparison) -> GateRule:
+    rule = comparison.rule
+    return GateRule(
+        gate=gate,
+        position=place,
+        monitor=comparison.monitor,
+        metric=comparison.metric,
+        max_change_pct=rule.max_change_pct,
+        min_change=rule.min_change,
+        max_value=rule.max_value,
+        level=rule.level,
+    )

@@ -1,0 +1,207 @@
+"""One step of one gate, whose row is held."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from backend.fleet.queries import Health, RegionState, regions_for
+from backend.gates.baseline import Baseline, baseline_of
+from backend.gates.collecting import collect, tallies
+from backend.gates.ending import end
+from backend.gates.judging import judge_gate, rounds_of
+from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Phase, RunState, Status, Verdict
+from backend.gates.rounds import Tally, is_complete, is_discarded, is_hopeless, next_monitor
+from backend.runs.actions import RunsError, request_runs
+from backend.runs.models import Trigger
+from backend.sites.models import Monitor
+
+log = logging.getLogger(__name__)
+
+# Soon enough that a probe's round costs little more than the probe.
+_PAUSE = timedelta(milliseconds=500)
+_SENTENCES = {
+    Health.OFFLINE: "its agents are silent",
+    Health.NEVER: "no agent has joined it",
+}
+# More than half of at least so many: what was released does not work, and more runs would only say it again.
+_MANY_FAILURES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """What a step works with."""
+
+    gate: Gate
+    rules: Sequence[GateRule]
+    monitors: Mapping[int, Monitor]
+    regions: Mapping[str, RegionState]
+    now: datetime
+
+    def end(self, verdict: str, *, status: Status = Status.DONE) -> None:
+        end(self.gate, verdict, now=self.now, status=status)
+
+
+def advance(gate: Gate, now: datetime) -> None:
+    """Brings a gate as far as it comes at this moment."""
+    rules = list(gate.rules.select_related("monitor__site__organisation").order_by("position"))
+    step = _Step(
+        gate=gate,
+        rules=rules,
+        monitors={rule.monitor_id: rule.monitor for rule in rules},
+        regions={state.region.code: state for state in regions_for(gate.organisation, now=now)},
+        now=now,
+    )
+    if gate.status == Status.QUEUED:
+        _begin(step)
+    if gate.is_open:
+        runs = collect(gate)
+        _give_up_regions(step, runs)
+        _go_on(step, runs)
+
+
+def _begin(step: _Step) -> None:
+    """Ends the gate before anything is measured when there is too little to compare with."""
+    gate = step.gate
+    gate.status, gate.started_at = Status.RUNNING, step.now
+    if not step.rules:
+        gate.reason = "The monitors of this gate were deleted."
+        step.end(Verdict.ERROR)
+        return
+    baseline = baseline_of(gate, list(step.monitors.values()))
+    gate.warnings = list(baseline.warnings)
+    if gate.phase == Phase.BEFORE or gate.baseline_mode == BaselineMode.GATE:
+        return
+    compared = {rule.monitor_id for rule in step.rules if rule.max_change_pct is not None}
+    short = next((pk for pk in compared if baseline.count(pk) < gate.min_samples), None)
+    if short is not None:
+        gate.reason = _too_few(gate, step.monitors[short], baseline)
+        step.end(Verdict.ERROR)
+
+
+def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
+    since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
+    hours = (until - since).total_seconds() / 3_600
+    sentence = (
+        f"Only {baseline.count(monitor.pk):,} scheduled runs of the {monitor.kind} in the {hours:g} h before the "
+        f"release, with its present settings, can be compared with; {gate.min_samples:,} are needed."
+    )
+    return f"{sentence} {' '.join(baseline.warnings)}".strip()
+
+
+def _give_up_regions(step: _Step, runs: Sequence[GateRun]) -> None:
+    """Regions that do not measure are left out, and said so."""
+    gate, counted = step.gate, tallies(runs, list(step.monitors), step.gate.regions)
+    for code in gate.regions:
+        why = _why_not(step, code, list(counted[code].values()))
+        if why and code not in gate.given_up:
+            gate.given_up[code] = why
+            gate.warnings.append(f"{code} is left out: {why}.")
+
+
+def _why_not(step: _Step, code: str, counted: Sequence[Tally]) -> str:
+    if code not in step.regions:
+        return "the region is gone"
+    if is_hopeless(counted, rounds_of(step.gate)):
+        return "its runs are missed again and again"
+    return _SENTENCES.get(step.regions[code].health, "")
+
+
+def _go_on(step: _Step, runs: Sequence[GateRun]) -> None:
+    """Judges what is complete, ends what is over, and asks for what comes next."""
+    gate = step.gate
+    left = [code for code in gate.regions if code not in gate.given_up]
+    if not left or len(left) < len(gate.given_up):
+        _end_without_regions(step)
+        return
+    counted = tallies(runs, list(step.monitors), left)
+    wanted = rounds_of(gate).runs_at(gate.look)
+    if is_complete((tally for region in counted.values() for tally in region.values()), wanted):
+        _judge(step, runs)
+    elif _most_fail(runs):
+        _judge_finally(step, runs, status=Status.DONE)
+    if gate.is_open and step.now >= gate.deadline:
+        _judge_finally(step, runs, status=Status.TIMEOUT)
+    if gate.is_open:
+        _ask(step, counted, len(runs))
+        gate.due_at = step.now + _PAUSE
+        gate.save(update_fields=["status", "started_at", "look", "given_up", "warnings", "due_at"])
+
+
+def _end_without_regions(step: _Step) -> None:
+    gate = step.gate
+    why = "; ".join(f"{code}: {reason}" for code, reason in gate.given_up.items())
+    gate.reason = f"It could not be measured in {len(gate.given_up)} of {len(gate.regions)} regions ({why})."
+    step.end(Verdict.ERROR)
+
+
+def _judge(step: _Step, runs: Sequence[GateRun]) -> None:
+    """Judges a complete look: it ends the gate, or another follows."""
+    gate = step.gate
+    if gate.phase == Phase.BEFORE:
+        step.end(Verdict.PASS)
+        return
+    verdict = _verdict(step, runs)
+    is_last = gate.look >= rounds_of(gate).looks
+    if verdict in (Verdict.PASS, Verdict.FAIL) or is_last or _most_fail(runs):
+        _end_judged(step, verdict, Status.DONE)
+    else:
+        gate.look += 1
+
+
+def _judge_finally(step: _Step, runs: Sequence[GateRun], *, status: Status) -> None:
+    """With what there is: the time is over, or most runs fail."""
+    gate = step.gate
+    ended = sum(run.state != RunState.PENDING for run in runs)
+    if status is Status.TIMEOUT:
+        gate.warnings.append(f"The time was over when {ended} of {len(runs)} runs had come back.")
+    if gate.phase == Phase.BEFORE:
+        gate.reason = f"Only {ended} runs came back in time."
+        step.end(Verdict.ERROR, status=status)
+    else:
+        _end_judged(step, _verdict(step, runs), status)
+
+
+def _verdict(step: _Step, runs: Sequence[GateRun]) -> str:
+    verdict = judge_gate(step.gate, step.rules, runs, baseline_of(step.gate, list(step.monitors.values())))
+    GateRule.objects.bulk_update(step.rules, ["verdict", "reason", "found"])
+    return verdict.value
+
+
+def _end_judged(step: _Step, verdict: str, status: Status) -> None:
+    left_out = {code for rule in step.rules for code in (rule.found or {}).get("left_out", [])}
+    step.gate.warnings += [f"{code} is left out: too few runs to judge." for code in sorted(left_out)]
+    step.end(verdict, status=status)
+
+
+def _most_fail(runs: Sequence[GateRun]) -> bool:
+    ended = [run for run in runs if run.state in (RunState.MEASURED, RunState.FAILED) and not run.discarded]
+    failed = sum(run.state == RunState.FAILED for run in ended)
+    return failed >= _MANY_FAILURES and 2 * failed > len(ended)
+
+
+def _ask(step: _Step, counted: Mapping[str, Mapping[int, Tally]], place: int) -> None:
+    """For the next run of each region that has none under way."""
+    gate, plan = step.gate, rounds_of(step.gate)
+    asked: list[GateRun] = []
+    for code, by_monitor in counted.items():
+        monitor = next_monitor(by_monitor, plan, gate.look)
+        if monitor is None:
+            continue
+        try:
+            (run_id,) = request_runs(actor=None, monitor=step.monitors[monitor], regions=[code], trigger=Trigger.GATE)
+        except RunsError as error:
+            log.warning("gate %s waits in %s: %s", gate.public_id, code, error)
+            continue
+        asked.append(
+            GateRun(
+                gate=gate,
+                monitor_id=monitor,
+                region=step.regions[code].region,
+                run_id=run_id,
+                place=place + len(asked),
+                discarded=is_discarded(by_monitor[monitor], plan),
+                requested_at=step.now,
+            )
+        )
+    GateRun.objects.bulk_create(asked)

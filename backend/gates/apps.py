@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class GatesConfig(AppConfig):
+    name = "backend.gates"

@@ -1,0 +1,121 @@
+"""What fresh runs are compared with: scheduled runs before the deploy, or those of an earlier gate."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db.models import Min, Q
+
+from backend.alerts.metrics import METRICS
+from backend.alerts.models import Cause, Incident
+from backend.fleet.models import Region
+from backend.gates.models import BaselineMode, Gate, GateRun, RunState
+from backend.runs.sql import fetch
+from backend.sites.models import Monitor
+
+# The newest of each monitor and region: a day at one a minute, twice over.
+MAX_SAMPLES = 3_000
+# Beside the metrics, so that a failure can name the phase that grew.
+COLUMNS = (*dict.fromkeys(metric.column for metric in METRICS.values()), "send_us")
+_SAMPLES = f"""
+SELECT place.region_id, run.scheduled_for, {", ".join(f"run.{column}" for column in COLUMNS)}
+FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
+    SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
+        AND scheduled_for >= %(since)s AND scheduled_for < %(until)s AND outcome = 'measured' AND trigger = 'schedule'
+        AND config_version = %(config_version)s
+    ORDER BY scheduled_for DESC LIMIT {MAX_SAMPLES}
+) run
+ORDER BY place.region_id, run.scheduled_for
+"""
+# During these a site does not show what it usually does. A certificate that runs out slows nothing down.
+_DISTURBING = (Cause.AVAILABILITY, Cause.SPEED, Cause.CDN)
+
+# Of each run what was measured, by column.
+Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """By monitor and region code, in order of time. `warnings` are sentences."""
+
+    by_monitor: Mapping[int, Samples]
+    warnings: tuple[str, ...] = ()
+    dropped: int = 0
+
+    def count(self, monitor: int) -> int:
+        """How many runs of a monitor there are, over all regions."""
+        return sum(len(samples) for samples in self.by_monitor.get(monitor, {}).values())
+
+
+@dataclass(slots=True)
+class _Sieve:
+    """Leaves out what was measured during incidents, and counts it."""
+
+    spans: Sequence[tuple[datetime, datetime]]
+    dropped: int = field(default=0)
+
+    def keeps(self, at: datetime) -> bool:
+        if any(since <= at < until for since, until in self.spans):
+            self.dropped += 1
+            return False
+        return True
+
+
+def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
+    """What the gate compares with. Two statements, and one for each monitor."""
+    if gate.baseline_mode == BaselineMode.GATE:
+        return _of_gate(gate)
+    since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
+    spans = _disturbed(gate, since, until)
+    sieve = _Sieve(spans)
+    regions = dict(Region.objects.filter(code__in=gate.regions).values_list("pk", "code"))
+    found = {monitor.pk: _of_history(monitor, regions, (since, until), sieve) for monitor in monitors}
+    return Baseline(by_monitor=found, dropped=sieve.dropped, warnings=_warnings(spans, sieve.dropped))
+
+
+def _of_history(
+    monitor: Monitor, regions: Mapping[int, str], span: tuple[datetime, datetime], sieve: _Sieve
+) -> Samples:
+    parameters = {
+        "regions": list(regions),
+        "monitor": monitor.pk,
+        "since": span[0],
+        "until": span[1],
+        "config_version": monitor.config_version,
+    }
+    samples: dict[str, list[Mapping[str, float | None]]] = defaultdict(list)
+    for region, at, *values in fetch(_SAMPLES, parameters):
+        if sieve.keeps(at):
+            samples[regions[region]].append(dict(zip(COLUMNS, values, strict=True)))
+    return samples
+
+
+def _of_gate(gate: Gate) -> Baseline:
+    earlier: dict[int, dict[str, list[Mapping[str, float | None]]]] = defaultdict(lambda: defaultdict(list))
+    runs = GateRun.objects.filter(gate=gate.baseline_gate_id, state=RunState.MEASURED, discarded=False)
+    for run in runs.select_related("region").order_by("place"):
+        if run.region.code in gate.regions:
+            earlier[run.monitor_id][run.region.code].append(run.values)
+    return Baseline(by_monitor=earlier)
+
+
+def _disturbed(gate: Gate, since: datetime, until: datetime) -> list[tuple[datetime, datetime]]:
+    """When incidents of the site went on, from when what they are about began, within the window."""
+    touching = Q(resolved_at=None) | Q(resolved_at__gt=since)
+    incidents = Incident.objects.filter(touching, site=gate.site_id, cause__in=_DISTURBING, opened_at__lt=until)
+    spans = []
+    for incident in incidents.annotate(begun_at=Min("members__since")).order_by("opened_at"):
+        begun = min(incident.opened_at, incident.begun_at or incident.opened_at)
+        spans.append((max(begun, since), min(incident.resolved_at or until, until)))
+    return spans
+
+
+def _warnings(spans: Sequence[tuple[datetime, datetime]], dropped: int) -> tuple[str, ...]:
+    if not dropped:
+        return ()
+    lasted = sum(((until - since) for since, until in spans), timedelta(0))
+    minutes = max(1, round(lasted.total_seconds() / 60))
+    incidents = "an incident" if len(spans) == 1 else f"{len(spans)} incidents"
+    runs = "run was" if dropped == 1 else "runs were"
+    return (f"The baseline overlaps {incidents} for {minutes:,} min; {dropped:,} {runs} left out.",)

@@ -1,0 +1,80 @@
+"""What came of the runs that a gate asked for."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from django.db.models import Q
+
+from backend.gates.baseline import COLUMNS
+from backend.gates.models import Gate, GateRun, RunState
+from backend.gates.rounds import Tally
+from backend.runs.models import Outcome, PendingRun, Run
+from workers.measurement.failure import Blame
+
+# Clocks of two of our processes; the slot of a run is when it was asked for.
+_SLACK = timedelta(minutes=5)
+
+
+def collect(gate: Gate) -> list[GateRun]:
+    """All runs of a gate, those that have ended since the last time brought up to date. At most four statements."""
+    runs = list(gate.runs.select_related("region").order_by("place"))
+    waiting = [run for run in runs if run.state == RunState.PENDING]
+    if waiting:
+        ended = _ended(gate, [run.run_id for run in waiting])
+        alive = _alive([run.run_id for run in waiting if run.run_id not in ended])
+        changed = [run for run in waiting if _settle(run, ended.get(run.run_id), is_alive=run.run_id in alive)]
+        GateRun.objects.bulk_update(changed, ["state", "ended_run_id", "reason", "values"])
+    return runs
+
+
+def tallies(runs: Iterable[GateRun], monitors: Sequence[int], regions: Sequence[str]) -> dict[str, dict[int, Tally]]:
+    """How far each monitor is, by region."""
+    counts: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+    for run in runs:
+        counts[run.region.code, run.monitor_id][_counted_as(run)] += 1
+    return {region: {monitor: Tally(**counts[region, monitor]) for monitor in monitors} for region in regions}
+
+
+def _counted_as(run: GateRun) -> str:
+    if run.state == RunState.PENDING:
+        return "pending"
+    if run.state == RunState.NOTHING:
+        return "nothing"
+    return "discarded" if run.discarded else "counting"
+
+
+def _ended(gate: Gate, ids: Sequence[UUID]) -> Mapping[UUID, Run]:
+    """The runs that have ended, by the id that was asked for; of two attempts the later one."""
+    either = Q(run_id__in=ids) | Q(first_run_id__in=ids)
+    found = Run.objects.filter(either, scheduled_for__gte=gate.created_at - _SLACK).order_by("attempt")
+    return {run.first_run_id or run.run_id: run for run in found}
+
+
+def _alive(ids: Sequence[UUID]) -> set[UUID]:
+    """Which of them are still under way, be it as a second attempt."""
+    if not ids:
+        return set()
+    pending = PendingRun.objects.filter(Q(run_id__in=ids) | Q(first_run_id__in=ids))
+    return {first or own for own, first in pending.values_list("run_id", "first_run_id")}
+
+
+def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:
+    """Puts into a run what it came to; whether there was anything."""
+    if ended is None:
+        if is_alive:
+            return False
+        # Deleted with its monitor's site, or by a retention that is shorter than the gate.
+        run.state, run.reason = RunState.NOTHING, "The run is gone."
+        return True
+    run.ended_run_id = ended.run_id
+    if ended.outcome == Outcome.MEASURED:
+        run.state = RunState.MEASURED
+        run.values = {column: getattr(ended, column) for column in COLUMNS}
+    elif ended.outcome == Outcome.FAILED and ended.failure_blame != Blame.MONITOR:
+        run.state, run.reason = RunState.FAILED, (ended.failure_detail or "It failed.")[:1_000]
+    else:
+        run.state = RunState.NOTHING
+        run.reason = (ended.failure_detail or f"Missed: {ended.missed_reason}")[:1_000]
+    return True

@@ -1,0 +1,143 @@
+"""What is read about gates. Every question starts from the organisation and takes a fixed number of statements."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q
+
+from backend.accounts.models import Organisation
+from backend.gates.documents import RuleFound, rule_found
+from backend.gates.judging import rounds_of
+from backend.gates.models import OPEN, Gate, GateRule, GateRun, RunState
+from backend.gates.outcome import conclusion, exit_code
+from backend.gates.wording import rule_sentence
+from backend.sites.models import Deploy, Monitor, Site
+
+MAX_GATES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateLine:
+    """A gate in a list."""
+
+    gate: Gate
+    site: Site
+    deploy: Deploy | None
+    exit_code: int | None
+    conclusion: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleView:
+    """A rule and what it has come to so far. `sentence` says it all."""
+
+    rule: GateRule
+    monitor: Monitor
+    found: RuleFound | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsView:
+    """How much was measured. `planned` is what the present look needs, the discarded runs included."""
+
+    planned: int
+    completed: int
+    failed: int
+    discarded: int
+    looks: int
+    planned_looks: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateView:
+    """A gate with all that belongs to it."""
+
+    gate: Gate
+    site: Site
+    deploy: Deploy | None
+    baseline_gate: UUID | None
+    rules: tuple[RuleView, ...]
+    runs: RunsView
+    made: tuple[GateRun, ...]
+    exit_code: int | None
+    conclusion: str | None
+
+    @property
+    def duration_s(self) -> int | None:
+        """From the first step to the last."""
+        if self.gate.started_at is None or self.gate.ended_at is None:
+            return None
+        return round((self.gate.ended_at - self.gate.started_at).total_seconds())
+
+
+def gate(organisation: Organisation, public_id: UUID) -> Gate | None:
+    """The gate alone, to wait for it or to cancel it. One statement."""
+    return Gate.objects.filter(organisation=organisation, public_id=public_id).first()
+
+
+def gate_view(organisation: Organisation, public_id: UUID) -> GateView | None:
+    """A gate with rules and runs. Three statements."""
+    found = Gate.objects.filter(organisation=organisation, public_id=public_id)
+    gate = found.select_related("site", "deploy", "baseline_gate").first()
+    if gate is None:
+        return None
+    rules = list(gate.rules.select_related("monitor").order_by("position"))
+    runs = tuple(gate.runs.select_related("region", "monitor").order_by("place"))
+    return GateView(
+        gate=gate,
+        site=gate.site,
+        deploy=gate.deploy,
+        baseline_gate=None if gate.baseline_gate is None else gate.baseline_gate.public_id,
+        rules=tuple(_rule_view(rule) for rule in rules),
+        runs=_runs_view(gate, rules, runs),
+        made=runs,
+        exit_code=exit_code(gate),
+        conclusion=conclusion(gate),
+    )
+
+
+def gates(
+    organisation: Organisation,
+    *,
+    site: Site | None = None,
+    before: tuple[datetime, int] | None = None,
+    limit: int = 50,
+) -> list[GateLine]:
+    """Gates, the newest first; `before` is the time and number of the last one seen. One statement."""
+    found = Gate.objects.filter(organisation=organisation)
+    if site is not None:
+        found = found.filter(site=site)
+    if before is not None:
+        found = found.filter(Q(created_at__lt=before[0]) | Q(created_at=before[0], pk__lt=before[1]))
+    lines = found.select_related("site", "deploy").order_by("-created_at", "-pk")[: max(1, min(limit, MAX_GATES))]
+    return [
+        GateLine(gate=line, site=line.site, deploy=line.deploy, exit_code=exit_code(line), conclusion=conclusion(line))
+        for line in lines
+    ]
+
+
+def open_gates(organisation: Organisation) -> int:
+    """How many are under way. One statement."""
+    return Gate.objects.filter(organisation=organisation, status__in=OPEN).count()
+
+
+def _rule_view(rule: GateRule) -> RuleView:
+    found = rule_found(rule.found) if rule.found else None
+    return RuleView(rule=rule, monitor=rule.monitor, found=found, sentence=rule_sentence(rule, found))
+
+
+def _runs_view(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun]) -> RunsView:
+    plan = rounds_of(gate)
+    monitors, regions = len({rule.monitor_id for rule in rules}), len(gate.regions) - len(gate.given_up)
+    ended = [run for run in runs if run.state != RunState.PENDING]
+    return RunsView(
+        planned=(plan.runs_at(gate.look) + plan.discard) * monitors * regions,
+        completed=len(ended),
+        failed=sum(run.state == RunState.FAILED for run in ended),
+        discarded=sum(run.discarded for run in ended),
+        looks=gate.look if any(rule.verdict for rule in rules) else 0,
+        planned_looks=plan.looks,
+    )

@@ -1,0 +1,83 @@
+"""A gate as Markdown: for a step's summary, or a comment on a change. Pure."""
+
+import re
+from collections.abc import Iterable
+
+from backend.alerts.metrics import written
+from backend.analysis.gate_metrics import short
+from backend.gates.models import Level, Phase, RunState, Verdict
+from backend.gates.queries import GateView, RuleView
+from backend.gates.wording import limit_sentence
+
+_MARKS = {
+    Verdict.PASS: "✅ pass",
+    Verdict.FAIL: "❌ fail",
+    Verdict.INCONCLUSIVE: "⚪ inconclusive",
+    Verdict.ERROR: "⚠️ error",
+}
+# What Markdown or a table would take for its own.
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!~])")
+
+
+def markdown_report(view: GateView, *, url: str) -> str:
+    """The verdict, a table of rules, regions, warnings, and a link to the page."""
+    gate = view.gate
+    verdict = _MARKS.get(Verdict(gate.verdict), gate.verdict) if gate.verdict else gate.status
+    lines = [f"### {verdict}: {_plain(view.site.name)}{_release(view)}", "", _plain(gate.summary or "Under way."), ""]
+    if gate.phase == Phase.AFTER:
+        lines += [
+            "| rule | limit | before | after | change | verdict |",
+            "|---|---|---:|---:|---:|---|",
+            *(_row(rule) for rule in view.rules),
+            "",
+        ]
+    lines += [*_regions(view.rules), *_notes(view), f"[All runs and intervals]({url})", ""]
+    return "\n".join(lines)
+
+
+def _release(view: GateView) -> str:
+    if view.deploy is None:
+        return ""
+    name = view.deploy.version or view.deploy.external_id
+    return f", {_plain(name)}" if name else ""
+
+
+def _row(view: RuleView) -> str:
+    rule, found = view.rule, view.found
+    name = f"{short(rule.metric)} ({rule.monitor.kind})"
+    verdict = _MARKS.get(Verdict(rule.verdict), "") if rule.verdict else "not judged"
+    if rule.level == Level.WARN:
+        verdict += " (warns only)"
+    if found is None:
+        return f"| {name} | {limit_sentence(rule)} | | | {_plain(rule.reason)} | {verdict} |"
+    before = written(rule.metric, found.before) if found.before is not None else ""
+    change = f"{found.pct.value:+.1f} % ({found.pct.low:+.1f} to {found.pct.high:+.1f} %)" if found.pct else ""
+    after = written(rule.metric, found.after)
+    return f"| {name} | {limit_sentence(rule)} | {before} | {after} | {change} | {verdict} |"
+
+
+def _regions(rules: Iterable[RuleView]) -> Iterable[str]:
+    """By region, for what did not pass."""
+    for view in rules:
+        if view.found is not None and view.found.regions and view.rule.verdict != Verdict.PASS:
+            parts = ", ".join(f"{part.region} {part.pct.value:+.1f} %" for part in view.found.regions)
+            yield f"{short(view.rule.metric)} by region: {parts}."
+            yield ""
+
+
+def _notes(view: GateView) -> Iterable[str]:
+    runs, failed = view.runs, view.runs.failed
+    told = f"{runs.completed:,} runs in {len(view.gate.regions)} regions, {runs.looks} of {runs.planned_looks} looks"
+    yield f"{told}, {failed:,} failed, confidence {view.gate.confidence:.1%}." if failed else f"{told}."
+    yield ""
+    for warning in view.gate.warnings[:10]:
+        yield f"- {_plain(warning)}"
+    reasons = {run.reason for run in view.made if run.state == RunState.FAILED and run.reason}
+    for reason in sorted(reasons)[:3]:
+        yield f"- A run failed: {_plain(reason)}"
+    if view.gate.warnings or reasons:
+        yield ""
+
+
+def _plain(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", text.replace("\n", " "))

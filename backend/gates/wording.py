@@ -1,0 +1,97 @@
+"""The sentences of a gate. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from backend.alerts.metrics import written
+from backend.analysis.gate_metrics import short
+from backend.gates.documents import RuleFound
+from backend.gates.models import Gate, GateRule, Level, Phase, Verdict
+
+# The worst first: one sentence is about one rule.
+_ORDER = {Verdict.FAIL: 0, Verdict.ERROR: 1, Verdict.INCONCLUSIVE: 2, Verdict.PASS: 3, "": 4}
+_PHASE_NAMES: Mapping[str, str] = {
+    "dns": "DNS",
+    "connect": "connecting",
+    "tls": "TLS",
+    "send": "sending the request",
+    "wait": "waiting for the server",
+    "download": "the download",
+    "after first byte": "what comes after the first byte",
+    "other": "what lies between the phases",
+}
+_SHOWN_PHASES = 2
+
+
+def limit_sentence(rule: GateRule) -> str:
+    """What a rule allows, such as "+10 %, at least 30 ms" or "2.50 s"."""
+    if rule.max_value is not None:
+        return written(rule.metric, rule.max_value)
+    limit = f"+{rule.max_change_pct:g} %"
+    return f"{limit} and {written(rule.metric, rule.min_change)}" if rule.min_change else limit
+
+
+def rule_sentence(rule: GateRule, found: RuleFound | None) -> str:
+    """What a rule came to."""
+    name = short(rule.metric)
+    if found is None:
+        return f"{name}: {rule.reason}" if rule.reason else f"{name} is not judged yet."
+    if found.pct is None:
+        value = f"{written(rule.metric, found.value.low)} to {written(rule.metric, found.value.high)}"
+        return f"{name} {written(rule.metric, found.value.value)} ({value}), limit {limit_sentence(rule)}."
+    change = f"{_signed(found.pct.value)} % ({_signed(found.pct.low)} to {_signed(found.pct.high)} %)"
+    sentence = f"{name} {change}, limit {limit_sentence(rule)}."
+    if grown := grown_sentence(found):
+        sentence += f" {grown}"
+    if rule.verdict == Verdict.INCONCLUSIVE:
+        sentence += f" {undecided_sentence(found)}"
+    return sentence
+
+
+def grown_sentence(found: RuleFound) -> str:
+    """Which phases grew, in words; empty when none is known."""
+    if not found.grown:
+        return ""
+    parts = [f"{_PHASE_NAMES.get(part.phase, part.phase)} by {part.ms:,.0f} ms" for part in found.grown]
+    return f"What grew: {', '.join(parts[:_SHOWN_PHASES])}."
+
+
+def undecided_sentence(found: RuleFound) -> str:
+    """What would decide it."""
+    smallest = f"The smallest change that these runs can tell is {found.smallest_detectable_pct:.1f} %"
+    if found.extra_runs_to_decide is None:
+        return f"{smallest}; no number of runs decides this, the site itself varies too much from hour to hour."
+    return f"{smallest}; about {found.extra_runs_to_decide:,} more runs would decide."
+
+
+def summary(gate: Gate, rules: Sequence[tuple[GateRule, RuleFound | None]]) -> str:
+    """The one sentence about the whole gate."""
+    if gate.reason:
+        return gate.reason
+    if gate.phase == Phase.BEFORE:
+        return "Measured before the release; a later gate can compare with it."
+    deciding = [pair for pair in rules if pair[0].level == Level.FAIL] or list(rules)
+    of_verdict = [pair for pair in deciding if pair[0].verdict == gate.verdict]
+    if gate.verdict == Verdict.PASS and len(deciding) > 1:
+        return f"All {len(deciding)} rules hold: {_short(deciding)}."
+    rule, found = min(of_verdict or deciding, key=_worst)
+    others = len(of_verdict) - 1
+    return rule_sentence(rule, found) + (f" {others} more like it." if others > 0 else "")
+
+
+def _short(rules: Iterable[tuple[GateRule, RuleFound | None]]) -> str:
+    return ", ".join(
+        f"{short(rule.metric)} {_signed(found.pct.value)} %"
+        if found.pct is not None
+        else f"{short(rule.metric)} {written(rule.metric, found.value.value)}"
+        for rule, found in rules
+        if found is not None
+    )
+
+
+def _worst(pair: tuple[GateRule, RuleFound | None]) -> tuple[int, float]:
+    rule, found = pair
+    return _ORDER[rule.verdict], -(found.pct.value if found is not None and found.pct is not None else 0.0)
+
+
+def _signed(pct: float) -> str:
+    return f"{pct:+,.1f}".replace("-", "\N{MINUS SIGN}")
