@@ -2,9 +2,9 @@
 
 import fs from 'fs';
 
-const THINK_MS = 60;
+const THINK_MS = 200;
 // What is counted anew for every visitor takes longer than what is only read.
-const COUNT_MS = 140;
+const COUNT_MS = 280;
 
 // `./dev demo slower` writes by how many per cent; no file, no difference.
 function slowness(r) {

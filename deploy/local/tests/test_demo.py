@@ -86,14 +86,14 @@ def test_the_shop_thinks_before_it_answers(sites: Sites) -> None:
     began = monotonic()
     with sites.get(sites.settings.shop_url) as answer:
         assert b"Lantern &amp; Loom" in answer.read()
-    assert monotonic() - began >= 0.06
+    assert monotonic() - began >= 0.2
 
 
 def test_the_shop_works_longer_when_told_to_and_as_before_when_told_so(sites: Sites) -> None:
-    slow_down(sites.places, sites.settings, 1000)
-    assert _seconds(sites) >= 0.66
+    slow_down(sites.places, sites.settings, 900)
+    assert _seconds(sites) >= 2
     slow_down(sites.places, sites.settings, 0)
-    assert _seconds(sites) < 0.66
+    assert _seconds(sites) < 2
 
 
 def _seconds(sites: Sites) -> float:
