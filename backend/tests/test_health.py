@@ -8,6 +8,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend import health
+from backend.alerts.models import Watch
 from backend.runs.models import Schedule
 from backend.runs.tests.factories import (
     make_agent,
@@ -17,6 +18,7 @@ from backend.runs.tests.factories import (
     make_region,
     schedule,
 )
+from backend.sites.models import Monitor
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +64,7 @@ def test_a_migration_that_is_missing_is_not_ready(client: Client, broker: str) -
     assert ask(client, "/readyz")[1]["migrations"] == "pending"
 
 
-def test_the_summary_counts_regions_and_knows_the_schedulers_pace(client: Client, broker: str) -> None:
+def test_the_summary_counts_regions_and_knows_the_pace_of_scheduler_and_judge(client: Client, broker: str) -> None:
     fleet = make_fleet("eu", "us")
     make_agent(fleet.region, seen_at=timezone.now())
     assert ask(client, "/healthz") == (
@@ -73,6 +75,7 @@ def test_the_summary_counts_regions_and_knows_the_schedulers_pace(client: Client
             "migrations": "ok",
             "broker": "ok",
             "scheduler": "ok",
+            "judge": "ok",
             "regions": "1 of 2 online",
         },
     )
@@ -80,6 +83,10 @@ def test_the_summary_counts_regions_and_knows_the_schedulers_pace(client: Client
     Schedule.objects.update(next_at=timezone.now() - timedelta(minutes=5))
     status, answer = ask(client, "/healthz")
     assert (status, answer["status"], answer["scheduler"]) == (200, "degraded", "behind")
+    Schedule.objects.update(next_at=timezone.now())
+    Watch.objects.create(monitor=Monitor.objects.get(), due_at=timezone.now() - timedelta(minutes=5))
+    status, answer = ask(client, "/healthz")
+    assert (status, answer["status"], answer["judge"]) == (200, "degraded", "behind")
 
 
 def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -> None:

@@ -1,0 +1,80 @@
+"""What changes maintenance windows."""
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from backend.accounts.audit import record
+from backend.accounts.models import Organisation, User
+from backend.alerts.models import Maintenance
+from backend.alerts.models.rules import MAX_REASON_CHARS
+from backend.sites.models import Site
+
+MAX_LENGTH = timedelta(days=31)
+MAX_AHEAD = timedelta(days=366)
+MAX_WINDOWS = 200
+
+
+class MaintenanceError(ValueError):
+    """No such window; the text is a sentence for people, `field` what it is about."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+@transaction.atomic
+def plan_maintenance(
+    *,
+    actor: User | None,
+    organisation: Organisation,
+    site: Site | None,
+    starts_at: datetime,
+    ends_at: datetime,
+    reason: str = "",
+) -> Maintenance:
+    """A time in which nothing is told of a site, or of all without one. Raises MaintenanceError."""
+    _check(organisation, site, starts_at, ends_at, reason)
+    window = Maintenance.objects.create(
+        organisation=organisation,
+        site=site,
+        starts_at=starts_at,
+        ends_at=ends_at,
+        reason=reason.strip(),
+        created_by=actor,
+    )
+    detail = {"starts_at": starts_at.isoformat(), "ends_at": ends_at.isoformat(), "reason": window.reason}
+    record("plan_maintenance", window, actor=actor, organisation=organisation, **detail)
+    return window
+
+
+@transaction.atomic
+def end_maintenance(*, actor: User | None, window: Maintenance) -> None:
+    """Ends a window now; one that has not begun is deleted. What still holds is told within seconds."""
+    now = timezone.now()
+    window = Maintenance.objects.select_for_update(of=("self",)).select_related("organisation").get(pk=window.pk)
+    record("end_maintenance", window, actor=actor, organisation=window.organisation)
+    if window.starts_at >= now:
+        window.delete()
+    elif window.ends_at > now:
+        window.ends_at = now
+        window.save(update_fields=["ends_at"])
+
+
+def _check(organisation: Organisation, site: Site | None, starts_at: datetime, ends_at: datetime, reason: str) -> None:
+    now = timezone.now()
+    if site is not None and site.organisation_id != organisation.pk:
+        raise MaintenanceError("site", "There is no such site.")
+    if ends_at <= starts_at:
+        raise MaintenanceError("ends_at", "It must end after it has begun.")
+    if ends_at <= now:
+        raise MaintenanceError("ends_at", "It would be over already.")
+    if ends_at - starts_at > MAX_LENGTH:
+        raise MaintenanceError("ends_at", f"It may last at most {MAX_LENGTH.days} days.")
+    if starts_at > now + MAX_AHEAD:
+        raise MaintenanceError("starts_at", "It may begin at most a year from now.")
+    if len(reason.strip()) > MAX_REASON_CHARS or not reason.isprintable():
+        raise MaintenanceError("reason", f"The reason is one line of at most {MAX_REASON_CHARS} characters.")
+    if Maintenance.objects.filter(organisation=organisation, ends_at__gt=now).count() >= MAX_WINDOWS:
+        raise MaintenanceError("starts_at", f"There are {MAX_WINDOWS} windows ahead; end one first.")
