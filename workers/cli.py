@@ -18,14 +18,20 @@ examples:
   firstbyte probe https://www.example.org/           where the milliseconds before the first byte go
   firstbyte probe --json https://www.example.org/ | jq .phases
   firstbyte page --screenshot home.jpg https://www.example.org/
+  firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
   firstbyte doctor                                    can this machine measure, and reach its service?
   firstbyte agent                                     measure for a region, as FIRSTBYTE_… says
 
 exit codes:
-  0 measured   1 measured, but the check failed   2 wrong usage   4 could not measure
+  0 measured   1 measured, but the check failed   2 wrong usage   3 not conclusive   4 could not measure
 """
 _PROBE = "One HTTPS or HTTP request over a connection of our own; DNS, TCP, TLS, wait and download are timed apart."
 _PAGE = "Loads the page in headless Chrome and draws its waterfall."
+_COMPARE = """\
+Asks for the same asset at two places, back to back and in random order, and says which is faster, by how much and why.
+Differences are the CDN minus the origin (a minus b): negative means that the CDN (a) is faster. A verdict needs 20
+pairs. Exit code 0: faster, slower or no difference; 3: not conclusive; 4: not measured.
+"""
 _AGENT = """\
 Measures for a region until SIGTERM. Set up by the environment (every name also as <NAME>_FILE):
 
@@ -43,6 +49,8 @@ Measures for a region until SIGTERM. Set up by the environment (every name also 
   FIRSTBYTE_AGENT_NAME         its name (the host's)
 """
 _MAX_TIMEOUT_S = 120
+# A verdict needs 20; some more make it surer and still end within seconds.
+_PAIRS, _MAX_PAIRS = 30, 400
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -57,6 +65,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     page = commands.add_parser("page", help="load a page in Chrome", description=_PAGE)
     _add_measuring(page)
     page.add_argument("--screenshot", metavar="FILE", type=Path, help="write what the page looked like to FILE")
+    compare = commands.add_parser("compare", help="compare a CDN with its origin", description=_COMPARE)
+    _add_comparing(compare)
     commands.add_parser("agent", help="measure for a region", description=_AGENT)
     doctor = commands.add_parser("doctor", help="check what this machine can measure", description="Checks every part.")
     doctor.add_argument("--json", action="store_true", help="one JSON document on stdout")
@@ -87,8 +97,23 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
 
+def _add_comparing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--cdn", metavar="URL", help="the asset at the CDN")
+    parser.add_argument("--origin", metavar="URL", help="the same asset at the origin")
+    instead = "connect to the origin here instead of looking its name up; without --origin, under the name of the CDN"
+    parser.add_argument("--origin-address", metavar="IP[:PORT]", help=instead)
+    parser.add_argument("--a", metavar="URL", help="any asset, instead of --cdn")
+    parser.add_argument("--b", metavar="URL", help="what to compare it with, instead of --origin")
+    parser.add_argument("--pairs", metavar="N", type=_pairs, default=_PAIRS, help=f"how often to ask both ({_PAIRS})")
+    _add_options(parser)
+
+
 def _add_measuring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="https://… or http://…; any port, and private addresses too")
+    _add_options(parser)
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     parser.add_argument("--timeout", metavar="S", type=_seconds, default=30.0, help="give up after S seconds (30)")
     known = os.environ.get("FIRSTBYTE_CA_FILE")
@@ -108,6 +133,13 @@ def _seconds(text: str) -> float:
     if not 0.1 <= seconds <= _MAX_TIMEOUT_S:
         raise argparse.ArgumentTypeError(f"must be from 0.1 to {_MAX_TIMEOUT_S} seconds")
     return seconds
+
+
+def _pairs(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= _MAX_PAIRS:
+        raise argparse.ArgumentTypeError(f"must be from 1 to {_MAX_PAIRS} pairs")
+    return count
 
 
 def _authority(text: str) -> Path:

@@ -34,8 +34,13 @@ _STAGES = {
 
 def request_of(arguments: argparse.Namespace, kind: Kind) -> RunRequest:
     """Raises UsageError for an address that cannot be measured by anybody."""
+    return request_for(arguments.url, arguments, kind)
+
+
+def request_for(url: str, arguments: argparse.Namespace, kind: Kind) -> RunRequest:
+    """The same for a URL of its own."""
     try:
-        target = parse_target(arguments.url, extra_ports=EVERY_PORT)
+        target = parse_target(url, extra_ports=EVERY_PORT)
     except TargetError as error:
         raise UsageError(str(error)) from error
     now = datetime.now(UTC)
@@ -73,11 +78,14 @@ def tell(stage: ProgressStage, requests: int | None) -> None:
 
 def show(outcome: Measured | Failed, document: Document, *, as_json: bool) -> int:
     """Writes one JSON document, or a drawing, to stdout; gives the exit code."""
-    text = json.dumps(document, ensure_ascii=False) if as_json else draw(outcome, canvas_of(sys.stdout))
-    # What a server sent may hold what this terminal cannot show.
+    write(json.dumps(document, ensure_ascii=False) if as_json else draw(outcome, canvas_of(sys.stdout)))
+    return exit_code(outcome)
+
+
+def write(text: str) -> None:
+    """Text to stdout with a line break. What a server sent may hold what this terminal cannot show."""
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
-    return exit_code(outcome)
 
 
 def exit_code(outcome: Measured | Failed) -> int:

@@ -10,6 +10,8 @@ from workers.diagnosis.pair_samples import LegSample, PairSample, Parts
 from workers.diagnosis.pair_split import typical
 from workers.measurement.pair import CacheState, Leg
 
+# What an answer without Content-Encoding has (RFC 9110, 8.4.1); in a sentence it is "not compressed".
+NOT_PACKED = "identity"
 H = TypeVar("H", bound=Hashable)
 
 
@@ -60,7 +62,7 @@ def facts_of(samples: Sequence[PairSample], leg: Leg, *, with_dns: bool) -> LegF
         endpoints=frozenset((one.address, one.port) for one in legs if one.address is not None),
         caches=dict(Counter(one.cache for one in legs).most_common()),
         protocol=_usual(legs, lambda one: one.protocol),
-        content_encoding=_usual(legs, lambda one: one.content_encoding or "identity"),
+        content_encoding=_usual(legs, lambda one: one.content_encoding or NOT_PACKED),
         tls_version=_usual(legs, lambda one: one.tls_version),
         etag=legs[-1].etag,
         body_bytes=_middle(legs, lambda one: one.body_bytes),

@@ -6,7 +6,7 @@ The shares of all reasons together are the shares of the phases; those too small
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from workers.diagnosis.pair_facts import LegFacts
+from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import Names, Parts
 from workers.diagnosis.units import begin, counted, ms, size
 from workers.measurement.pair import Leg
@@ -142,7 +142,7 @@ def _download(evidence: Evidence, share_us: int) -> Reason:
     name, facts, other_name, other = evidence.slower(share_us)
     if _is_larger(facts, other):
         sizes = f"{size(facts.body_bytes or 0)} against {size(other.body_bytes or 0)}"
-        if facts.content_encoding == "identity" != other.content_encoding:
+        if lost_compression(facts, other):
             text = f"{begin(name)} does not compress what {other_name} sends as {other.content_encoding}: {sizes}."
             return Reason(id="compression_lost", text=text, difference_us=share_us)
         text = f"{begin(name)} sends more bytes than {other_name}: {sizes}."
@@ -153,6 +153,10 @@ def _download(evidence: Evidence, share_us: int) -> Reason:
 
 def _is_larger(facts: LegFacts, other: LegFacts) -> bool:
     return bytes_differ(facts, other) and (facts.body_bytes or 0) > (other.body_bytes or 0)
+
+
+def lost_compression(larger: LegFacts, other: LegFacts) -> bool:
+    return larger.content_encoding == NOT_PACKED != other.content_encoding
 
 
 def bytes_differ(one: LegFacts, other: LegFacts) -> bool:

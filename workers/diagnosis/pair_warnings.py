@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from workers.diagnosis.pair_facts import LegFacts
-from workers.diagnosis.pair_reasons import Evidence, bytes_differ
+from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
+from workers.diagnosis.pair_reasons import Evidence, bytes_differ, lost_compression
 from workers.diagnosis.units import begin, counted, percent, size
 from workers.measurement.pair import CacheState, Leg
 
@@ -71,11 +71,17 @@ def _bytes(evidence: Evidence) -> Iterator[PairWarning]:
     if not bytes_differ(evidence.a, evidence.b):
         return
     a, b = evidence.a.body_bytes or 0, evidence.b.body_bytes or 0
-    text = (
-        f"The bodies differ by {percent(abs(a - b), max(a, b))}: {size(a)} ({evidence.a.content_encoding}) from "
-        f"{evidence.names.a}, {size(b)} ({evidence.b.content_encoding}) from {evidence.names.b}."
-    )
+    legs = _legs(evidence)
+    (name, larger), (_, smaller) = legs if a > b else legs[::-1]
+    lost = f" {begin(name)} does not compress it." if lost_compression(larger, smaller) else ""
+    sizes = ", ".join(f"{size(facts.body_bytes or 0)} ({_packing(facts)}) from {one}" for one, facts in legs)
+    text = f"The bodies differ by {percent(abs(a - b), max(a, b))}: {sizes}.{lost}"
     yield PairWarning(id="bytes_differ", text=text)
+
+
+def _packing(facts: LegFacts) -> str:
+    encoding = facts.content_encoding
+    return "not compressed" if encoding is None or encoding == NOT_PACKED else encoding
 
 
 def _cache(evidence: Evidence) -> Iterator[PairWarning]:

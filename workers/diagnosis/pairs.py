@@ -93,6 +93,8 @@ def compare(
         not_kept=tuple(names.of(leg) for leg in closing),
     )
     closed = (not_kept_reason(leg, facts, names) for leg in closing if (facts := cold.of(leg)) is not None)
+    if failed and not runs:
+        cold = replace(cold, sentence="No pair could be measured.")
     return Comparison(
         cold=replace(cold, reasons=(*cold.reasons, *closed), warnings=(*missing, *cold.warnings)),
         reused=judge(reused, names=names, confidence=confidence),

@@ -10,8 +10,8 @@ def ms(us: float) -> str:
 
 
 def signed_ms(us: float) -> str:
-    """The same with the sign that it has."""
-    return f"\N{MINUS SIGN}{ms(us)}" if us < 0 else ms(us)
+    """The same with the sign that it has; what is told as nought has none."""
+    return f"\N{MINUS SIGN}{ms(us)}" if us <= -5 else ms(us)
 
 
 def size(count: float) -> str:

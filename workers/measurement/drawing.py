@@ -29,9 +29,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wait": "Wait", "download": "Download"}
 # The gaps between phases in a waterfall are the browser's own time.
 _GAP = "·"
+_USUAL = Canvas()
 
 
-def draw(outcome: Outcome, canvas: Canvas = Canvas()) -> str:
+def draw(outcome: Outcome, canvas: Canvas = _USUAL) -> str:
     """Everything worth seeing of an outcome, as lines without a final line break."""
     if isinstance(outcome, Missed):
         return f"Not measured: {outcome.reason.replace('_', ' ')}."

@@ -1,0 +1,136 @@
+"""`firstbyte compare`: the same asset from a CDN and from its origin, or from any two addresses, again and again."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+from uuid import uuid4
+
+from workers.commands import UsageError
+from workers.commands.measuring import (
+    EVERY_PORT,
+    EXIT_NOT_MEASURED,
+    EXIT_OK,
+    allowed_of,
+    canvas_of,
+    request_for,
+    write,
+)
+from workers.diagnosis.compare_document import Asked, compare_document
+from workers.diagnosis.compare_drawing import draw_comparison
+from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, PairRun, Verdict, run_of
+from workers.diagnosis.pairs import Comparison, compare
+from workers.diagnosis.units import ms
+from workers.measurement.failure import Failure
+from workers.measurement.messages import Failed, Kind, Measured, PairMeasurement, RunRequest
+from workers.measurement.pair import Leg, PairTarget, parse_dial_address
+from workers.measurement.target import TargetError, parse_target
+from workers.pairs import PairEngine
+from workers.probes.settings import ProbeSettings
+
+EXIT_INCONCLUSIVE = 3
+# A leg that fails this often in a row will go on to; and half as many pairs again replace single ones that failed.
+_FAILURES_IN_A_ROW = 3
+
+
+class Pairs(NamedTuple):
+    """What came of asking: runs that measured, how many did not, and why the last of those did not."""
+
+    runs: list[PairRun]
+    failed: int
+    failure: Failure | None
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measures, shows, and gives the exit code. Raises UsageError."""
+    asked, request = _asked(arguments)
+    settings = ProbeSettings(
+        in_flight=1, allowed=allowed_of(arguments), extra_ports=EVERY_PORT, ca_file=arguments.cacert
+    )
+    with PairEngine(settings) as engine:
+        found = _measure(engine, request, arguments.pairs)
+    comparison = compare(found.runs, names=asked.names, failed=found.failed)
+    failure = found.failure if comparison.cold.pairs < arguments.pairs else None
+    if arguments.json:
+        document = compare_document(asked, comparison, failed=found.failed, failure=failure)
+        write(json.dumps(document, ensure_ascii=False))
+    else:
+        write(_drawing(asked, comparison, failure))
+    return _exit_code(comparison, found)
+
+
+def _asked(arguments: argparse.Namespace) -> tuple[Asked, RunRequest]:
+    """Raises UsageError unless two addresses of one kind are given."""
+    as_cdn, plain = (arguments.cdn, arguments.origin), (arguments.a, arguments.b)
+    if any(as_cdn) and any(plain):
+        raise UsageError("give either --cdn and --origin, or --a and --b")
+    if arguments.cdn and arguments.origin_address and not arguments.origin:
+        as_cdn = (arguments.cdn, arguments.cdn)
+    names, (one, other) = (ANY_TWO, plain) if any(plain) else (CDN_AND_ORIGIN, as_cdn)
+    if one is None or other is None:
+        raise UsageError("two addresses are needed: --cdn URL --origin URL, or --a URL --b URL")
+    if arguments.origin_address and names is ANY_TWO:
+        raise UsageError("--origin-address goes with --cdn")
+    request = request_for(one, arguments, Kind.PAIR)
+    target = _other(other, arguments.origin_address)
+    return Asked(a=request.url, b=target.url, names=names), replace(request, other=target)
+
+
+def _other(url: str, address: str | None) -> PairTarget:
+    try:
+        target = parse_target(url, extra_ports=EVERY_PORT)
+        if address is not None:
+            parse_dial_address(address, extra_ports=EVERY_PORT)
+    except TargetError as error:
+        raise UsageError(str(error)) from error
+    return PairTarget(url=target.url, address=address)
+
+
+def _measure(engine: PairEngine, request: RunRequest, wanted: int) -> Pairs:
+    """Pairs until there are as many as wanted. Single failures are made up for, within bounds."""
+    runs: list[PairRun] = []
+    failure, failed, in_a_row = None, 0, 0
+    for outcome in _outcomes(engine, request, wanted + wanted // 2):
+        if isinstance(outcome, Measured) and isinstance(outcome.measurement, PairMeasurement):
+            runs.append(run_of(outcome.measurement))
+            in_a_row = 0
+        elif isinstance(outcome, Failed):
+            failure, failed, in_a_row = outcome.failure, failed + 1, in_a_row + 1
+        _tell(runs, wanted, outcome)
+        if len(runs) == wanted or in_a_row == _FAILURES_IN_A_ROW:
+            break
+    return Pairs(runs, failed, failure)
+
+
+def _outcomes(engine: PairEngine, request: RunRequest, most: int) -> Iterator[Measured | Failed]:
+    """Each pair has an id of its own, for its id decides the order of its legs."""
+    for _ in range(most):
+        yield engine.pair(replace(request, run_id=uuid4()))
+
+
+def _tell(runs: list[PairRun], wanted: int, outcome: Measured | Failed) -> None:
+    """Progress for a person, on stderr."""
+    if isinstance(outcome, Failed):
+        said = outcome.failure.detail
+    else:
+        pair = runs[-1].cold
+        legs = [] if pair is None else [pair.of(leg).parts(with_dns=True).total for leg in Leg]
+        said = " against ".join(ms(us) for us in legs)
+    sys.stderr.write(f"pair {len(runs)} of {wanted}: {said}\n")
+    sys.stderr.flush()
+
+
+def _drawing(asked: Asked, comparison: Comparison, failure: Failure | None) -> str:
+    lines = [draw_comparison(asked, comparison, canvas_of(sys.stdout))]
+    if failure is not None:
+        lines.append(f"Failed ({failure.stage}): {failure.detail}")
+    return "\n".join(lines)
+
+
+def _exit_code(comparison: Comparison, found: Pairs) -> int:
+    """A verdict is no failure, whoever is faster. Without a single pair nothing was measured."""
+    if not found.runs:
+        return EXIT_NOT_MEASURED
+    return EXIT_INCONCLUSIVE if comparison.cold.verdict is Verdict.INCONCLUSIVE else EXIT_OK
