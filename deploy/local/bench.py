@@ -20,7 +20,7 @@ IDLE_LIMIT_MB = 700.0
 _QUIET_WITHIN_S = 240.0
 _BROWSER = "chromium"
 # Benches that come with the code they measure: each prints its ratios and ends with 0 when they are met.
-_MODULES = {"service": "backend.bench", "pages": "workers.bench"}
+_MODULES = {"service": ("backend.bench",), "pages": ("workers.bench", "pages"), "pairs": ("workers.bench", "pairs")}
 _PASSED_ON = ("FIRSTBYTE_BROWSERTIME",)
 
 
@@ -93,10 +93,10 @@ def _line(name: str, value: float, limit: float, unit: str) -> bool:
     return met
 
 
-def _module(places: Places, module: str) -> bool:
+def _module(places: Places, module: Sequence[str]) -> bool:
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     sys.stdout.flush()
-    command = [str(places.python), "-m", module]
+    command = [str(places.python), "-m", *module]
     with workshop_to_ourselves(places):
         workshop = open_workshop(places)
         return subprocess.run(command, cwd=workshop, env=tool_environment(places) | passed).returncode == 0
