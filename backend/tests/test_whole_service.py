@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from backend import testing
 from backend.testing import wait_until
-from backend.tests.whole import EMAIL, Whole, descendants, whole_service
+from backend.tests.whole import EMAIL, Outside, Whole, descendants, whole_service
 
 # The promise is phases within 10 s; a loaded test machine may take longer to show them.
 PATIENCE_MS = 60_000
@@ -66,7 +66,7 @@ def shop() -> Iterator[int]:
 
 @pytest.fixture
 def whole(tmp_path: Path, shop: int) -> Iterator[Whole]:
-    with whole_service(tmp_path, shop) as running:
+    with whole_service(tmp_path, Outside(ports=(shop,))) as running:
         yield running
 
 

@@ -1,4 +1,4 @@
-"""The whole service as its own processes: database, broker, web, scheduler, sweeper, judge and two agents with Chromium.
+"""The whole service as its own processes: database, broker, web, scheduler, sweeper, judge and two agents.
 
 Nothing is shared with the test process but files and sockets, so that any part can be killed like in the field.
 """
@@ -66,6 +66,10 @@ class Whole:
         assert done.returncode == 0, f"manage.py {arguments[0]}: {done.stdout[-1000:]}{done.stderr[-2000:]}"
         return done.stdout
 
+    def script(self, code: str) -> str:
+        """What Python code prints in the service's own environment."""
+        return self.manage("shell", "--no-imports", "--command", code).strip()
+
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         host, user, name = (self.environment[f"FIRSTBYTE_DB_{part}"] for part in ("HOST", "USER", "NAME"))
         with psycopg.connect(host=host, user=user, dbname=name) as connection:
@@ -83,26 +87,45 @@ class Whole:
         return "\n".join(f"--- {path.name}\n{path.read_text()[-1500:]}" for path in sorted(self.folder.glob("*.log")))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """What is around the service: ports of loopback that may be called, who vouches for sites, where Slack is."""
+
+    ports: tuple[int, ...]
+    authority: Path | None = None
+    slack: str | None = None
+
+    @property
+    def of_both(self) -> dict[str, str]:
+        return {"FIRSTBYTE_EXTRA_PORTS": ",".join(map(str, self.ports)), "FIRSTBYTE_PRIVATE_TARGETS": _LOOPBACK}
+
+    @property
+    def of_service(self) -> dict[str, str]:
+        return self.of_both | ({"FIRSTBYTE_SLACK_ORIGINS": self.slack} if self.slack else {})
+
+    @property
+    def of_agents(self) -> dict[str, str]:
+        return self.of_both | ({"FIRSTBYTE_CA_FILE": str(self.authority)} if self.authority else {})
+
+
 @contextmanager
-def whole_service(folder: Path, site_port: int) -> Iterator[Whole]:
-    """Everything running and ready, with a site on loopback at `site_port` that may be measured."""
+def whole_service(folder: Path, outside: Outside) -> Iterator[Whole]:
+    """Everything running and ready."""
     with ExitStack() as stack:
         database = stack.enter_context(testing.postgres())
         broker = stack.enter_context(testing.redis(acl_file=True))
-        port = _free_port()
+        port = free_port()
         service = _clean_environment() | database | {
             "FIRSTBYTE_REDIS_URL": broker,
             "FIRSTBYTE_SECRET_KEY": "only-for-tests-" * 5,
             "FIRSTBYTE_FERNET_KEYS": Fernet.generate_key().decode(),
             "FIRSTBYTE_BASE_URL": f"http://127.0.0.1:{port}",
             "FIRSTBYTE_MEDIA_ROOT": str(folder / "media"),
-            "FIRSTBYTE_EXTRA_PORTS": str(site_port),
-            "FIRSTBYTE_PRIVATE_TARGETS": _LOOPBACK,
             "DJANGO_SETTINGS_MODULE": "backend.settings",
-        }  # fmt: skip
+        } | outside.of_service  # fmt: skip
         whole = Whole(environment=service, url=f"http://127.0.0.1:{port}", folder=folder)
         regions = _set_up(whole)
-        _plan(whole, port, regions, site_port)
+        _plan(whole, port, regions, outside)
         stack.callback(_end, whole)
         for name in whole.commands:
             whole.start(name)
@@ -137,25 +160,22 @@ def _set_up(whole: Whole) -> list[dict[str, Any]]:
     return regions
 
 
-def _plan(whole: Whole, port: int, regions: list[dict[str, Any]], site_port: int) -> None:
+def _plan(whole: Whole, port: int, regions: list[dict[str, Any]], outside: Outside) -> None:
     gunicorn = [sys.executable, "-m", "gunicorn", "backend.wsgi", "--bind", f"127.0.0.1:{port}"]
     manage = [sys.executable, "manage.py"]
     whole.commands["web"] = ([*gunicorn, "--worker-class", "gthread", "--threads", "8"], whole.environment)
-    whole.commands["scheduler"] = ([*manage, "scheduler"], whole.environment)
-    whole.commands["sweeper"] = ([*manage, "sweeper"], whole.environment)
-    whole.commands["judge"] = ([*manage, "judge"], whole.environment)
+    for name in ("scheduler", "sweeper", "judge"):
+        whole.commands[name] = ([*manage, name], whole.environment)
     for region in regions:
         spool = whole.folder / f"spool-{region['code']}"
-        environment = _clean_environment() | {
+        environment = _clean_environment() | outside.of_agents | {
             "FIRSTBYTE_REGION": region["code"],
             "FIRSTBYTE_SERVICE_URL": whole.url,
             "FIRSTBYTE_AGENT_TOKEN": region["agent_token"],
             "FIRSTBYTE_BROKER_URL": region["broker_url"],
             "FIRSTBYTE_SPOOL_DIR": str(spool),
             "FIRSTBYTE_AGENT_NAME": f"agent-{region['code']}",
-            "FIRSTBYTE_EXTRA_PORTS": str(site_port),
-            "FIRSTBYTE_PRIVATE_TARGETS": _LOOPBACK,
-        }
+        }  # fmt: skip
         whole.commands[f"agent-{region['code']}"] = ([sys.executable, "-m", "workers.cli", "agent"], environment)
 
 
@@ -169,7 +189,7 @@ def _clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(("FIRSTBYTE_", "DJANGO_"))}
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
