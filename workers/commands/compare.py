@@ -31,7 +31,7 @@ from workers.pairs import PairEngine
 from workers.probes.settings import ProbeSettings
 
 EXIT_INCONCLUSIVE = 3
-# A leg that fails this often in a row will go on to; and half as many pairs again replace single ones that failed.
+# A leg that failed this often in a row goes on failing. Single failures are made up for by half as many pairs again.
 _FAILURES_IN_A_ROW = 3
 
 

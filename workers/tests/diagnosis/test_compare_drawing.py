@@ -1,0 +1,61 @@
+"""Comparisons as text: what is said, and that it fits."""
+
+import re
+from random import Random
+
+import pytest
+
+from workers.diagnosis.compare_document import Asked
+from workers.diagnosis.compare_drawing import draw_comparison
+from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, Names, PairRun
+from workers.diagnosis.pairs import compare
+from workers.measurement.canvas import Canvas
+from workers.measurement.pair import CacheState
+from workers.tests.diagnosis.noise import calm, leg, series
+
+SGR = re.compile(r"\x1b\[[0-9]+m")
+
+
+def drawn(runs: list[PairRun], canvas: Canvas, names: Names = CDN_AND_ORIGIN) -> list[str]:
+    asked = Asked(a="https://cdn.example.org/", b="https://www.example.org/", names=names)
+    return draw_comparison(asked, compare(runs, names=names), canvas).splitlines()
+
+
+def runs(count: int, apart_us: float) -> list[PairRun]:
+    random = Random(count)
+    cold, reused = series(random, count, calm, apart_us=apart_us), series(random, count, calm, apart_us=apart_us)
+    return [PairRun(cold=one, reused=other) for one, other in zip(cold, reused, strict=True)]
+
+
+@pytest.mark.parametrize("width", [20, 48, 80, 200])
+@pytest.mark.parametrize("names", [CDN_AND_ORIGIN, ANY_TWO])
+@pytest.mark.parametrize("count", [1, 12, 25])
+def test_every_line_fits_the_terminal(width: int, names: Names, count: int) -> None:
+    lines = drawn(runs(count, 40_000), Canvas(width=width), names)
+    assert max(map(len, lines)) <= max(48, width)
+
+
+def test_colour_changes_nothing_of_what_is_said() -> None:
+    plain, colour = (drawn(runs(25, 40_000), Canvas(colour=colour)) for colour in (False, True))
+    assert [SGR.sub("", line) for line in colour] == plain
+    assert plain != colour
+
+
+def test_equal_legs_have_equal_bars_and_no_reason() -> None:
+    lines = drawn(runs(25, 0), Canvas())
+    bars = [line[21:] for line in lines if line.startswith(("  CDN ", "  origin "))]
+    assert len(bars) == 4
+    assert bars[0] == bars[1]
+    assert lines[0].startswith("No difference between the CDN and the origin")
+    assert lines[1] == ""
+
+
+def test_the_slower_leg_has_the_longer_bar_and_the_caches_are_told() -> None:
+    hit = leg(10_000, cache=CacheState.HIT, age_s=60, address="192.0.2.1")
+    pairs = [PairRun(cold=pair.cold) for pair in runs(25, -20_000)]
+    told = [PairRun(cold=type(run.cold)(a=hit, b=run.cold.b)) for run in pairs if run.cold]
+    lines = drawn(told, Canvas())
+    cdn, origin = (next(line for line in lines if line.startswith(f"  {name} ")) for name in ("CDN", "origin"))
+    assert len(cdn) < len(origin) == 100
+    assert any("cache hit 25, age 60 s  192.0.2.1" in line for line in lines)
+    assert "Over the same connections again" not in lines
