@@ -18,7 +18,7 @@ MAX_COMPARISONS = 40
 RUNS_RANGE, MAX_DISCARD = (3, 50), 3
 TIMEOUT_RANGE_S = (60, 3_600)
 WINDOW_RANGE = (timedelta(hours=1), timedelta(days=30))
-SAMPLES_RANGE = (20, 10_000)
+SAMPLES_RANGE = (10, 10_000)
 CONFIDENCE_RANGE = (0.8, 0.999)
 # A page in five regions for 50 rounds is 250; more would keep browsers busy for hours.
 MAX_RUNS = 1_000
@@ -60,10 +60,14 @@ class Runs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """All that a pipeline asks. `monitors` are ids, or `probe` and `page`; empty means whichever measures a metric."""
+    """All that a pipeline asks. `monitors` are ids, or `probe` and `page`; empty means whichever measures a metric.
+
+    A `profile` is only compared with theirs: what is measured differently cannot be compared.
+    """
 
     rules: tuple[AskedRule, ...]
     monitors: tuple[str, ...] = ()
+    profile: str = ""
     deploy: DeployMarker = field(default_factory=DeployMarker)
     phase: str = Phase.AFTER
     baseline: Baseline = field(default_factory=Baseline)
@@ -111,6 +115,9 @@ def comparisons(question: Question, monitors: Sequence[Monitor]) -> list[Compari
             faults[named if question.monitors or rule.monitors else f"rules/{place}/metric"] = str(error)
             continue
         found += [Comparison(rule=rule, metric=metric, monitor=monitor) for monitor in chosen]
+    others = {comparison.monitor.profile for comparison in found} - {question.profile}
+    if question.profile and others:
+        faults["profile"] = f"The monitors measure with the profile {', '.join(sorted(others))}."
     if len(found) > MAX_COMPARISONS or len({comparison.monitor.pk for comparison in found}) > MAX_MONITORS:
         faults["monitors"] = f"At most {MAX_MONITORS} monitors and {MAX_COMPARISONS} comparisons can be judged at once."
     if faults:

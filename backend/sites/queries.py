@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Prefetch, Q
 
 from backend.accounts.models import Organisation
-from backend.sites.models import Deploy, Host, Monitor, Site
+from backend.sites.models import Deploy, Host, Monitor, Site, SiteStatus
 from workers.measurement.messages import Kind
 
 MAX_DEPLOYS = 500
@@ -51,3 +51,39 @@ def deploys_between(site: Site, since: datetime, until: datetime) -> list[Deploy
 def deploy(organisation: Organisation, public_id: UUID) -> Deploy | None:
     """A deploy with its site. One statement."""
     return Deploy.objects.filter(organisation=organisation, public_id=public_id).select_related("site").first()
+
+
+def deploys(
+    organisation: Organisation,
+    *,
+    site: Site | None = None,
+    before: tuple[datetime, int] | None = None,
+    limit: int = 50,
+) -> list[Deploy]:
+    """Deploys with their sites, the newest first, of one site those of all sites included. One statement.
+
+    `before` is the time and number of the last one seen.
+    """
+    found = Deploy.objects.filter(organisation=organisation)
+    if site is not None:
+        found = found.filter(Q(site=site) | Q(site=None))
+    if before is not None:
+        found = found.filter(Q(at__lt=before[0]) | Q(at=before[0], pk__lt=before[1]))
+    return list(found.select_related("site").order_by("-at", "-pk")[: max(1, min(limit, MAX_DEPLOYS))])
+
+
+def sites_called(organisation: Organisation, text: str) -> list[Site]:
+    """The active sites that a person or pipeline means: by id, by name whatever the case, or by the URL or its host.
+
+    None, or several when the text does not decide: at most two. Two statements.
+    """
+    active = Site.objects.filter(organisation=organisation, status=SiteStatus.ACTIVE)
+    try:
+        meant = Q(public_id=UUID(text))
+    except ValueError:
+        host = text.split("://")[-1].strip("/")
+        addresses = [f"{scheme}://{host}/" for scheme in ("https", "http")]
+        meant = Q(name__iexact=text) | Q(url__in=[text, *addresses])
+    return list(
+        active.filter(meant).select_related("organisation").prefetch_related(plain_monitors()).order_by("pk")[:2]
+    )

@@ -1,0 +1,243 @@
+"""Deploys and gates by the API: what a pipeline does."""
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from backend.accounts.permissions import Scope
+from backend.api.tests.v1.calling import Program, make_token, problem_of
+from backend.cast import Member
+from backend.gates import actions
+from backend.gates.models import Gate, Status
+from backend.gates.tests.world import World, make_world
+from backend.runs.actions import register_site
+from backend.sites.models import Deploy
+
+pytestmark = pytest.mark.django_db
+
+RULES = [{"metric": "ttfb", "max_change_pct": 10, "min_change_ms": 5, "level": "fail"}]
+
+
+@pytest.fixture
+def world(alice: Member) -> World:
+    return make_world(alice)
+
+
+@pytest.fixture
+def program(alice: Member) -> Program:
+    return Program(make_token(alice, Scope.GATES))
+
+
+def begin(program: Program, **changes: object) -> dict[str, Any]:
+    answer = program.post("gates", {"site": "Shop", "rules": RULES, **changes})
+    assert answer.status_code == 202, answer.content
+    begun: dict[str, Any] = answer.json()
+    return begun
+
+
+def test_a_pipeline_asks_waits_and_learns_the_verdict(program: Program, world: World) -> None:
+    world.history()
+    answer = program.post(
+        "gates",
+        {
+            "site": "shop",
+            "deploy": {"id": "r1234", "version": "9f3c2e1", "url": "https://ci.example/1234"},
+            "baseline": {"mode": "history", "window": "24h", "min_samples": 60},
+            "runs": {"per_region": 3, "max_per_region": 12, "regions": ["eu", "us"], "discard_first": 1},
+            "rules": [*RULES, {"metric": "tls", "max_change_pct": 25, "min_change_ms": 10, "level": "warn"}],
+            "confidence": 0.95,
+            "on_inconclusive": "pass",
+            "timeout_s": 600,
+            "callback_url": None,
+        },
+    )
+    begun = answer.json()
+    assert (answer.status_code, begun["status"], begun["verdict"], begun["exit_code"]) == (202, "queued", None, None)
+    assert answer.headers["Location"] == f"/api/v1/gates/{begun['id']}"
+    assert begun["poll_after_s"] > 0
+    world.play(Gate.objects.get())
+    told = program.get(f"gates/{begun['id']}?wait=60").json()
+    assert (told["status"], told["verdict"], told["exit_code"], told["conclusion"]) == ("done", "pass", 0, "success")
+    rule = told["rules"][0]
+    assert (rule["metric"], rule["verdict"], rule["level"], rule["limit_pct"]) == ("ttfb_ms", "pass", "fail", 10)
+    assert rule["change"]["ci_pct"][0] < rule["change"]["pct"] < rule["change"]["ci_pct"][1] < 10
+    assert rule["change"]["method"] == "hodges-lehmann-log/stratified/pocock-3"
+    assert rule["baseline"]["n"] == 80
+    assert rule["baseline"]["median_ms"] == pytest.approx(200, rel=0.05)
+    assert {region["region"] for region in rule["regions"]} == {"eu", "us"}
+    assert told["runs"]["completed"] == told["runs"]["planned"] == 8
+    assert told["deploy"]["external_id"] == "r1234"
+    assert told["markdown_report"].startswith("### ✅ pass: Shop, 9f3c2e1")
+    assert told["url"].endswith(f"/gates/{begun['id']}/")
+
+
+def test_a_failed_gate_names_what_grew(program: Program, world: World) -> None:
+    world.history()
+    begun = begin(program)
+    world.play(Gate.objects.get(), lambda run: 1.5)
+    told = program.get(f"gates/{begun['id']}").json()
+    assert (told["verdict"], told["exit_code"], told["conclusion"]) == ("fail", 1, "failure")
+    (rule,) = told["rules"]
+    assert rule["grown"][0]["phase"] == "wait"
+    assert "What grew: waiting for the server" in told["summary"]
+    assert "❌ fail" in told["markdown_report"]
+
+
+def test_asking_twice_with_one_key_begins_one_gate(program: Program, world: World) -> None:
+    body = {"site": "Shop", "rules": RULES}
+    first = program.post("gates", body, Idempotency_Key="r1234")
+    again = program.post("gates", body, Idempotency_Key="r1234")
+    assert first.json()["id"] == again.json()["id"]
+    assert Gate.objects.count() == 1
+
+
+@pytest.mark.parametrize("name", ["Shop", "SHOP", "https://shop.example/", "shop.example", "https://shop.example"])
+def test_a_site_is_found_by_name_and_address(program: Program, world: World, name: str) -> None:
+    assert begin(program, site=name)["site"] == str(world.site.public_id)
+
+
+def test_a_site_is_found_by_id_and_two_of_one_name_are_not_guessed(program: Program, world: World) -> None:
+    assert begin(program, site=str(world.site.public_id))["site_name"] == "Shop"
+    register_site(actor=None, organisation=world.member.organisation, name="shop", url="https://other.example/")
+    found = problem_of(program.post("gates", {"site": "Shop", "rules": RULES}))
+    assert found["errors"] == [{"pointer": "#/site", "detail": "Several sites are called so: give the id of one."}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "words"),
+    [
+        ({"site": "nowhere"}, "#/site", "no site"),
+        ({"rules": []}, "#/rules", "at least 1"),
+        ({"rules": [{"metric": "ttfb"}]}, "#/rules/0/max_change_pct", "needs one limit"),
+        ({"rules": [{"metric": "ttfb", "max_change_pct": 0}]}, "#/rules/0/max_change_pct", "greater than 0"),
+        ({"rules": [{"metric": "ttfb", "max_value_ms": 0}]}, "#/rules/0/max_value_ms", "above 0"),
+        ({"rules": [{"metric": "beauty", "max_change_pct": 5}]}, "#/rules/0/metric", "cannot be gated"),
+        ({"rules": [{"metric": "cls", "max_change_pct": 5}]}, "#/rules/0/max_change_pct", "often 0"),
+        ({"rules": [{"metric": "lcp", "max_change_pct": 5}], "monitors": ["probe"]}, "#/monitors", "None of these"),
+        ({"rules": [{**RULES[0], "monitors": ["pigeon"]}]}, "#/rules/0/monitors", "no monitor 'pigeon'"),
+        ({"profile": "mobile-3g"}, "#/profile", "native"),
+        ({"runs": {"regions": ["mars"]}}, "#/runs/regions", "no region 'mars'"),
+        ({"runs": {"per_region": 12, "max_per_region": 6}}, "#/runs/max_per_region", "at least"),
+        ({"runs": {"per_region": 1}}, "#/runs/per_region", "greater than or equal to 3"),
+        ({"baseline": {"window": "soon"}}, "#/baseline/window", ""),
+        ({"baseline": {"window": "5m"}}, "#/baseline/window", "1 hour to 30 days"),
+        ({"baseline": {"mode": "gate"}}, "#/baseline/gate", "which gate"),
+        ({"baseline": {"mode": "gate", "gate": str(uuid4())}}, "#/baseline/gate", "not one of this site"),
+        ({"confidence": 1.5}, "#/confidence", ""),
+        ({"timeout_s": 5}, "#/timeout_s", ""),
+        ({"on_inconclusive": "shrug"}, "#/on_inconclusive", ""),
+        ({"callback_url": "http://169.254.169.254/latest"}, "#/callback_url", "inside your network"),
+        ({"callback_url": "ftp://ci.example/"}, "#/callback_url", "https://"),
+        ({"deploy": {"url": "javascript:alert(1)"}}, "#/deploy/url", "https://"),
+        ({"deploy": {"at": "2020-01-01T00:00:00Z"}}, "#/deploy/at", "30 days"),
+        ({"deploy": {"at": "2020-01-01T00:00:00"}}, "#/deploy/at", "timezone"),
+        ({"deploy": {"id": "two\nlines"}}, "#/deploy/id", "one line"),
+        ({"colour": "red"}, "#/colour", ""),
+    ],
+)
+def test_what_cannot_be_asked_is_a_problem_that_names_the_field(
+    program: Program, world: World, changes: dict[str, object], pointer: str, words: str
+) -> None:
+    found = problem_of(program.post("gates", {"site": "Shop", "rules": RULES, **changes}))
+    assert found["status"] == 422
+    assert [fault["pointer"] for fault in found["errors"]] == [pointer]
+    assert words in found["errors"][0]["detail"]
+    assert not Gate.objects.exists()
+    assert not Deploy.objects.exists()
+
+
+def test_there_is_an_end_to_open_gates(program: Program, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "MAX_OPEN", 2)
+    begin(program)
+    begin(program)
+    found = problem_of(program.post("gates", {"site": "Shop", "rules": RULES}))
+    assert (found["status"], found["type"]) == (409, "/api/v1/problems/limit-reached")
+
+
+def test_a_gate_can_be_cancelled_once_and_keeps_its_end(program: Program, world: World) -> None:
+    begun = begin(program)
+    for _ in range(2):
+        told = program.post(f"gates/{begun['id']}/cancel").json()
+        assert (told["status"], told["verdict"], told["exit_code"]) == ("cancelled", None, 4)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_waiting_ends_as_soon_as_the_gate_does(program: Program, world: World) -> None:
+    begun = begin(program)
+    timer = threading.Timer(0.3, _end_all)
+    timer.start()
+    began = timezone.now()
+    told = program.get(f"gates/{begun['id']}?wait=30").json()
+    timer.join()
+    assert told["status"] == "done"
+    assert timezone.now() - began < timedelta(seconds=10)
+
+
+def test_reading_a_gate_takes_few_statements(
+    program: Program, world: World, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    world.history()
+    begun = begin(program)
+    world.play(Gate.objects.get())
+    with django_assert_max_num_queries(8):
+        program.get(f"gates/{begun['id']}")
+
+
+def test_gates_are_listed_the_newest_first_page_by_page(program: Program, world: World) -> None:
+    begun = [begin(program)["id"] for _ in range(3)]
+    first = program.get("gates?limit=2&site=Shop").json()
+    second = program.get(f"gates?limit=2&site=Shop&cursor={first['next']}").json()
+    assert [gate["id"] for gate in first["items"] + second["items"]] == begun[::-1]
+    assert second["next"] is None
+
+
+def test_a_deploy_is_told_once_and_listed(program: Program, world: World) -> None:
+    body = {"site": "Shop", "id": "r1", "version": "1.2.3", "note": "Faster basket"}
+    answer = program.post("deploys", body)
+    told = answer.json()
+    assert (answer.status_code, told["external_id"], told["site"]) == (201, "r1", str(world.site.public_id))
+    assert program.post("deploys", body).json() == told
+    assert program.get(answer.headers["Location"]).json() == told
+    everywhere = program.post("deploys", {"version": "2"}).json()
+    assert everywhere["site"] is None
+    assert [deploy["id"] for deploy in program.get("deploys?site=Shop").json()["items"]] == [
+        everywhere["id"],
+        told["id"],
+    ]
+    assert Deploy.objects.get(version="2").token_name == "CI"
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [({"id": "x" * 101}, "#/id"), ({"id": "a\tb"}, "#/id"), ({"url": "ftp://x/"}, "#/url"), ({"site": "no"}, "#/site")],
+)
+def test_a_deploy_that_cannot_be_is_a_problem(
+    program: Program, world: World, changes: dict[str, object], pointer: str
+) -> None:
+    found = problem_of(program.post("deploys", {"site": "Shop", **changes}))
+    assert [fault["pointer"] for fault in found["errors"]] == [pointer]
+
+
+def test_another_organisation_neither_sees_nor_asks(charlie: Member, program: Program, world: World) -> None:
+    begun = begin(program, deploy={"id": "r1"})
+    theirs = Program(make_token(charlie))
+    ask: list[Callable[[], Any]] = [
+        lambda: theirs.get(f"gates/{begun['id']}"),
+        lambda: theirs.post(f"gates/{begun['id']}/cancel"),
+        lambda: theirs.get(f"deploys/{begun['deploy']['id']}"),
+    ]
+    assert [problem_of(call())["status"] for call in ask] == [404, 404, 404]
+    assert theirs.get("gates").json()["items"] == theirs.get("deploys").json()["items"] == []
+    assert problem_of(theirs.post("gates", {"site": "Shop", "rules": RULES}))["errors"][0]["pointer"] == "#/site"
+
+
+def _end_all() -> None:
+    Gate.objects.update(status=Status.DONE, verdict="pass", ended_at=timezone.now())
+    connection.close()
