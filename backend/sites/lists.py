@@ -20,7 +20,7 @@ def sites_after(organisation: Organisation, *, status: str, after: tuple[str, in
 def monitors_after(
     organisation: Organisation, *, site_id: UUID | None, kind: str | None, after: int | None, limit: int
 ) -> list[Monitor]:
-    """Monitors in the order they were made, with their sites and headers; `after` is the last one seen. One statement."""
+    """Monitors in the order they were made, with their sites; `after` is the last one seen. One statement."""
     found = Monitor.objects.filter(site__organisation=organisation, pk__gt=after or 0)
     if site_id is not None:
         found = found.filter(site__public_id=site_id)

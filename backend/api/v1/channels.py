@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from ninja import Router, Status
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, WithJsonSchema
 
 from backend.accounts.permissions import Permission, Scope
 from backend.alerts.actions import channels as actions
@@ -92,7 +92,8 @@ class MadeChannel(Channel):
 class Tested(Out):
     """What came of a test: the other side's own answer. `status` is null where nobody answered."""
 
-    outcome: Outcome
+    # In the description by its words: the name is that of a run's outcome.
+    outcome: Annotated[Outcome, WithJsonSchema({"type": "string", "enum": [word.value for word in Outcome]})]
     status: int | None
     answer: str
 

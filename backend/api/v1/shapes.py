@@ -1,11 +1,23 @@
 """What all bodies of the API have in common: closed inputs, milliseconds, UTC, and names that say the unit."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
 Ms = Annotated[float, Field(description="Milliseconds, to the microsecond.")]
 Bytes = Annotated[int, Field(description="Bytes.", ge=0)]
+# Nothing was measured before, and the calendars of Python and PostgreSQL end not far behind the other end.
+_EARLIEST, _LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+
+
+def _sane(at: datetime) -> datetime:
+    if not _EARLIEST <= at <= _LATEST:
+        raise ValueError("The time must lie between the years 2000 and 2100.")
+    return at.astimezone(UTC)
+
+
+Instant = Annotated[AwareDatetime, AfterValidator(_sane)]
 RegionCode = Annotated[str, StringConstraints(min_length=2, max_length=20)]
 
 T = TypeVar("T", bound=BaseModel)
@@ -37,3 +49,8 @@ class Page(Out, Generic[T]):
 def ms(us: float | None) -> float | None:
     """Microseconds as milliseconds of microsecond precision."""
     return None if us is None else round(us / 1000, 3)
+
+
+def written(shape: BaseModel) -> bytes:
+    """The JSON of a shape, straight from its fields."""
+    return shape.__pydantic_serializer__.to_json(shape)

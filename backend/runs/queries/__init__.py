@@ -1,20 +1,23 @@
 """What is read about runs. Every question starts from the organisation and takes a fixed number of statements."""
 
 from backend.runs.queries.connections import TlsQuantile, p75_tls
-from backend.runs.queries.history import RunDetail, RunLine, recent_runs, run_detail
+from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result_of, run_detail
 from backend.runs.queries.hosts import HostCosts, host_costs
+from backend.runs.queries.listing import ListedRun, RunFilter, listed_runs, pending_run
 from backend.runs.queries.newest import newest_measurements
 from backend.runs.queries.overview import LastRun, MonitorOverview, SiteOverview, site_overview
-from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending
+from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending, state_of
 from backend.runs.queries.rollups import long_series
 from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
 
 __all__ = [
     "HostCosts",
     "LastRun",
+    "ListedRun",
     "MonitorOverview",
     "RegionSeries",
     "RunDetail",
+    "RunFilter",
     "RunLine",
     "RunProgress",
     "RunState",
@@ -22,13 +25,17 @@ __all__ = [
     "SiteOverview",
     "TlsQuantile",
     "host_costs",
+    "listed_runs",
     "long_series",
     "newest_measurements",
     "p75_tls",
+    "pending_run",
     "phase_series",
     "progress",
     "recent_runs",
+    "result_of",
     "run_detail",
     "site_of_pending",
     "site_overview",
+    "state_of",
 ]

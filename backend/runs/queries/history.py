@@ -84,8 +84,11 @@ def recent_runs(
     return [RunLine(run=run, region=regions[run.region_id]) for run in fetch_runs(_RECENT, parameters)]
 
 
-def run_detail(organisation: Organisation, run_id: UUID) -> RunDetail | None:
-    """An ended run of the organisation. The id of a lost first attempt finds the second. Five statements."""
+def run_detail(organisation: Organisation, run_id: UUID, *, with_result: bool = True) -> RunDetail | None:
+    """An ended run of the organisation. The id of a lost first attempt finds the second. Four statements.
+
+    One more brings the result, which takes a page's waterfall apart: leave it out where only the columns are wanted.
+    """
     runs = Run.objects.filter(Q(run_id=run_id) | Q(first_run_id=run_id))
     run = runs.order_by("-attempt").first()
     if run is None:
@@ -96,7 +99,8 @@ def run_detail(organisation: Organisation, run_id: UUID) -> RunDetail | None:
     if monitor is None or region is None:
         return None
     newer, older = _neighbours(run)
-    return RunDetail(run=run, region=region, monitor=monitor, result=_result(run), newer=newer, older=older)
+    result = result_of(run) if with_result else None
+    return RunDetail(run=run, region=region, monitor=monitor, result=result, newer=newer, older=older)
 
 
 def _regions(monitor: Monitor, region: Region | None) -> dict[int, Region]:
@@ -121,7 +125,8 @@ def _neighbours(run: Run) -> tuple[UUID | None, UUID | None]:
     return newer, older
 
 
-def _result(run: Run) -> RunResult | None:
+def result_of(run: Run) -> RunResult | None:
+    """What the agent sent; None when it is not kept any more, or cannot be read. One statement."""
     document = RunDocument.objects.filter(run_id=run.run_id, scheduled_for=run.scheduled_for).first()
     if document is None:
         return None

@@ -15,7 +15,7 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.fleet.models import Region
-from backend.runs.models import Run
+from backend.runs.models import PendingRun, Run
 from backend.runs.partitions import retention_start
 from backend.runs.queries.rows import RUN_SQL, fetch_runs
 from backend.sites.models import Monitor
@@ -95,5 +95,53 @@ def listed_runs(
         "trigger": wanted.trigger,
         "limit": limit,
     }
-    runs = _few(parameters) if len(monitors) * len(regions) <= _FEW_PAIRS else _many(list(monitors.values()), parameters)
+    pairs = len(monitors) * len(regions)
+    runs = _few(parameters) if pairs <= _FEW_PAIRS else _many(list(monitors.values()), parameters)
     return [ListedRun(run=run, monitor=monitors[run.monitor_id], region=regions[run.region_id]) for run in runs]
+
+
+def pending_run(organisation: Organisation, run_id: UUID) -> PendingRun | None:
+    """A run that has not ended, also by the id of its first attempt. One statement."""
+    found = PendingRun.objects.filter(
+        Q(run_id=run_id) | Q(first_run_id=run_id), monitor__site__organisation=organisation
+    )
+    return found.select_related("monitor__site", "region").first()
+
+
+def _few(parameters: dict[str, Any]) -> list[Run]:
+    return fetch_runs(_BY_PAIR, parameters)
+
+
+def _many(monitors: Sequence[Monitor], parameters: dict[str, Any]) -> list[Run]:
+    """Ever longer stretches of time; when even the last one does not hold enough, pair by pair after all."""
+    for since in _stretches(monitors, parameters):
+        runs = fetch_runs(_BY_TIME, parameters | {"since": since})
+        if len(runs) == parameters["limit"] or since == parameters["since"]:
+            return runs
+    return _few(parameters)
+
+
+def _stretches(monitors: Sequence[Monitor], parameters: dict[str, Any]) -> Iterator[datetime]:
+    regions = len(parameters["regions"])
+    per_second = sum((len(monitor.regions) or regions) / monitor.interval_s for monitor in monitors)
+    width = timedelta(seconds=_SPARE * parameters["limit"] / per_second)
+    for _ in range(_STRETCHES):
+        yield max(parameters["since"], parameters["until"] - width)
+        width *= _FURTHER
+
+
+def _monitors(organisation: Organisation, wanted: RunFilter) -> list[Monitor]:
+    found = Monitor.objects.filter(site__organisation=organisation).select_related("site")
+    if wanted.site_id is not None:
+        found = found.filter(site__public_id=wanted.site_id)
+    if wanted.monitor_id is not None:
+        found = found.filter(public_id=wanted.monitor_id)
+    if wanted.kind is not None:
+        found = found.filter(kind=wanted.kind)
+    return list(found)
+
+
+def _regions(organisation: Organisation, wanted: RunFilter) -> list[Region]:
+    """Also those that were removed: what they measured stays."""
+    found = Region.objects.filter(Q(organisation=organisation) | Q(organisation=None))
+    return list(found if wanted.region is None else found.filter(code=wanted.region))

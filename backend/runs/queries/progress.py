@@ -142,7 +142,7 @@ def _line(row: _Row) -> RunProgress:
         kind=row.kind,
         region=row.region,
         region_name=row.region_name,
-        state=_state(row.state),
+        state=state_of(row.state),
         requests=row.requests,
         reason=row.reason,
         since=row.since,
@@ -151,7 +151,7 @@ def _line(row: _Row) -> RunProgress:
     )
 
 
-def _state(word: str) -> RunState:
+def state_of(word: str) -> RunState:
     """From a stage of a pending run or the outcome of one that has ended."""
     if word == ProgressStage.DONE:
         # The last word of an agent whose result is still on its way.

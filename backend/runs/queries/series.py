@@ -28,7 +28,7 @@ METRICS = (
     "lcp_us",
     "load_us",
 )
-_MEDIANS = ", ".join(f"percentile_disc(0.5) WITHIN GROUP (ORDER BY {metric})" for metric in METRICS)
+_MEDIANS = ", ".join(f"percentile_disc(%(quantile)s) WITHIN GROUP (ORDER BY {metric})" for metric in METRICS)
 _SERIES = f"""
 SELECT region_id, date_bin(%(width)s, scheduled_for, %(since)s) AS bucket,
     count(*) FILTER (WHERE outcome = 'measured'), count(*) FILTER (WHERE outcome = 'failed'),
@@ -45,7 +45,7 @@ GROUP BY region_id, bucket ORDER BY region_id, bucket
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesPoint:
-    """What happened in the time from `at`: counts by outcome, and medians of what was measured."""
+    """What happened in the time from `at`: counts by outcome, and a quantile (the median, unless told) of the rest."""
 
     at: datetime
     measured: int
@@ -71,13 +71,13 @@ class RegionSeries:
 
 
 def phase_series(
-    monitor: Monitor, since: datetime, until: datetime, *, max_points: int = MAX_POINTS
+    monitor: Monitor, since: datetime, until: datetime, *, max_points: int = MAX_POINTS, quantile: float = 0.5
 ) -> list[RegionSeries]:
     """A series for each region that ran in the period, by code, of at most `max_points` points. Two statements."""
     points: dict[int, list[SeriesPoint]] = defaultdict(list)
     width = bucket_width(since, until, interval_s=monitor.interval_s, max_points=max_points)
     for region_id, at, measured, failed, missed, *medians in fetch(
-        _SERIES, {"width": width, "since": since, "until": until, "monitor": monitor.pk}
+        _SERIES, {"width": width, "since": since, "until": until, "monitor": monitor.pk, "quantile": quantile}
     ):
         values = dict(zip(METRICS, medians, strict=True))
         points[region_id].append(SeriesPoint(at=at, measured=measured, failed=failed, missed=missed, **values))

@@ -223,7 +223,8 @@ def test_who_asks_for_all_gets_all() -> None:
     "name",
     ["Authorization", "proxy-authorization", "Cookie", "Set-Cookie", "X-Auth-Token", "x-api-key", "apikey", "api_key",
      "access_token", "client_secret", "password", "PHPSESSID_token", "sid", "sig", "X-Amz-Signature",
-     "X-Amz-Credential", "X-Amz-Security-Token", "jwt", "auth", "key", "session_id", "code", "state", "X-CSRF-Token", "pwd"],
+     "X-Amz-Credential", "X-Amz-Security-Token", "jwt", "auth", "key", "session_id",
+     "code", "state", "X-CSRF-Token", "pwd"],
 )  # fmt: skip
 def test_these_name_secrets(name: str) -> None:
     assert is_secret_name(name)

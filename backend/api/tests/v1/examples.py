@@ -1,0 +1,101 @@
+"""One good call for every route. The walking tests take theirs from here, and fail for a route that has none."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from backend.alerts.actions.channels import create_channel
+from backend.alerts.models import ChannelKind
+from backend.api.tests.v1.world import World
+from backend.gates.actions import create_gate
+from backend.gates.models import Gate
+from backend.gates.questions import AskedRule, Question
+from backend.sites.actions import record_deploy
+from backend.sites.deploys import DeployMarker
+from backend.sites.models import Deploy
+
+Body = dict[str, Any]
+
+# What stands in paths for an object of the world's own organisation.
+VALUES: dict[str, Callable[[World], UUID | str]] = {
+    "site_id": lambda world: world.site.public_id,
+    "monitor_id": lambda world: world.monitor("page").public_id,
+    "run_id": lambda world: world.page_run.run_id,
+    "code": lambda world: world.region.code,
+    "deploy_id": lambda world: _deploy(world).public_id,
+    "gate_id": lambda world: _gate(world).public_id,
+    "channel_id": lambda world: _channel(world, ChannelKind.WEBHOOK),
+    # An operation that needs another one.
+    "test_channel.channel_id": lambda world: _channel(world, ChannelKind.EMAIL),
+}
+# What is sent to each operation that takes a body.
+BODIES: dict[str, Callable[[World], Body]] = {
+    "create_site": lambda world: {"url": "https://new.example/", "name": "New"},
+    "change_site": lambda world: {"name": "Another name"},
+    "change_monitor": lambda world: {"interval_s": 120, "headers": [{"name": "X-Test", "value": "secret-value"}]},
+    "test_monitor": lambda world: {"regions": [world.region.code]},
+    "create_channel": lambda world: {"kind": "webhook", "name": "ops", "url": "https://hook.example/"},
+    "change_channel": lambda world: {"name": "operations"},
+    "test_url": lambda world: {"url": "https://new.example/", "regions": [world.region.code]},
+    "create_deploy": lambda world: {"site": str(world.site.public_id), "id": "r1", "version": "1.2.3"},
+    "create_gate": lambda world: {
+        "site": str(world.site.public_id),
+        "rules": [{"metric": "ttfb", "max_change_pct": 10}],
+    },
+}
+# What an operation must be asked beside its path.
+QUERIES: dict[str, Callable[[World], str]] = {
+    "get_test": lambda world: f"run={world.pending.run_id}",
+}
+# POST without a body.
+BARE = frozenset({"pause_monitor", "resume_monitor", "test_channel", "rotate_channel_secret", "cancel_gate"})
+
+
+def _channel(world: World, kind: ChannelKind) -> UUID:
+    home, target = world.member.organisation, {"url": "https://hook.example/"}
+    if kind is ChannelKind.EMAIL:
+        target = {"addresses": "ops@acme.example"}
+    made = create_channel(actor=None, organisation=home, kind=kind, name=kind.value, **target)
+    return made.channel.public_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call as it is sent."""
+
+    operation: str
+    method: str
+    path: str
+    body: Body | None
+
+    @property
+    def changes(self) -> bool:
+        return self.method != "GET"
+
+
+def call_of(operation: str, method: str, template: str, world: World) -> Call:
+    """The example of one operation. Raises KeyError, which names what is missing here."""
+    path = template
+    for name in re.findall(r"{(\w+)}", template):
+        value = VALUES.get(f"{operation}.{name}", VALUES[name])
+        path = path.replace(f"{{{name}}}", str(value(world)))
+    if operation in QUERIES:
+        path += "?" + QUERIES[operation](world)
+    body = BODIES[operation](world) if method in ("POST", "PATCH", "PUT") and operation not in BARE else None
+    return Call(operation=operation, method=method, path=path, body=body)
+
+
+def _deploy(world: World) -> Deploy:
+    marker = DeployMarker(external_id="r0", version="1.2.2")
+    return record_deploy(
+        actor=world.member.user, organisation=world.member.organisation, site=world.site, marker=marker
+    )
+
+
+def _gate(world: World) -> Gate:
+    question = Question(rules=(AskedRule(metric="ttfb", max_change_pct=10),))
+    return create_gate(
+        actor=world.member.user, organisation=world.member.organisation, site=world.site, question=question
+    )

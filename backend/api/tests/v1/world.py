@@ -1,0 +1,54 @@
+"""A small world for the API's tests: an organisation with a region, a site, runs that ended and one that has not."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from backend.cast import Member
+from backend.fleet.models import Region
+from backend.runs import actions
+from backend.runs.agents import keep_screenshot
+from backend.runs.ingest import ingest
+from backend.runs.models import PendingRun
+from backend.runs.tests.factories import NOW, Fleet, make_agent, make_pending, make_region
+from backend.runs.tests.results import line_of
+from backend.sites.models import Monitor, Site
+from workers.measurement.messages import Outcome
+
+PICTURE = b"\xff\xd8\xff" + b"a picture"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    member: Member
+    region: Region
+    site: Site
+    page_run: PendingRun
+    pending: PendingRun
+
+    @property
+    def fleet(self) -> Fleet:
+        return Fleet(organisation=self.member.organisation, regions=(self.region,), site=self.site)
+
+    def monitor(self, kind: str) -> Monitor:
+        return self.site.monitors.get(kind=kind)
+
+    def ended(self, kind: str, outcome: Outcome | None = None, *, ago_s: int = 10, **fields: object) -> PendingRun:
+        """A run of the site, so long ago, whose result has come."""
+        pending = make_pending(self.fleet, self.monitor(kind), scheduled_for=NOW - timedelta(seconds=ago_s), **fields)
+        ingest(self.region, [line_of(pending, outcome)], now=NOW)
+        return pending
+
+
+def make_world(member: Member, *, code: str = "eu") -> World:
+    """With a page run that has a screenshot, and a probe that is under way."""
+    region = make_region(code, member.organisation)
+    make_agent(region)
+    url = f"https://shop.{member.organisation.slug}.example/"
+    name = f"{member.organisation.name} shop"
+    site = actions.register_site(actor=member.user, organisation=member.organisation, name=name, url=url)
+    fleet = Fleet(organisation=member.organisation, regions=(region,), site=site)
+    page_run = make_pending(fleet, site.monitors.get(kind="page"))
+    keep_screenshot(region, page_run.run_id, PICTURE)
+    ingest(region, [line_of(page_run)], now=NOW)
+    pending = make_pending(fleet, site.monitors.get(kind="probe"))
+    return World(member=member, region=region, site=site, page_run=page_run, pending=pending)

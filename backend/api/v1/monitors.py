@@ -1,0 +1,170 @@
+"""Monitors: what is measured of a site, how often and from where."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any
+from uuid import UUID
+
+from ninja import Query, Router
+from pydantic import Field, StringConstraints
+
+from backend.accounts.permissions import Permission, Scope
+from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.paging import Cursor, Limit, page_of, position_of
+from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.shapes import In, Out, Page, RegionCode
+from backend.api.v1.sites import Url
+from backend.runs import actions
+from backend.sites import queries
+from backend.sites.lists import monitors_after
+from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, MonitorKind
+from backend.sites.models import Monitor as MonitorRow
+from backend.sites.monitor_settings import (
+    MAX_BODY_TEXT_CHARS,
+    MAX_HEADER_VALUE_CHARS,
+    MAX_HEADERS,
+    MAX_STATUSES,
+    settings_of,
+)
+from workers.measurement.connection import Header as HeaderLine
+
+router = Router(tags=["Monitors"])
+
+READ, WRITE = needs(Scope.READ), needs(Scope.WRITE, permission=Permission.EDIT_SITES)
+Status = Annotated[int, Field(ge=100, le=599)]
+
+
+class OtherLeg(Out):
+    """The second address of a pair. `address` is dialled instead of what the host's name says."""
+
+    url: str
+    address: str | None
+
+
+class Monitor(Out):
+    """`regions` empty means all, also later ones; `accepted_status` empty means 200 to 399.
+
+    `other` is null for all kinds but `pair`.
+    """
+
+    id: UUID
+    site_id: UUID
+    kind: MonitorKind
+    url: str
+    other: OtherLeg | None
+    interval_s: int
+    timeout_s: int
+    regions: list[str]
+    profile: str
+    accepted_status: list[int]
+    body_text: str
+    ignore_certificate_errors: bool
+    paused: bool
+    config_version: int
+
+
+class MonitorDetail(Monitor):
+    """The values of request headers are secrets: only their names are told."""
+
+    header_names: list[str]
+
+
+class Header(In):
+    name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
+    value: Annotated[str, StringConstraints(max_length=MAX_HEADER_VALUE_CHARS)]
+
+
+class MonitorChange(In):
+    """What is left out stays; a list replaces the whole list. The timeout of a page is 5 to 120 s, else 1 to 60 s."""
+
+    url: Url | None = None
+    interval_s: int | None = Field(None, ge=MIN_INTERVAL_S, le=MAX_INTERVAL_S)
+    timeout_s: int | None = Field(None, ge=1, le=120)
+    regions: Annotated[list[RegionCode], Field(max_length=100)] | None = None
+    profile: Annotated[str, StringConstraints(min_length=1, max_length=40)] | None = None
+    headers: Annotated[list[Header], Field(max_length=MAX_HEADERS)] | None = None
+    accepted_status: Annotated[list[Status], Field(max_length=MAX_STATUSES)] | None = None
+    body_text: Annotated[str, StringConstraints(max_length=MAX_BODY_TEXT_CHARS)] | None = None
+    ignore_certificate_errors: bool | None = None
+
+
+@router.get("/monitors", auth=READ, response=Page[Monitor])
+def list_monitors(
+    request: ApiRequest,
+    site: Annotated[UUID | None, Query(None, description="Only those of this site.")] = None,
+    kind: MonitorKind | None = None,
+    limit: Limit = 50,
+    cursor: Cursor = "",
+) -> Page[Monitor]:
+    """Monitors in the order they were made."""
+    position = position_of(request, cursor)
+    after = None if position is None else int(position[0])
+    rows = monitors_after(request.caller.organisation, site_id=site, kind=kind, after=after, limit=limit + 1)
+    return page_of(request, rows, Page[Monitor], limit=limit, shape=shape_of, key=lambda row: [row.pk])
+
+
+@router.get("/monitors/{uuid:monitor_id}", auth=READ, response=MonitorDetail)
+def get_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorDetail:
+    """One monitor."""
+    return detail_of(owned_monitor(request, monitor_id))
+
+
+@router.patch("/monitors/{uuid:monitor_id}", auth=WRITE, response=MonitorDetail)
+def change_monitor(request: ApiRequest, monitor_id: UUID, change: MonitorChange) -> MonitorDetail:
+    """Changes settings; the next run follows them."""
+    monitor = owned_monitor(request, monitor_id)
+    settings = replace(settings_of(monitor), **_changes(change))
+    return detail_of(actions.change_monitor(actor=request.caller.actor, monitor=monitor, settings=settings))
+
+
+@router.post("/monitors/{uuid:monitor_id}/pause", auth=WRITE, response=MonitorDetail)
+def pause_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorDetail:
+    """Measures nothing by schedule until it is resumed. What is under way ends as usual."""
+    return _set(request, monitor_id, actions.pause_monitor)
+
+
+@router.post("/monitors/{uuid:monitor_id}/resume", auth=WRITE, response=MonitorDetail)
+def resume_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorDetail:
+    """Measures again from the next slot on."""
+    return _set(request, monitor_id, actions.resume_monitor)
+
+
+def owned_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorRow:
+    """The caller's own monitor. Raises ProblemError for any other."""
+    monitor = queries.monitor(request.caller.organisation, monitor_id)
+    if monitor is None:
+        raise ProblemError(NOT_FOUND, "There is no such monitor.")
+    return monitor
+
+
+def shape_of(monitor: MonitorRow) -> Monitor:
+    return Monitor(**_fields(monitor))
+
+
+def detail_of(monitor: MonitorRow) -> MonitorDetail:
+    return MonitorDetail(**_fields(monitor), header_names=[name for name, _ in monitor.headers])
+
+
+def _fields(monitor: MonitorRow) -> dict[str, Any]:
+    """Not the headers: no list must fail over a secret that cannot be read."""
+    same = ("kind", "url", "interval_s", "timeout_s", "regions", "profile", "accepted_status", "body_text")
+    more = ("ignore_certificate_errors", "paused", "config_version")
+    fields = {name: getattr(monitor, name) for name in (*same, *more)}
+    other = None if monitor.pair is None else OtherLeg(**monitor.pair)
+    return fields | {"id": monitor.public_id, "site_id": monitor.site.public_id, "other": other}
+
+
+def _set(request: ApiRequest, monitor_id: UUID, act: Callable[..., MonitorRow]) -> MonitorDetail:
+    return detail_of(act(actor=request.caller.actor, monitor=owned_monitor(request, monitor_id)))
+
+
+def _changes(change: MonitorChange) -> dict[str, Any]:
+    """What was sent, as the settings have it. A null is what was left out."""
+    changes: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name in change.model_fields_set
+        if (value := getattr(change, name)) is not None
+    }
+    if change.headers is not None:
+        changes["headers"] = tuple(HeaderLine(name=header.name, value=header.value) for header in change.headers)
+    return changes

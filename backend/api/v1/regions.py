@@ -1,0 +1,88 @@
+"""Regions and their agents: from where is measured, and whether it is."""
+
+from datetime import datetime
+
+from django.utils import timezone
+from ninja import Router
+
+from backend.accounts.permissions import Scope
+from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.shapes import Ms, Out, ms
+from backend.fleet.queries import AgentState, Health, RegionState, regions_for
+
+router = Router(tags=["Regions"])
+
+
+class Agent(Out):
+    """`holding` counts the runs it is carrying out, `spooled` results that wait on its disk."""
+
+    name: str
+    version: str
+    browser_version: str | None
+    health: Health
+    last_seen_at: datetime
+    clock_skew_ms: Ms
+    holding: int
+    spooled: int
+
+
+class Region(Out):
+    """`shared` regions measure for every organisation of this service. The health is that of the best agent."""
+
+    code: str
+    name: str
+    shared: bool
+    health: Health
+    last_seen_at: datetime | None
+    agents: list[Agent]
+
+
+class RegionList(Out):
+    """All of them at once: there are few."""
+
+    items: list[Region]
+
+
+@router.get("/regions", auth=needs(Scope.READ), response=RegionList)
+def list_regions(request: ApiRequest) -> RegionList:
+    """Every region that measures for the organisation, by name."""
+    return RegionList(items=[_shape(state) for state in _states(request)])
+
+
+@router.get("/regions/{slug:code}", auth=needs(Scope.READ), response=Region)
+def get_region(request: ApiRequest, code: str) -> Region:
+    """One region."""
+    state = next((state for state in _states(request) if state.region.code == code), None)
+    if state is None:
+        raise ProblemError(NOT_FOUND, "There is no such region.")
+    return _shape(state)
+
+
+def _states(request: ApiRequest) -> list[RegionState]:
+    return regions_for(request.caller.organisation, now=timezone.now())
+
+
+def _shape(state: RegionState) -> Region:
+    return Region(
+        code=state.region.code,
+        name=state.region.name,
+        shared=state.region.organisation_id is None,
+        health=state.health,
+        last_seen_at=state.last_seen_at,
+        agents=[_agent(agent) for agent in state.agents],
+    )
+
+
+def _agent(state: AgentState) -> Agent:
+    agent = state.agent
+    return Agent(
+        name=agent.name,
+        version=agent.version,
+        browser_version=agent.browser_version,
+        health=state.health,
+        last_seen_at=agent.last_seen_at,
+        clock_skew_ms=ms(agent.clock_skew_us) or 0,
+        holding=agent.holding,
+        spooled=agent.spooled,
+    )

@@ -1,0 +1,238 @@
+"""Runs as the API tells them."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from backend.api.v1.shapes import Bytes, Ms, Out, ms
+from backend.fleet.models import Region
+from backend.runs.models import Outcome, PendingRun, Trigger
+from backend.runs.models import Run as RunRow
+from backend.runs.queries import ListedRun, RunState, state_of
+from backend.runs.queries import RunDetail as Detail
+from backend.sites.models import Monitor, MonitorKind
+from workers.measurement.failure import Blame, FailureKind, Stage
+from workers.measurement.messages import MissedReason
+
+
+class Phases(Out):
+    """Of a page's own request, or a probe's last hop. `connect` never contains `tls`; `ttfb` is to the first byte."""
+
+    dns_ms: Ms | None
+    connect_ms: Ms | None
+    tls_ms: Ms | None
+    send_ms: Ms | None
+    wait_ms: Ms | None
+    download_ms: Ms | None
+    ttfb_ms: Ms | None
+    total_ms: Ms | None
+
+
+class Metrics(Out):
+    """What else was measured. Paint, layout and load are of pages only."""
+
+    rtt_ms: Ms | None
+    tls_round_trips: int | None
+    fcp_ms: Ms | None
+    lcp_ms: Ms | None
+    cls: float | None
+    load_ms: Ms | None
+    fully_loaded_ms: Ms | None
+    requests: int | None
+    connections: int | None
+    bytes: Bytes | None
+
+
+class Failure(Out):
+    """Why the target could not be measured: how far it had come, what it was, and whom to blame."""
+
+    kind: FailureKind
+    stage: Stage
+    blame: Blame
+    detail: str
+
+
+class Run(Out):
+    """`state` is a stage while it has not ended, and `outcome` null; then `done`, `failed` or `missed`.
+
+    `scheduled_for` is the slot: what orders runs. `late` says that the result came after its slot was given up.
+    """
+
+    id: UUID
+    site_id: UUID
+    monitor_id: UUID
+    kind: MonitorKind
+    region: str
+    trigger: Trigger
+    state: RunState
+    outcome: Outcome | None
+    scheduled_for: datetime
+    started_at: datetime | None
+    received_at: datetime | None
+    attempt: int
+    late: bool
+    status: int | None
+    protocol: str | None
+    phases: Phases
+    metrics: Metrics
+    failure: Failure | None
+    missed_reason: MissedReason | None
+
+
+class Links(Out):
+    """Where the rest is. The screenshot's is null when there is none."""
+
+    site: str
+    monitor: str
+    waterfall: str
+    har: str
+    screenshot: str | None
+    newer: str | None
+    older: str | None
+    page: str
+
+
+class RunDetail(Run):
+    """`clock` says who stamped the arrivals. `links.page` is for people."""
+
+    agent: str | None
+    agent_version: str | None
+    browser_version: str | None
+    clock: str | None
+    config_version: int | None
+    duration_ms: Ms | None
+    links: Links
+
+
+def run_of(listed: ListedRun) -> Run:
+    """A run of a list."""
+    return Run(**_fields(listed.run, listed.monitor, listed.region))
+
+
+def detail_of(detail: Detail) -> RunDetail:
+    """One run that has ended."""
+    run = detail.run
+    return RunDetail(
+        **_fields(run, detail.monitor, detail.region),
+        agent=run.agent,
+        agent_version=run.agent_version,
+        browser_version=run.browser_version,
+        clock=run.clock,
+        config_version=run.config_version,
+        duration_ms=ms(run.duration_us),
+        links=_links(
+            detail.monitor, run.run_id, newer=detail.newer, older=detail.older, has_screenshot=run.has_screenshot
+        ),
+    )
+
+
+def pending_of(run: PendingRun) -> RunDetail:
+    """One run that has not ended: all that will be measured is null."""
+    return RunDetail(
+        **_place(run.run_id, run.monitor, run.region),
+        trigger=Trigger(run.trigger),
+        state=state_of(run.stage),
+        outcome=None,
+        scheduled_for=run.scheduled_for,
+        started_at=None,
+        received_at=None,
+        attempt=run.attempt,
+        late=False,
+        status=None,
+        protocol=None,
+        phases=Phases(**dict.fromkeys(Phases.model_fields)),
+        metrics=Metrics(**dict.fromkeys(Metrics.model_fields)),
+        failure=None,
+        missed_reason=None,
+        agent=run.agent or None,
+        agent_version=None,
+        browser_version=None,
+        clock=None,
+        config_version=None,
+        duration_ms=None,
+        links=_links(run.monitor, run.run_id, newer=None, older=None, has_screenshot=False),
+    )
+
+
+def _place(run_id: UUID, monitor: Monitor, region: Region) -> dict[str, Any]:
+    return {
+        "id": run_id,
+        "site_id": monitor.site.public_id,
+        "monitor_id": monitor.public_id,
+        "kind": MonitorKind(monitor.kind),
+        "region": region.code,
+    }
+
+
+def _fields(run: RunRow, monitor: Monitor, region: Region) -> dict[str, Any]:
+    return _place(run.run_id, monitor, region) | {
+        "trigger": Trigger(run.trigger),
+        "state": state_of(run.outcome),
+        "outcome": Outcome(run.outcome),
+        "scheduled_for": run.scheduled_for,
+        "started_at": run.started_at,
+        "received_at": run.received_at,
+        "attempt": run.attempt,
+        "late": run.late,
+        "status": run.status_code,
+        "protocol": run.protocol,
+        "phases": _phases(run),
+        "metrics": _metrics(run),
+        "failure": _failure(run),
+        "missed_reason": None if run.missed_reason is None else MissedReason(run.missed_reason),
+    }
+
+
+def _phases(run: RunRow) -> Phases:
+    return Phases(
+        dns_ms=ms(run.dns_us),
+        connect_ms=ms(run.connect_us),
+        tls_ms=ms(run.tls_us),
+        send_ms=ms(run.send_us),
+        wait_ms=ms(run.wait_us),
+        download_ms=ms(run.download_us),
+        ttfb_ms=ms(run.ttfb_us),
+        total_ms=ms(run.total_us),
+    )
+
+
+def _metrics(run: RunRow) -> Metrics:
+    return Metrics(
+        rtt_ms=ms(run.rtt_us),
+        tls_round_trips=run.tls_round_trips,
+        fcp_ms=ms(run.fcp_us),
+        lcp_ms=ms(run.lcp_us),
+        cls=run.cls,
+        load_ms=ms(run.load_us),
+        fully_loaded_ms=ms(run.fully_loaded_us),
+        requests=run.requests,
+        connections=run.connections,
+        bytes=run.bytes,
+    )
+
+
+def _failure(run: RunRow) -> Failure | None:
+    if run.failure_kind is None:
+        return None
+    return Failure(
+        kind=FailureKind(run.failure_kind),
+        stage=Stage(run.failure_stage or Stage.TARGET),
+        blame=Blame(run.failure_blame or Blame.MONITOR),
+        detail=run.failure_detail or "",
+    )
+
+
+def _links(monitor: Monitor, run_id: UUID, *, newer: UUID | None, older: UUID | None, has_screenshot: bool) -> Links:
+    here = f"/api/v1/runs/{run_id}"
+    return Links(
+        site=f"/api/v1/sites/{monitor.site.public_id}",
+        monitor=f"/api/v1/monitors/{monitor.public_id}",
+        waterfall=f"{here}/waterfall",
+        har=f"{here}/har",
+        screenshot=f"{here}/screenshot" if has_screenshot else None,
+        newer=None if newer is None else f"/api/v1/runs/{newer}",
+        older=None if older is None else f"/api/v1/runs/{older}",
+        page=f"{settings.BASE_URL}/runs/{run_id}/",
+    )

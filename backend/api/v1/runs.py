@@ -1,0 +1,158 @@
+"""Runs: what was measured, as it was measured."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.utils import timezone
+from ninja import Query, Router
+from pydantic_core import to_json
+
+from backend.accounts.permissions import Scope
+from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.door import matches
+from backend.api.v1.paging import Cursor, Limit, page_of, position_of
+from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.run_shapes import Run, RunDetail, detail_of, pending_of, run_of
+from backend.api.v1.shapes import Instant, Page, RegionCode, written
+from backend.api.v1.waiting import Wait, wait_for
+from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
+from backend.runs import queries
+from backend.runs.agents import open_screenshot
+from backend.runs.models import Outcome, Trigger
+from backend.runs.queries import RunDetail as Detail
+from backend.runs.queries import RunFilter
+from backend.sites.models import MonitorKind
+from workers.measurement.har import About, har_document
+from workers.measurement.messages import Missed, RunResult
+from workers.version import VERSION
+
+router = Router(tags=["Runs"])
+
+READ = needs(Scope.READ, Scope.TEST, Scope.GATES)
+# A run that was carried out never changes; in place of one that was missed a result may still come.
+FOR_GOOD = "private, max-age=86400, immutable"
+PICTURES: dict[str, object] = {"image/jpeg": {"schema": {}}, "image/webp": {"schema": {}}}
+HAR_CONTENT = {"application/json": {"schema": {"type": "object", "required": ["log"], "title": "HAR 1.2"}}}
+
+
+@router.get("/runs", auth=needs(Scope.READ), response=Page[Run])
+def list_runs(
+    request: ApiRequest,
+    site: UUID | None = None,
+    monitor: UUID | None = None,
+    kind: MonitorKind | None = None,
+    region: RegionCode | None = None,
+    outcome: Outcome | None = None,
+    trigger: Trigger | None = None,
+    since: Annotated[Instant | None, Query(None, description="Slots from here on.")] = None,
+    until: Annotated[Instant | None, Query(None, description="Slots up to here.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = "",
+) -> HttpResponse:
+    """Runs that have ended, the newest slot first."""
+    wanted = RunFilter(
+        site_id=site,
+        monitor_id=monitor,
+        kind=kind,
+        region=region,
+        outcome=outcome,
+        trigger=trigger,
+        since=since,
+        until=until,
+    )
+    position = position_of(request, cursor)
+    rows = queries.listed_runs(
+        request.caller.organisation,
+        wanted,
+        before=None if position is None else (datetime.fromisoformat(position[0]), UUID(position[1])),
+        limit=limit + 1,
+        now=timezone.now(),
+    )
+    page = page_of(request, rows, Page[Run], limit=limit, shape=run_of, key=_position)
+    # Ninja would make dictionaries of it before it writes them.
+    return HttpResponse(written(page), content_type="application/json")
+
+
+@router.get("/runs/{uuid:run_id}", auth=READ, response=RunDetail)
+def get_run(request: ApiRequest, run_id: UUID, wait: Wait = 0) -> RunDetail | HttpResponse:
+    """One run, also while it is under way; `wait` for its end. The id of a lost first attempt finds the second."""
+    home = request.caller.organisation
+    pending = wait_for(lambda: queries.pending_run(home, run_id), lambda found: found is None, wait_s=wait)
+    if pending is not None:
+        return pending_of(pending)
+    return detail_of(_ended(request, run_id))
+
+
+@router.get("/runs/{uuid:run_id}/waterfall", auth=READ, response=Waterfall)
+def get_waterfall(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """Every request and connection of a run on one clock: of a page its rows, of a probe or a pair its hops."""
+    return _document(request, run_id, "waterfall", _waterfall)
+
+
+@router.get(
+    "/runs/{uuid:run_id}/har",
+    auth=READ,
+    openapi_extra={"responses": {200: {"description": "HAR 1.2, without secrets.", "content": HAR_CONTENT}}},
+)
+def get_har(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """The same as an HTTP Archive, HAR 1.2. Cookies, credentials and secrets in addresses have no values."""
+    response = _document(request, run_id, "har", _har)
+    response.headers["Content-Disposition"] = f'attachment; filename="{run_id}.har"'
+    return response
+
+
+@router.get(
+    "/runs/{uuid:run_id}/screenshot",
+    auth=READ,
+    openapi_extra={"responses": {200: {"description": "The picture.", "content": PICTURES}}},
+)
+def get_screenshot(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """The page as it looked, JPEG or WebP."""
+    picture = open_screenshot(_ended(request, run_id).run)
+    if picture is None:
+        raise ProblemError(NOT_FOUND, "There is no screenshot of this run.")
+    file, media_type = picture
+    with file:
+        content = file.read()
+    # It is hostile: an image, never anything that a browser would run.
+    headers = {"Content-Security-Policy": "default-src 'none'; sandbox"}
+    return HttpResponse(content, content_type=media_type, headers=headers)
+
+
+def _position(listed: queries.ListedRun) -> list[str]:
+    return [listed.run.scheduled_for.isoformat(), str(listed.run.run_id)]
+
+
+def _ended(request: ApiRequest, run_id: UUID) -> Detail:
+    """The run without what was measured, and the headers that let a client keep it."""
+    detail = queries.run_detail(request.caller.organisation, run_id, with_result=False)
+    if detail is None:
+        raise ProblemError(NOT_FOUND, "There is no such run, or its time of retention has passed.")
+    if detail.run.outcome != Outcome.MISSED:
+        request.out["Cache-Control"] = FOR_GOOD
+    return detail
+
+
+def _document(request: ApiRequest, run_id: UUID, name: str, make: Callable[[Detail, RunResult], bytes]) -> HttpResponse:
+    """What is made of the stored result. It is not made for who has it."""
+    detail = _ended(request, run_id)
+    request.out["ETag"] = f'"{detail.run.run_id}-{name}-{VERSION}"'
+    if matches(request, request.out["ETag"]):
+        return HttpResponse(status=304)
+    result = queries.result_of(detail.run)
+    if result is None:
+        raise ProblemError(NOT_FOUND, "What was measured in this run is not kept.")
+    return HttpResponse(make(detail, result), content_type="application/json")
+
+
+def _har(detail: Detail, result: RunResult) -> bytes:
+    about = About(url=detail.monitor.url, started_at=result.started_at, version=VERSION)
+    measurement = None if isinstance(result.outcome, Missed) else result.outcome.measurement
+    return to_json(har_document(measurement, about))
+
+
+def _waterfall(detail: Detail, result: RunResult) -> bytes:
+    return written(waterfall_of(detail, result))

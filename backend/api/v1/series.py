@@ -1,0 +1,124 @@
+"""Series: how a monitor's phases went over time, from each region."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Literal
+from uuid import UUID
+
+from django.utils import timezone
+from ninja import Query, Router
+
+from backend.accounts.permissions import Scope
+from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.monitors import owned_monitor
+from backend.api.v1.problems import invalid
+from backend.api.v1.shapes import Instant, Ms, Out, RegionCode, ms
+from backend.runs.partitions import retention_start
+from backend.runs.queries import RegionSeries as Found
+from backend.runs.queries import SeriesPoint, long_series, phase_series
+from backend.runs.queries.series import MAX_POINTS
+
+router = Router(tags=["Series"])
+
+Percentile = Annotated[
+    Literal["50", "75", "90", "95", "99"], Query("50", description="Which percentile of what was measured.")
+]
+DEFAULT_SPAN = timedelta(days=1)
+LONGEST_SPAN = timedelta(days=800)
+
+
+class Point(Out):
+    """What was measured from `at` to the next point. The counts are of runs; a percentile of nothing is null."""
+
+    at: datetime
+    measured: int
+    failed: int
+    missed: int
+    dns_ms: Ms | None
+    connect_ms: Ms | None
+    tls_ms: Ms | None
+    send_ms: Ms | None
+    wait_ms: Ms | None
+    download_ms: Ms | None
+    ttfb_ms: Ms | None
+    total_ms: Ms | None
+    fcp_ms: Ms | None
+    lcp_ms: Ms | None
+    load_ms: Ms | None
+
+
+class RegionSeries(Out):
+    region: str
+    points: list[Point]
+
+
+class Series(Out):
+    """`source` is `runs`, or `rollups` for what lies before the runs that are kept: right within one per cent there."""
+
+    monitor_id: UUID
+    since: datetime
+    until: datetime
+    percentile: int
+    source: Literal["runs", "rollups"]
+    regions: list[RegionSeries]
+
+
+@router.get("/monitors/{uuid:monitor_id}/series", auth=needs(Scope.READ, Scope.GATES), response=Series)
+def get_series(
+    request: ApiRequest,
+    monitor_id: UUID,
+    since: Annotated[Instant | None, Query(None, description="A day before the end, unless told.")] = None,
+    until: Annotated[Instant | None, Query(None, description="Now, unless told.")] = None,
+    region: RegionCode | None = None,
+    percentile: Percentile = "50",
+    max_points: Annotated[int, Query(MAX_POINTS, ge=1, le=MAX_POINTS, description="Of each region.")] = MAX_POINTS,
+) -> Series:
+    """Percentiles of each phase, by stretches of time and by region. Runs of gates and confirmations are left out."""
+    monitor = owned_monitor(request, monitor_id)
+    now = timezone.now()
+    # A whole minute, so that who asks again within it is told the same.
+    end = until or now.replace(second=0, microsecond=0) + timedelta(minutes=1)
+    begin = since or end - DEFAULT_SPAN
+    _check(begin, end)
+    is_long = begin < retention_start(now)
+    quantile = int(percentile) / 100
+    found = (
+        long_series(monitor, begin, end, quantile=quantile)
+        if is_long
+        else phase_series(monitor, begin, end, max_points=max_points, quantile=quantile)
+    )
+    return Series(
+        monitor_id=monitor.public_id,
+        since=begin,
+        until=end,
+        percentile=int(percentile),
+        source="rollups" if is_long else "runs",
+        regions=[_region(one) for one in found if region in (None, one.region.code)],
+    )
+
+
+def _check(begin: datetime, end: datetime) -> None:
+    if begin >= end:
+        raise invalid("?since", "The period must begin before it ends.")
+    if end - begin > LONGEST_SPAN:
+        raise invalid("?since", f"A period may be at most {LONGEST_SPAN.days} days long.")
+
+
+def _region(found: Found) -> RegionSeries:
+    return RegionSeries(region=found.region.code, points=_points(found.points))
+
+
+def _points(points: Sequence[SeriesPoint]) -> list[Point]:
+    return [
+        Point(
+            at=point.at,
+            measured=point.measured,
+            failed=point.failed,
+            missed=point.missed,
+            **{f"{name}_ms": ms(getattr(point, f"{name}_us")) for name in _NAMES},
+        )
+        for point in points
+    ]
+
+
+_NAMES = ("dns", "connect", "tls", "send", "wait", "download", "ttfb", "total", "fcp", "lcp", "load")
