@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import transaction
-
 from backend.alerts.judgement.samples import Standing, from_us
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.message import Event
@@ -68,6 +66,8 @@ class Change:
     monitor_id: int | None = None
     metric: str = ""
     resolution: Resolution = Resolution.RECOVERED
+    # What was told as soon as it was seen has lasted by now.
+    confirms: bool = False
 
     @property
     def cause(self) -> Cause:
@@ -92,10 +92,7 @@ def apply(change: Change, *, now: datetime) -> Incident | None:
         incident = lock_open(change.scene.organisation_id, change.key)
         return incident and _leave(incident, change, now)
     if change.step is None:
-        incident = lock_open(change.scene.organisation_id, change.key)
-        if incident:
-            _put_member(incident, change, correct=True)
-        return incident
+        return _correct(change, now)
     return _enter(change, now)
 
 
@@ -175,6 +172,16 @@ def recover(
         incident.owed = False
     close(incident, resolution, at=at)
     note(incident, kind, Resolution(resolution).label, at=at, silenced=silence, notice=notice)
+
+
+def _correct(change: Change, now: datetime) -> Incident | None:
+    """More is known of what was told already."""
+    incident = lock_open(change.scene.organisation_id, change.key)
+    if incident is None or not _put_member(incident, change, correct=True)[0].pk:
+        return None
+    if change.confirms:
+        note(incident, EventKind.CONFIRMED, incident.title, at=now)
+    return incident
 
 
 def _enter(change: Change, now: datetime) -> Incident:
@@ -364,6 +371,5 @@ def _next_reminder(members: Sequence[Member], now: datetime) -> datetime | None:
 
 def apply_all(changes: Sequence[Change], *, now: datetime) -> None:
     """All changes of a batch, in the order in which locks are taken. Inside a transaction."""
-    with transaction.atomic():
-        for change in sorted(changes, key=lambda change: change.order):
-            apply(change, now=now)
+    for change in sorted(changes, key=lambda change: change.order):
+        apply(change, now=now)

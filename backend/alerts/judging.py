@@ -14,15 +14,15 @@ from time import monotonic
 from uuid import UUID
 
 from django.db import Error, transaction
-from django.db.models import Max, Q
+from django.db.models import Max
 from django.utils import timezone
 
 from backend.alerts.enrolment import enrol
 from backend.alerts.incidents import apply_all
 from backend.alerts.judgement.samples import Memory, Sample
 from backend.alerts.looks import Look, Sight, asks, marks
-from backend.alerts.models import Rule
 from backend.alerts.reading import Due, confirmations, due, read, sample_of, streams_of
+from backend.alerts.rules_of import rules_for
 from backend.alerts.silent_regions import watch_regions
 from backend.alerts.upkeep import tidy
 from backend.fleet.models import Agent
@@ -137,24 +137,6 @@ def judge_batch(now: datetime, limit: int = BATCH) -> Judged:
     _confirm(looks)
     _remember(looks)
     return Judged(monitors=len(rows), runs=runs)
-
-
-def rules_for(rows: Sequence[Due]) -> dict[int, list[Rule]]:
-    """The rules of each monitor that are switched on. One statement."""
-    place = Q(site=None) | Q(site__in={row.site_id for row in rows})
-    found = Rule.objects.filter(place, organisation__in={row.organisation_id for row in rows}, enabled=True)
-    by_place: dict[tuple[int, int | None], list[Rule]] = defaultdict(list)
-    for rule in found.order_by("pk"):
-        by_place[rule.organisation_id, rule.site_id].append(rule)
-    return {
-        row.monitor_id: [
-            rule
-            for place in (None, row.site_id)
-            for rule in by_place[row.organisation_id, place]
-            if rule.monitor_id in (None, row.monitor_id)
-        ]
-        for row in rows
-    }
 
 
 def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:

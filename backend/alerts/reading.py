@@ -5,7 +5,7 @@ that ends in between is seen at the next look, and none is passed over.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
@@ -18,7 +18,7 @@ from backend.runs.sql import Row, array, fetch
 MAX_RUNS = 200
 
 _DUE = """
-SELECT w.monitor_id, w.memory, m.public_id, m.kind, m.url, m.interval_s, m.timeout_s, m.paused, m.config_version,
+SELECT w.monitor_id, w.memory, m.public_id, m.kind, m.url, m.interval_s, m.timeout_s, m.paused, m.profile,
     s.id, s.public_id, s.organisation_id, s.status = 'active'
 FROM {table} w JOIN sites_monitor m ON m.id = w.monitor_id JOIN sites_site s ON s.id = m.site_id
 WHERE w.due_at <= %(now)s ORDER BY w.due_at LIMIT %(limit)s FOR UPDATE OF w SKIP LOCKED
@@ -66,7 +66,7 @@ class Due(NamedTuple):
     interval_s: int
     timeout_s: int
     paused: bool
-    config_version: int
+    profile: str
     site_id: int
     site_public_id: UUID
     organisation_id: int
@@ -83,6 +83,10 @@ class Stream:
     before: datetime
     next_at: datetime
     pending: datetime | None
+
+    def between(self, after: datetime, before: datetime) -> "Stream":
+        """The same, of another time."""
+        return replace(self, after=after, before=before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

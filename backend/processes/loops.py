@@ -35,6 +35,7 @@ def _of(module: str, name: str = "step") -> Callable[[], Step]:
 
 LOOPS: dict[str, Callable[[], Step]] = {
     "judging": _of("backend.alerts.judging", "Judging"),
+    "trends": _of("backend.alerts.trends"),
     "delivery": _of("backend.alerts.delivery"),
     "gates": _of("backend.gates.steps"),
     "comparing": _of("backend.compare.steps"),

@@ -1,0 +1,99 @@
+"""Why a site became slower, as far as measurements tell: the phase, the deploy, a run before and one after."""
+
+from datetime import timedelta
+
+from backend.alerts.histories import StoredHistory, instant
+from backend.alerts.judgement.samples import Standing
+from backend.alerts.metrics import METRICS, written
+from backend.alerts.states import State
+from backend.alerts.wording import clock
+from backend.analysis.attribution import Attribution, Cause, attribute
+from backend.analysis.events import Alert, Event
+from backend.sites.queries import deploys_between
+
+# What it was like before is read from so far back.
+_BEFORE_S = 86_400.0
+_CAUSES = {
+    Cause.ORIGIN: "the server that answers",
+    Cause.PATH: "the network between the region and the site",
+    Cause.RESOLVER: "the resolution of the name",
+    Cause.TRANSFER: "the transfer of the body",
+}
+_LEAST_SHARE = 0.1
+_MOST_PHASES = 3
+
+
+def explained(event: Event, state: State, metric: str, history: StoredHistory) -> Standing:
+    """The standing of an alert, with all that is known of it. At most five statements."""
+    alert = event.alert
+    why = _attribution(alert, event.at, history)
+    first = alert.regions[0] if alert.regions else None
+    before = after = None
+    if first is not None:
+        before = history.run_like(first, alert.baseline, alert.change_at - _BEFORE_S, alert.change_from)
+        after = history.run_like(first, alert.level, alert.change_until, event.at)
+    return Standing(
+        state=state,
+        since_us=round(alert.change_at * 1e6),
+        regions=alert.regions,
+        before=before.hex if before else "",
+        after=after.hex if after else "",
+        facts={
+            "metric": metric,
+            "baseline": float(alert.baseline),
+            "level": float(alert.level),
+            "change_pct": None if alert.change_pct is None else round(float(alert.change_pct), 1),
+            "class": alert.alert_class.value,
+            "confidence": round(float(alert.confidence), 4),
+            "confirmed": alert.confirmed_at is not None,
+            "deploy_at": alert.deploy_at,
+            "cause": why.cause.value if why else None,
+            "phases": [
+                {
+                    "phase": phase.phase,
+                    "before": round(phase.before, 2),
+                    "after": round(phase.after, 2),
+                    "share": round(phase.share, 3),
+                }
+                for phase in (why.phases if why else ())
+            ],
+            "sentences": _sentences(alert, why, history),
+        },
+    )
+
+
+def _attribution(alert: Alert, at: float, history: StoredHistory) -> Attribution | None:
+    phases = history.phases(alert.regions, alert.change_at - _BEFORE_S, at)
+    return attribute(phases, change_at=alert.change_at)
+
+
+def _sentences(alert: Alert, why: Attribution | None, history: StoredHistory) -> list[str]:
+    said = []
+    if alert.change_pct is not None:
+        said.append(f"A change of {alert.change_pct:+.0f} %, sure to {_percent(alert.confidence)}.")
+    if why:
+        grown = [phase for phase in why.phases if phase.share >= _LEAST_SHARE][:_MOST_PHASES]
+        parts = [
+            f"{METRICS[phase.phase].label} {written(phase.phase, phase.before)} → {written(phase.phase, phase.after)}"
+            for phase in grown
+        ]
+        if parts:
+            said.append(f"By phase: {', '.join(parts)}.")
+        if why.cause in _CAUSES:
+            said.append(f"That points to {_CAUSES[why.cause]}.")
+    if alert.deploy_at is not None:
+        said.append(_deploy(alert.deploy_at, history))
+    return said
+
+
+def _deploy(at: float, history: StoredHistory) -> str:
+    moment = instant(at)
+    slack = timedelta(milliseconds=1)
+    found = deploys_between(history.site, moment - slack, moment + slack)
+    version = f" of {found[-1].version}" if found and found[-1].version else ""
+    return f"It began with the deploy{version} at {clock(moment)}."
+
+
+def _percent(confidence: float) -> str:
+    """Never more sure than anybody can be."""
+    return "more than 99.9 %" if confidence > 0.999 else f"{100 * confidence:.1f} %"

@@ -1,0 +1,85 @@
+"""The past of a monitor as `backend.analysis` asks for it: out of stored runs that the schedule asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from backend.alerts.metrics import METRICS
+from backend.analysis.history import Series
+from backend.runs.sql import fetch
+from backend.sites.models import Site
+from backend.sites.queries import deploys_between
+
+PHASES = ("dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
+# Attribution needs a picture of before and after, not every run of a week.
+_MOST_PHASE_RUNS = 5_000
+_AT = "extract(epoch FROM run.scheduled_for)::float8"
+_OF = """
+FROM runs_run run WHERE run.monitor_id = %(monitor)s AND run.region_id = ANY(%(regions)s::bigint[])
+    AND run.scheduled_for > %(since)s AND run.scheduled_for <= %(until)s
+    AND run.trigger = 'schedule' AND run.outcome = 'measured'
+"""
+_SAMPLES = "SELECT run.region_id, {at}, run.{column} {of} AND run.{column} IS NOT NULL ORDER BY 1, 2"
+_PHASES = "SELECT {at}, {columns} {of} ORDER BY run.scheduled_for DESC LIMIT {limit}"
+_LIKE = "SELECT run.run_id {of} AND run.{column} IS NOT NULL ORDER BY abs(run.{column} - %(value)s) LIMIT 1"
+
+
+def instant(at: float) -> datetime:
+    """Of Unix seconds."""
+    return datetime.fromtimestamp(at, UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredHistory:
+    """One metric of one monitor, in the door's unit. `regions` are codes by id."""
+
+    monitor_id: int
+    metric: str
+    regions: Mapping[int, str]
+    site: Site
+
+    def samples(self, since: float, until: float) -> Mapping[str, Series]:
+        """By region, what was measured in since < at <= until. One statement."""
+        metric = METRICS[self.metric]
+        statement = _SAMPLES.format(at=_AT, column=metric.column, of=_OF)
+        found: dict[str, tuple[list[float], list[float]]] = {code: ([], []) for code in self.regions.values()}
+        for region_id, at, value in fetch(statement, self._between(since, until)):
+            times, values = found[self.regions[region_id]]
+            times.append(at)
+            values.append(value * metric.scale)
+        return found
+
+    def deploys(self, since: float, until: float) -> Sequence[float]:
+        """When new versions were deployed in since < at <= until. One statement."""
+        after = timedelta(microseconds=1)
+        found = deploys_between(self.site, instant(since) + after, instant(until) + after)
+        return [deploy.at.timestamp() for deploy in found]
+
+    def phases(self, codes: Sequence[str], since: float, until: float) -> dict[str, Series]:
+        """The phases in these regions, together, in order of time. One statement."""
+        columns = ", ".join(f"run.{METRICS[phase].column}" for phase in PHASES)
+        statement = _PHASES.format(at=_AT, columns=columns, of=_OF, limit=_MOST_PHASE_RUNS)
+        rows = list(reversed(fetch(statement, self._between(since, until, codes))))
+        found: dict[str, Series] = {}
+        for position, phase in enumerate(PHASES, start=1):
+            pairs = [(row[0], row[position] * METRICS[phase].scale) for row in rows if row[position] is not None]
+            if pairs:
+                found[phase] = ([at for at, _ in pairs], [value for _, value in pairs])
+        return found
+
+    def run_like(self, code: str, value: float, since: float, until: float) -> UUID | None:
+        """The run of a region whose value came closest to this one. One statement."""
+        metric = METRICS[self.metric]
+        parameters = self._between(since, until, [code]) | {"value": value / metric.scale}
+        rows = fetch(_LIKE.format(of=_OF, column=metric.column), parameters)
+        return rows[0][0] if rows else None
+
+    def _between(self, since: float, until: float, codes: Sequence[str] | None = None) -> dict[str, object]:
+        chosen = [region_id for region_id, code in self.regions.items() if codes is None or code in codes]
+        return {
+            "monitor": self.monitor_id,
+            "regions": chosen,
+            "since": instant(max(since, 0)),
+            "until": instant(until),
+        }

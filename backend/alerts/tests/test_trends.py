@@ -1,0 +1,200 @@
+"""Sites that become slower, from stored runs to what is told."""
+
+import random
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from backend.alerts import trends
+from backend.alerts.actions.incidents import accept
+from backend.alerts.actions.rules import RuleSettings, change_rule
+from backend.alerts.models import Rule, Trend
+from backend.alerts.tests.world import World, make_world, only_incident, titles, told
+from backend.alerts.upkeep import tidy
+from backend.cast import Member
+from backend.runs.models import Run, Schedule
+from backend.runs.partitions import ensure_partitions
+from backend.sites.models import Deploy, Monitor
+
+pytestmark = pytest.mark.django_db
+
+STEP = timedelta(minutes=5)
+# What a run takes, by region and time since the beginning of the story.
+Wait = Callable[[str, timedelta], float]
+
+
+class Site:
+    """A site with four quiet days behind it, measured every five minutes from three regions."""
+
+    def __init__(self, **options: object) -> None:
+        self.world: World = make_world(rules=["regression"])
+        Rule.objects.update(params={"metrics": ["ttfb_ms"], "min_change_pct": 5, "tell": "slowdown"} | options)
+        Monitor.objects.update(interval_s=300)
+        self._random = random.Random(7)
+        self.began = self.world.now
+        ensure_partitions(self.began - timedelta(days=8))
+        for step in range(-4 * 288, 0):
+            self._put(step, lambda region, passed: 100.0)
+        self.look()
+
+    def pass_time(self, minutes: int, wait: Wait, *, look: bool = True) -> None:
+        steps = minutes // 5
+        for _ in range(steps):
+            step = round((self.world.now - self.began) / STEP)
+            self._put(step, wait)
+            self.world.now += STEP
+            if look:
+                self.look()
+
+    def look(self) -> None:
+        Schedule.objects.update(next_at=self.world.now + timedelta(hours=1))
+        Trend.objects.update(due_at=self.world.now)
+        trends.step(lambda: self.world.now)
+
+    def _put(self, step: int, wait: Wait) -> None:
+        runs = []
+        for position, region in enumerate(self.world.regions):
+            passed = step * STEP + position * STEP / 3 + timedelta(seconds=1)
+            wait_us = round(1000 * wait(region.code, passed) * self._random.lognormvariate(0, 0.05))
+            runs.append(
+                Run(
+                    run_id=uuid4(),
+                    scheduled_for=self.began + passed,
+                    monitor_id=self.world.monitor.pk,
+                    region_id=region.pk,
+                    attempt=1,
+                    kind="probe",
+                    trigger="schedule",
+                    outcome="measured",
+                    received_at=self.began + passed,
+                    dns_us=8_000,
+                    connect_us=20_000,
+                    tls_us=30_000,
+                    wait_us=wait_us,
+                    download_us=5_000,
+                    ttfb_us=58_000 + wait_us,
+                )
+            )
+        Run.objects.bulk_create(runs)
+
+
+def usual(region: str, passed: timedelta) -> float:
+    return 100.0
+
+
+def slower(region: str, passed: timedelta) -> float:
+    return 180.0
+
+
+def slower_in_sin(region: str, passed: timedelta) -> float:
+    return 200.0 if region == "sin" else 100.0
+
+
+def test_a_site_that_becomes_slower_everywhere_is_told_once_with_the_phase_and_the_deploy() -> None:
+    site = Site()
+    site.pass_time(60, usual)
+    Deploy.objects.create(
+        organisation=site.world.fleet.organisation, site=site.world.fleet.site, version="v42", at=site.world.now
+    )
+    site.pass_time(120, slower)
+    incident = only_incident()
+    assert told() == ["opened"]
+    assert titles()[0].startswith("Shop is slower in ")
+    assert incident.state == "regressed"
+    (member,) = incident.members.all()
+    assert member.facts["cause"] == "origin"
+    assert member.facts["confirmed"] is True
+    assert any("deploy of v42" in sentence for sentence in member.facts["sentences"])
+    assert member.before_run != member.after_run
+    assert member.before_run is not None
+    assert member.after_run is not None
+    before, after = (Run.objects.get(run_id=run).ttfb_us or 0 for run in (member.before_run, member.after_run))
+    assert before < 190_000 < after
+    assert incident.events.filter(kind="confirmed").exists()
+
+
+def test_its_recovery_is_told_once() -> None:
+    site = Site()
+    site.pass_time(90, slower)
+    site.pass_time(240, usual)
+    assert told() == ["opened", "recovered"]
+    assert not only_incident().is_open
+
+
+def test_a_quiet_site_is_never_told_of() -> None:
+    site = Site()
+    site.pass_time(24 * 60, usual, look=False)
+    for _ in range(10):
+        site.look()
+    assert told() == []
+
+
+def test_one_region_alone_is_regional() -> None:
+    site = Site()
+    site.pass_time(120, slower_in_sin)
+    assert only_incident().state == "degraded"
+    assert titles()[0].startswith("Shop is slower in Sin only: First byte")
+
+
+def test_a_patient_rule_is_told_of_what_has_lasted_only() -> None:
+    site = Site(tell="regression")
+    site.pass_time(40, slower)
+    assert told() == []
+    site.pass_time(80, slower)
+    assert told() == ["opened"]
+
+
+def test_a_short_slowdown_is_not_told_to_a_patient_rule() -> None:
+    site = Site(tell="regression")
+    site.pass_time(30, slower)
+    site.pass_time(180, usual)
+    assert told() == []
+
+
+def test_an_accepted_level_is_the_new_normal(bob: Member) -> None:
+    site = Site()
+    site.pass_time(90, slower)
+    accept(actor=bob.user, incident=only_incident())
+    site.pass_time(120, slower)
+    assert told() == ["opened", "resolved"]
+    assert only_incident().resolution == "accepted"
+    site.pass_time(120, lambda region, passed: 330.0)
+    assert told() == ["opened", "resolved", "opened"]
+
+
+def test_a_changed_rule_begins_anew_and_ends_what_it_told(bob: Member) -> None:
+    site = Site()
+    site.pass_time(90, slower)
+    settings = RuleSettings(kind="regression", params={"metrics": ["ttfb_ms"], "min_change_pct": 300})
+    change_rule(actor=bob.user, rule=Rule.objects.get(), settings=settings)
+    site.pass_time(30, slower)
+    assert told() == ["opened", "resolved"]
+
+
+def test_another_address_is_another_thing_to_measure() -> None:
+    site = Site()
+    site.pass_time(30, usual)
+    Monitor.objects.update(url="https://shop.example/other")
+    site.pass_time(180, slower)
+    assert told() == []
+
+
+def test_a_paused_monitor_ends_its_incident() -> None:
+    site = Site()
+    site.pass_time(60, slower)
+    assert told() == ["opened"]
+    Monitor.objects.update(paused=True)
+    site.look()
+    assert told() == ["opened", "resolved"]
+    assert only_incident().resolution == "paused"
+
+
+def test_looks_that_come_late_find_the_same() -> None:
+    site = Site()
+    site.pass_time(20, usual, look=False)
+    site.pass_time(60, slower, look=False)
+    site.look()
+    tidy(site.world.now)
+    assert told() == ["opened"]

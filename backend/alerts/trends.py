@@ -1,0 +1,258 @@
+"""Whether sites have become slower: `backend.analysis` fed with what was measured, its alerts made into incidents.
+
+Slower than the judge and apart from it: a look takes in some minutes of runs at once, in order of time over all regions
+of a monitor, and now and then what is normal is learned anew from nine days of runs.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from django.db import Error, transaction
+from django.utils import timezone
+
+from backend.alerts.explaining import explained
+from backend.alerts.histories import StoredHistory
+from backend.alerts.incidents import Change, apply_all
+from backend.alerts.judgement.samples import Memory, Sample, Standing, from_us, to_us
+from backend.alerts.judgement.tracks import Track
+from backend.alerts.looks import scene_of
+from backend.alerts.metrics import measured_by
+from backend.alerts.models import Resolution, Rule, RuleKind
+from backend.alerts.reading import Batch, Due, Stream, due, read, streams_of
+from backend.alerts.rules_of import rules_for
+from backend.alerts.states import State
+from backend.analysis.detector import Detector
+from backend.analysis.events import AlertClass, Event, Kind
+from backend.analysis.settings import settings_for
+from backend.runs.sql import array, execute, fetch
+from backend.sites.models import Site
+
+log = logging.getLogger(__name__)
+
+# A monitor whose past is learned for the first time costs a tenth of a second.
+BATCH = 20
+IDLE_S, BUSY_S = 2.0, 0.0
+_BATCHES = 50
+SHORTEST_LOOK_S, LONGEST_LOOK_S = 120.0, 600.0
+# What could not be looked at is tried again after this.
+PUT_OFF = timedelta(minutes=10)
+# A judge that was away catches up so far; what lies before is known to the detector's history all the same.
+MAX_LAG = timedelta(days=1)
+
+_REMEMBER = """
+UPDATE alerts_trend t SET memory = v.memory, due_at = v.due_at
+FROM unnest(%(monitors)s::bigint[], %(memories)s::text[], %(due)s::timestamptz[]) AS v (monitor_id, memory, due_at)
+WHERE t.monitor_id = v.monitor_id
+"""
+_PUT_OFF = """
+UPDATE alerts_trend SET due_at = %(later)s WHERE monitor_id = (
+    SELECT monitor_id FROM alerts_trend WHERE due_at <= %(now)s ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+) RETURNING monitor_id
+"""
+_RESOLUTIONS = {
+    Kind.RESOLVED: Resolution.RECOVERED,
+    Kind.WENT_AWAY: Resolution.WENT_AWAY,
+    Kind.ACCEPTED: Resolution.ACCEPTED,
+}
+
+
+def step(clock: Callable[[], datetime] = timezone.now) -> float:
+    """Looks at the monitors that are due; the seconds to wait. Raises django.db.Error."""
+    for _ in range(_BATCHES):
+        if watch_next(clock()) < BATCH:
+            return IDLE_S
+    return BUSY_S
+
+
+def watch_next(now: datetime) -> int:
+    """Looks at a batch; how many monitors. One that cannot be looked at keeps no other from its turn."""
+    try:
+        return watch_batch(now)
+    except Error:
+        raise
+    except Exception:
+        log.exception("a batch of trends cannot be looked at; its monitors are taken one by one")
+    return sum(_watch_one(now) for _ in range(BATCH))
+
+
+@transaction.atomic
+def watch_batch(now: datetime, limit: int = BATCH) -> int:
+    """Looks at monitors whose look is due; how many."""
+    rows = due("alerts_trend", now, limit)
+    if not rows:
+        return 0
+    memories: dict[int, Memory] = {row.monitor_id: json.loads(row.memory) for row in rows}
+    batch = read(_streams(rows, memories, now), now)
+    rules = rules_for(rows, kinds=[RuleKind.REGRESSION])
+    looks = [TrendLook(row, memories[row.monitor_id], rules[row.monitor_id], batch, now) for row in rows]
+    apply_all([change for look in looks for change in look.changes()], now=now)
+    execute(
+        _REMEMBER,
+        {
+            "monitors": array(row.monitor_id for row in rows),
+            "memories": [look.memory() for look in looks],
+            "due": array(look.due_at for look in looks),
+        },
+    )
+    return len(rows)
+
+
+def _watch_one(now: datetime) -> int:
+    try:
+        return watch_batch(now, limit=1)
+    except Error:
+        raise
+    except Exception:
+        put_off = fetch(_PUT_OFF, {"now": now, "later": now + PUT_OFF})
+        log.exception("trends of monitors %s cannot be looked at; tried again in %s", put_off, PUT_OFF)
+    return 1
+
+
+def _streams(rows: Sequence[Due], memories: dict[int, Memory], now: datetime) -> dict[int, list[Stream]]:
+    """All regions of a monitor from one mark to where all of them have ended: samples come in order of time."""
+    oldest = now - MAX_LAG
+    found = streams_of(rows, {row.monitor_id: {} for row in rows}, now)
+    for row in rows:
+        mark_us = memories[row.monitor_id].get("mark")
+        after = now if mark_us is None else max(from_us(mark_us), oldest)
+        end = min((stream.before for stream in found[row.monitor_id]), default=now)
+        found[row.monitor_id] = [stream.between(after, end) for stream in found[row.monitor_id]]
+    return found
+
+
+class _Eye(NamedTuple):
+    """One rule's view of one metric."""
+
+    rule: Rule
+    metric: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.rule.pk}:{self.metric}"
+
+
+class TrendLook:
+    """One look at one monitor: made, then `changes` once, then `memory`."""
+
+    def __init__(self, row: Due, memory: Memory, rules: Sequence[Rule], batch: Batch, now: datetime) -> None:
+        self._row, self._memory, self._now = row, memory, now
+        self._streams = batch.streams[row.monitor_id]
+        self._is_off = row.paused or not row.active
+        reached = [*batch.reached.get(row.monitor_id, {}).values()]
+        ends = [to_us(at) + 1 for at in reached] + [to_us(stream.before) for stream in self._streams]
+        self._end_us = min(ends, default=to_us(now))
+        self._is_cut = bool(reached)
+        self._samples = [sample for sample in batch.samples[row.monitor_id] if sample.at_us < self._end_us]
+        self._eyes = [
+            _Eye(rule, metric)
+            for rule in rules
+            if row.kind in ("probe", "page")
+            for metric in dict.fromkeys(rule.params["metrics"])
+            if measured_by(metric, row.kind)
+        ]
+        self._kept: dict[str, Any] = {}
+        self._site = Site(pk=row.site_id, organisation_id=row.organisation_id)
+
+    def changes(self) -> list[Change]:
+        """What the detectors make of the samples."""
+        return [change for eye in self._eyes for change in self._watch(eye)]
+
+    def memory(self) -> str:
+        """What the next look goes on from."""
+        kept = {"mark": max(self._end_us - 1, int(self._memory.get("mark", 0))), "eyes": self._kept, "what": self._what}
+        return json.dumps(kept, separators=(",", ":"))
+
+    @property
+    def due_at(self) -> datetime:
+        """When to look again: at once where not everything was read."""
+        if self._is_cut:
+            return self._now
+        usual_s = min(max(self._row.interval_s / 2, SHORTEST_LOOK_S), LONGEST_LOOK_S)
+        return self._now + timedelta(seconds=usual_s if self._eyes else LONGEST_LOOK_S)
+
+    @property
+    def _what(self) -> str:
+        """Another address or another network is another thing to measure: what was normal is not any more."""
+        return f"{self._row.profile} {self._row.url}"
+
+    def _watch(self, eye: _Eye) -> Iterator[Change]:
+        kept = self._memory.get("eyes", {}).get(eye.key, {})
+        track = Track.remembered(kept.get("track"))
+        if kept and kept["version"] != eye.rule.version:
+            if track.told is not None:
+                yield self._end(eye, Resolution.RULE_OFF)
+            kept, track = {}, Track()
+        if self._is_off:
+            if track.told is not None:
+                yield self._end(eye, Resolution.PAUSED)
+            self._kept[eye.key] = kept | {"track": {}} if kept else {}
+            return
+        regions = {stream.region_id: stream.region for stream in self._streams}
+        history = StoredHistory(monitor_id=self._row.monitor_id, metric=eye.metric, regions=regions, site=self._site)
+        settings = settings_for(
+            eye.metric, interval_s=self._row.interval_s, min_change_pct=eye.rule.params["min_change_pct"]
+        )
+        detector = Detector.from_state(settings, history, kept.get("detector", {}))
+        for event in self._events(detector, eye.metric):
+            standing = _standing(event, eye, history)
+            track, heard = track.advance(standing, to_us_of(event.at), eye.rule.delay_s * 1_000_000)
+            if heard or (track.told is not None and standing.state is not State.OK):
+                yield Change(
+                    rule=eye.rule,
+                    scene=scene_of(self._row),
+                    standing=standing,
+                    step=heard,
+                    monitor_id=self._row.monitor_id,
+                    metric=eye.metric,
+                    resolution=_RESOLUTIONS.get(event.kind, Resolution.RECOVERED),
+                    confirms=event.kind is Kind.CONFIRMED,
+                )
+        self._kept[eye.key] = {"version": eye.rule.version, "detector": detector.state(), "track": track.memory()}
+
+    def _events(self, detector: Detector, metric: str) -> Iterator[Event]:
+        now = self._now.timestamp()
+        if self._memory.get("what", self._what) != self._what:
+            yield from detector.restart(now)
+        if metric in self._memory.get("accept", ()):
+            yield from detector.accept(now)
+        for sample in self._samples:
+            yield from detector.observe(sample.at_us / 1e6, sample.region, _value(sample, metric))
+
+    def _end(self, eye: _Eye, resolution: Resolution) -> Change:
+        return Change(
+            rule=eye.rule,
+            scene=scene_of(self._row),
+            standing=Standing(state=State.OK, since_us=to_us(self._now)),
+            step=None,
+            monitor_id=self._row.monitor_id,
+            metric=eye.metric,
+            resolution=resolution,
+        )
+
+
+def to_us_of(at: float) -> int:
+    """Of Unix seconds."""
+    return round(at * 1e6)
+
+
+def _value(sample: Sample, metric: str) -> float | None:
+    return sample.value(metric)
+
+
+def state_of(event: Event, tell: str) -> State:
+    """What an event says of the site, for a rule that is told of a slowdown at once, or only of what has lasted."""
+    alert = event.alert
+    is_over = event.kind in _RESOLUTIONS or alert.alert_class is AlertClass.IMPROVEMENT
+    if is_over or (tell == "regression" and alert.confirmed_at is None):
+        return State.OK
+    return State.DEGRADED if alert.alert_class is AlertClass.REGIONAL else State.REGRESSED
+
+
+def _standing(event: Event, eye: _Eye, history: StoredHistory) -> Standing:
+    state = state_of(event, eye.rule.params["tell"])
+    if state is State.OK:
+        return Standing(state=State.OK, since_us=to_us_of(event.at))
+    return explained(event, state, eye.metric, history)
