@@ -17,7 +17,7 @@ from backend.runs.queries import newest_measurements
 from backend.sites.actions import SiteLimitError
 from backend.sites.hosts import choose_role, propose_roles
 from backend.sites.models import Host, HostRole, Monitor, Site
-from backend.sites.monitor_settings import InvalidMonitorError, MonitorSettings
+from backend.sites.monitor_settings import InvalidMonitorError, MonitorSettings, settings_of
 from backend.sites.targets import check_target
 from workers.measurement.messages import Kind, PageMeasurement
 
@@ -64,8 +64,9 @@ def change_pairing(*, actor: User | None, pairing: Pairing, draft: PairingDraft)
 
     Raises InvalidPairingError.
     """
-    settings = settings_for(draft)
-    pairing = Pairing.objects.select_for_update().select_related("site__organisation", "monitor").get(pk=pairing.pk)
+    rows = Pairing.objects.select_for_update(of=("self",)).select_related("site__organisation", "monitor")
+    pairing = rows.get(pk=pairing.pk)
+    settings = settings_for(draft, settings_of(pairing.monitor))
     before = (pairing.monitor.url, pairing.monitor.pair)
     name = draft.name.strip() or pairing.name
     pairing.name = name if name == pairing.name else _free_name(pairing.site, name)

@@ -1,6 +1,6 @@
 """What can be said of a pairing, and the rules it must keep: one sentence for each field at fault."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from backend.compare.models import MAX_NAME_CHARS
 from backend.compare.origins import other_leg
@@ -34,8 +34,8 @@ class InvalidPairingError(ValueError):
         self.faults = faults
 
 
-def settings_for(draft: PairingDraft) -> MonitorSettings:
-    """The settings of the pair monitor. Raises InvalidPairingError."""
+def settings_for(draft: PairingDraft, known: MonitorSettings | None = None) -> MonitorSettings:
+    """The settings of the pair monitor; what the draft does not say stays as known. Raises InvalidPairingError."""
     faults: dict[str, str] = {}
     if len(draft.name) > MAX_NAME_CHARS or not draft.name.isprintable():
         faults["name"] = f"The name must be one line of at most {MAX_NAME_CHARS} characters."
@@ -43,12 +43,10 @@ def settings_for(draft: PairingDraft) -> MonitorSettings:
     other = _other(cdn, draft, faults)
     if faults or cdn is None or other is None:
         raise InvalidPairingError(faults)
-    usual = defaults(Kind.PAIR, cdn.url, other)
-    return MonitorSettings(
-        kind=usual.kind,
-        url=usual.url,
-        other=usual.other,
-        timeout_s=usual.timeout_s,
+    return replace(
+        known or defaults(Kind.PAIR, cdn.url, other),
+        url=cdn.url,
+        other=other,
         interval_s=draft.interval_s,
         regions=draft.regions,
         ignore_certificate_errors=draft.ignore_certificate_errors,

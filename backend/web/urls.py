@@ -4,7 +4,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
-from backend.web.views import account, channels, hosts, members, regions, runs, site, sites, trial
+from backend.web.views import account, cdn, channels, hosts, members, regions, runs, site, sites, trial
 
 app_name = "web"
 urlpatterns = [
@@ -35,6 +35,12 @@ urlpatterns = [
     path("sites/<uuid:site_id>/", site.page, name="site"),
     path("sites/<uuid:site_id>/hosts/", hosts.page, name="hosts"),
     path("sites/<uuid:site_id>/hosts/role/", hosts.choose, name="host_role"),
+    path("sites/<uuid:site_id>/cdn/", cdn.page, name="cdn"),
+    path("sites/<uuid:site_id>/cdn/summary.<slug:form>", cdn.export, name="cdn_export"),
+    path("sites/<uuid:site_id>/cdn/add/", cdn.add, name="pairing_add"),
+    path("sites/<uuid:site_id>/cdn/tick/", cdn.tick, name="pairing_tick"),
+    path("sites/<uuid:site_id>/cdn/<uuid:pairing_id>/", cdn.change, name="pairing"),
+    path("sites/<uuid:site_id>/cdn/<uuid:pairing_id>/delete/", cdn.delete, name="pairing_delete"),
     path("sites/<uuid:site_id>/settings/", sites.settings, name="site_settings"),
     path("sites/<uuid:site_id>/rename/", sites.rename, name="site_rename"),
     path("sites/<uuid:site_id>/test/", sites.test_now, name="test_now"),

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
-from backend.web.tests.world import World, make_channel, make_world
+from backend.web.tests.world import World, make_channel, make_pairing, make_world
 from backend.web.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db
@@ -41,6 +41,8 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "organisation_id": bob.organisation.public_id,
         "channel_id": make_channel(world.member).public_id,
         "channel_kind": "slack",
+        "pairing_id": make_pairing(world.site).public_id,
+        "form": "csv",
     }
     return {
         str(pattern.name): reverse(
@@ -113,6 +115,9 @@ def test_a_viewer_reads(client: Client, vera: Member, addresses: dict[str, str])
     for name in (
         "sites",
         "site",
+        "cdn",
+        "cdn_export",
+        "hosts",
         "trial",
         "trial_progress",
         "run",

@@ -1,10 +1,14 @@
 """A small world for page tests: alice's organisation with a region, a site and runs of it."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from backend.alerts.actions.channels import create_channel
 from backend.alerts.models import Channel, ChannelKind
 from backend.cast import Member
+from backend.compare.actions import create_pairing
+from backend.compare.models import Pairing
+from backend.compare.pairings import PairingDraft
 from backend.fleet.models import Region
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun
@@ -34,6 +38,14 @@ class World:
     def end(self, pending: PendingRun, outcome: Outcome | None = None) -> None:
         """The agent's result of a pending run arrives."""
         ingest(self.region, [line_of(pending, outcome)], now=NOW)
+
+
+def make_pairing(site: Site) -> Pairing:
+    """A script of the site's CDN beside the same on its origin, compared for a week."""
+    draft = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example")
+    pairing = create_pairing(actor=None, site=site, draft=draft)
+    Pairing.objects.filter(pk=pairing.pk).update(compared_from=NOW - timedelta(days=7))
+    return pairing
 
 
 def make_world(member: Member, *, code: str = "eu", online: bool = True) -> World:

@@ -1,0 +1,76 @@
+"""Forms about pairings. They read text; the rules themselves are `compare.pairings`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+
+from backend.compare.pairings import InvalidPairingError, PairingDraft
+from backend.fleet.models import Region
+from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
+from backend.sites.monitor_settings import DEFAULT_INTERVAL_S
+from workers.measurement.messages import Kind
+
+# Longer texts are refused before anybody looks at them; the rules have limits of their own.
+_MAX_CHARS = 10_000
+
+
+class PairingForm(forms.Form):
+    """One asset, and where the origin has it."""
+
+    cdn_url = forms.CharField(
+        label="Asset at the CDN",
+        max_length=_MAX_CHARS,
+        widget=forms.TextInput(attrs={"placeholder": "https://cdn.example.com/app.js", "inputmode": "url"}),
+        help_text="A static file that visitors load, such as a script, a style sheet or a picture.",
+    )
+    origin = forms.CharField(
+        label="Origin",
+        max_length=_MAX_CHARS,
+        widget=forms.TextInput(attrs={"placeholder": "www.example.com"}),
+        help_text="Best its IP address: then the CDN's own name is asked for there, and nothing else changes. Or a "
+        "host, a URL that ends in / to stand before the asset's path, or the asset's whole URL there.",
+    )
+    name = forms.CharField(label="Name", max_length=100, required=False, help_text="Empty: the path of the asset.")
+    interval_s = forms.IntegerField(
+        label="Every … seconds",
+        initial=DEFAULT_INTERVAL_S[Kind.PAIR],
+        widget=forms.NumberInput(attrs={"min": MIN_INTERVAL_S, "max": MAX_INTERVAL_S}),
+        help_text="30 s to 86,400 s. The first verdict comes after 20 pairs: every 300 s, that is after 100 minutes.",
+    )
+    regions = forms.MultipleChoiceField(
+        label="Regions",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None ticked means all regions, also those added later.",
+    )
+    ignore_certificate_errors = forms.BooleanField(
+        label="Ignore certificate errors",
+        required=False,
+        help_text="For an origin whose certificate is not for the CDN's name.",
+    )
+
+    def __init__(
+        self, data: Any = None, *, regions: Sequence[Region], initial: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(data, initial=dict(initial or {}))
+        field = self.fields["regions"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        field.choices = [(region.code, region.name) for region in regions]
+
+    def draft(self) -> PairingDraft:
+        """What was written, unjudged. Only after `is_valid`."""
+        data = self.cleaned_data
+        return PairingDraft(
+            cdn_url=data["cdn_url"],
+            origin=data["origin"],
+            name=data["name"],
+            interval_s=data["interval_s"],
+            regions=tuple(data["regions"]),
+            ignore_certificate_errors=data["ignore_certificate_errors"],
+        )
+
+    def add_faults(self, error: InvalidPairingError) -> None:
+        """Puts each sentence at its field."""
+        for field, sentence in error.faults.items():
+            self.add_error(field if field in self.fields else None, sentence)
