@@ -17,7 +17,7 @@ from backend.accounts.actions import NewToken, create_token
 from backend.accounts.models import Membership
 from backend.accounts.permissions import Role, Scope
 member = Membership.objects.select_related("user", "organisation").get(user__email="{EMAIL}")
-wanted = NewToken(name="pipeline", role=Role.OWNER, scopes=frozenset(Scope), life=timedelta(days=1))
+wanted = NewToken(name="pipeline", role=Role.ADMIN, scopes=frozenset(Scope), life=timedelta(days=1))
 print(create_token(actor=member.user, organisation=member.organisation, wanted=wanted).secret)
 """
 
