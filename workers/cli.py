@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.commands import UsageError
+from workers.commands import UsageError, pipeline_arguments
 from workers.version import VERSION
 
 _EPILOG = """\
@@ -19,6 +19,7 @@ examples:
   firstbyte probe --json https://www.example.org/ | jq .phases
   firstbyte page --screenshot home.jpg https://www.example.org/
   firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
+  firstbyte gate --site shop --rule "ttfb<=+10%"      may this release go out? (asks the service)
   firstbyte doctor                                    can this machine measure, and reach its service?
   firstbyte agent                                     measure for a region, as FIRSTBYTE_… says
 
@@ -67,6 +68,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     page.add_argument("--screenshot", metavar="FILE", type=Path, help="write what the page looked like to FILE")
     compare = commands.add_parser("compare", help="compare a CDN with its origin", description=_COMPARE)
     _add_comparing(compare)
+    gate = commands.add_parser("gate", help="ask whether a release may go out", description=pipeline_arguments.GATE)
+    pipeline_arguments.add_gate(gate)
+    deploys = commands.add_parser("deploys", help="tell of a release", description=pipeline_arguments.DEPLOYS)
+    pipeline_arguments.add_deploys(deploys, _Parser)
     commands.add_parser("agent", help="measure for a region", description=_AGENT)
     doctor = commands.add_parser("doctor", help="check what this machine can measure", description="Checks every part.")
     doctor.add_argument("--json", action="store_true", help="one JSON document on stdout")

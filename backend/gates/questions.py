@@ -16,7 +16,7 @@ from workers.measurement.target import TargetError
 MAX_RULES, MAX_REGIONS, MAX_MONITORS = 20, 20, 5
 MAX_COMPARISONS = 40
 RUNS_RANGE, MAX_DISCARD = (3, 50), 3
-TIMEOUT_RANGE_S = (60, 3_600)
+TIMEOUT_RANGE_S = (10, 3_600)
 WINDOW_RANGE = (timedelta(hours=1), timedelta(days=30))
 SAMPLES_RANGE = (10, 10_000)
 CONFIDENCE_RANGE = (0.8, 0.999)

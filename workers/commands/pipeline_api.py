@@ -1,0 +1,191 @@
+"""The service's API for a pipeline: standard library only, so that it runs wherever Python does."""
+
+import json
+import os
+import ssl
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPException, HTTPMessage
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from workers.commands import UsageError
+from workers.version import VERSION
+
+_MAX_ANSWER_BYTES = 4 * 1024 * 1024
+_TIMEOUT_S = 30.0
+# Six tries over about half a minute: a service that is being restarted is back by then.
+_PAUSES_S = (0.5, 1.0, 3.0, 8.0, 15.0)
+_MAX_PAUSE_S = 60.0
+_AGAIN = frozenset(
+    {
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }
+)
+
+
+class UnreachableError(Exception):
+    """The service does not answer, or not as our service would; the text says how."""
+
+
+class RefusedError(Exception):
+    """The service answered no. `status` is HTTP's, the text its own words."""
+
+    def __init__(self, status: int, words: str) -> None:
+        super().__init__(words)
+        self.status = status
+
+    @property
+    def is_usage(self) -> bool:
+        """Whether what was asked must be changed; else asking later may help."""
+        return self.status not in (HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS) and self.status < 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Api:
+    """The API at an address without a path. Requests are repeated over a bad network; a POST keeps its key."""
+
+    def __init__(self, url: str, token: str, *, ca_file: str | None = None) -> None:
+        self._url = url.rstrip("/")
+        self._token = token
+        handlers = [_StayHere(), urllib.request.HTTPSHandler(context=_context(ca_file))]
+        self._opener = urllib.request.build_opener(*handlers)
+
+    def get(self, path: str, *, wait_s: int = 0) -> dict[str, Any]:
+        """What is there, once it is done or after so many seconds. Raises UnreachableError, RefusedError."""
+        query = f"?wait={wait_s}" if wait_s else ""
+        return self._ask(self._request("GET", path + query), _TIMEOUT_S + wait_s)
+
+    def post(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
+        """What came of it, carried out once however often it is sent. Raises UnreachableError, RefusedError."""
+        request = self._request("POST", path, json.dumps(body or {}).encode())
+        request.add_header("Idempotency-Key", str(uuid4()))
+        request.add_header("Content-Type", "application/json")
+        return self._ask(request, _TIMEOUT_S)
+
+    def _request(self, method: str, path: str, body: bytes | None = None) -> urllib.request.Request:
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Accept": "application/json",
+            "User-Agent": f"firstbyte/{VERSION}",
+        }
+        return urllib.request.Request(f"{self._url}/api/v1/{path}", body, headers, method=method)
+
+    def _ask(self, request: urllib.request.Request, timeout_s: float) -> dict[str, Any]:
+        for pause_s in (*_PAUSES_S, None):
+            try:
+                answer = self._send(request, timeout_s)
+            except (OSError, HTTPException) as error:
+                reason = getattr(error, "reason", None) or error
+                if pause_s is None or isinstance(reason, ssl.SSLCertVerificationError):
+                    raise UnreachableError(f"{self._url} does not answer: {reason}") from error
+                time.sleep(pause_s)
+                continue
+            if answer.status not in _AGAIN or pause_s is None:
+                return self._read(answer)
+            time.sleep(_pause_s(answer, pause_s))
+        raise AssertionError("the last try returns or raises")
+
+    def _send(self, request: urllib.request.Request, timeout_s: float) -> _Answer:
+        try:
+            with self._opener.open(request, timeout=timeout_s) as response:
+                return _answer(response.status, response)
+        except urllib.error.HTTPError as error:
+            with error:
+                return _answer(error.code, error)
+
+    def _read(self, answer: _Answer) -> dict[str, Any]:
+        document = _document(answer.body)
+        if answer.status >= HTTPStatus.BAD_REQUEST and document is not None and "title" in document:
+            raise RefusedError(answer.status, _words(document))
+        if answer.status >= HTTPStatus.MULTIPLE_CHOICES:
+            where = answer.headers.get("Location", "")
+            instead = f" and points to {where[:200]}" if where else ""
+            raise UnreachableError(f"{self._url} answers {answer.status}{instead}: is this the service's address?")
+        if document is None:
+            raise UnreachableError(f"{self._url} does not answer as the service does: is this its address?")
+        return document
+
+
+def api_of(url: str | None, token: str | None, ca_file: str | None) -> Api:
+    """The API that the command line and the environment name. Raises UsageError."""
+    if not url:
+        raise UsageError("where is the service? give --url or set FIRSTBYTE_URL")
+    parts = urlsplit(url)
+    if parts.scheme not in ("https", "http") or not parts.hostname or parts.path.strip("/"):
+        raise UsageError(f"{url!r} is no address of a service; write https://monitor.example.org")
+    if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
+        sys.stderr.write("firstbyte: the token is sent over http, for everybody on the way to read\n")
+    secret = token or _token_of_environment()
+    if not secret:
+        raise UsageError("a token is needed: set FIRSTBYTE_TOKEN, or give --token")
+    try:
+        return Api(url, secret, ca_file=ca_file)
+    except OSError as error:
+        raise UsageError(f"{ca_file} holds no certificate in PEM form: {error}") from error
+
+
+class _StayHere(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the token to another place."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        return None
+
+
+def _answer(status: int, response: Any) -> _Answer:
+    return _Answer(status=status, headers=dict(response.headers.items()), body=response.read(_MAX_ANSWER_BYTES))
+
+
+def _token_of_environment() -> str:
+    file = os.environ.get("FIRSTBYTE_TOKEN_FILE")
+    if os.environ.get("FIRSTBYTE_TOKEN") or not file:
+        return os.environ.get("FIRSTBYTE_TOKEN", "").strip()
+    try:
+        return Path(file).read_text().strip()
+    except OSError as error:
+        raise UsageError(f"FIRSTBYTE_TOKEN_FILE cannot be read: {error}") from error
+
+
+def _context(ca_file: str | None) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(ca_file)
+    return context
+
+
+def _pause_s(answer: _Answer, usual_s: float) -> float:
+    asked = answer.headers.get("Retry-After", "")
+    return min(float(asked), _MAX_PAUSE_S) if asked.isdigit() else usual_s
+
+
+def _document(body: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _words(problem: Mapping[str, Any]) -> str:
+    """A problem as a sentence or several: the fields at fault by name."""
+    faults = [f"{fault.get('pointer', '')}: {fault.get('detail', '')}" for fault in problem.get("errors", [])]
+    return "\n".join(faults) or str(problem.get("detail") or problem["title"])

@@ -1,0 +1,245 @@
+"""`firstbyte gate` and `firstbyte deploys` against a service that answers, fails and hangs up as told."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from workers.cli import main
+from workers.commands import UsageError, pipeline_api
+from workers.commands.pipeline_rules import parse_rule
+from workers.tests.commands.pipeline_stub import GATE_ID, Said, Stub, begun, gate, problem
+
+ROOT = Path(__file__).resolve().parents[3]
+HANGS_UP = Said()
+# What a bare install has not, or what only agents need.
+ABSENT = (
+    "django",
+    "playwright",
+    "celery",
+    "pydantic",
+    "urllib3",
+    "requests",
+    "numpy",
+    "dns",
+    "OpenSSL",
+    "cryptography",
+)
+
+
+@pytest.fixture(autouse=True)
+def _quick_and_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline_api, "_PAUSES_S", (0.01, 0.01))
+    for name in list(os.environ):
+        if name.startswith(("GITHUB_", "CI_", "FIRSTBYTE_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("FIRSTBYTE_TOKEN", "fb_api_secret")
+
+
+def ask(stub: Stub, *arguments: str) -> int:
+    return main(["gate", "--url", stub.url, "--site", "shop", *arguments])
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("pass", 0), ("fail", 1), ("inconclusive", 3), ("error", 4)])
+def test_the_verdict_is_the_exit_code(verdict: str, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([begun(), gate("running", None, None), gate("done", verdict, code)]) as stub:
+        assert ask(stub, "--rule", "ttfb<=+10%,5ms") == code
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{verdict.upper()}: ttfb +1.0 %")
+    assert "running: 4 of 12 runs, look 1 of 3" in err
+    first, *others = stub.asked
+    assert (first.method, first.path) == ("POST", "/api/v1/gates")
+    assert first.headers["Authorization"] == "Bearer fb_api_secret"
+    assert first.body["site"] == "shop"
+    assert first.body["rules"] == [{"metric": "ttfb", "level": "fail", "max_change_pct": 10.0, "min_change_ms": 5.0}]
+    assert {request.path for request in others} == {f"/api/v1/gates/{GATE_ID}?wait=45"}
+
+
+def test_json_is_one_document_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([begun(), gate()]) as stub:
+        assert ask(stub, "--json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["verdict"] == "pass"
+    assert GATE_ID in err
+
+
+def test_without_waiting_it_only_begins(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([begun()]) as stub:
+        assert ask(stub, "--no-wait") == 0
+    assert len(stub.asked) == 1
+    assert GATE_ID in capsys.readouterr().out
+
+
+def test_reports_go_to_files_and_to_github(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    summary, output, report = tmp_path / "summary", tmp_path / "output", tmp_path / "report.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setenv("GITHUB_OUTPUT", str(output))
+    with Stub([begun(), gate("done", "fail", 1)]) as stub:
+        assert ask(stub, "--markdown", str(report)) == 1
+    assert report.read_text() == "### ✅ pass: Shop\n"
+    assert summary.read_text() == "before\n### ✅ pass: Shop\n\n"
+    assert "verdict=fail\n" in output.read_text()
+    assert f"gate-id={GATE_ID}\n" in output.read_text()
+
+
+def test_a_report_that_cannot_be_written_changes_no_verdict(tmp_path: Path) -> None:
+    with Stub([begun(), gate("done", "fail", 1)]) as stub:
+        assert ask(stub, "--markdown", str(tmp_path / "no" / "folder")) == 1
+
+
+def test_the_release_is_named_by_the_pipeline(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"GITHUB_SERVER_URL": "https://github.example", "GITHUB_REPOSITORY": "a/b", "GITHUB_RUN_ID": "7"}
+    for name, value in {**parts, "GITHUB_SHA": "9f3c2e1"}.items():
+        monkeypatch.setenv(name, value)
+    with Stub([begun(), gate()]) as stub:
+        ask(stub, "--deploy-id", "r1")
+    page = "https://github.example/a/b/actions/runs/7"
+    assert stub.asked[0].body["deploy"] == {"id": "r1", "version": "9f3c2e1", "url": page, "note": ""}
+
+
+def test_a_bad_network_is_outlived_with_one_key_for_one_gate() -> None:
+    away = problem(503, "Away", Retry_After="0")
+    with Stub([HANGS_UP, away, begun(), HANGS_UP, gate()]) as stub:
+        assert ask(stub) == 0
+    keys = {request.headers["Idempotency-Key"] for request in stub.asked if request.method == "POST"}
+    assert len(keys) == 1
+    assert [request.method for request in stub.asked] == ["POST"] * 3 + ["GET"] * 2
+
+
+def test_a_service_that_is_gone_could_not_measure(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([gate()]) as stub:
+        url = stub.url
+    assert main(["gate", "--url", url, "--site", "shop"]) == 4
+    assert "does not answer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("said", [Said(200, b"<html>A proxy</html>"), Said(404, b"Not here"), Said(500, b"Oops")])
+def test_something_else_at_the_address_is_told(said: Said, capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([said]) as stub:
+        assert ask(stub) == 4
+    assert "is this" in capsys.readouterr().err
+
+
+def test_a_redirect_gets_no_token(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([gate()]) as other, Stub([Said(302, b"", {"Location": f"{other.url}/api/v1/gates"})]) as stub:
+        assert ask(stub) == 4
+        assert other.asked == []
+    assert f"points to {other.url}" in capsys.readouterr().err
+
+
+def test_what_the_service_refuses_is_wrong_usage_and_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([problem(422, "Invalid", ("#/rules/0/metric", "'beauty' cannot be gated."))]) as stub:
+        assert ask(stub, "--rule", "beauty<=+10%") == 2
+    assert "#/rules/0/metric: 'beauty' cannot be gated." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, 2), (403, 2), (404, 2), (409, 4), (500, 4)])
+def test_a_refusal_is_usage_or_trouble(status: int, code: int) -> None:
+    with Stub([problem(status, "No")]) as stub:
+        assert ask(stub) == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--site", "shop"], "where is the service"),
+        (["--site", "shop", "--url", "monitor.example"], "no address of a service"),
+        (["--site", "shop", "--url", "https://monitor.example/gates"], "no address of a service"),
+        (["--site", "shop", "--url", "http://127.0.0.1:1", "--rule", "faster please"], "is no rule"),
+        (["--site", "shop", "--url", "http://127.0.0.1:1", "--before", "--against", "x"], "two gates"),
+    ],
+)
+def test_wrong_usage_says_what_to_change(
+    arguments: Sequence[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gate", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_without_a_token_nothing_is_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("FIRSTBYTE_TOKEN")
+    with Stub([begun(), gate()]) as stub:
+        assert ask(stub) == 2
+        assert stub.asked == []
+        (tmp_path / "token").write_text("from-a-file\n")
+        monkeypatch.setenv("FIRSTBYTE_TOKEN_FILE", str(tmp_path / "token"))
+        assert ask(stub) == 0
+    assert stub.asked[0].headers["Authorization"] == "Bearer from-a-file"
+
+
+def test_before_and_after_are_two_gates() -> None:
+    with Stub([begun(), gate(), begun(), gate()]) as stub:
+        ask(stub, "--before")
+        ask(stub, "--against", GATE_ID)
+    first, second = (request.body for request in stub.asked if request.method == "POST")
+    assert first["phase"] == "before"
+    assert second["baseline"] == {"min_samples": 60, "mode": "gate", "gate": GATE_ID}
+
+
+def test_it_runs_where_neither_django_nor_playwright_is() -> None:
+    """A process in which importing any of them fails."""
+    script = f"""
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {ABSENT!r}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+from workers.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    with Stub([begun(), gate(), Said(201, {"id": "d1", "at": "2026-11-21T10:00:00Z"})]) as stub:
+        environment = os.environ | {"FIRSTBYTE_TOKEN": "fb_api_secret", "FIRSTBYTE_URL": stub.url}
+        for arguments in (["gate", "--site", "shop"], ["deploys", "create", "--site", "shop"]):
+            command = [sys.executable, "-c", script, *arguments]
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60
+            )
+            assert done.returncode == 0, done.stderr
+
+
+def test_a_deploy_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([Said(201, {"id": "d1", "at": "2026-11-21T10:00:00Z"})]) as stub:
+        arguments = ["deploys", "create", "--url", stub.url, "--deploy-version", "1.2.3", "--note", "Basket"]
+        assert main(arguments) == 0
+    assert "deploy d1 of all sites" in capsys.readouterr().out
+    assert stub.asked[0].body == {"id": "", "version": "1.2.3", "url": "", "note": "Basket", "site": None}
+
+
+def test_a_deploy_that_nobody_hears_of_is_an_error() -> None:
+    with Stub([problem(503, "Away")]) as stub:
+        assert main(["deploys", "create", "--url", stub.url]) == 4
+    with Stub([problem(422, "No", ("#/site", "There is no such site."))]) as stub:
+        assert main(["deploys", "create", "--url", stub.url, "--site", "x"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("ttfb<=+10%", {"metric": "ttfb", "max_change_pct": 10}),
+        ("ttfb <= 10 %", {"metric": "ttfb", "max_change_pct": 10}),
+        ("ttfb_ms<=+7.5%, 5ms", {"metric": "ttfb_ms", "max_change_pct": 7.5, "min_change_ms": 5}),
+        ("tls<=+25%,0.01s", {"metric": "tls", "max_change_pct": 25, "min_change_ms": 10}),
+        ("lcp<=2500ms", {"metric": "lcp", "max_value_ms": 2500}),
+        ("lcp<=2.5s", {"metric": "lcp", "max_value_ms": 2500}),
+        ("lcp<=2500", {"metric": "lcp", "max_value_ms": 2500}),
+        ("bytes<=1.5MB", {"metric": "bytes", "max_value": 1_500_000}),
+        ("bytes<=+10%,20kB", {"metric": "bytes", "max_change_pct": 10, "min_change": 20_000}),
+        ("cls<=0.1", {"metric": "cls", "max_value": 0.1}),
+    ],
+)
+def test_rules_are_read_as_they_are_written(text: str, rule: dict[str, object]) -> None:
+    assert parse_rule(text, level="warn") == rule | {"level": "warn"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ttfb", "ttfb<=", "ttfb<=+10", "ttfb>=10%", "ttfb<=10ms,5ms", "ttfb<=10MB", "ttfb<=-5%", "cls<=1s"]
+)
+def test_what_is_no_rule_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_rule(text, level="fail")
