@@ -4,19 +4,24 @@ from django.http import HttpRequest
 
 from backend.accounts.models import Theme
 from backend.accounts.permissions import Permission
+from backend.alerts.queries.inbox import attention_count
 from backend.web.access import may
 
 THEME_COOKIE = "theme"
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """`theme`, `themes`, `organisation`, `can` (one flag for each permission) and `request_id`."""
+    """`theme`, `themes`, `organisation`, `can` (one flag for each permission), `alerts` (how many want attention) and
+    `request_id`.
+    """
     membership = getattr(request, "membership", None)
     return {
         "request_id": getattr(request, "request_id", None),
         "theme": _theme(request),
         "themes": Theme.choices,
         "organisation": membership.organisation if membership else None,
+        # Asked for when the frame is drawn, not for answers that have none.
+        "alerts": lambda: attention_count(membership.organisation) if membership else 0,
         "can": {permission.value: may(request, permission) for permission in Permission},
     }
 

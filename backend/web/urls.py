@@ -4,7 +4,20 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
-from backend.web.views import account, cdn, channels, hosts, members, regions, runs, site, sites, trial
+from backend.web.views import (
+    account,
+    alerts,
+    cdn,
+    channels,
+    hosts,
+    members,
+    regions,
+    rules,
+    runs,
+    site,
+    sites,
+    trial,
+)
 
 app_name = "web"
 urlpatterns = [
@@ -20,6 +33,23 @@ urlpatterns = [
     path("regions/add/", regions.add, name="region_add"),
     path("regions/<slug:code>/rotate/", regions.rotate, name="region_rotate"),
     path("regions/<slug:code>/remove/", regions.remove, name="region_remove"),
+    path("alerts/", alerts.overview, name="alerts"),
+    path("alerts/rules/", rules.overview, name="rules"),
+    path("alerts/rules/add/", rules.add, name="rule_add"),
+    path("alerts/rules/suggested/<slug:slug>/", rules.suggest, name="rule_suggest"),
+    path("alerts/rules/<uuid:rule_id>/", rules.change, name="rule"),
+    path("alerts/rules/<uuid:rule_id>/switch/", rules.switch, name="rule_switch"),
+    path("alerts/rules/<uuid:rule_id>/delete/", rules.delete, name="rule_delete"),
+    path("alerts/maintenance/", rules.maintenance, name="maintenance"),
+    path("alerts/maintenance/<uuid:window_id>/end/", rules.end_maintenance, name="maintenance_end"),
+    path("alerts/<uuid:incident_id>/", alerts.page, name="incident"),
+    path("alerts/<uuid:incident_id>/acknowledge/", alerts.acknowledge, name="incident_acknowledge"),
+    path("alerts/<uuid:incident_id>/unacknowledge/", alerts.unacknowledge, name="incident_unacknowledge"),
+    path("alerts/<uuid:incident_id>/mute/", alerts.mute, name="incident_mute"),
+    path("alerts/<uuid:incident_id>/unmute/", alerts.unmute, name="incident_unmute"),
+    path("alerts/<uuid:incident_id>/resolve/", alerts.resolve, name="incident_resolve"),
+    path("alerts/<uuid:incident_id>/accept/", alerts.accept, name="incident_accept"),
+    path("alerts/<uuid:incident_id>/comment/", alerts.comment, name="incident_comment"),
     path("settings/channels/", channels.overview, name="channels"),
     path("settings/channels/add/<slug:channel_kind>/", channels.add, name="channel_add"),
     path("settings/channels/<uuid:channel_id>/", channels.page, name="channel"),

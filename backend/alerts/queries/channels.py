@@ -106,10 +106,11 @@ def deliveries_about(organisation: Organisation, about: UUID, limit: int = MAX_L
 
 def _logged(wanted: Q, limit: int) -> list[DeliveryRow]:
     rows = Delivery.objects.filter(wanted).select_related("notice", "channel").order_by("-pk")
-    return [_line(one) for one in rows[:limit]]
+    return [line_of(one) for one in rows[:limit]]
 
 
-def _line(delivery: Delivery) -> DeliveryRow:
+def line_of(delivery: Delivery) -> DeliveryRow:
+    """A delivery with its notice and channel as a line of the log."""
     message = Message.from_json(delivery.notice.message)
     state = DeliveryState(delivery.state)
     return DeliveryRow(

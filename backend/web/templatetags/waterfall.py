@@ -40,6 +40,13 @@ def waterfall_rows(window: Window, selected: int | None = None, query: str = "")
 
 
 @register.simple_tag
+def waterfall_rows_of(chart: Chart, run_url: str, limit: int) -> SafeString:
+    """The first rows of a waterfall that is not the page's own: its links lead to the run, and it has no anchors."""
+    rows = (_row(row, f"{run_url}?", selected=None, hidden=False, anchor=False) for row in chart.rows[:limit])
+    return _safe("".join(rows))
+
+
+@register.simple_tag
 def waterfall_marks(chart: Chart) -> SafeString:
     """Ticks and vertical lines over all rows; their labels stand above the first row."""
     ticks = "".join(_tick(tick, LANE_HEIGHT * chart.lanes) for tick in chart.ticks)
@@ -86,15 +93,16 @@ def _swatch(phase: Phase) -> str:
     return f'<svg class="wf-swatch" width="18" height="{BAR_HEIGHT}" aria-hidden="true">{rectangle}</svg>'
 
 
-def _row(row: Row, prefix: str, *, selected: int | None, hidden: bool) -> str:
+def _row(row: Row, prefix: str, *, selected: int | None, hidden: bool, anchor: bool = True) -> str:
     is_selected = row.number == selected
     classes = " ".join(name for name in ("wf-row", row.tint, "selected" if is_selected else "") if name)
     current = ' aria-current="true"' if is_selected else ""
     address = f"{escape(prefix)}request={row.number}#details"
     link = f'<a href="{address}" title="{escape(row.url)}"{current}>{escape(row.name)}</a>'
+    place = f' id="r{row.number}"' if anchor else ""
     note = f'<span class="wf-note">{escape(row.note)}</span> ' if row.note else ""
     return (
-        f'<tr class="{classes}" id="r{row.number}" data-kind="{escape(row.kind)}"{" hidden" if hidden else ""}>'
+        f'<tr class="{classes}"{place} data-kind="{escape(row.kind)}"{" hidden" if hidden else ""}>'
         f'<td class="wf-number">{row.number}</td>'
         f'<th scope="row" class="wf-name">{link} {note}<span class="wf-host">{escape(row.host)}</span></th>'
         f'<td class="wf-status">{escape(row.status)}</td>'

@@ -9,14 +9,15 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
-from backend.web.tests.world import World, make_channel, make_pairing, make_world
+from backend.web.tests.incidents import make_incident, make_rule, make_window
+from backend.web.tests.world import World, make_channel, make_pairing, make_token, make_world
 from backend.web.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db
 
 # Without an object of an organisation in their address: everybody sees their own.
 OWN = {"home", "theme", "profile", "members", "member_add", "regions", "region_add", "sites", "add"}
-OWN |= {"channels", "channel_add"}
+OWN |= {"tokens", "token_add", "channels", "channel_add", "alerts", "rules", "rule_add", "rule_suggest", "maintenance"}
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 
@@ -41,6 +42,11 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "organisation_id": bob.organisation.public_id,
         "channel_id": make_channel(world.member).public_id,
         "channel_kind": "slack",
+        "token_id": make_token(world.member).public_id,
+        "incident_id": make_incident(world).public_id,
+        "rule_id": make_rule(world).public_id,
+        "window_id": make_window(world).public_id,
+        "slug": "ttfb",
         "pairing_id": make_pairing(world.site).public_id,
         "form": "csv",
     }
@@ -81,7 +87,7 @@ def test_another_organisation_sees_nothing_of_ours_on_its_own_pages(
     client: Client, charlie: Member, world: World, addresses: dict[str, str]
 ) -> None:
     client.force_login(charlie.user)
-    for name in ("sites", "regions", "members", "add", "profile", "channels"):
+    for name in ("sites", "regions", "members", "add", "profile", "channels", "alerts", "rules", "maintenance"):
         text = client.get(addresses[name]).content.decode()
         for ours in (
             world.site.name + "<",
@@ -126,6 +132,10 @@ def test_a_viewer_reads(client: Client, vera: Member, addresses: dict[str, str])
         "profile",
         "channels",
         "channel",
+        "alerts",
+        "incident",
+        "rules",
+        "maintenance",
     ):
         assert client.get(addresses[name]).status_code == HTTPStatus.OK, name
 

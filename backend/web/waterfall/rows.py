@@ -78,10 +78,10 @@ class Chart:
         return tuple(sorted({row.kind for row in self.rows if row.kind}))
 
 
-def page_chart(page: PageMeasurement) -> Chart:
-    """One row a request, in order of start."""
+def page_chart(page: PageMeasurement, axis: Axis | None = None) -> Chart:
+    """One row a request, in order of start; on an axis of its own, or one that is shared."""
     requests = sorted(page.waterfall.requests, key=lambda request: (request.timing.start_us, request.number))
-    axis = _page_axis(page)
+    axis = axis or own_axis(page)
     return Chart(
         unit="request",
         rows=tuple(_request_row(request, axis) for request in requests),
@@ -94,7 +94,7 @@ def page_chart(page: PageMeasurement) -> Chart:
 
 def connection_chart(page: PageMeasurement) -> Chart:
     """One row a connection: its setting up, then what each request on it waited for and received."""
-    axis = _page_axis(page)
+    axis = own_axis(page)
     by_connection: dict[int, list[Request]] = {}
     for request in page.waterfall.requests:
         if request.connection is not None:
@@ -112,9 +112,9 @@ def connection_chart(page: PageMeasurement) -> Chart:
     )
 
 
-def probe_chart(probe: ProbeMeasurement) -> Chart:
-    """One row a hop: the redirects on the way and the answer."""
-    axis = _axis_over([hop.timing for hop in probe.hops], [])
+def probe_chart(probe: ProbeMeasurement, axis: Axis | None = None) -> Chart:
+    """One row a hop: the redirects on the way and the answer; on an axis of its own, or one that is shared."""
+    axis = axis or own_axis(probe)
     first_byte_us = probe.hops[-1].timing.first_byte_us if probe.hops else None
     name = "First byte" if len(probe.hops) < 2 else "First byte after redirects"
     return Chart(
@@ -142,9 +142,12 @@ def bars_of(segments: Iterable[Segment], axis: Axis) -> tuple[Bar, ...]:
     return tuple(bars)
 
 
-def _page_axis(page: PageMeasurement) -> Axis:
-    vitals = page.vitals
-    timings = [request.timing for request in page.waterfall.requests]
+def own_axis(measured: PageMeasurement | ProbeMeasurement) -> Axis:
+    """The axis that holds all of a measurement."""
+    if isinstance(measured, ProbeMeasurement):
+        return _axis_over([hop.timing for hop in measured.hops], [])
+    vitals = measured.vitals
+    timings = [request.timing for request in measured.waterfall.requests]
     return _axis_over(timings, [vitals.fcp_us, vitals.lcp_us, vitals.load_us])
 
 

@@ -1,0 +1,189 @@
+"""Forms about rules and maintenance. They read text; the rules themselves are `alerts.parameters`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from backend.alerts.actions.rules import RuleSettings
+from backend.alerts.message import Severity
+from backend.alerts.metrics import METRICS
+from backend.alerts.models import Channel
+from backend.alerts.models.rules import MAX_REASON_CHARS, MAX_RULE_NAME_CHARS
+from backend.alerts.parameters import KINDS, InvalidRuleError
+from backend.sites.models import Site
+
+_METRICS = [
+    (metric.name, f"{metric.label} ({metric.unit})" if metric.unit else metric.label) for metric in METRICS.values()
+]
+_REMINDERS = [
+    ("", "never"),
+    ("900", "every 15 min"),
+    ("3600", "every hour"),
+    ("14400", "every 4 h"),
+    ("86400", "every day"),
+]
+_TELL = [("slowdown", "at once, as soon as it is sure"), ("regression", "only once it has lasted")]
+_LABELS = {
+    "confirm": "Ask another region before a failure counts",
+    "failed": "Failed runs",
+    "of_last": "of the last … runs",
+    "regions": "in at least … regions",
+    "metric": "Metric",
+    "limit": "Limit",
+    "critical_limit": "Critical limit",
+    "warn_days": "Days before the end",
+    "critical_days": "Critical from … days",
+    "intervals": "Missing intervals",
+    "metrics": "Metrics",
+    "min_change_pct": "Smallest change in %",
+    "tell": "Tell",
+    "silent_s": "Seconds of silence",
+}
+_OPTIONAL = frozenset({"critical_limit"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleChoices:
+    """What the form needs beside the text: the settings now, and the channels and sites there are.
+
+    Without `sites` the rule keeps its place.
+    """
+
+    settings: RuleSettings
+    channels: Sequence[Channel]
+    sites: Sequence[Site] | None = None
+
+
+class RuleForm(forms.Form):
+    """One rule of one kind: where, what, how loud, and who is told."""
+
+    def __init__(self, data: Any = None, *, choices: RuleChoices) -> None:
+        super().__init__(data)
+        self._choices = choices
+        settings = choices.settings
+        if choices.sites is not None and not KINDS[settings.kind].of_organisation:
+            self.fields["site"] = forms.ChoiceField(label="Site", required=False, choices=_sites(choices.sites))
+        params = {**KINDS[settings.kind].defaults, **settings.params}
+        for name, value in params.items():
+            self.fields[f"param_{name}"] = _field(name, value)
+        self.fields |= _common(settings, choices.channels)
+
+    def settings(self) -> RuleSettings:
+        """What was written, unjudged. Only after `is_valid`."""
+        data, before = self.cleaned_data, self._choices.settings
+        chosen = set(data["channels"])
+        return RuleSettings(
+            kind=before.kind,
+            params={name: data[f"param_{name}"] for name in KINDS[before.kind].defaults},
+            name=data["name"],
+            severity=data["severity"],
+            channels=[channel for channel in self._choices.channels if str(channel.public_id) in chosen],
+            notify=data["notify"],
+            enabled=before.enabled,
+            delay_s=data["delay_min"] * 60,
+            remind_every_s=int(data["remind"]) if data["remind"] else None,
+        )
+
+    def chosen_site(self) -> Site | None:
+        """The site that was chosen; None for all. Only after `is_valid`."""
+        wanted = self.cleaned_data.get("site", "")
+        return next((site for site in self._choices.sites or () if str(site.public_id) == wanted), None)
+
+    def add_faults(self, error: InvalidRuleError) -> None:
+        """Puts each sentence at its field."""
+        names = {"delay_s": "delay_min", "remind_every_s": "remind"}
+        for field, sentence in error.faults.items():
+            name = names.get(field, field.replace("params.", "param_"))
+            self.add_error(name if name in self.fields else None, sentence)
+
+
+class KindForm(forms.Form):
+    """The first step of a new rule."""
+
+    kind = forms.ChoiceField(
+        label="What would wake you?", choices=[(name, f"{kind.label}: {kind.question}") for name, kind in KINDS.items()]
+    )
+
+
+class MaintenanceForm(forms.Form):
+    """A time in which nothing is told, in the person's own time zone."""
+
+    site = forms.ChoiceField(label="Site", required=False)
+    starts_at = forms.DateTimeField(label="From", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
+    ends_at = forms.DateTimeField(label="To", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
+    reason = forms.CharField(label="Reason", max_length=MAX_REASON_CHARS, required=False)
+
+    def __init__(self, data: Any = None, *, sites: Sequence[Site]) -> None:
+        super().__init__(data)
+        self._sites = sites
+        field = self.fields["site"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = _sites(sites)
+
+    def chosen_site(self) -> Site | None:
+        """The site that was chosen; None for all. Only after `is_valid`."""
+        wanted = self.cleaned_data["site"]
+        return next((site for site in self._sites if str(site.public_id) == wanted), None)
+
+
+def _sites(sites: Sequence[Site]) -> list[tuple[str, str]]:
+    return [("", "all sites"), *((str(site.public_id), site.name) for site in sites)]
+
+
+def _field(name: str, value: object) -> forms.Field:
+    """A field for a parameter, by what it holds."""
+    label, is_required = _LABELS.get(name, name), name not in _OPTIONAL
+    if name == "tell":
+        return forms.ChoiceField(label=label, choices=_TELL, initial=value)
+    if name == "metric":
+        return forms.ChoiceField(label=label, choices=_METRICS, initial=value)
+    if name == "metrics":
+        return forms.MultipleChoiceField(
+            label=label, choices=_METRICS, initial=value, widget=forms.CheckboxSelectMultiple
+        )
+    if isinstance(value, bool):
+        return forms.BooleanField(label=label, initial=value, required=False)
+    if name in ("limit", "critical_limit", "min_change_pct"):
+        help_text = "" if is_required else "Left empty, there is none."
+        return forms.FloatField(label=label, initial=value, required=is_required, help_text=help_text)
+    return forms.IntegerField(label=label, initial=value, required=is_required)
+
+
+def _common(settings: RuleSettings, channels: Sequence[Channel]) -> dict[str, forms.Field]:
+    severity = settings.severity or KINDS[settings.kind].severity
+    return {
+        "severity": forms.ChoiceField(
+            label="Severity", choices=[(one.value, one.value) for one in Severity], initial=severity
+        ),
+        "notify": forms.BooleanField(
+            label="Tell channels",
+            required=False,
+            initial=settings.notify,
+            help_text="Unticked, it opens incidents on the page and tells nobody.",
+        ),
+        "channels": forms.MultipleChoiceField(
+            label="Channels",
+            required=False,
+            choices=[(str(channel.public_id), channel.name) for channel in channels],
+            initial=[str(channel.public_id) for channel in settings.channels],
+            widget=forms.CheckboxSelectMultiple,
+            help_text="None ticked means all channels, also those added later.",
+        ),
+        "delay_min": forms.IntegerField(
+            label="Tell after … minutes",
+            min_value=0,
+            max_value=1_440,
+            initial=settings.delay_s // 60,
+            help_text="How long it has to last before anybody is told. 0 tells as soon as it is sure.",
+        ),
+        "remind": forms.ChoiceField(
+            label="Remind",
+            required=False,
+            choices=_REMINDERS,
+            initial=str(settings.remind_every_s or ""),
+            help_text="While nobody has acknowledged it.",
+        ),
+        "name": forms.CharField(label="Name", max_length=MAX_RULE_NAME_CHARS, required=False, initial=settings.name),
+    }

@@ -1,0 +1,172 @@
+"""The page of one incident: what happened, before and after, and who was told. No I/O."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from backend.alerts.models import Delivery, DeliveryState, IncidentEvent, Member, RuleKind
+from backend.alerts.models.incidents import EventKind, Silence
+from backend.alerts.queries.incidents import IncidentDetail
+from backend.alerts.wording import joined
+from backend.runs.queries import RunDetail
+from backend.web.inbox import Line, line_of, regions_of, state_word
+from backend.web.run_page import verdict_of as run_verdict
+from backend.web.verdict import Level, Verdict
+from backend.web.waterfall.rows import Chart
+from backend.web.waterfall.side_by_side import charts_on_one_axis
+from backend.web.waterfall.text import printable
+
+# More rows than this are looked at on the run's own page.
+MAX_ROWS = 40
+
+_SILENCES = {
+    Silence.MUTED: "not told: muted",
+    Silence.MAINTENANCE: "not told: maintenance",
+    Silence.FLAPPING: "not told: it keeps coming and going",
+    Silence.STALE: "not told: it was seen too late",
+    Silence.RULE: "not told: the rule tells nobody",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one rule says of one monitor."""
+
+    rule: str
+    monitor: str
+    state: str
+    regions: str
+    since: datetime
+    ended_at: datetime | None
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One entry of the time line."""
+
+    at: datetime
+    what: str
+    text: str
+    who: str
+    told: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPicture:
+    """A run beside another, its waterfall on the axis of both. Without a chart nothing was measured, or is kept."""
+
+    name: str
+    detail: RunDetail
+    verdict: Verdict
+    chart: Chart | None
+
+    @property
+    def more(self) -> int:
+        """How many rows are not drawn here."""
+        return max(0, len(self.chart.rows) - MAX_ROWS) if self.chart else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncidentPage:
+    line: Line
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    moments: tuple[Moment, ...]
+    pictures: tuple[RunPicture, ...]
+    can_accept: bool
+    max_rows: int = MAX_ROWS
+
+
+def incident_page(
+    detail: IncidentDetail,
+    before: RunDetail | None,
+    after: RunDetail | None,
+    *,
+    names: Mapping[str, str],
+    now: datetime,
+) -> IncidentPage:
+    """All that the page says. `names` are those of regions."""
+    line = line_of(detail.row, names, now)
+    members = detail.row.members
+    return IncidentPage(
+        line=line,
+        verdict=Verdict(level=_level(line), title=line.title, text=_text(detail, line)),
+        findings=tuple(_finding(member, names) for member in members),
+        moments=tuple(_moment(event) for event in detail.events),
+        pictures=_pictures(before, after),
+        can_accept=detail.incident.is_open
+        and any(member.kind == RuleKind.REGRESSION and member.ended_at is None for member in members),
+    )
+
+
+def _level(line: Line) -> Level:
+    levels: dict[str, Level] = {"resolved": "good", "muted": "info", "open": "bad"}
+    return levels.get(line.status, "warn")
+
+
+def _text(detail: IncidentDetail, line: Line) -> str:
+    """How long, what next, and who knows."""
+    if line.resolved_at is not None:
+        return f"{line.pill.text} after {line.spent}. {_told(detail.deliveries)}"
+    parts = [f"{line.pill.text} for {line.spent}."]
+    if detail.row.in_maintenance:
+        parts.append("It is a time of maintenance: nothing is told.")
+    if detail.incident.flapping:
+        parts.append("It keeps coming and going; it is over once it was quiet for a while.")
+    return " ".join([*parts, _told(detail.deliveries)])
+
+
+def _told(deliveries: Sequence[Delivery]) -> str:
+    arrived = [one for one in deliveries if one.state in (DeliveryState.DELIVERED, DeliveryState.DIGESTED)]
+    names = list(dict.fromkeys(printable(one.channel_name, 60) for one in reversed(arrived)))
+    if names:
+        return f"{joined(names)} {'was' if len(names) == 1 else 'were'} told."
+    waiting = any(one.state == DeliveryState.WAITING for one in deliveries)
+    return "The message is on its way." if waiting else "No channel was told."
+
+
+def _finding(member: Member, names: Mapping[str, str]) -> Finding:
+    sentences = [printable(str(sentence), 400) for sentence in member.facts.get("sentences", ())]
+    return Finding(
+        rule=printable(member.rule.title if member.rule else member.get_kind_display(), 100),
+        monitor=member.monitor.get_kind_display() if member.monitor else "",
+        state=state_word(member.state),
+        regions=printable(regions_of(member, names), 300),
+        since=member.since,
+        ended_at=member.ended_at,
+        sentences=tuple(_evidence(member)) + tuple(sentences),
+    )
+
+
+def _evidence(member: Member) -> Iterator[str]:
+    detail = member.facts.get("detail")
+    if detail:
+        yield printable(str(detail), 400)
+    if member.facts.get("failed") and member.facts.get("of_last"):
+        yield f"{member.facts['failed']} of the last {member.facts['of_last']} runs."
+
+
+def _moment(event: IncidentEvent) -> Moment:
+    return Moment(
+        at=event.at,
+        what=EventKind(event.kind).label,
+        text=printable(event.text, 1_000),
+        who=str(event.actor) if event.actor else "",
+        told=_SILENCES[Silence(event.silenced)] if event.silenced else "told" if event.notice else "",
+    )
+
+
+def _pictures(before: RunDetail | None, after: RunDetail | None) -> tuple[RunPicture, ...]:
+    named = [(name, detail) for name, detail in (("Before", before), ("After", after)) if detail is not None]
+    measured = [detail.measurement for _, detail in named if detail.measurement is not None]
+    charts = iter(charts_on_one_axis(*measured))
+    return tuple(
+        RunPicture(
+            name=name,
+            detail=detail,
+            verdict=run_verdict(detail),
+            chart=None if detail.measurement is None else next(charts),
+        )
+        for name, detail in named
+    )

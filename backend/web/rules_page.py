@@ -1,0 +1,141 @@
+"""What the page of rules says: what each looks for in words, and what is suggested. No I/O."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from backend.alerts.metrics import METRICS, written
+from backend.alerts.models import Rule
+from backend.alerts.parameters import KINDS
+from backend.alerts.queries.rules import RuleRow
+from backend.alerts.wording import joined
+from backend.web import units
+from backend.web.verdict import Verdict
+from backend.web.waterfall.text import printable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A rule that most people want, and that is not there. `kind` and `params` are what it would be."""
+
+    slug: str
+    kind: str
+    params: Mapping[str, Any]
+    title: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The rules of one site, or of all."""
+
+    name: str
+    rows: tuple[RuleRow, ...]
+
+
+SUGGESTIONS = (
+    Suggestion(
+        slug="lcp",
+        kind="budget",
+        params={"metric": "lcp_ms", "limit": 2_500, "critical_limit": 4_000},
+        title="Largest paint over 2.5 s",
+        reason="the limit of good in Core Web Vitals",
+    ),
+    Suggestion(
+        slug="ttfb",
+        kind="budget",
+        params={"metric": "ttfb_ms", "limit": 800, "critical_limit": 1_800},
+        title="First byte over 800 ms",
+        reason="the limit of good for the first byte",
+    ),
+    Suggestion(
+        slug="failures",
+        kind="failures",
+        params={"failed": 3, "of_last": 5},
+        title="3 of the last 5 runs failed",
+        reason="finds what fails now and then without ever being down",
+    ),
+)
+
+
+def suggestions_for(rows: Sequence[RuleRow]) -> list[Suggestion]:
+    """Those whose like is not there yet."""
+    present = {_like(row.rule.kind, row.rule.params) for row in rows}
+    return [one for one in SUGGESTIONS if _like(one.kind, one.params) not in present]
+
+
+def groups_of(rows: Sequence[RuleRow]) -> list[Group]:
+    """Rules by site, those for all sites first."""
+    names = dict.fromkeys(row.rule.site for row in rows)
+    everywhere = [row for row in rows if row.rule.site is None]
+    groups = [Group(name="All sites", rows=tuple(everywhere))] if everywhere else []
+    for site in names:
+        if site is not None:
+            own = tuple(row for row in rows if row.rule.site_id == site.pk)
+            groups.append(Group(name=printable(site.name, 100), rows=own))
+    return groups
+
+
+def verdict_of(rows: Sequence[RuleRow]) -> Verdict:
+    """What would wake me?"""
+    on = [row for row in rows if row.rule.enabled]
+    telling = [row for row in on if row.rule.notify and row.channels]
+    if not on:
+        return Verdict(level="warn", title="Nothing would wake you", text="No rule is switched on.")
+    if not telling:
+        text = "Incidents are opened on the page only: no channel is there, or no rule tells one."
+        return Verdict(level="warn", title="Nothing would wake you", text=text)
+    names = dict.fromkeys(channel.name for row in telling for channel in row.channels)
+    text = f"They tell {printable(joined(list(names)[:5]), 300)}."
+    title = f"{units.count(len(telling))} rule{'' if len(telling) == 1 else 's'} would wake you"
+    return Verdict(level="good", title=title, text=text)
+
+
+def in_words(rule: Rule) -> str:
+    """What a rule looks for, with its figures."""
+    describe = _WORDS.get(rule.kind)
+    return describe({**KINDS[rule.kind].defaults, **rule.params}) if describe else KINDS[rule.kind].question
+
+
+def _like(kind: str, params: Mapping[str, Any]) -> tuple[str, object]:
+    return kind, params.get("metric")
+
+
+def _budget(params: Mapping[str, Any]) -> str:
+    metric = params["metric"]
+    critical = params["critical_limit"]
+    also = f", critical over {written(metric, critical)}" if critical is not None else ""
+    return f"{METRICS[metric].label} over {written(metric, params['limit'])}{also}; {_count(params)}"
+
+
+def _count(params: Mapping[str, Any]) -> str:
+    regions = params["regions"]
+    return f"median of the last {params['of_last']} runs in {regions} region{'' if regions == 1 else 's or more'}"
+
+
+def _failures(params: Mapping[str, Any]) -> str:
+    regions = params["regions"]
+    place = "any region" if regions == 1 else f"{regions} regions or more"
+    return f"{params['failed']} of the last {params['of_last']} runs failed in {place}"
+
+
+def _regression(params: Mapping[str, Any]) -> str:
+    labels = [METRICS[name].label.lower() for name in params["metrics"]]
+    when = "at once" if params["tell"] == "slowdown" else "once it has lasted"
+    return f"{joined(labels)} slower than usual by {params['min_change_pct']:g} % or more; told {when}"
+
+
+_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "availability": lambda params: (
+        "It cannot be reached" + ("; another region is asked before it counts" if params["confirm"] else "")
+    ),
+    "failures": _failures,
+    "budget": _budget,
+    "certificate": lambda params: (
+        f"The certificate ends within {params['warn_days']} days, critical within {params['critical_days']}"
+    ),
+    "no_data": lambda params: f"No measurement for {params['intervals']} intervals although agents run",
+    "regression": _regression,
+    "cdn": lambda _: "The CDN is slower than the origin, by the verdict of a pairing",
+    "agent": lambda params: f"No agent of a region was heard for {params['silent_s']} s",
+}

@@ -1,0 +1,268 @@
+"""The inbox and the page of one incident."""
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from backend.alerts.message import Event, Message, Severity
+from backend.alerts.models import Incident, Trend, Watch
+from backend.alerts.notices import tell
+from backend.cast import Member
+from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
+from backend.web.tests.world import World, make_channel, make_world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(alice: Member) -> World:
+    return make_world(alice)
+
+
+@pytest.fixture
+def look(client: Client) -> Callable[..., str]:
+    def get(who: Member, path: str) -> str:
+        client.force_login(who.user)
+        return client.get(path).content.decode()
+
+    return get
+
+
+@pytest.fixture
+def act(client: Client) -> Callable[..., tuple[int, str]]:
+    def post(who: Member, name: str, incident: Incident, **fields: str) -> tuple[int, str]:
+        client.force_login(who.user)
+        response = client.post(reverse(f"web:incident_{name}", args=[incident.public_id]), fields, follow=True)
+        return response.status_code, response.content.decode()
+
+    return post
+
+
+def runs_of(world: World) -> tuple[UUID, UUID]:
+    """Two ended probes."""
+    pending = [world.pending("probe"), world.pending("probe", scheduled_for=timezone.now() - timedelta(hours=5))]
+    for one in pending:
+        world.end(one)
+    return pending[0].run_id, pending[1].run_id
+
+
+def path_of(incident: Incident) -> str:
+    return reverse("web:incident", args=[incident.public_id])
+
+
+Look = Callable[..., str]
+Act = Callable[..., tuple[int, str]]
+
+
+def test_when_nothing_ever_happened_the_page_says_so(world: World, look: Look) -> None:
+    text = look(world.member, "/alerts/")
+    assert "Nothing is wrong" in text
+    assert "There was never an alert" in text
+    assert "What would wake me?" in text
+
+
+def test_when_all_is_over_the_page_says_how_long_ago_it_was(world: World, look: Look) -> None:
+    make_over(world)
+    text = look(world.member, "/alerts/")
+    assert "Nothing is wrong" in text
+    assert "Last alert 9 days ago." in text
+    assert "Before and after" in text
+
+
+def test_what_is_open_is_said_first_and_counted_everywhere(world: World, look: Look) -> None:
+    make_incident(world)
+    make_incident(world, title="Shop is down", severity="critical", state="failing", cause="availability")
+    text = look(world.member, "/alerts/")
+    assert "2 open alerts: Shop is down" in text
+    assert "All on one site." in text
+    assert "<title>(2) Alerts" in text
+    assert 'class="badge">2<' in look(world.member, "/sites/")
+
+
+def test_a_muted_alert_is_not_counted_and_says_until_when(world: World, look: Look) -> None:
+    make_incident(world, muted_until_recovery=True)
+    text = look(world.member, "/alerts/")
+    assert "Nothing new is wrong" in text
+    assert "until it has recovered" in text
+    assert "Unmute" in text
+    assert 'class="badge"' not in text
+
+
+def test_what_is_only_watched_stands_beside(world: World, look: Look) -> None:
+    rule = make_rule(world, "failures")
+    monitor = world.monitor("probe")
+    began = int((timezone.now() - timedelta(minutes=4)).timestamp() * 1e6)
+    memory = {
+        "rules": {
+            str(rule.pk): {"v": 1, "m": {}, "t": {"state": "degraded", "since_us": began, "told": None}, "r": []}
+        },
+        "asks": [[uuid4().hex, "eu", began]],
+    }
+    Watch.objects.create(monitor=monitor, due_at=timezone.now(), memory=json.dumps(memory, separators=(",", ":")))
+    text = look(world.member, "/alerts/")
+    assert text.count("Watching</span>") == 2
+    assert "another region is being asked before it counts" in text
+    assert "Failed runs: degraded" in text
+    assert "Nothing is wrong so far" in text
+
+
+def test_the_list_is_filtered_by_state_and_site(world: World, look: Look) -> None:
+    make_incident(world)
+    make_over(world)
+    over = look(world.member, "/alerts/?state=over")
+    assert "Shop was slow" in over
+    assert over.count(TITLE) == 1, "the verdict is always of what is open"
+    assert TITLE in look(world.member, f"/alerts/?site={world.site.public_id}")
+    assert look(world.member, "/alerts/?site=nonsense&state=nonsense").count(TITLE) > 1
+
+
+def test_maintenance_is_said_where_nothing_is_told(world: World, look: Look) -> None:
+    incident = make_incident(world)
+    make_window(world)
+    assert "maintenance: nothing is told" in look(world.member, "/alerts/")
+    assert "It is a time of maintenance" in look(world.member, path_of(incident))
+
+
+def test_an_incident_shows_what_happened_before_and_after(world: World, look: Look) -> None:
+    before, after = runs_of(world)
+    incident = make_incident(world, runs=(before, after))
+    text = look(world.member, path_of(incident))
+    assert TITLE in text
+    assert "Waiting for the server grew by 320 ms." in text
+    assert text.count('<table class="wf">') == 2
+    assert f'href="/runs/{before}/?request=1#details"' in text
+    assert ' id="r1"' not in text
+    assert "Both on one axis" in text
+    assert "Opened" in text
+
+
+def test_without_runs_an_incident_says_why_there_is_no_picture(world: World, look: Look) -> None:
+    assert "No run shows it" in look(world.member, path_of(make_incident(world)))
+    gone = make_incident(world, runs=(uuid4(), uuid4()))
+    assert "no longer kept" in look(world.member, path_of(gone))
+
+
+def test_who_was_told_is_in_the_verdict_and_the_log(world: World, look: Look) -> None:
+    incident = make_incident(world)
+    channel = make_channel(world.member)
+    message = Message(event=Event.OPENED, severity=Severity.WARNING, title=TITLE, at=timezone.now())
+    notice = tell(organisation=world.member.organisation, about=incident.public_id, message=message, channels=[channel])
+    assert "The message is on its way." in look(world.member, path_of(incident))
+    notice.deliveries.update(state="delivered", status=200, answer="ok", attempts=1)
+    text = look(world.member, path_of(incident))
+    assert "ops-acme was told." in text
+    assert "200 ok" in text
+
+
+def test_acknowledging_and_taking_it_back(world: World, bob: Member, act: Act) -> None:
+    incident = make_incident(world)
+    _, text = act(bob, "acknowledge", incident, next="list")
+    assert "Acknowledged: no reminders from now on." in text
+    assert f"acknowledged by {bob.user.email}" in text
+    act(bob, "unacknowledge", incident)
+    incident.refresh_from_db()
+    assert incident.acknowledged_at is None
+
+
+@pytest.mark.parametrize("length", ["hour", "recovered", "date"])
+def test_muting_for_an_hour_until_recovery_or_until_a_date(world: World, bob: Member, act: Act, length: str) -> None:
+    bob.user.time_zone = "Asia/Tokyo"
+    bob.user.save()
+    incident = make_incident(world)
+    tomorrow = timezone.now() + timedelta(days=1)
+    local = tomorrow + timedelta(hours=9)
+    act(bob, "mute", incident, length=length, until=f"{local:%Y-%m-%dT%H:%M}" if length == "date" else "")
+    incident.refresh_from_db()
+    if length == "recovered":
+        assert incident.muted_until_recovery
+        return
+    assert incident.muted_until is not None
+    wanted = tomorrow if length == "date" else timezone.now() + timedelta(hours=1)
+    assert abs(incident.muted_until - wanted) < timedelta(minutes=2)
+    act(bob, "unmute", incident)
+    incident.refresh_from_db()
+    assert incident.muted_until is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"length": "date", "until": ""}, "Choose until when"),
+        ({"length": "date", "until": "2020-01-01T00:00"}, "Choose a time from now"),
+        ({"length": "date", "until": "soon"}, "Enter a valid date"),
+        ({"length": "ever"}, "Select a valid choice"),
+    ],
+)
+def test_a_mute_that_makes_no_sense_is_said_at_its_field(
+    world: World, act: Act, fields: dict[str, str], words: str
+) -> None:
+    status, text = act(world.member, "mute", make_incident(world), **fields)
+    assert (status, words in text) == (400, True)
+
+
+def test_closing_accepting_and_commenting(world: World, act: Act, look: Look) -> None:
+    incident = make_incident(world)
+    Trend.objects.create(monitor=world.monitor("probe"), due_at=timezone.now())
+    assert act(world.member, "comment", incident, text="We rolled back.")[0] == 200
+    assert act(world.member, "comment", incident, text="")[0] == 400
+    _, text = act(world.member, "accept", incident)
+    assert "what is normal is learned anew" in text
+    assert "We rolled back." in text
+    _, text = act(world.member, "resolve", incident)
+    assert "It is over already." in text
+    second = make_incident(world)
+    act(world.member, "resolve", second)
+    assert "Closed" in look(world.member, "/alerts/?state=over")
+
+
+def test_hostile_names_are_only_text(world: World, look: Look) -> None:
+    world.site.name = "<b>Shop</b>"
+    world.site.save()
+    incident = make_incident(world, title="<script>alert(1)</script>\u202e is down")
+    incident.members.update(facts={"detail": "<i>refused</i>", "sentences": ["<u>x</u>"]})
+    for path in ("/alerts/", path_of(incident)):
+        text = look(world.member, path)
+        for tag in ("<script>alert", "<b>Shop", "<i>refused", "<u>x"):
+            assert tag not in text, path
+
+
+def test_a_viewer_reads_and_has_no_buttons(world: World, vera: Member, look: Look) -> None:
+    incident = make_incident(world)
+    for path in ("/alerts/", path_of(incident)):
+        text = look(vera, path)
+        assert TITLE in text
+        for button in ("Acknowledge<", "Mute<", "Close<", "Add the comment"):
+            assert button not in text, (path, button)
+
+
+def queries_of(client: Client, path: str) -> int:
+    with CaptureQueriesContext(connection) as captured:
+        assert client.get(path).status_code == 200
+    return len(captured)
+
+
+def test_the_pages_cost_the_same_for_one_incident_and_for_many(world: World, client: Client) -> None:
+    client.force_login(world.member.user)
+    runs = runs_of(world)
+    first = make_incident(world, runs=runs)
+    make_over(world)
+    few = queries_of(client, "/alerts/"), queries_of(client, path_of(first))
+    for _ in range(10):
+        make_incident(world, runs=runs)
+        make_over(world)
+    for _ in range(10):
+        incident = Incident.objects.get(pk=first.pk)
+        channel = make_channel(world.member, f"hook {timezone.now()}")
+        message = Message(event=Event.REMINDER, severity=Severity.WARNING, title=TITLE, at=timezone.now())
+        tell(organisation=world.member.organisation, about=incident.public_id, message=message, channels=[channel])
+    assert (queries_of(client, "/alerts/"), queries_of(client, path_of(first))) == few
+    assert few[0] <= 16
+    assert few[1] <= 24

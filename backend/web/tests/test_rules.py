@@ -1,0 +1,194 @@
+"""The pages of rules and of maintenance."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from backend.alerts.models import Maintenance, Rule
+from backend.alerts.parameters import KINDS
+from backend.cast import Member
+from backend.web.tests.incidents import make_incident, make_rule, make_window
+from backend.web.tests.world import World, make_channel, make_world
+
+pytestmark = pytest.mark.django_db
+
+Send = Callable[..., tuple[int, str]]
+USUAL = {"severity": "warning", "notify": "on", "delay_min": "0", "remind": "", "name": ""}
+BUDGET = {
+    "param_metric": "lcp_ms",
+    "param_limit": "2500",
+    "param_critical_limit": "",
+    "param_of_last": "5",
+    "param_regions": "1",
+}
+
+
+@pytest.fixture
+def world(alice: Member) -> World:
+    return make_world(alice)
+
+
+@pytest.fixture
+def send(client: Client) -> Send:
+    def post(who: Member, path: str, **fields: object) -> tuple[int, str]:
+        client.force_login(who.user)
+        response = client.post(path, fields, follow=True)
+        return response.status_code, response.content.decode()
+
+    return post
+
+
+def look(client: Client, who: Member, path: str) -> str:
+    client.force_login(who.user)
+    return client.get(path).content.decode()
+
+
+def test_every_kind_of_rule_is_said_in_words_and_has_a_form(client: Client, world: World) -> None:
+    for kind in KINDS:
+        rule = make_rule(world, kind, site=None if KINDS[kind].of_organisation else world.site)
+        assert client.get(reverse("web:rule", args=[rule.public_id])).status_code == 302
+    text = look(client, world.member, "/alerts/rules/")
+    assert "Nothing would wake you" in text
+    assert "3 of the last 5 runs failed in any region" in text
+    assert "First byte over 800 ms; median of the last 5 runs in 1 region" in text
+    assert "first byte and largest paint slower than usual by 5 % or more; told at once" in text
+    for kind in KINDS:
+        assert "<form" in look(client, world.member, f"/alerts/rules/add/?kind={kind}"), kind
+    for rule in Rule.objects.all():
+        assert rule.title in look(client, world.member, reverse("web:rule", args=[rule.public_id]))
+
+
+def test_the_verdict_names_who_is_told(client: Client, world: World) -> None:
+    make_rule(world)
+    make_channel(world.member)
+    text = look(client, world.member, "/alerts/rules/")
+    assert "1 rule would wake you" in text
+    assert "They tell ops-acme." in text
+
+
+def test_a_rule_is_added_for_one_site_or_for_all(world: World, send: Send) -> None:
+    path = "/alerts/rules/add/?kind=budget"
+    channel = make_channel(world.member)
+    fields = USUAL | BUDGET | {"site": str(world.site.public_id), "channels": str(channel.public_id), "name": "Paint"}
+    assert (
+        send(world.member, path, **fields | {"param_critical_limit": "4000", "delay_min": "5", "remind": "3600"})[0]
+        == 200
+    )
+    rule = Rule.objects.get()
+    assert (rule.site, rule.name, rule.delay_s, rule.remind_every_s) == (world.site, "Paint", 300, 3600)
+    assert rule.params["limit"] == 2500
+    assert rule.params["critical_limit"] == 4000
+    assert list(rule.channels.all()) == [channel]
+    send(world.member, path, **USUAL | BUDGET | {"site": ""})
+    assert Rule.objects.filter(site=None).exists()
+
+
+def test_what_cannot_be_is_said_at_its_field(world: World, send: Send) -> None:
+    status, text = send(
+        world.member, "/alerts/rules/add/?kind=budget", **USUAL | BUDGET | {"param_critical_limit": "100"}
+    )
+    assert (status, "critical_limit must be above limit" in text) == (400, True)
+    status, text = send(world.member, "/alerts/rules/add/?kind=budget", **USUAL | BUDGET | {"param_limit": "much"})
+    assert (status, "Enter a number" in text) == (400, True)
+    assert not Rule.objects.exists()
+    assert send(world.member, "/alerts/rules/add/?kind=pigeon")[1].count("Alert rules")
+
+
+def test_a_rule_is_changed_switched_and_deleted(world: World, send: Send) -> None:
+    rule = make_rule(world, "failures")
+    path = reverse("web:rule", args=[rule.public_id])
+    fields = USUAL | {"param_failed": "2", "param_of_last": "4", "param_regions": "1"}
+    _, text = send(world.member, path, **fields)
+    assert "2 of the last 4 runs failed" in text
+    assert send(world.member, path, **fields | {"param_failed": "9"})[0] == 400
+    send(world.member, reverse("web:rule_switch", args=[rule.public_id]))
+    rule.refresh_from_db()
+    assert not rule.enabled
+    send(world.member, reverse("web:rule_switch", args=[rule.public_id]), on="1")
+    send(world.member, reverse("web:rule_delete", args=[rule.public_id]))
+    assert not Rule.objects.exists()
+
+
+def test_suggestions_go_once_they_are_taken(world: World, send: Send) -> None:
+    _, text = send(world.member, reverse("web:rule_suggest", args=["ttfb"]))
+    assert "First byte over 800 ms: added for all sites." in text
+    assert "Largest paint over 2.5 s" in text
+    assert "the limit of good for the first byte" not in text
+    assert send(world.member, reverse("web:rule_suggest", args=["pigeon"]))[0] == 404
+
+
+def test_an_open_incident_is_counted_at_its_rule(client: Client, world: World) -> None:
+    make_incident(world, rule=make_rule(world))
+    assert "1 open</span>" in look(client, world.member, "/alerts/rules/")
+
+
+def test_a_channel_of_others_cannot_be_chosen(world: World, charlie: Member, send: Send) -> None:
+    theirs = make_channel(charlie, "theirs")
+    status, _ = send(
+        world.member, "/alerts/rules/add/?kind=budget", **USUAL | BUDGET | {"channels": str(theirs.public_id)}
+    )
+    assert status == 400
+
+
+def test_a_list_of_rules_costs_the_same_for_one_and_for_twenty(client: Client, world: World) -> None:
+    client.force_login(world.member.user)
+
+    def count() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            client.get("/alerts/rules/")
+        return len(captured)
+
+    make_rule(world)
+    few = count()
+    for _ in range(20):
+        make_rule(world).channels.add(make_channel(world.member, f"hook {Rule.objects.count()}"))
+    assert count() == few <= 9
+
+
+def test_a_maintenance_is_planned_in_the_persons_own_time_zone(world: World, bob: Member, send: Send) -> None:
+    bob.user.time_zone = "America/New_York"
+    bob.user.save()
+    _, text = send(
+        bob,
+        "/alerts/maintenance/",
+        site=str(world.site.public_id),
+        starts_at="2027-01-10T22:00",
+        ends_at="2027-01-11T02:00",
+        reason="new database",
+    )
+    window = Maintenance.objects.get()
+    assert window.starts_at.isoformat() == "2027-01-11T03:00:00+00:00"
+    assert (window.site, window.reason) == (world.site, "new database")
+    assert "10 Jan 22:00" in text
+
+
+def test_a_maintenance_that_makes_no_sense_is_said_at_its_field(world: World, send: Send) -> None:
+    status, text = send(world.member, "/alerts/maintenance/", starts_at="2027-01-10T22:00", ends_at="2027-01-10T21:00")
+    assert (status, "It must end after it has begun." in text) == (400, True)
+
+
+def test_a_maintenance_is_ended(client: Client, world: World, send: Send) -> None:
+    going_on, ahead = make_window(world), make_window(world, starts_in=timedelta(days=1), site=None)
+    text = look(client, world.member, "/alerts/maintenance/")
+    assert "Nothing is told of Shop until" in text
+    for window in (going_on, ahead):
+        _, text = send(world.member, reverse("web:maintenance_end", args=[window.public_id]))
+    assert "Alerts are told at all sites" in text
+    assert Maintenance.objects.get().ends_at <= timezone.now()
+
+
+def test_a_viewer_reads_and_changes_nothing(client: Client, world: World, vera: Member, send: Send) -> None:
+    rule = make_rule(world)
+    make_window(world)
+    for path in ("/alerts/rules/", "/alerts/maintenance/"):
+        text = look(client, vera, path)
+        for button in ("Switch off", "End it", "Plan it", "Go on", "Add<"):
+            assert button not in text, (path, button)
+    for path in (reverse("web:rule", args=[rule.public_id]), "/alerts/maintenance/", "/alerts/rules/add/?kind=budget"):
+        assert send(vera, path)[0] == 403

@@ -1,0 +1,201 @@
+"""What is open, is it one cause, who knows? And what people do about it."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from backend.accounts.permissions import Permission
+from backend.alerts.actions import incidents as actions
+from backend.alerts.models import Incident
+from backend.alerts.queries import incidents as queries
+from backend.alerts.queries.channels import line_of
+from backend.alerts.queries.inbox import watched
+from backend.fleet.queries import usable_regions
+from backend.runs.queries import run_detail
+from backend.sites.actions import MAX_SITES
+from backend.sites.lists import sites_after
+from backend.sites.models import Site, SiteStatus
+from backend.web.access import MemberRequest, needs
+from backend.web.forms.alerts import CommentForm, MuteForm
+from backend.web.inbox import FILTERS, Found, StateFilter, inbox_of
+from backend.web.incident_page import incident_page
+
+RECENT = 20
+
+
+@require_safe
+@needs(Permission.READ)
+def overview(request: MemberRequest) -> HttpResponse:
+    """The inbox: open, watched, muted and recovered incidents."""
+    organisation, now = request.organisation, timezone.now()
+    sites = sites_after(organisation, status=SiteStatus.ACTIVE, after=None, limit=MAX_SITES)
+    site = _chosen_site(request, sites)
+    shown = _chosen_state(request)
+    found = Found(
+        open_rows=queries.open_incidents(organisation, site),
+        over_rows=queries.incidents(organisation, site=site, is_open=False, limit=RECENT),
+        watched=[one for one in watched(organisation) if site is None or one.monitor.site_id == site.pk],
+        last_at=queries.last_incident_at(organisation),
+        names=_names(request),
+        now=now,
+    )
+    context = {
+        "inbox": inbox_of(found, shown),
+        "sites": sites,
+        "site": site,
+        "states": FILTERS.items(),
+        "shown": shown,
+        "section": "alerts",
+    }
+    return render(request, "incidents/list.html", context)
+
+
+@require_safe
+@needs(Permission.READ)
+def page(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    """One incident: what happened, before and after, and who was told."""
+    return _page(request, incident_id)
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def acknowledge(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    return _act(request, incident_id, actions.acknowledge, "Acknowledged: no reminders from now on.")
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def unacknowledge(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    return _act(request, incident_id, actions.unacknowledge, "Not acknowledged any more.")
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def unmute(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    return _act(request, incident_id, actions.unmute, "Not muted any more. What still holds is told within seconds.")
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def resolve(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    return _act(request, incident_id, actions.resolve, "Closed. It is not told again before it has recovered once.")
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def accept(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    return _act(request, incident_id, actions.accept, "Accepted: what is normal is learned anew.")
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def mute(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    """For an hour, until it has recovered, or until a date of the person's own time zone."""
+    form = MuteForm(request.POST)
+    incident = _owned(request, incident_id)
+    if not form.is_valid():
+        return _page(request, incident_id, mute_form=form)
+    until = _until(form)
+    try:
+        actions.mute(actor=request.user, incident=incident, until=until)
+    except actions.IncidentError as error:
+        form.add_error("until" if error.field == "until" else None, str(error))
+        return _page(request, incident_id, mute_form=form)
+    messages.success(request, "Muted. It stays in the list, and nothing is told.")
+    return _back(request, incident_id)
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def comment(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    form = CommentForm(request.POST)
+    incident = _owned(request, incident_id)
+    if not form.is_valid():
+        return _page(request, incident_id, comment_form=form)
+    try:
+        actions.comment(actor=request.user, incident=incident, text=form.cleaned_data["text"])
+    except actions.IncidentError as error:
+        form.add_error("text", str(error))
+        return _page(request, incident_id, comment_form=form)
+    return redirect("web:incident", incident_id)
+
+
+def _act(request: MemberRequest, incident_id: UUID, act: Callable[..., Incident], done: str) -> HttpResponse:
+    incident = _owned(request, incident_id)
+    try:
+        act(actor=request.user, incident=incident)
+    except actions.IncidentError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, done)
+    return _back(request, incident_id)
+
+
+def _back(request: MemberRequest, incident_id: UUID) -> HttpResponse:
+    """To the list for who came from there, else to the incident."""
+    if request.POST.get("next") == "list":
+        return redirect("web:alerts")
+    return redirect("web:incident", incident_id)
+
+
+def _until(form: MuteForm) -> datetime | None:
+    match form.cleaned_data["length"]:
+        case "recovered":
+            return None
+        case "date":
+            until: datetime = form.cleaned_data["until"]
+            return until
+        case _:
+            return timezone.now() + timedelta(hours=1)
+
+
+def _page(
+    request: MemberRequest,
+    incident_id: UUID,
+    *,
+    mute_form: MuteForm | None = None,
+    comment_form: CommentForm | None = None,
+) -> HttpResponse:
+    organisation = request.organisation
+    detail = queries.incident_detail(organisation, incident_id)
+    if detail is None:
+        raise Http404
+    before, after = (run_detail(organisation, run) if run else None for run in (detail.before_run, detail.after_run))
+    context = {
+        "page": incident_page(detail, before, after, names=_names(request), now=timezone.now()),
+        "detail": detail,
+        "incident": detail.incident,
+        "deliveries": [line_of(delivery) for delivery in detail.deliveries],
+        "mute_form": mute_form or MuteForm(),
+        "comment_form": comment_form or CommentForm(),
+        "section": "alerts",
+    }
+    faulty = mute_form is not None or comment_form is not None
+    return render(request, "incidents/incident.html", context, status=400 if faulty else 200)
+
+
+def _names(request: MemberRequest) -> dict[str, str]:
+    return {region.code: region.name for region in usable_regions(request.organisation)}
+
+
+def _owned(request: MemberRequest, incident_id: UUID) -> Incident:
+    incident = queries.incident(request.organisation, incident_id)
+    if incident is None:
+        raise Http404
+    return incident
+
+
+def _chosen_site(request: MemberRequest, sites: list[Site]) -> Site | None:
+    wanted = request.GET.get("site", "")
+    return next((site for site in sites if str(site.public_id) == wanted), None)
+
+
+def _chosen_state(request: MemberRequest) -> StateFilter:
+    wanted = request.GET.get("state", "")
+    return next((state for state in FILTERS if state == wanted), "now")

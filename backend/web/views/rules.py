@@ -1,0 +1,189 @@
+"""What would wake me? Rules, and the times in which nothing is told."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.permissions import Permission
+from backend.alerts.actions import maintenance as windows
+from backend.alerts.actions import rules as actions
+from backend.alerts.actions.rules import RuleSettings
+from backend.alerts.models import Channel, Rule
+from backend.alerts.parameters import KINDS, InvalidRuleError
+from backend.alerts.queries import rules as queries
+from backend.sites.actions import MAX_SITES
+from backend.sites.lists import sites_after
+from backend.sites.models import Site, SiteStatus
+from backend.web.access import MemberRequest, needs
+from backend.web.forms.rules import KindForm, MaintenanceForm, RuleChoices, RuleForm
+from backend.web.rules_page import SUGGESTIONS, groups_of, in_words, suggestions_for, verdict_of
+
+
+@require_safe
+@needs(Permission.READ)
+def overview(request: MemberRequest) -> HttpResponse:
+    """All rules, what each looks for, and what is suggested."""
+    rows = queries.rules(request.organisation)
+    context = {
+        "groups": [(group.name, [(row, in_words(row.rule)) for row in group.rows]) for group in groups_of(rows)],
+        "verdict": verdict_of(rows),
+        "suggestions": suggestions_for(rows),
+        "kind_form": KindForm(),
+        "section": "alerts",
+    }
+    return render(request, "rules/list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs(Permission.EDIT_ALERTS)
+def add(request: MemberRequest) -> HttpResponse:
+    """A new rule of the kind that the address names."""
+    kind = request.GET.get("kind", "")
+    if kind not in KINDS:
+        return redirect("web:rules")
+    sites = _sites(request)
+    choices = RuleChoices(settings=RuleSettings(kind=kind), channels=_channels(request), sites=sites)
+    form = RuleForm(request.POST if request.method == "POST" else None, choices=choices)
+    if request.method == "POST" and form.is_valid():
+        try:
+            rule = actions.create_rule(
+                actor=request.user, organisation=request.organisation, settings=form.settings(), site=form.chosen_site()
+            )
+        except InvalidRuleError as error:
+            form.add_faults(error)
+        else:
+            messages.success(request, f"{rule.title} is there. It looks at what is measured from now on.")
+            return redirect("web:rules")
+    context = {"form": form, "kind": KINDS[kind], "section": "alerts"}
+    return render(request, "rules/add.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def suggest(request: MemberRequest, slug: str) -> HttpResponse:
+    """Makes one of the suggested rules, for all sites."""
+    wanted = next((one for one in SUGGESTIONS if one.slug == slug), None)
+    if wanted is None:
+        raise Http404
+    settings = RuleSettings(kind=wanted.kind, params=wanted.params, name=wanted.title)
+    try:
+        actions.create_rule(actor=request.user, organisation=request.organisation, settings=settings)
+    except InvalidRuleError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{wanted.title}: added for all sites.")
+    return redirect("web:rules")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs(Permission.EDIT_ALERTS)
+def change(request: MemberRequest, rule_id: UUID) -> HttpResponse:
+    """One rule and everything of it that can be changed."""
+    rule = _rule(request, rule_id)
+    choices = RuleChoices(settings=actions.settings_of(rule), channels=_channels(request))
+    form = RuleForm(request.POST if request.method == "POST" else None, choices=choices)
+    if request.method == "POST" and form.is_valid():
+        try:
+            actions.change_rule(actor=request.user, rule=rule, settings=form.settings())
+        except InvalidRuleError as error:
+            form.add_faults(error)
+        else:
+            messages.success(request, f"{rule.title}: saved.")
+            return redirect("web:rules")
+    context = {"form": form, "rule": rule, "words": in_words(rule), "kind": KINDS[rule.kind], "section": "alerts"}
+    return render(request, "rules/rule.html", context, status=400 if form.errors else 200)
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def switch(request: MemberRequest, rule_id: UUID) -> HttpResponse:
+    """On with `on=1`, else off."""
+    enabled = request.POST.get("on") == "1"
+    rule = actions.switch_rule(actor=request.user, rule=_rule(request, rule_id), enabled=enabled)
+    messages.success(request, f"{rule.title} is switched {'on' if enabled else 'off'}.")
+    return redirect("web:rules")
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def delete(request: MemberRequest, rule_id: UUID) -> HttpResponse:
+    rule = _rule(request, rule_id)
+    title = rule.title
+    actions.delete_rule(actor=request.user, rule=rule)
+    messages.success(request, f"{title} is deleted. Its past incidents stay.")
+    return redirect("web:rules")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs(Permission.READ)
+def maintenance(request: MemberRequest) -> HttpResponseBase:
+    """Times in which nothing is told, and planning another."""
+    if request.method == "POST":
+        return _plan(request)
+    return _maintenance_page(request, MaintenanceForm(sites=_sites(request)))
+
+
+@require_POST
+@needs(Permission.EDIT_ALERTS)
+def end_maintenance(request: MemberRequest, window_id: UUID) -> HttpResponse:
+    """Ends a window now, or takes back one that has not begun."""
+    window = queries.maintenance_window(request.organisation, window_id)
+    if window is None:
+        raise Http404
+    windows.end_maintenance(actor=request.user, window=window)
+    messages.success(request, "The maintenance is over. What still holds is told within seconds.")
+    return redirect("web:maintenance")
+
+
+@needs(Permission.EDIT_ALERTS)
+def _plan(request: MemberRequest) -> HttpResponse:
+    form = MaintenanceForm(request.POST, sites=_sites(request))
+    if not form.is_valid():
+        return _maintenance_page(request, form)
+    data = form.cleaned_data
+    try:
+        windows.plan_maintenance(
+            actor=request.user,
+            organisation=request.organisation,
+            site=form.chosen_site(),
+            starts_at=data["starts_at"],
+            ends_at=data["ends_at"],
+            reason=data["reason"],
+        )
+    except windows.MaintenanceError as error:
+        form.add_error(error.field if error.field in form.fields else None, str(error))
+        return _maintenance_page(request, form)
+    messages.success(request, "Planned. What happens meanwhile is judged and recorded, and told to nobody.")
+    return redirect("web:maintenance")
+
+
+def _maintenance_page(request: MemberRequest, form: MaintenanceForm) -> HttpResponse:
+    now = timezone.now()
+    found = queries.maintenance_windows(request.organisation)
+    context = {
+        "going_on": [window for window in found if window.starts_at <= now < window.ends_at],
+        "ahead": [window for window in found if window.starts_at > now],
+        "over": [window for window in found if window.ends_at <= now][:20],
+        "form": form,
+        "section": "alerts",
+    }
+    return render(request, "rules/maintenance.html", context, status=400 if form.errors else 200)
+
+
+def _rule(request: MemberRequest, rule_id: UUID) -> Rule:
+    rule = queries.rule(request.organisation, rule_id)
+    if rule is None:
+        raise Http404
+    return rule
+
+
+def _channels(request: MemberRequest) -> list[Channel]:
+    return list(Channel.objects.filter(organisation=request.organisation).order_by("name"))
+
+
+def _sites(request: MemberRequest) -> list[Site]:
+    return sites_after(request.organisation, status=SiteStatus.ACTIVE, after=None, limit=MAX_SITES)
