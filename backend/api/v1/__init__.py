@@ -42,7 +42,18 @@ from backend.api.v1.bodies import BodyParser
 from backend.api.v1.door import door
 from backend.api.v1.rendering import FastRenderer, operation_id
 
-ROUTERS: tuple[str, ...] = ("me", "sites", "monitors", "tests_now", "runs", "series", "regions", "channels")
+ROUTERS: tuple[str, ...] = (
+    "me",
+    "sites",
+    "monitors",
+    "tests_now",
+    "runs",
+    "series",
+    "regions",
+    "channels",
+    "deploys",
+    "gates",
+)
 
 api = NinjaAPI(
     title="Firstbyte",
