@@ -32,14 +32,14 @@ FROM runs_schedule s JOIN fleet_region r ON r.id = s.region_id
 WHERE s.monitor_id = ANY(%(monitors)s::bigint[]) AND s.enabled ORDER BY s.monitor_id, r.code
 """
 _VALUES = ", ".join(f"runs_run.{column}" for column in COLUMNS)
-_SAMPLE = f"""runs_run.monitor_id, runs_run.region_id, runs_run.scheduled_for, runs_run.attempt, runs_run.run_id,
+SAMPLE_SQL = f"""runs_run.monitor_id, runs_run.region_id, runs_run.scheduled_for, runs_run.attempt, runs_run.run_id,
     runs_run.outcome, runs_run.failure_blame, runs_run.failure_detail, {_VALUES}"""
 # The two outer bounds keep the partitions of other weeks out when the statement is planned.
 _RUNS = f"""
 SELECT run.* FROM unnest(%(monitors)s::bigint[], %(regions)s::bigint[], %(after)s::timestamptz[],
     %(before)s::timestamptz[]) AS stream (monitor_id, region_id, after, before),
 LATERAL (
-    SELECT {_SAMPLE} FROM runs_run
+    SELECT {SAMPLE_SQL} FROM runs_run
     WHERE runs_run.monitor_id = stream.monitor_id AND runs_run.region_id = stream.region_id
         AND runs_run.scheduled_for > stream.after AND runs_run.scheduled_for < stream.before
         AND runs_run.scheduled_for > %(first)s AND runs_run.scheduled_for <= %(last)s
@@ -48,7 +48,7 @@ LATERAL (
 ) run
 """
 _CONFIRMATIONS = f"""
-SELECT coalesce(runs_run.first_run_id, runs_run.run_id), {_SAMPLE} FROM runs_run
+SELECT coalesce(runs_run.first_run_id, runs_run.run_id), {SAMPLE_SQL} FROM runs_run
 WHERE (run_id = ANY(%(runs)s::uuid[]) OR first_run_id = ANY(%(runs)s::uuid[]))
     AND scheduled_for >= %(first)s AND scheduled_for <= %(last)s
 ORDER BY attempt

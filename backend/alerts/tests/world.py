@@ -1,9 +1,9 @@
 """A site that is measured in a few regions, and a clock: runs are put where agents would have put them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from backend.alerts import judging
 from backend.alerts.models import Channel, ChannelKind, Incident, Notice, Rule
@@ -24,8 +24,7 @@ class World:
     fleet: Fleet
     monitors: list[Monitor]
     channel: Channel
-    now: datetime = NOW - timedelta(hours=3)
-    asked: list[UUID] = field(default_factory=list)
+    now: datetime
 
     @property
     def monitor(self) -> Monitor:
@@ -96,7 +95,9 @@ def put_run(
     return run
 
 
-def make_world(*codes: str, kinds: Iterable[str] = ("probe",), rules: Iterable[str] = ()) -> World:
+def make_world(
+    *codes: str, kinds: Iterable[str] = ("probe",), rules: Iterable[str] = (), now: datetime = NOW - timedelta(hours=3)
+) -> World:
     """A site whose monitors have been watched for a moment; with only these rules, or the default ones."""
     fleet = make_fleet(*(codes or ("fra", "iad", "sin")))
     monitors = Monitor.objects.bulk_create(
@@ -105,7 +106,7 @@ def make_world(*codes: str, kinds: Iterable[str] = ("probe",), rules: Iterable[s
     channel = Channel.objects.create(
         organisation=fleet.organisation, kind=ChannelKind.WEBHOOK, name="Ops", target="hooks.example"
     )
-    world = World(fleet=fleet, monitors=monitors, channel=channel)
+    world = World(fleet=fleet, monitors=monitors, channel=channel, now=now)
     for region in fleet.regions:
         make_agent(region, seen_at=world.now)
     Schedule.objects.bulk_create(
