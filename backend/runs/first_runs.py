@@ -12,7 +12,7 @@ from backend.fleet.queries import usable_regions
 from backend.runs import actions
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import RunDetail, RunProgress, RunState, progress, run_detail
-from backend.sites.models import Monitor, Site, SiteStatus
+from backend.sites.models import Monitor, MonitorKind, Site, SiteStatus
 from workers.measurement.canvas import Canvas
 from workers.measurement.drawing import draw
 
@@ -54,7 +54,9 @@ def drawn(detail: RunDetail, canvas: Canvas) -> str:
 
 def _monitors(organisation: Organisation) -> list[Monitor]:
     sites = Site.objects.filter(organisation=organisation, status=SiteStatus.ACTIVE)
-    monitors = Monitor.objects.filter(site__in=sites, paused=False).select_related("site__organisation")
+    # One pair says nothing: pairs are left to the schedule.
+    plain = Monitor.objects.filter(site__in=sites, paused=False).exclude(kind=MonitorKind.PAIR)
+    monitors = plain.select_related("site__organisation")
     # "probe" sorts after "page", and comes first: it is done in milliseconds.
     return list(monitors.order_by("site__name", "site_id", "-kind"))
 

@@ -56,10 +56,11 @@ def hosts_of(hosts: Sequence[Host], costs: Sequence[HostCosts], now: datetime) -
     by_name = {one.host: one for one in costs}
     rows = [_row(host, by_name.get(host.name), now) for host in hosts]
     rows.sort(key=lambda row: (_ORDER.index(row.role), -(row.costs.requests if row.costs else 0), row.host.name))
-    ending = [row for row in rows if row.certificate_ends]
+    # What others let expire is in the table; it is not for the owner to renew.
+    ending = [row for row in rows if row.certificate_ends and row.role is not HostRole.THIRD_PARTY]
     return Hosts(
         verdict=Word(level="warn" if ending else "info", text=_title(rows)),
-        reason=" ".join([*(_ending(row) for row in ending[:2]), _share(rows)]).strip(),
+        reason=" ".join([*(_ending(row) for row in ending[:3]), _share(rows)]).strip(),
         rows=tuple(rows),
     )
 

@@ -159,10 +159,12 @@ def _last_words(places: Places, supervisor: subprocess.Popen[bytes]) -> Status:
 
 def _measure_demo(places: Places, settings: Settings) -> tuple[str, str | None]:
     """The first runs of the demo sites as text waterfalls, measured through the real queue; or why there are none."""
-    sites = ("seed_demo", "--origin", settings.shop_url, "--cdn", settings.cdn_url)
+    demo = ("--origin", settings.shop_url, "--cdn", settings.cdn_url)
+    first_runs = ("first_runs", "--wait", str(_FIRST_RUNS_S))
     try:
         with _step("first runs of the demo sites"):
-            return fleet.manage(places, settings, sites, ("first_runs", "--wait", str(_FIRST_RUNS_S)))[-1], None
+            seeds = ("seed_demo", *demo), ("seed_demo_pairs", *demo)
+            return fleet.manage(places, settings, *seeds, first_runs)[-1], None
     except StepError as error:
         return "", str(error)
 

@@ -23,7 +23,7 @@ _CACHES = {
     CacheState.DYNAMIC: "not cacheable",
 }
 # These speak of the pairs as a whole, and stand once above all tables; the sentence of the last would name addresses.
-_SAME_ADDRESS = "Both legs were served by the same address: this compares a server with itself."
+_SAME_ADDRESS = "Both legs were served by the same address and port: this may compare a server with itself."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

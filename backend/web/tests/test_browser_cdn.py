@@ -1,0 +1,87 @@
+"""Hosts and comparisons in a real browser: nothing for axe to find, no complaint, no page wider than its window."""
+
+from collections.abc import Iterator
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from backend.compare.actions import create_pairing
+from backend.compare.models import Pairing
+from backend.compare.pairings import PairingDraft
+from backend.runs.tests.factories import make_region
+from backend.web.tests.browsing import DESKTOP, PHONE, browsing
+from backend.web.tests.test_cdn import feed, loaded
+from backend.web.tests.world import World, make_pairing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def compared(world: World) -> Pairing:
+    """A pairing with three regions: one in which the CDN helps, one in which it costs, one with too few pairs."""
+    loaded(world)
+    pairing = make_pairing(world.site)
+    feed(world, pairing, 24)
+    feed(world, pairing, 24, cdn_ms=121, region=make_region("frankfurt", world.member.organisation))
+    feed(world, pairing, 12, region=make_region("sao-paulo", world.member.organisation))
+    draft = PairingDraft(cdn_url="https://cdn.shop.example/static/a-rather-long-name/app.css", origin="203.0.114.7")
+    create_pairing(actor=None, site=world.site, draft=draft)
+    return pairing
+
+
+def paths(world: World) -> Iterator[str]:
+    site = world.site.public_id
+    yield reverse("web:cdn", args=[site])
+    pairing = compared(world)
+    yield reverse("web:cdn", args=[site])
+    yield reverse("web:cdn", args=[site]) + "?view=reused&region=frankfurt&range=7d"
+    yield reverse("web:hosts", args=[site])
+    yield reverse("web:pairing_add", args=[site])
+    yield reverse("web:pairing", args=[site, pairing.public_id])
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_comparisons_are_accessible_and_keep_the_policy(
+    world: World, server: LiveServer, size: tuple[int, int], *, dark: bool
+) -> None:
+    loaded(world)
+    every = list(paths(world))
+    with browsing(world, server, size=size, dark=dark) as site:
+        for path in every:
+            page = site.open(path)
+            for summary in page.locator("summary").all():
+                summary.click()
+            assert site.axe() == [], path
+            assert not site.is_wider_than_window(), path
+        assert site.complaints == []
+
+
+def test_on_a_phone_the_difference_and_the_verdict_come_before_the_bars(world: World, server: LiveServer) -> None:
+    compared(world)
+    with browsing(world, server, size=PHONE) as site:
+        page = site.open(reverse("web:cdn", args=[world.site.public_id]))
+        row = page.locator("table.pairs tbody tr").first
+        tops = [row.locator(part).first.bounding_box() for part in ("strong", ".pill", ".leg")]
+        assert all(box is not None for box in tops)
+        difference, verdict, bars = (box["y"] for box in tops if box is not None)
+        assert max(difference, verdict) < bars
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+def test_from_detected_pairs_to_a_comparison_and_a_corrected_role(
+    world: World, server: LiveServer, *, script: bool
+) -> None:
+    loaded(world)
+    with browsing(world, server, script=script) as site:
+        page = site.open(reverse("web:hosts", args=[world.site.public_id]))
+        page.locator("tr", has_text="img.shop.example").get_by_text("Correct").click()
+        page.get_by_label("Role of img.shop.example").select_option("cdn")
+        page.locator("tr", has_text="img.shop.example").get_by_role("button", name="Set").click()
+        expect(page.get_by_text("img.shop.example is CDN from now on.")).to_be_visible()
+        page.get_by_role("link", name="CDN vs origin").click()
+        page.get_by_role("button", name="Compare them").click()
+        expect(page.get_by_text("2 assets are compared from now on.")).to_be_visible()
+        expect(page.get_by_role("heading", level=2).first).to_have_text("0 of 20 pairs; first verdict after 20")
+    assert Pairing.objects.count() == 2
