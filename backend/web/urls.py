@@ -16,6 +16,7 @@ from backend.web.views import (
     runs,
     site,
     sites,
+    tokens,
     trial,
 )
 
@@ -29,6 +30,9 @@ urlpatterns = [
     path("members/add/", members.add, name="member_add"),
     path("members/<int:membership_id>/role/", members.change_role, name="member_role"),
     path("members/<int:membership_id>/remove/", members.remove, name="member_remove"),
+    path("tokens/", tokens.overview, name="tokens"),
+    path("tokens/add/", tokens.add, name="token_add"),
+    path("tokens/<uuid:token_id>/revoke/", tokens.revoke, name="token_revoke"),
     path("regions/", regions.overview, name="regions"),
     path("regions/add/", regions.add, name="region_add"),
     path("regions/<slug:code>/rotate/", regions.rotate, name="region_rotate"),

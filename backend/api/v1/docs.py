@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import condition, require_safe
 
+from backend.accounts.queries import membership_at
 from backend.api.v1.openapi import TARGET
 from backend.api.v1.problems import TYPES, type_by_slug
 from backend.api.v1.reference import Reference, reference_of
@@ -39,8 +40,18 @@ def openapi_json(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @require_safe
 def reference(request: HttpRequest) -> HttpResponse:
-    """Every operation, every shape, every problem, on one page."""
-    return render(request, "api/reference.html", {"reference": _reference(), "problems": TYPES, "section": "tokens"})
+    """Every operation, every shape, every problem, on one page; with the usual frame for who is signed in."""
+    request.membership = membership_at(request)  # type: ignore[attr-defined]  # as the pages have it
+    described = _reference()
+    summary, _, details = described.description.partition("\n\n")
+    context = {
+        "reference": described,
+        "summary": summary,
+        "details": details,
+        "problems": TYPES,
+        "section": "tokens",
+    }
+    return render(request, "api/reference.html", context)
 
 
 @login_not_required

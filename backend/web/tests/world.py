@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from backend.accounts.actions import NewToken, create_token
+from backend.accounts.models import ApiToken
+from backend.accounts.permissions import Role, Scope
 from backend.alerts.actions.channels import create_channel
 from backend.alerts.models import Channel, ChannelKind
 from backend.cast import Member
@@ -62,3 +65,8 @@ def make_channel(member: Member, name: str = "ops-acme", url: str = "https://hoo
         actor=member.user, organisation=member.organisation, kind=ChannelKind.WEBHOOK, name=name, url=url
     )
     return made.channel
+
+
+def make_token(member: Member) -> ApiToken:
+    wanted = NewToken(name="CI", role=Role.MEMBER, scopes=frozenset({Scope.READ}), life=timedelta(days=30))
+    return create_token(actor=member.user, organisation=member.organisation, wanted=wanted).token

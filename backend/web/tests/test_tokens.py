@@ -1,0 +1,151 @@
+"""The keys of programs, as their people see them."""
+
+import re
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django.live_server_helper import LiveServer
+
+from backend.accounts.models import ApiToken
+from backend.accounts.permissions import Role, Scope
+from backend.accounts.queries import token_by_secret
+from backend.cast import Member, join
+from backend.web.tests.browsing import PHONE, browsing
+from backend.web.tests.world import World
+from backend.web.tokens import snippets_of, verdict_of
+
+pytestmark = pytest.mark.django_db
+
+FIELDS = {"name": "CI of the shop", "scopes": ["read", "gates"], "role": "member", "days": "90"}
+
+
+@pytest.fixture
+def signed_in(client: Client, alice: Member) -> Client:
+    client.force_login(alice.user)
+    return client
+
+
+def make(client: Client, **changes: object) -> tuple[int, str]:
+    response = client.post(reverse("web:token_add"), {**FIELDS, **changes})
+    return response.status_code, response.content.decode()
+
+
+def texts_in(page: str) -> list[str]:
+    return [unescape(text) for text in re.findall(r"<textarea[^>]*>(.*?)</textarea>", page, re.DOTALL)]
+
+
+def list_page(client: Client) -> str:
+    return client.get(reverse("web:tokens")).content.decode()
+
+
+def test_without_tokens_it_says_what_they_are_for(signed_in: Client) -> None:
+    assert "No token yet" in list_page(signed_in)
+
+
+def test_a_new_token_is_shown_once_with_calls_that_work(signed_in: Client) -> None:
+    _, page = make(signed_in)
+    secret, curl, workflow = texts_in(page)
+    token = token_by_secret(secret, now=timezone.now())
+    assert token is not None
+    assert (token.name, token.role, token.scopes) == ("CI of the shop", "member", ["gates", "read"])
+    assert f"/api/v1/me -H 'Authorization: Bearer {secret}'" in curl
+    assert "${{ secrets.FIRSTBYTE_TOKEN }}" in workflow
+    assert secret not in workflow
+    assert Client().get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"}).status_code == 200
+    text = list_page(signed_in)
+    assert secret not in text
+    assert secret[:12] in text
+
+
+def test_the_answer_with_the_secret_is_not_kept_by_the_browser(signed_in: Client) -> None:
+    response = signed_in.post(reverse("web:token_add"), FIELDS)
+    assert "no-store" in response.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"name": ""}, "This field is required"),
+        ({"name": "x" * 61}, "at most 60 characters"),
+        ({"name": "a\x00b"}, "Null characters are not allowed"),
+        ({"scopes": []}, "This field is required"),
+        ({"scopes": ["everything"]}, "not one of the available choices"),
+        ({"role": "owner"}, "not one of the available choices"),
+        ({"days": "99999"}, "not one of the available choices"),
+    ],
+)
+def test_what_cannot_be_is_said_at_the_field(signed_in: Client, changes: dict[str, object], sentence: str) -> None:
+    status, page = make(signed_in, **changes)
+    assert (status, sentence in page) == (400, True)
+    assert not ApiToken.objects.exists()
+
+
+def test_a_revoked_token_is_refused_and_gone_from_the_list(signed_in: Client) -> None:
+    secret = texts_in(make(signed_in)[1])[0]
+    token = ApiToken.objects.get()
+    signed_in.post(reverse("web:token_revoke", args=[token.public_id]))
+    assert Client().get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
+    assert token.prefix not in list_page(signed_in)
+
+
+def test_the_list_says_who_used_it_when(signed_in: Client) -> None:
+    secret = texts_in(make(signed_in)[1])[0]
+    assert "never" in list_page(signed_in)
+    Client().get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"})
+    assert "from 127.0.0.1" in list_page(signed_in)
+
+
+def test_an_expired_token_is_told_first(signed_in: Client) -> None:
+    make(signed_in)
+    ApiToken.objects.update(expires_at=timezone.now() - timedelta(days=1))
+    assert "1 token has expired" in list_page(signed_in)
+
+
+def test_a_member_reads_the_list_without_buttons(client: Client, alice: Member, bob: Member) -> None:
+    client.force_login(alice.user)
+    make(client)
+    client.force_login(bob.user)
+    text = list_page(client)
+    assert "CI of the shop" in text
+    assert "Revoke" not in text
+    assert "Make a token" not in text
+
+
+def test_the_sentence_follows_what_needs_somebody() -> None:
+    now = timezone.now()
+    valid, soon, old = (ApiToken(expires_at=now + timedelta(days=days)) for days in (60, 3, -1))
+    assert verdict_of([valid], now=now).level == "good"
+    assert verdict_of([valid, soon], now=now).text.startswith("1 token expires")
+    assert verdict_of([valid, soon, old], now=now).title == "2 tokens are valid"
+
+
+def test_a_token_without_the_scope_gets_no_snippet_that_fails() -> None:
+    assert [snippet.title for snippet in snippets_of("https://fb.example", "fb_api_x", [Scope.READ])] == [
+        "The first call"
+    ]
+
+
+@pytest.mark.parametrize(("dark", "size"), [(False, (1320, 900)), (True, (1320, 900)), (False, PHONE), (True, PHONE)])
+def test_the_pages_are_clean_in_a_browser(
+    world: World, server: LiveServer, *, dark: bool, size: tuple[int, int]
+) -> None:
+    join("another", Role.ADMIN, "acme")
+    with browsing(world, server, dark=dark, size=size) as site:
+        page = site.open(reverse("web:tokens"))
+        page.get_by_label("Name").fill("CI of the shop")
+        page.get_by_role("button", name="Make it").click()
+        page.get_by_role("heading", name="This is shown once").wait_for()
+        assert site.axe() == []
+        assert not site.is_wider_than_window()
+        page = site.open(reverse("web:tokens"))
+        page.get_by_role("button", name="Revoke CI of the shop").wait_for()
+        assert site.axe() == []
+        assert not site.is_wider_than_window()
+        site.open(reverse("api:docs"))
+        assert site.axe() == []
+        assert not site.is_wider_than_window()
+        assert site.complaints == []
