@@ -42,6 +42,7 @@ CHECKS = (
     Check(name="service", command=("python", "manage.py", "check", "--deploy", "--fail-level", "WARNING")),
     Check(name="migrations", command=("python", "manage.py", "makemigrations", "--check", "--dry-run")),
     Check(name="contract", command=("python", "-m", "workers.measurement.schema", "--check")),
+    Check(name="API description", command=("python", "manage.py", "openapi", "--check")),
     Check(name="frontend types and bundle", command=("npm", "run", "--silent", "check"), folder="frontend"),
 )
 
