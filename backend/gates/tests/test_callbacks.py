@@ -1,0 +1,81 @@
+"""Who asked to be called is called when the gate has ended, through the guard, until somebody answers."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from backend.alerts.tests.standin import FAULT, StandIn
+from backend.gates.callbacks import BACKOFF_S, call_back
+from backend.gates.models import Gate
+from backend.gates.tests.world import World
+from workers.measurement.addresses import parse_networks
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def there(settings: Settings) -> Iterator[StandIn]:
+    with StandIn() as server:
+        settings.PRIVATE_TARGETS = parse_networks("127.0.0.0/8")
+        settings.EXTRA_PORTS = frozenset(range(1024, 65536))
+        yield server
+
+
+def ended(world: World, url: str) -> Gate:
+    world.history()
+    return world.play(world.ask(callback_url=url))
+
+
+def test_the_verdict_is_sent_once(world: World, there: StandIn) -> None:
+    gate = ended(world, f"{there.origin}/hook?key=hunter2")
+    (call,) = there.calls
+    told = call.body
+    assert (told["type"], told["id"], told["verdict"], told["exit_code"]) == (
+        "gate.ended",
+        str(gate.public_id),
+        "pass",
+        0,
+    )
+    assert told["url"].endswith(f"/gates/{gate.public_id}/")
+    gate.refresh_from_db()
+    assert (gate.callback_due_at, gate.callback_answer) == (None, "answered 200")
+    assert call_back(timezone.now() + timedelta(days=1)) == 0
+
+
+def test_who_is_away_is_called_again_and_given_up_in_the_end(world: World, there: StandIn) -> None:
+    there.plan = [FAULT]
+    gate = ended(world, f"{there.origin}/hook")
+    now = timezone.now()
+    for wait_s in BACKOFF_S:
+        assert call_back(now) == 0
+        now += timedelta(seconds=wait_s + 1)
+        assert call_back(now) == 1
+    gate.refresh_from_db()
+    assert len(there.calls) == len(BACKOFF_S) + 1
+    assert (gate.callback_due_at, gate.callback_answer) == (None, "answered 500")
+    assert call_back(now + timedelta(days=1)) == 0
+
+
+def test_an_address_that_became_private_is_never_called(world: World, there: StandIn, settings: Settings) -> None:
+    world.history()
+    gate = world.ask(callback_url=f"{there.origin}/hook")
+    settings.PRIVATE_TARGETS = ()
+    world.play(gate)
+    gate.refresh_from_db()
+    assert there.calls == []
+    assert "may not be called" in gate.callback_answer
+
+
+def test_a_cancelled_gate_calls_nobody_and_one_without_an_address_neither(world: World, there: StandIn) -> None:
+    world.history()
+    assert world.play(world.ask()).callback_due_at is None
+    assert there.calls == []
+
+
+def test_the_address_is_stored_encrypted(world: World, there: StandIn) -> None:
+    gate = world.ask(callback_url=f"{there.origin}/hook?key=hunter2")
+    stored = Gate.objects.filter(pk=gate.pk).extra(select={"raw": "callback"}).values_list("raw", flat=True).get()
+    assert "hunter2" not in str(stored)

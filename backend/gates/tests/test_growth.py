@@ -1,0 +1,42 @@
+"""Which part of a metric grew."""
+
+from backend.gates.growth import growth
+
+Samples = dict[str, list[dict[str, float | None]]]
+BEFORE = {"dns_us": 5_000, "connect_us": 20_000, "tls_us": 30_000, "send_us": 100, "wait_us": 100_000}
+
+
+def sides(
+    **changes: float,
+) -> tuple[dict[str, list[dict[str, float | None]]], dict[str, list[dict[str, float | None]]]]:
+    before: dict[str, float | None] = {**BEFORE, "ttfb_us": 155_100.0, "lcp_us": 800_000.0}
+    after = before | changes
+    return {"eu": [before] * 3, "us": [before] * 3}, {"eu": [after] * 3, "us": [after] * 3}
+
+
+def test_the_phase_that_grew_most_comes_first() -> None:
+    before, after = sides(wait_us=140_000, tls_us=35_000, ttfb_us=200_100)
+    assert growth("ttfb_ms", before, after) == [{"phase": "wait", "ms": 40.0}, {"phase": "tls", "ms": 5.0}]
+
+
+def test_what_grew_after_the_first_byte_is_no_phase_of_the_connection() -> None:
+    before, after = sides(lcp_us=1_000_000)
+    assert growth("lcp_ms", before, after) == [{"phase": "after first byte", "ms": 200.0}]
+
+
+def test_a_phase_that_did_not_happen_before_took_no_time() -> None:
+    before, after = sides(dns_us=5_000)
+    for samples in before.values():
+        samples[:] = [sample | {"dns_us": None} for sample in samples]
+    assert growth("ttfb_ms", before, after)[0] == {"phase": "dns", "ms": 5.0}
+
+
+def test_regions_that_only_one_side_has_say_nothing() -> None:
+    before, after = sides(wait_us=140_000)
+    assert growth("ttfb_ms", {"eu": before["eu"]}, {"us": after["us"]}) == []
+    assert growth("ttfb_ms", before, {"eu": []}) == []
+
+
+def test_what_has_no_parts_has_none_that_grew() -> None:
+    before, after = sides(tls_us=90_000)
+    assert growth("tls_ms", before, after) == []
