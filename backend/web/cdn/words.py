@@ -79,14 +79,15 @@ def reasons_text(regions: Sequence[RegionComparison], *, reused: bool) -> list[s
     known = [(one, one.of(reused=reused)) for one in regions if one.of(reused=reused).pairs >= MIN_PAIRS]
     sentences = []
     firm = [(one, found) for one, found in known if found.verdict is not Verdict.INCONCLUSIVE and found.difference]
-    if firm:
+    # Of one region the title has said it.
+    if len(firm) > 1:
         firm.sort(key=lambda pair: pair[1].difference.estimate_us if pair[1].difference else 0)
         parts = [f"{signed(_us(found))} in {_name(one)}" for one, found in firm]
         sentences.append(f"Median difference: {', '.join(parts[:6])}.")
     telling = _telling([found for _, found in firm])
     if telling is not None and telling.main_reason is not None:
         where = next(one for one, found in firm if found is telling)
-        sentences.append(f"{_name(where)}: {telling.main_reason.text}")
+        sentences.append(f"{_name(where)}: {telling.main_reason.text}" if len(known) > 1 else telling.main_reason.text)
     unsure = [_name(one) for one, found in known if found.verdict is Verdict.INCONCLUSIVE]
     if unsure:
         sentences.append(f"Not conclusive in {_listed(unsure)}.")
