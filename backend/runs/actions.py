@@ -41,6 +41,10 @@ class RunsError(ValueError):
     """What was asked for cannot be measured now; the text is a sentence for people."""
 
 
+class TooManyRunsError(RunsError):
+    """As many are under way as may be; some end soon."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """A test before saving: a draft site, and its runs that are under way."""
@@ -192,7 +196,9 @@ def _refuse_too_many(organisation: Organisation, wanted: int, trigger: Trigger) 
     under_way = PendingRun.objects.filter(same_lane, monitor__site__organisation=organisation).count()
     if under_way + wanted > limit:
         tests = "runs of gates" if is_gate else "tests"
-        raise RunsError(f"{under_way} {tests} are under way; at most {limit} can be. Wait until some have ended.")
+        raise TooManyRunsError(
+            f"{under_way} {tests} are under way; at most {limit} can be. Wait until some have ended."
+        )
 
 
 def _requested(monitor: Monitor, region: Region, slot: datetime, trigger: Trigger) -> PendingRun:

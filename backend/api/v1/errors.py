@@ -24,7 +24,7 @@ from backend.api.v1.problems import (
     problem,
     type_of_status,
 )
-from backend.runs.actions import RunsError
+from backend.runs.actions import RunsError, TooManyRunsError
 from backend.sites.actions import SiteLimitError
 from backend.sites.monitor_settings import InvalidMonitorError
 from workers.measurement.target import TargetError
@@ -47,6 +47,8 @@ def problem_of(error: Exception) -> ProblemError | None:
             return ProblemError(INVALID, faults=[Fault("#/url", str(error))])
         case InvalidMonitorError():
             return ProblemError(INVALID, faults=[Fault(f"#/{name}", text) for name, text in error.faults.items()])
+        case TooManyRunsError():
+            return ProblemError(LIMIT_REACHED, str(error), headers={"Retry-After": "30"})
         case RunsError():
             return ProblemError(INVALID, faults=[Fault("#/regions", str(error))])
         case SiteLimitError():
