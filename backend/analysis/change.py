@@ -29,7 +29,19 @@ class Change:
     onset: Onset
     shifts: Mapping[str, float]
     reporting: int
-    confidence: float
+    # How many standard errors the levels since lie away from those before.
+    clearness: float
+
+    @property
+    def confidence(self) -> float:
+        """That the level has moved in this direction at all, from 0 to 1."""
+        return min(NormalDist().cdf(self.clearness), _SUREST)
+
+    @property
+    def caution(self) -> float:
+        """The part of the shifts that is sure enough to build on: an alarm comes sooner when chance makes a shift look
+        larger than it is."""
+        return max(0.5, 1 - 1 / self.clearness) if self.clearness > 0 else 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +95,7 @@ def examine(samples: Mapping[str, Series], model: Model, question: Question, set
         onset=began,
         shifts={name: offsets.get(name, 0.0) + direction * shift for name, shift in common.items()},
         reporting=len(reporting),
-        confidence=_confidence(chosen, began.at, model),
+        clearness=_clearness(chosen, began.at, model),
     )
 
 
@@ -148,7 +160,7 @@ def _trust(samples: int) -> float:
     return samples / (samples + _COMMON_SAMPLES)
 
 
-def _confidence(regions: _Regions, since: float, model: Model) -> float:
+def _clearness(regions: _Regions, since: float, model: Model) -> float:
     total = squares = counted = 0.0
     for region in regions.values():
         rest = region.since(since)
@@ -156,4 +168,4 @@ def _confidence(regions: _Regions, since: float, model: Model) -> float:
         total += region.weight * rest.size
         squares += region.weight**2 * rest.size
     error = (_variance(regions, model) * squares / total**2 + model.noise.uncertainty**2) ** 0.5
-    return min(NormalDist().cdf(counted / total / error), _SUREST)
+    return float(counted / total / error)

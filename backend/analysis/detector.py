@@ -10,7 +10,7 @@ from typing import Any
 from backend.analysis.baseline import CLIP
 from backend.analysis.change import Question
 from backend.analysis.cusum import Bank
-from backend.analysis.episode import Episode, Facts
+from backend.analysis.episode import Episode, Facts, Turn
 from backend.analysis.events import Alert, Event, Kind
 from backend.analysis.fusion import gains_of
 from backend.analysis.history import History
@@ -113,7 +113,7 @@ class Detector:
 
     def _open(self, at: float, direction: int, among: tuple[str, ...]) -> list[Event]:
         change = self._facts.examine(at, Question(direction=direction, among=among))
-        if change is None:
+        if change is None or not self._facts.worth_telling(change):
             self._clear(among)
             return []
         self._episode = Episode.begin(at, change, direction, self._facts)
@@ -124,13 +124,14 @@ class Detector:
         """What a sample means for the open alert."""
         episode = self._episode
         assert episode is not None
-        if episode.watch.is_gone and episode.follow(at, self._facts):
-            confirmed = episode.alert.confirmed_at is not None
-            return self._close(at, Kind.RESOLVED if confirmed else Kind.WENT_AWAY)
+        if episode.watch.is_gone and episode.follow(at, self._facts) is Turn.OVER:
+            return self._end(at)
         if found or own:
             return self._shift(at, found or own, () if found else (region,))
         if episode.lasts(at, self._settings):
             return self._confirm(at)
+        if episode.measure_at is not None and at >= episode.measure_at and episode.measure(at, self._facts):
+            self._set_offsets()
         if at - episode.alert.opened_at >= self._patience_s:
             return self.accept(at)
         return _NOTHING
@@ -141,19 +142,25 @@ class Detector:
         assert episode is not None
         change = facts.examine(at, Question(direction=direction, offsets=episode.shifts, among=among))
         self._clear(among)
-        if change is None or (direction != episode.direction and not episode.shifts.keys() & change.shifts.keys()):
+        if change is None or (direction == episode.direction and not facts.worth_telling(change)):
             return []
-        worse = episode.widen(at, change, direction, facts)
+        turn = episode.shift(at, change, direction, facts)
+        if turn is Turn.OVER:
+            return self._end(at)
         self._rebase()
-        return [Event(kind=Kind.WORSENED, at=at, alert=episode.alert)] if worse else []
+        return [Event(kind=Kind.WORSENED, at=at, alert=episode.alert)] if turn is Turn.WORSE else []
 
     def _confirm(self, at: float) -> list[Event]:
         episode = self._episode
         assert episode is not None
         if not episode.confirm(at, self._facts):
-            return self._close(at, Kind.WENT_AWAY)
+            return self._end(at)
         self._rebase()
         return [Event(kind=Kind.CONFIRMED, at=at, alert=episode.alert)]
+
+    def _end(self, at: float) -> list[Event]:
+        assert self._episode is not None
+        return self._close(at, Kind.RESOLVED if self._episode.alert.confirmed_at else Kind.WENT_AWAY)
 
     def _close(self, at: float, kind: Kind) -> list[Event]:
         assert self._episode is not None

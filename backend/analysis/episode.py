@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from math import copysign, log1p
+from enum import StrEnum
+from math import log1p
 from typing import Any
 
 from backend.analysis.attribution import ROLLOUT_S
@@ -28,38 +29,48 @@ class Facts:
     history: History
 
     def examine(self, at: float, question: Question, since: float | None = None) -> Change | None:
-        """A change worth telling, or None."""
+        """The change asked for, looked for back to `since` at least."""
         reach = max(_LOOK_BACK_ROUNDS * self.settings.interval_s, DAY_S)
         samples = self.history.samples(min(at - reach, at if since is None else since), at)
-        change = examine(samples, self.model, question, self.settings)
-        return change if change and self.worth_telling(change.shifts) else None
+        return examine(samples, self.model, question, self.settings)
 
-    def worth_telling(self, shifts: Mapping[str, float]) -> bool:
-        return worth_telling(self.model, shifts, self.settings)
+    def worth_telling(self, change: Change) -> bool:
+        return worth_telling(self.model, change.shifts, self.settings)
+
+
+class Turn(StrEnum):
+    """What further news means for an alert."""
+
+    SAME = "same"
+    WORSE = "worse"
+    OVER = "over"
 
 
 @dataclass(slots=True)
 class Episode:
-    """`shifts`: the levels of the regions affected above their baselines, in logarithms. `since`: when it opened, or
-    last reached further, so that what came later is evidence of its own."""
+    """`shifts`: the levels of the regions affected above their baselines, in logarithms; `caution`: the part of them
+    that is sure. `since`: when it opened, or last reached further, so that what came later is evidence of its own.
+    `measure_at`: when its size is to be measured again, with more samples; None before it is confirmed."""
 
     alert: Alert
     direction: int
     shifts: dict[str, float]
+    caution: float
     watch: Watch
     since: float
+    measure_at: float | None = None
 
     @classmethod
     def begin(cls, at: float, change: Change, direction: int, facts: Facts) -> "Episode":
         alert = _describe(change, direction, at, facts)
-        return cls(alert, direction, dict(change.shifts), Watch(0.0, 0.0, at), at)
+        return cls(alert, direction, dict(change.shifts), change.caution, Watch(0.0, 0.0, at), at)
 
     def add(self, at: float, region: str, deviation: float, facts: Facts) -> None:
         """Takes in a sample, by its deviation from the baseline in standard deviations."""
         shift = self.shifts.get(region)
         if shift is None:
             return
-        size = abs(shift) / facts.model.members[region].baseline.scale
+        size = self.caution * abs(shift) / facts.model.members[region].baseline.scale
         alone = len(self.shifts) == 1
         noise = facts.model.members[region].noise if alone else facts.model.noise
         self.watch.add(at, self.direction * deviation, size, noise)
@@ -71,46 +82,62 @@ class Episode:
         return self.alert.confirmed_at is None and at - self.since >= needed and self.watch.has_stayed
 
     def confirm(self, at: float, facts: Facts) -> bool:
-        """Measures the change anew with what has come since; False when it is no longer worth telling."""
+        """Takes it for lasting, if with what has come since it is still worth telling."""
+        if not self.measure(at, facts):
+            return False
+        self.alert = replace(self.alert, confirmed_at=at)
+        self._become(self.alert)
+        return True
+
+    def measure(self, at: float, facts: Facts) -> bool:
+        """Measures the change anew with what has come since; False, with nothing done, when it is none any more."""
+        self.measure_at = at + (at - self.alert.change_at)
         change = facts.examine(at, Question(direction=self.direction), self.alert.change_from)
-        if change is None:
+        if change is None or not facts.worth_telling(change):
             return False
         if change.onset.at > self.alert.opened_at:
             # A second step on top: the first one is the one that lasted.
             change = replace(change, onset=self._onset())
-        self._become(change, facts)
-        lasting = AlertClass.REGRESSION if self.alert.alert_class is AlertClass.SLOWDOWN else self.alert.alert_class
-        self.alert = replace(self.alert, alert_class=lasting, confirmed_at=at)
+        self._take(change, facts)
         return True
 
-    def widen(self, at: float, change: Change, direction: int, facts: Facts) -> bool:
-        """Takes in a further change; True when it made things so much worse that it is worth telling."""
+    def shift(self, at: float, change: Change, direction: int, facts: Facts) -> Turn:
+        """Takes in a further change: on, elsewhere, or part of the way back."""
+        if direction != self.direction:
+            back = {region: shift for region, shift in change.shifts.items() if region in self.shifts}
+            return self._ease(at, back, facts.settings)
         before, regions = _mean(self.shifts), set(self.shifts)
-        self._become(replace(change, onset=self._onset(), shifts=self.shifts | dict(change.shifts)), facts)
+        self._take(replace(change, onset=self._onset(), shifts=self.shifts | dict(change.shifts)), facts)
         grown = abs(_mean(self.shifts) - before) >= log1p(facts.settings.min_change_pct / 100)
-        if direction != self.direction or not (grown or set(self.shifts) - regions):
-            return False
+        if not grown and not set(self.shifts) - regions:
+            return Turn.SAME
         self.since, self.watch = at, Watch(0.0, 0.0, at)
-        return True
+        return Turn.WORSE
 
-    def follow(self, at: float, facts: Facts) -> bool:
-        """Takes the level since it began to go back as the present one; True when that is as good as the old one."""
+    def follow(self, at: float, facts: Facts) -> Turn:
+        """Takes the level since it began to go back as the present one."""
         samples = facts.history.samples(self.watch.gone_since, at)
         chosen = {region: series for region, series in samples.items() if region in self.shifts}
-        present = level_of(chosen, facts.model, facts.settings)
-        if not present or _is_back(_mean(present), _mean(self.shifts), facts.settings):
-            return True
-        self.shifts |= present
-        self.watch.gone, self.watch.gone_since = 0.0, at
-        return False
+        return self._ease(at, level_of(chosen, facts.model, facts.settings), facts.settings)
 
-    def _become(self, change: Change, facts: Facts) -> None:
+    def _ease(self, at: float, present: Mapping[str, float], settings: Settings) -> Turn:
+        levels = self.shifts | dict(present)
+        if _is_back(self.direction * _mean(levels), abs(_mean(self.shifts)), settings):
+            return Turn.OVER
+        self.shifts = levels
+        self.watch.gone, self.watch.gone_since = 0.0, at
+        return Turn.SAME
+
+    def _take(self, change: Change, facts: Facts) -> None:
+        self.shifts, self.caution = dict(change.shifts), change.caution
         described = _describe(change, self.direction, self.alert.opened_at, facts)
-        self.shifts = dict(change.shifts)
-        confirmed_at = self.alert.confirmed_at
-        if confirmed_at is not None and described.alert_class is AlertClass.SLOWDOWN:
-            described = replace(described, alert_class=AlertClass.REGRESSION)
-        self.alert = replace(described, confirmed_at=confirmed_at)
+        self._become(replace(described, confirmed_at=self.alert.confirmed_at))
+
+    def _become(self, alert: Alert) -> None:
+        """A slowdown that has been confirmed is a regression."""
+        if alert.alert_class is AlertClass.SLOWDOWN and alert.confirmed_at is not None:
+            alert = replace(alert, alert_class=AlertClass.REGRESSION)
+        self.alert = alert
 
     def _onset(self) -> Onset:
         return Onset(self.alert.change_at, self.alert.change_from, self.alert.change_until)
@@ -124,13 +151,13 @@ class Episode:
         """The episode of a `state`."""
         told = state["alert"]
         alert = Alert(**told | {"alert_class": AlertClass(told["alert_class"]), "regions": tuple(told["regions"])})
-        return cls(alert, state["direction"], dict(state["shifts"]), Watch(**state["watch"]), state["since"])
+        return cls(**dict(state) | {"alert": alert, "shifts": dict(state["shifts"]), "watch": Watch(**state["watch"])})
 
 
-def _is_back(now: float, shift: float, settings: Settings) -> bool:
+def _is_back(level: float, shift: float, settings: Settings) -> bool:
     """Whether a level counts as the old one: below the least change and half of the shift, or a quarter of it."""
     least = log1p(settings.min_change_pct / 100)
-    return now * copysign(1, shift) <= max(min(abs(shift) / 2, least), abs(shift) / 4)
+    return level <= max(min(shift / 2, least), shift / 4)
 
 
 def _mean(shifts: Mapping[str, float]) -> float:

@@ -10,8 +10,6 @@ from backend.analysis.fusion import Noise
 # hour; going back needs more, so that an alert does not flap.
 _STAYS = 3.0
 _GONE = 10.0
-# An alarm comes sooner when chance helps, so that the shift seen then is larger than the true one.
-_SOBER = 0.75
 _MOST = 12.0
 
 
@@ -27,7 +25,7 @@ class Watch:
     def add(self, at: float, deviation: float, size: float, noise: Noise) -> None:
         """Takes in a deviation from the baseline in the alert's direction, where the shift is `size` (both in standard
         deviations)."""
-        size = min(_SOBER * size, LARGEST_D)
+        size = min(size, LARGEST_D)
         gain = size / noise.variance
         step = gain * (max(-CLIP, min(CLIP, deviation)) - size / 2)
         # That the baseline itself lies too low must not make an alert last.
