@@ -10,11 +10,12 @@ from backend.runs.sql import fetch
 
 _CHUNK = 1_000
 
-# Watching begins now: what was measured before is history.
+# Watching begins now: what was measured before is history. Pairs are judged by their own comparison (see `reports`): a
+# leg that fails says nothing of the site.
 _ENROL = """
 WITH fresh AS (
     SELECT m.id, m.site_id, s.organisation_id FROM sites_monitor m JOIN sites_site s ON s.id = m.site_id
-    WHERE s.status = 'active' AND (%(site)s::bigint IS NULL OR s.id = %(site)s)
+    WHERE s.status = 'active' AND m.kind <> 'pair' AND (%(site)s::bigint IS NULL OR s.id = %(site)s)
         AND NOT EXISTS (SELECT FROM alerts_watch w WHERE w.monitor_id = m.id)
     ORDER BY m.id LIMIT %(limit)s
 ), watch AS (

@@ -9,17 +9,18 @@ from django.utils import timezone
 from backend.accounts.audit import record
 from backend.accounts.models import User
 from backend.compare.evidence import propose
+from backend.compare.judging import report_end
 from backend.compare.models import MAX_NAME_CHARS, Pairing, StoredVerdict
+from backend.compare.pages import newest_pages
 from backend.compare.pairings import InvalidPairingError, PairingDraft, settings_for, translated
 from backend.compare.seen import host_name, hosts_seen
 from backend.runs import actions as runs
-from backend.runs.queries import newest_measurements
 from backend.sites.actions import SiteLimitError
 from backend.sites.hosts import choose_role, propose_roles
 from backend.sites.models import Host, HostRole, Monitor, Site
 from backend.sites.monitor_settings import InvalidMonitorError, MonitorSettings, settings_of
 from backend.sites.targets import check_target
-from workers.measurement.messages import Kind, PageMeasurement
+from workers.measurement.messages import PageMeasurement
 
 
 def look_at_hosts(*, site: Site, now: datetime) -> int:
@@ -29,13 +30,6 @@ def look_at_hosts(*, site: Site, now: datetime) -> int:
     if hosts:
         propose_roles(site=site, proposals=propose(_home(site, pages), hosts), now=now)
     return len(hosts)
-
-
-def newest_pages(site: Site) -> list[PageMeasurement]:
-    """The newest page load of the site in each region."""
-    monitor = Monitor.objects.filter(site=site, kind=Kind.PAGE.value).select_related("site__organisation").first()
-    found = [] if monitor is None else newest_measurements(monitor)
-    return [one for one in found if isinstance(one, PageMeasurement)]
 
 
 @transaction.atomic
@@ -75,6 +69,7 @@ def change_pairing(*, actor: User | None, pairing: Pairing, draft: PairingDraft)
     if before != (pairing.monitor.url, pairing.monitor.pair):
         pairing.compared_from = timezone.now()
         StoredVerdict.objects.filter(pairing=pairing).delete()
+        report_end(pairing, now=pairing.compared_from)
         _learn_roles(actor, pairing)
     pairing.save(update_fields=["name", "origin", "compared_from"])
     record("change_pairing", pairing, actor=actor, organisation=pairing.site.organisation, name=pairing.name)
@@ -85,6 +80,7 @@ def change_pairing(*, actor: User | None, pairing: Pairing, draft: PairingDraft)
 def delete_pairing(*, actor: User | None, pairing: Pairing) -> None:
     """Ends a comparison, and what it measured vanishes."""
     record("delete_pairing", pairing, actor=actor, organisation=pairing.site.organisation, name=pairing.name)
+    report_end(pairing, now=timezone.now())
     runs.delete_monitor(actor=actor, monitor=pairing.monitor)
 
 
@@ -136,5 +132,4 @@ __all__ = [
     "create_pairing",
     "delete_pairing",
     "look_at_hosts",
-    "newest_pages",
 ]

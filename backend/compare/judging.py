@@ -10,6 +10,9 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from backend.alerts.models import RuleKind
+from backend.alerts.reports import report
+from backend.alerts.states import State
 from backend.compare.models import Pairing, StoredVerdict
 from backend.compare.queries.comparison import PERIODS, RegionComparison, compared_in, places_of
 from backend.compare.samples import Samples, Window, samples_of
@@ -17,6 +20,7 @@ from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
 from workers.diagnosis.pair_samples import Verdict
 from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict, judge, overall
+from workers.diagnosis.units import ms
 
 PERIOD = PERIODS["24h"]
 # The verdict asks for five times less doubt than it is told: this makes it one in ten thousand.
@@ -38,7 +42,7 @@ class Change:
 
 @transaction.atomic
 def judge_pairing(pairing: Pairing, *, now: datetime) -> list[Change]:
-    """Stores the verdicts of now; what has changed that somebody may want to be told. A fixed number of statements."""
+    """Stores the verdicts of now and tells the rules of alerts; what has changed."""
     regions = places_of(pairing, usable_regions(pairing.site.organisation))
     samples = samples_of([pairing], regions, Window(since=now - PERIOD, until=now))
     before = {row.region_id: row for row in StoredVerdict.objects.select_for_update().filter(pairing=pairing)}
@@ -55,7 +59,56 @@ def judge_pairing(pairing: Pairing, *, now: datetime) -> list[Change]:
             changes.append(Change(pairing=pairing, region=region, slower=slower, verdict=found[region.pk].cold, at=now))
     rows.append(_row(pairing, None, _overall(found), before.get(None), now))
     _store(pairing, rows)
+    _report(pairing, [found[region.pk] for region in regions], rows, now)
     return changes
+
+
+def report_end(pairing: Pairing, *, now: datetime) -> None:
+    """What was said of a pairing that is no more, or is another one from now on, holds no longer."""
+    report(kind=RuleKind.CDN, site=pairing.site, state=State.OK, at=now, subject=_subject(pairing))
+
+
+def _report(pairing: Pairing, found: Sequence[RegionComparison], rows: Sequence[StoredVerdict], now: datetime) -> None:
+    """Says where the CDN is surely slower; that it is slower nowhere only where something is known."""
+    since = {row.region_id: row.slower_since for row in rows if row.region_id and row.slower_since}
+    slower = [one for one in found if one.region.pk in since]
+    if slower:
+        slower.sort(key=lambda one: -_estimate_us(one.cold))
+        report(
+            kind=RuleKind.CDN,
+            site=pairing.site,
+            state=State.DEGRADED,
+            at=now,
+            subject=_subject(pairing),
+            title=_title(pairing, slower),
+            sentences=_told(pairing, slower[0]),
+            regions=[one.region.code for one in slower],
+            since=min(since.values()),
+            after_run=slower[0].newest,
+        )
+    elif any(one.cold.pairs >= MIN_PAIRS for one in found):
+        report_end(pairing, now=now)
+
+
+def _title(pairing: Pairing, slower: Sequence[RegionComparison]) -> str:
+    worst = slower[0]
+    more = f" and {len(slower) - 1} more" if len(slower) > 1 else ""
+    by = ms(_estimate_us(worst.cold))
+    return f"{pairing.site.name}: the CDN is {by} slower than the origin in {worst.region.name}{more}"
+
+
+def _told(pairing: Pairing, worst: RegionComparison) -> list[str]:
+    reason = worst.cold.main_reason
+    return [f"{pairing.name}: {worst.cold.sentence}", *([reason.text] if reason else [])]
+
+
+def _estimate_us(verdict: PairVerdict) -> int:
+    return 0 if verdict.difference is None else verdict.difference.estimate_us
+
+
+def _subject(pairing: Pairing) -> str:
+    """What keeps the pairings of a site apart: twenty characters are enough of its id."""
+    return pairing.public_id.hex[:20]
 
 
 def _row(

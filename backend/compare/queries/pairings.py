@@ -3,8 +3,8 @@
 from uuid import UUID
 
 from backend.accounts.models import Organisation
-from backend.compare.actions import newest_pages
 from backend.compare.models import Pairing
+from backend.compare.pages import newest_pages
 from backend.compare.proposals import ProposedPair, propose_pairs
 from backend.sites import queries as sites
 from backend.sites.models import Site

@@ -7,6 +7,8 @@ from random import Random
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from backend.alerts.enrolment import enrol
+from backend.alerts.models import Incident, Watch
 from backend.cast import Member
 from backend.compare import actions, queries, steps
 from backend.compare.judging import Change, judge_pairing
@@ -187,6 +189,37 @@ def test_a_cdn_that_became_slower_is_told_once_and_so_is_its_end(world: World, p
     feed(world, pairing, 24, until_min=-60 * 24 * 2.5)
     assert changed(pairing, NOW + 3 * DAY) == [("eu", False)]
     assert stored(pairing)["eu"].slower_since is None
+
+
+def test_rules_hear_of_a_slower_cdn_once_and_of_its_end(world: World, pairing: Pairing) -> None:
+    enrol(NOW)
+    feed(world, pairing, 24, cdn_ms=110, origin_ms=90)
+    changed(pairing, NOW)
+    changed(pairing, NOW + timedelta(minutes=5))
+    incident = Incident.objects.get()
+    assert (incident.cause, incident.site, incident.resolved_at) == ("cdn", world.site, None)
+    assert "the CDN is 20 ms slower than the origin in Eu" in incident.title
+    feed(world, pairing, 24, until_min=-60 * 24 * 2.5)
+    changed(pairing, NOW + 3 * DAY)
+    incident.refresh_from_db()
+    assert incident.resolved_at is not None
+
+
+@pytest.mark.parametrize("end", ["deleted", "moved"])
+def test_what_was_said_of_a_pairing_ends_with_it(world: World, pairing: Pairing, end: str) -> None:
+    enrol(NOW)
+    feed(world, pairing, 24, cdn_ms=110, origin_ms=90)
+    changed(pairing, NOW)
+    if end == "deleted":
+        actions.delete_pairing(actor=None, pairing=pairing)
+    else:
+        actions.change_pairing(actor=None, pairing=pairing, draft=replace(DRAFT, origin="198.51.101.7"))
+    assert Incident.objects.get().resolved_at is not None
+
+
+def test_a_failing_pair_is_no_alarm_of_the_site(world: World, pairing: Pairing) -> None:
+    enrol(NOW)
+    assert set(Watch.objects.values_list("monitor__kind", flat=True)) == {"probe", "page"}
 
 
 def test_a_small_loss_is_a_verdict_long_before_it_is_an_alert(world: World, pairing: Pairing) -> None:
