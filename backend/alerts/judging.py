@@ -6,7 +6,7 @@ either judged a slot or not. Rows of memory are taken with SKIP LOCKED: as many 
 
 import json
 import logging
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,15 +21,15 @@ from backend.alerts.enrolment import enrol
 from backend.alerts.incidents import apply_all
 from backend.alerts.judgement.samples import Memory, Sample
 from backend.alerts.looks import Look, Sight, asks, marks
-from backend.alerts.reading import Due, confirmations, due, read, sample_of, streams_of
+from backend.alerts.reading import Due, confirmations, due, read, remember, sample_of, streams_of
 from backend.alerts.rules_of import rules_for
 from backend.alerts.silent_regions import watch_regions
 from backend.alerts.upkeep import tidy
 from backend.fleet.models import Agent
 from backend.fleet.queries import OFFLINE_AFTER
 from backend.runs.actions import RunsError, request_runs
-from backend.runs.models import Trigger
-from backend.runs.sql import array, execute, fetch
+from backend.runs.models import PendingRun, Trigger
+from backend.runs.sql import array, fetch
 from backend.sites.models import Monitor
 
 log = logging.getLogger(__name__)
@@ -40,14 +40,9 @@ _BATCHES = 20
 IDLE_S, BUSY_S = 1.0, 0.0
 _DUTIES_EVERY_S = 5.0
 PUT_OFF = timedelta(minutes=5)
-# Of an organisation in one batch: people's own tests wait in the same queue.
-CONFIRMATIONS_AT_ONCE = 5
+# Of an organisation: people's own tests wait in the same queue.
+CONFIRMATIONS_AT_ONCE = 10
 
-_REMEMBER = """
-UPDATE alerts_watch w SET memory = v.memory, due_at = v.due_at
-FROM unnest(%(monitors)s::bigint[], %(memories)s::text[], %(due)s::timestamptz[]) AS v (monitor_id, memory, due_at)
-WHERE w.monitor_id = v.monitor_id
-"""
 _PUT_OFF = """
 UPDATE alerts_watch SET due_at = %(later)s WHERE monitor_id = (
     SELECT monitor_id FROM alerts_watch WHERE due_at <= %(now)s ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -192,29 +187,39 @@ def _show_certificates(looks: Sequence[Look], now: datetime) -> None:
 
 def _confirm(looks: Sequence[Look]) -> None:
     """Asks another region where one alone says that a site is down. Without room the next slots will tell."""
-    asked: Counter[int] = Counter()
+    room: dict[int, int] = {}
     for look in looks:
         doubt = look.doubt()
-        if doubt is None or asked[look.row.organisation_id] >= CONFIRMATIONS_AT_ONCE:
+        if doubt is None:
             continue
-        asked[look.row.organisation_id] += 1
-        monitor = Monitor.objects.select_related("site__organisation").get(pk=look.row.monitor_id)
-        doubtful, region = doubt
-        try:
-            with transaction.atomic():
-                (run_id,) = request_runs(actor=None, monitor=monitor, regions=[region], trigger=Trigger.CONFIRM)
-        except RunsError as error:
-            log.info("%s is down in %s and nobody is asked: %s", look.row.public_id, doubtful, error)
-        else:
-            look.asked(run_id, region)
+        organisation = look.row.organisation_id
+        if organisation not in room:
+            room[organisation] = CONFIRMATIONS_AT_ONCE - _under_way(organisation)
+        if room[organisation] > 0 and _ask(look, doubt[1]):
+            room[organisation] -= 1
+
+
+def _under_way(organisation_id: int) -> int:
+    asked = PendingRun.objects.filter(trigger=Trigger.CONFIRM, urgent=True)
+    return asked.filter(monitor__site__organisation=organisation_id).count()
+
+
+def _ask(look: Look, region: str) -> bool:
+    monitor = Monitor.objects.select_related("site__organisation").get(pk=look.row.monitor_id)
+    try:
+        with transaction.atomic():
+            (run_id,) = request_runs(actor=None, monitor=monitor, regions=[region], trigger=Trigger.CONFIRM)
+    except RunsError as error:
+        log.info("%s is not asked about %s: %s", region, look.row.public_id, error)
+        return False
+    look.asked(run_id, region)
+    return True
 
 
 def _remember(looks: Sequence[Look]) -> None:
-    execute(
-        _REMEMBER,
-        {
-            "monitors": array(look.row.monitor_id for look in looks),
-            "memories": [look.memory() for look in looks],
-            "due": array(look.due_at for look in looks),
-        },
+    remember(
+        "alerts_watch",
+        [look.row.monitor_id for look in looks],
+        [look.memory() for look in looks],
+        [look.due_at for look in looks],
     )

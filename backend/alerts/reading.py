@@ -4,6 +4,7 @@ A slot of a region is ended when no earlier one is still under way. What is unde
 that ends in between is seen at the next look, and none is passed over.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from uuid import UUID
 
 from backend.alerts.judgement.samples import Sample, Seen, seen_in, to_us
 from backend.alerts.metrics import COLUMNS
-from backend.runs.sql import Row, array, fetch
+from backend.runs.sql import Row, array, execute, fetch
 
 # Of one monitor in one region at a time; the rest follows at the next look, which is at once.
 MAX_RUNS = 200
@@ -22,6 +23,14 @@ SELECT w.monitor_id, w.memory, m.public_id, m.kind, m.url, m.interval_s, m.timeo
     s.id, s.public_id, s.organisation_id, s.status = 'active'
 FROM {table} w JOIN sites_monitor m ON m.id = w.monitor_id JOIN sites_site s ON s.id = m.site_id
 WHERE w.due_at <= %(now)s ORDER BY w.due_at LIMIT %(limit)s FOR UPDATE OF w SKIP LOCKED
+"""
+# The driver's own way with an array of texts takes twenty times as long.
+_REMEMBER = """
+UPDATE {table} w SET memory = v.memory, due_at = v.due_at
+FROM ROWS FROM (
+    unnest(%(monitors)s::bigint[]), json_array_elements_text(%(memories)s::json), unnest(%(due)s::timestamptz[])
+) AS v (monitor_id, memory, due_at)
+WHERE w.monitor_id = v.monitor_id
 """
 _STREAMS = """
 SELECT s.monitor_id, s.region_id, r.code, s.next_at, (
@@ -104,6 +113,12 @@ class Batch:
 def due(table: str, now: datetime, limit: int) -> list[Due]:
     """Monitors whose look is due, locked until the transaction ends; those that another judge looks at left out."""
     return [Due(*row) for row in fetch(_DUE.format(table=table), {"now": now, "limit": limit})]
+
+
+def remember(table: str, monitors: Iterable[int], memories: Sequence[str], due_at: Iterable[datetime]) -> None:
+    """Writes what the next looks go on from, and when they are due."""
+    parameters = {"monitors": array(monitors), "memories": json.dumps(memories), "due": array(due_at)}
+    execute(_REMEMBER.format(table=table), parameters)
 
 
 def hold(interval_s: int, timeout_s: int) -> timedelta:

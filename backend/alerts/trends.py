@@ -21,13 +21,13 @@ from backend.alerts.judgement.tracks import Track
 from backend.alerts.looks import scene_of
 from backend.alerts.metrics import measured_by
 from backend.alerts.models import Resolution, Rule, RuleKind
-from backend.alerts.reading import Batch, Due, Stream, due, read, streams_of
+from backend.alerts.reading import Batch, Due, Stream, due, read, remember, streams_of
 from backend.alerts.rules_of import rules_for
 from backend.alerts.states import State
 from backend.analysis.detector import Detector
 from backend.analysis.events import AlertClass, Event, Kind
 from backend.analysis.settings import settings_for
-from backend.runs.sql import array, execute, fetch
+from backend.runs.sql import fetch
 from backend.sites.models import Site
 
 log = logging.getLogger(__name__)
@@ -42,11 +42,6 @@ PUT_OFF = timedelta(minutes=10)
 # A judge that was away catches up so far; what lies before is known to the detector's history all the same.
 MAX_LAG = timedelta(days=1)
 
-_REMEMBER = """
-UPDATE alerts_trend t SET memory = v.memory, due_at = v.due_at
-FROM unnest(%(monitors)s::bigint[], %(memories)s::text[], %(due)s::timestamptz[]) AS v (monitor_id, memory, due_at)
-WHERE t.monitor_id = v.monitor_id
-"""
 _PUT_OFF = """
 UPDATE alerts_trend SET due_at = %(later)s WHERE monitor_id = (
     SELECT monitor_id FROM alerts_trend WHERE due_at <= %(now)s ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
@@ -89,13 +84,11 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     rules = rules_for(rows, kinds=[RuleKind.REGRESSION])
     looks = [TrendLook(row, memories[row.monitor_id], rules[row.monitor_id], batch, now) for row in rows]
     apply_all([change for look in looks for change in look.changes()], now=now)
-    execute(
-        _REMEMBER,
-        {
-            "monitors": array(row.monitor_id for row in rows),
-            "memories": [look.memory() for look in looks],
-            "due": array(look.due_at for look in looks),
-        },
+    remember(
+        "alerts_trend",
+        [row.monitor_id for row in rows],
+        [look.memory() for look in looks],
+        [look.due_at for look in looks],
     )
     return len(rows)
 

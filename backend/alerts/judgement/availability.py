@@ -5,7 +5,7 @@ a region said before the first failure is therefore no evidence that the site is
 """
 
 from collections.abc import Collection
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others, newest_us
 from backend.alerts.states import State
@@ -34,6 +34,9 @@ class _Place:
     good: str = ""
     detail: str = ""
 
+    def memory(self) -> list[int | str]:
+        return [self.fails, self.oks, self.at_us, self.since_us, self.bad, self.good, self.detail]
+
 
 class Availability:
     """Down in several regions is failing, down in one region for a while is degraded: the site is up, but not there."""
@@ -48,7 +51,7 @@ class Availability:
 
     def memory(self) -> Memory:
         return {
-            "places": {code: list(astuple(place)) for code, place in self._places.items()},
+            "places": {code: place.memory() for code, place in self._places.items()},
             "failed": sorted(self._failed),
             "asked_us": self._asked_us,
         }
