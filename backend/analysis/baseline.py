@@ -5,7 +5,7 @@ from math import cos, pi, sin
 
 import numpy as np
 
-from backend.analysis.noise import Floats, huber_mean, scatter
+from backend.analysis.noise import Floats, huber_mean, mad_sd, scatter
 from backend.analysis.settings import DAY_S, HOUR_S
 
 # A deviation counts up to so many standard deviations; beyond, it is a spike.
@@ -76,9 +76,9 @@ def _fit_waves(times: Floats, logs: Floats, *, count: int) -> Floats:
 
 def _huber_regression(design: Floats, values: Floats) -> Floats:
     solution = _least_squares(design, values)
-    for _ in range(5):
+    for _ in range(3):
         rest = values - design @ solution
-        limit = 1.5 * max(scatter(rest), 1e-9)
+        limit = 1.5 * max(mad_sd(rest), 1e-9)
         weights = np.minimum(1, limit / np.maximum(np.abs(rest), limit))
         weighted = design * weights[:, None]
         solution = _least_squares(weighted.T @ design, weighted.T @ values)
@@ -91,4 +91,6 @@ def _least_squares(design: Floats, values: Floats) -> Floats:
 
 def _waves(times: Floats, count: int) -> Floats:
     angles = _TURN * (times % DAY_S)
-    return np.column_stack([wave(turns * angles) for turns in range(1, count + 1) for wave in (np.cos, np.sin)])
+    cosines, sines = np.cos(angles), np.sin(angles)
+    columns = (cosines, sines, 2 * cosines**2 - 1, 2 * sines * cosines)
+    return np.column_stack(columns[: 2 * count])

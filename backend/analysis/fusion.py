@@ -8,7 +8,7 @@ import numpy as np
 
 from backend.analysis.baseline import Baseline
 from backend.analysis.cusum import LARGEST_D, STEPS, Gains, gains
-from backend.analysis.noise import Floats, variance_of_sums
+from backend.analysis.noise import Floats, median, variance_of_sums
 from backend.analysis.settings import HOUR_S, Settings
 from backend.analysis.transform import log_step
 
@@ -46,14 +46,14 @@ def noise(times: Floats, deviations: Floats, weights: Floats, *, interval_s: flo
     variances = [
         _block_variance(times, deviations * weights, weights**2, max(block, 4 * interval_s)) for block in _BLOCKS_S
     ]
-    hours = np.unique(times // HOUR_S).size
+    hours = 1 + np.count_nonzero(np.diff(times // HOUR_S))
     return Noise(max(1.0, *variances) * (1 + _YOUNG_HOURS / hours), times.size)
 
 
 def _block_variance(times: Floats, weighted: Floats, squares: Floats, block_s: float) -> float:
     starts = np.flatnonzero(np.diff(times // block_s, prepend=-np.inf))
     counts = np.diff(np.append(starts, times.size))
-    full = counts * 2 >= np.median(counts)
+    full = counts * 2 >= median(counts)
     if full.sum() < _FEWEST_BLOCKS:
         return 0.0
     sums = np.add.reduceat(weighted, starts) / np.sqrt(np.add.reduceat(squares, starts))

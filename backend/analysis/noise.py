@@ -13,9 +13,15 @@ MAD_OF_SD = NormalDist().inv_cdf(0.75)
 _DECILE_SPAN = 2 * NormalDist().inv_cdf(0.9)
 
 
+def median(values: Floats) -> float:
+    """As numpy's, at a third of its cost for a few hundred values."""
+    ranked = np.sort(values)
+    return float(ranked[(ranked.size - 1) // 2] + ranked[ranked.size // 2]) / 2
+
+
 def mad_sd(values: Floats) -> float:
     """The standard deviation that a normal distribution with the same median absolute deviation has."""
-    return float(np.median(np.abs(values - np.median(values)))) / MAD_OF_SD
+    return median(np.abs(values - median(values))) / MAD_OF_SD
 
 
 def scatter(values: Floats) -> float:
@@ -24,13 +30,14 @@ def scatter(values: Floats) -> float:
     The larger of the estimates by median absolute deviation and by deciles: where values fall into two heaps, or onto
     few steps, the first alone is far too small, or 0.
     """
-    low, high = np.quantile(values, (0.1, 0.9))
+    ranked = np.sort(values)
+    low, high = ranked[ranked.size // 10], ranked[-1 - ranked.size // 10]
     return max(mad_sd(values), float(high - low) / _DECILE_SPAN)
 
 
-def huber_mean(values: Floats, *, clip: float, rounds: int = 5) -> float:
+def huber_mean(values: Floats, *, clip: float, rounds: int = 4) -> float:
     """The centre from which deviations, clipped at `clip`, are zero on average."""
-    centre = float(np.median(values))
+    centre = median(values)
     for _ in range(rounds):
         centre += float(np.clip(values - centre, -clip, clip).mean())
     return centre
@@ -40,7 +47,7 @@ def variance_of_sums(sums: Floats) -> float:
     """The variance around 0 of sums of unit-scaled noise, with those beyond 2.5 deviations pulled in."""
     if not sums.size:
         return 0.0
-    limit = 2.5 * float(np.median(np.abs(sums))) / MAD_OF_SD
+    limit = 2.5 * median(np.abs(sums)) / MAD_OF_SD
     return float(np.mean(np.clip(sums, -limit, limit) ** 2)) / _WINSORISED
 
 
