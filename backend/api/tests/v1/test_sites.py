@@ -1,0 +1,219 @@
+"""Sites and monitors by the API."""
+
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from backend.accounts.models import AuditEntry
+from backend.api.tests.v1.calling import Program, make_token, problem_of
+from backend.api.tests.v1.world import World, make_world
+from backend.cast import Member
+from backend.runs.actions import start_trial
+from backend.runs.models import Schedule
+from backend.sites import actions as site_actions
+from backend.sites.models import Monitor, Site
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(alice: Member) -> World:
+    return make_world(alice)
+
+
+@pytest.fixture
+def program(alice: Member) -> Program:
+    return Program(make_token(alice))
+
+
+def faults(answer: Any) -> list[str]:
+    found = problem_of(answer)
+    assert found["status"] == 422
+    return [fault["pointer"] for fault in found["errors"]]
+
+
+def monitor_of(world: World, program: Program, kind: str = "page") -> tuple[str, dict[str, Any]]:
+    path = f"monitors/{world.monitor(kind).public_id}"
+    return path, program.get(path).json()
+
+
+def test_a_site_is_registered_and_measured_from_now_on(program: Program, world: World) -> None:
+    answer = program.post("sites", {"url": "shop2.example/start", "name": "  Second "})
+    assert answer.status_code == 201
+    made = answer.json()
+    assert (made["name"], made["url"], made["status"]) == ("Second", "https://shop2.example/start", "active")
+    assert [monitor["kind"] for monitor in made["monitors"]] == ["probe", "page"]
+    assert program.get(answer.headers["Location"]).json() == made
+    assert Schedule.objects.filter(monitor__site__public_id=made["id"]).count() == 2
+    entry = AuditEntry.objects.filter(action="activate_site").latest("pk")
+    assert entry.actor == world.member.user
+    assert entry.detail["token"].startswith("fb_api_")
+
+
+@pytest.mark.parametrize(
+    ("body", "pointers"),
+    [
+        ({}, ["#/url"]),
+        ({"url": ""}, ["#/url"]),
+        ({"url": 7}, ["#/url"]),
+        ({"url": None}, ["#/url"]),
+        ({"url": "ftp://shop.example/"}, ["#/url"]),
+        ({"url": "http://127.0.0.1/"}, ["#/url"]),
+        ({"url": "http://[::ffff:10.0.0.1]/"}, ["#/url"]),
+        ({"url": "https://a.example/" + "x" * 3000}, ["#/url"]),
+        ({"url": "https://a.example/", "name": "x" * 101}, ["#/name"]),
+        ({"url": "https://a.example/", "nmae": "x"}, ["#/nmae"]),
+        ({"url": "https://a.example/", "a/b~c": 1}, ["#/a~1b~0c"]),
+        ([], ["#"]),
+        ("text", ["#"]),
+        (17, ["#"]),
+    ],
+)
+def test_a_site_that_cannot_be_is_a_problem_that_names_the_field(
+    program: Program, body: object, pointers: list[str]
+) -> None:
+    assert faults(program.post("sites", body)) == pointers
+    assert not Site.objects.exists()
+
+
+def test_there_is_room_for_so_many(program: Program, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_actions, "MAX_SITES", 1)
+    found = problem_of(program.post("sites", {"url": "https://a.example/"}))
+    assert found["type"] == "/api/v1/problems/limit-reached"
+
+
+def test_sites_come_in_pages_by_name(program: Program, world: World) -> None:
+    for name in ("Beta", "Alpha", "Alpha", "Gamma"):
+        site = site_actions.create_draft(actor=None, organisation=world.member.organisation, url="https://a.example/")
+        site_actions.activate(actor=None, site=site, name=name)
+    names, path = [], "sites?limit=2"
+    while path:
+        answer = program.get(path)
+        page = answer.json()
+        names.append([site["name"] for site in page["items"]])
+        link = answer.headers.get("Link", "")
+        assert ('rel="next"' in link) is (page["next"] is not None)
+        path = link.partition(">")[0].removeprefix("<")
+    assert names == [["Acme shop", "Alpha"], ["Alpha", "Beta"], ["Gamma"]]
+
+
+@pytest.mark.parametrize("cursor", ["x", "a" * 500, "eyJ4IjoxfQ:1wX:abc", "%00", "é", "WyJhIiwxXQ"])
+def test_a_cursor_that_is_none_is_refused(program: Program, cursor: str) -> None:
+    assert faults(program.get(f"sites?cursor={cursor}")) == ["?cursor"]
+
+
+def test_a_cursor_is_good_for_its_own_list_only(program: Program, world: World, charlie: Member) -> None:
+    cursor = program.get("monitors?limit=1").json()["next"]
+    assert program.get(f"monitors?cursor={cursor}").status_code == 200
+    assert faults(program.get(f"sites?cursor={cursor}")) == ["?cursor"]
+    assert faults(Program(make_token(charlie)).get(f"monitors?cursor={cursor}")) == ["?cursor"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=101", "limit=x", "limit=", "limit=1&limit=2", "limit=9999999999999999999999", "status=old"],
+)
+def test_a_parameter_that_is_not_valid_is_named(program: Program, query: str) -> None:
+    assert faults(program.get(f"sites?{query}")) == [f"?{query.partition('=')[0]}"]
+
+
+def test_a_draft_becomes_active_and_not_the_other_way_round(program: Program, world: World) -> None:
+    trial = start_trial(
+        actor=None, organisation=world.member.organisation, url="https://t.example/", regions=[world.region.code]
+    )
+    path = f"sites/{trial.site.public_id}"
+    assert [site["id"] for site in program.get("sites?status=draft").json()["items"]] == [str(trial.site.public_id)]
+    changed = program.call("PATCH", path, {"status": "active", "name": "Tested"})
+    assert (changed.json()["status"], changed.json()["name"]) == ("active", "Tested")
+    assert Schedule.objects.filter(monitor__site=trial.site).exists()
+    assert faults(program.call("PATCH", path, {"status": "draft"})) == ["#/status"]
+
+
+def test_a_site_is_renamed_and_deleted(program: Program, world: World) -> None:
+    path = f"sites/{world.site.public_id}"
+    assert program.call("PATCH", path, {"name": "New name"}).json()["name"] == "New name"
+    assert program.call("PATCH", path, {}).json()["name"] == "New name"
+    gone = program.call("DELETE", path)
+    assert (gone.status_code, gone.content) == (204, b"")
+    assert program.get(path).status_code == 404
+
+
+def test_a_monitor_says_all_of_itself_but_its_secrets(program: Program, world: World) -> None:
+    path, found = monitor_of(world, program)
+    changed = program.call("PATCH", path, {"headers": [{"name": "X-Key", "value": "s3cret"}], "interval_s": 300})
+    assert changed.json() == found | {"header_names": ["X-Key"], "interval_s": 300, "config_version": 2}
+    assert b"s3cret" not in program.get(path).content + program.get("monitors").content
+    assert world.monitor("page").headers == [["X-Key", "s3cret"]]
+
+
+def test_what_is_left_out_of_a_change_stays(program: Program, world: World) -> None:
+    path, _ = monitor_of(world, program)
+    program.call("PATCH", path, {"regions": ["eu"], "accepted_status": [200, 404], "body_text": "cart"})
+    changed = program.call("PATCH", path, {"timeout_s": 20, "body_text": None}).json()
+    assert (changed["regions"], changed["accepted_status"], changed["body_text"]) == (["eu"], [200, 404], "cart")
+    assert program.call("PATCH", path, {"regions": [], "body_text": ""}).json()["regions"] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"interval_s": 29}, "#/interval_s"),
+        ({"interval_s": 10**30}, "#/interval_s"),
+        ({"interval_s": "often"}, "#/interval_s"),
+        ({"timeout_s": 121}, "#/timeout_s"),
+        ({"timeout_s": 4}, "#/timeout_s"),
+        ({"url": "http://169.254.169.254/latest"}, "#/url"),
+        ({"profile": "warp"}, "#/profile"),
+        ({"accepted_status": [200, 99]}, "#/accepted_status/1"),
+        ({"headers": [{"name": "Host", "value": "x"}]}, "#/headers"),
+        ({"headers": [{"name": "X", "value": "a", "more": 1}]}, "#/headers/0/more"),
+        ({"headers": [{"name": "X", "value": "a\r\nY: b"}]}, "#/headers"),
+        ({"body_text": "a\nb"}, "#/body_text"),
+        ({"kind": "probe"}, "#/kind"),
+        ({"paused": True}, "#/paused"),
+    ],
+)
+def test_a_change_that_breaks_a_rule_names_it_and_changes_nothing(
+    program: Program, world: World, change: dict[str, object], pointer: str
+) -> None:
+    path, before = monitor_of(world, program)
+    assert faults(program.call("PATCH", path, change)) == [pointer]
+    assert program.get(path).json() == before
+
+
+def test_a_paused_monitor_is_not_scheduled_until_it_is_resumed(program: Program, world: World) -> None:
+    path, _ = monitor_of(world, program)
+    enabled = Schedule.objects.filter(monitor=world.monitor("page"), enabled=True)
+    assert program.post(f"{path}/pause").json()["paused"] is True
+    assert not enabled.exists()
+    assert program.post(f"{path}/pause").json()["paused"] is True
+    assert program.post(f"{path}/resume").json()["paused"] is False
+    assert enabled.exists()
+
+
+def test_monitors_are_filtered(program: Program, world: World) -> None:
+    other = program.post("sites", {"url": "https://other.example/"}).json()
+    assert len(program.get("monitors").json()["items"]) == 4
+    assert {monitor["site_id"] for monitor in program.get(f"monitors?site={other['id']}").json()["items"]} == {
+        other["id"]
+    }
+    assert [monitor["kind"] for monitor in program.get("monitors?kind=page").json()["items"]] == ["page", "page"]
+
+
+def test_a_list_costs_the_same_statements_however_long(
+    program: Program, world: World, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for path, statements in (("monitors", 3), ("sites", 4)):
+        program.get(path)
+        with django_assert_num_queries(statements - 1):
+            program.get(path)
+        program.post("sites", {"url": "https://other.example/"})
+        with django_assert_num_queries(statements - 1):
+            program.get(path)
+
+
+def test_a_monitor_whose_headers_no_key_opens_spoils_no_list(program: Program, world: World, settings: Any) -> None:
+    Monitor.objects.filter(pk=world.monitor("page").pk).update(headers=[["X-Key", "v"]])
+    settings.FERNET_KEYS = ("Vf7jyJc8dWZc3pDg9a4oYjmN9Z3dYtXvP9zv1mBgVnQ=",)
+    assert program.get("monitors").status_code == 200
