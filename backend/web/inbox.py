@@ -16,7 +16,7 @@ from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.text import printable
 
 StateFilter = Literal["now", "open", "muted", "over"]
-FILTERS: dict[StateFilter, str] = {"now": "open and watching", "open": "open", "muted": "muted", "over": "recovered"}
+FILTERS: dict[StateFilter, str] = {"now": "all", "open": "open", "muted": "muted", "over": "recovered"}
 
 _WORDS: dict[str, tuple[str, str, str]] = {
     "open": ("bad", "✕", "Open"),
@@ -67,7 +67,7 @@ class WatchedLine:
     site: str
     text: str
     evidence: str
-    since: datetime
+    spent: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def inbox_of(found: Found, shown: StateFilter) -> Inbox:
     lines = [line_of(row, found.names, found.now) for row in found.open_rows]
     loud = tuple(line for line in lines if line.status != "muted")
     muted = tuple(line for line in lines if line.status == "muted")
-    watched = tuple(_watched_line(one) for one in found.watched)
+    watched = tuple(_watched_line(one, found.now) for one in found.watched)
     return Inbox(
         verdict=_verdict(found, loud, muted),
         loud=loud if shown in ("now", "open") else (),
@@ -182,7 +182,7 @@ def _evidence(row: IncidentRow) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _watched_line(one: Watched) -> WatchedLine:
+def _watched_line(one: Watched, now: datetime) -> WatchedLine:
     kind = one.monitor.get_kind_display().lower()
     if one.rule is None:
         text, evidence = f"A {kind} failed", "another region is being asked before it counts"
@@ -194,7 +194,7 @@ def _watched_line(one: Watched) -> WatchedLine:
         site=printable(one.monitor.site.name, 100),
         text=printable(text, 200),
         evidence=evidence,
-        since=one.since,
+        spent=length(now - one.since),
     )
 
 

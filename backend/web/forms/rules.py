@@ -28,8 +28,8 @@ _TELL = [("slowdown", "at once, as soon as it is sure"), ("regression", "only on
 _LABELS = {
     "confirm": "Ask another region before a failure counts",
     "failed": "Failed runs",
-    "of_last": "of the last … runs",
-    "regions": "in at least … regions",
+    "of_last": "Of the last … runs",
+    "regions": "In at least … regions",
     "metric": "Metric",
     "limit": "Limit",
     "critical_limit": "Critical limit",
@@ -40,6 +40,10 @@ _LABELS = {
     "min_change_pct": "Smallest change in %",
     "tell": "Tell",
     "silent_s": "Seconds of silence",
+}
+_LABELS_OF_KIND = {
+    ("budget", "of_last"): "Median of the last … runs",
+    ("budget", "regions"): "Over in at least … regions",
 }
 _OPTIONAL = frozenset({"critical_limit"})
 
@@ -67,7 +71,7 @@ class RuleForm(forms.Form):
             self.fields["site"] = forms.ChoiceField(label="Site", required=False, choices=_sites(choices.sites))
         params = {**KINDS[settings.kind].defaults, **settings.params}
         for name, value in params.items():
-            self.fields[f"param_{name}"] = _field(name, value)
+            self.fields[f"param_{name}"] = _field(name, value, _LABELS_OF_KIND.get((settings.kind, name)))
         self.fields |= _common(settings, choices.channels)
 
     def settings(self) -> RuleSettings:
@@ -132,9 +136,9 @@ def _sites(sites: Sequence[Site]) -> list[tuple[str, str]]:
     return [("", "all sites"), *((str(site.public_id), site.name) for site in sites)]
 
 
-def _field(name: str, value: object) -> forms.Field:
+def _field(name: str, value: object, own_label: str | None) -> forms.Field:
     """A field for a parameter, by what it holds."""
-    label, is_required = _LABELS.get(name, name), name not in _OPTIONAL
+    label, is_required = own_label or _LABELS.get(name, name), name not in _OPTIONAL
     if name == "tell":
         return forms.ChoiceField(label=label, choices=_TELL, initial=value)
     if name == "metric":

@@ -134,7 +134,7 @@ def _list(request: MemberRequest, faulty: ChannelForm | None = None) -> HttpResp
         "channels": rows,
         "verdict": verdict_of(rows) if rows else None,
         "forms": forms,
-        "opened": faulty.prefix if faulty else "",
+        "opened": faulty.prefix if faulty else "" if rows else ChannelKind.SLACK.value,
         "section": "alerts",
     }
     return render(request, "channels/list.html", context, status=400 if faulty else 200)

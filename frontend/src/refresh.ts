@@ -1,0 +1,53 @@
+// Keeps a list up to date: the page is asked for again, and its parts (`data-refresh="part"`) are put in place of the old
+// ones. Nothing moves under somebody's hands: while the focus is inside, or the tab is hidden, it waits.
+
+const EVERY_MS = 30_000;
+
+export function mountRefresh(root: HTMLElement): void {
+  let timer = 0;
+  const later = (): void => {
+    timer = window.setTimeout(() => void tick(), EVERY_MS);
+  };
+  const tick = async (): Promise<void> => {
+    if (!document.hidden && !root.contains(document.activeElement)) await renew(root);
+    if (!document.hidden) later();
+  };
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(timer);
+    if (!document.hidden) void tick();
+  });
+  later();
+}
+
+async function renew(root: HTMLElement): Promise<void> {
+  const fresh = await ask();
+  const parts = fresh ? partsOf(fresh) : [];
+  const old = partsOf(root);
+  // Signed out, or the service is away: the old page stays, and is tried again.
+  if (!fresh || parts.length !== old.length || root.contains(document.activeElement)) return;
+  const before = headline(root);
+  old.forEach((part, place) => part.replaceWith(parts[place] ?? part));
+  const nav = document.querySelector(".nav");
+  if (nav && !nav.contains(document.activeElement)) nav.replaceWith(fresh.querySelector(".nav") ?? nav);
+  document.title = fresh.title;
+  const after = headline(root);
+  const status = document.querySelector<HTMLElement>("[data-refresh=status]");
+  if (status && after !== before) status.textContent = after;
+}
+
+function partsOf(scope: ParentNode): Element[] {
+  return [...scope.querySelectorAll("[data-refresh=part]")];
+}
+
+function headline(root: HTMLElement): string {
+  return root.querySelector(".verdict h2")?.textContent ?? "";
+}
+
+async function ask(): Promise<Document | null> {
+  try {
+    const response = await fetch(location.href, { credentials: "same-origin", cache: "no-store" });
+    return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : null;
+  } catch {
+    return null;
+  }
+}
