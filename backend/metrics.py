@@ -6,10 +6,11 @@ Units are seconds and counts. No URL is a label.
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
-from django.db.models import Count
+from django.db.models import Count, Min
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from backend.alerts.models import Delivery, DeliveryState, Incident, Watch
 from backend.fleet.queries import Health, RegionState, all_regions
 from backend.runs.models import PendingRun, Run
 from backend.web.queues import RegionQueues, queues_of
@@ -32,6 +33,7 @@ class ServiceCollector(Collector):
         yield from _agents(states, now)
         yield from _queues(queues or {})
         yield from _runs(now)
+        yield from _alerts(now)
 
 
 def _agents(states: list[RegionState], now: datetime) -> Iterator[GaugeMetricFamily]:
@@ -78,6 +80,17 @@ def _runs(now: datetime) -> Iterator[GaugeMetricFamily]:
     ):
         ended.add_metric([outcome, reason or ""], count)
     yield ended
+
+
+def _alerts(now: datetime) -> Iterator[GaugeMetricFamily]:
+    due = Watch.objects.filter(due_at__lte=now).aggregate(oldest=Min("due_at"))["oldest"]
+    behind_s = 0 if due is None else (now - due).total_seconds()
+    yield _gauge("firstbyte_judge_behind_seconds", "How long the monitor that waits longest is due.", behind_s)
+    yield _gauge(
+        "firstbyte_incidents_open", "Incidents that are open.", Incident.objects.filter(resolved_at=None).count()
+    )
+    waiting = Delivery.objects.filter(state=DeliveryState.WAITING)
+    yield _gauge("firstbyte_notices_waiting", "Messages that a channel has not taken yet.", waiting.count())
 
 
 def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:

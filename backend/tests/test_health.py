@@ -102,6 +102,9 @@ def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -
         'firstbyte_queue_length{kind="probe",lane="schedule",region="eu"} 0.0',
         "firstbyte_runs_unpublished 1.0",
         "firstbyte_runs_running 0.0",
+        "firstbyte_judge_behind_seconds 0.0",
+        "firstbyte_incidents_open 0.0",
+        "firstbyte_notices_waiting 0.0",
     ):
         assert line in text, text
     assert 'firstbyte_agent_last_seen_seconds{region="eu"} 1' in text

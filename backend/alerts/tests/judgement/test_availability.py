@@ -1,0 +1,92 @@
+from itertools import pairwise
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.alerts.judgement.availability import Availability
+from backend.alerts.judgement.samples import Sample, Seen
+from backend.alerts.judgement.tracks import Track
+from backend.alerts.states import State
+
+REGIONS = ("fra", "iad", "sin")
+MINUTE_US = 60_000_000
+SEEN = {".": Seen.UP, "x": Seen.DOWN, "m": Seen.NOTHING}
+
+
+def story(rounds: str, *, regions: tuple[str, ...] = REGIONS, step_us: int = 0) -> list[State]:
+    """The state after each round; a letter a region, `-` for no run."""
+    rule, state, states = Availability({}, interval_s=60), State.OK, []
+    for number, letters in enumerate(rounds.split(), start=1):
+        for position, (region, letter) in enumerate(zip(regions, letters, strict=True)):
+            at_us = number * MINUTE_US + position * (step_us or MINUTE_US // len(regions))
+            if letter != "-":
+                rule.observe(Sample(region, at_us, uuid4(), SEEN[letter], "refused", ()))
+                state = rule.standing(state, at_us).state
+        states.append(state)
+    return states
+
+
+@pytest.mark.parametrize(
+    ("rounds", "last"),
+    [
+        ("... x.. ...", "ok"),
+        ("... xx.", "failing"),
+        ("... xxx", "failing"),
+        ("... xxx .xx", "failing"),
+        ("... xxx ...", "ok"),
+        ("... xxx ..m", "failing"),
+        ("... ..x ..x", "ok"),
+        ("... ..x ..x ..x", "degraded"),
+        ("... ..x ..x ..x ...", "degraded"),
+        ("... ..x ..x ..x ... ...", "ok"),
+        ("... ..x ..x ..x x.x x.x", "failing"),
+        ("... ..x ..x ..x x.x ..x", "degraded"),
+        ("... xxx xxx x.. x.. x..", "degraded"),
+        ("mmm mmm xmm xmm", "failing"),
+        ("... xmm", "ok"),
+    ],
+)
+def test_what_rounds_of_runs_come_to(rounds: str, last: str) -> None:
+    assert story(rounds)[-1] == State(last)
+
+
+def test_an_outage_that_is_seen_region_by_region_is_never_called_regional() -> None:
+    assert State.DEGRADED not in story("..... ..xxx xxxxx xxxxx", regions=("a", "b", "c", "d", "e"))
+
+
+def test_a_recovery_that_is_seen_region_by_region_is_never_called_regional() -> None:
+    assert State.DEGRADED not in story("..... xxxxx xxxxx ..xxx ..... .....", regions=("a", "b", "c", "d", "e"))
+
+
+def test_a_region_that_went_silent_is_no_witness() -> None:
+    assert story("... .xx --x --x --x --x")[-1] is State.FAILING
+
+
+@given(st.lists(st.text("..x", min_size=3, max_size=3), min_size=1, max_size=30))
+def test_whoever_goes_on_from_memory_comes_to_the_same(rounds: list[str]) -> None:
+    whole, part = Availability({}, interval_s=60), Availability({}, interval_s=60)
+    one = other = State.OK
+    for number, letters in enumerate(rounds, start=1):
+        for position, (region, letter) in enumerate(zip(REGIONS, letters, strict=True)):
+            sample = Sample(region, number * MINUTE_US + position, uuid4(), SEEN[letter], "", ())
+            part = Availability(part.memory(), interval_s=60)
+            for rule in (whole, part):
+                rule.observe(sample)
+            one, other = whole.standing(one, sample.at_us).state, part.standing(other, sample.at_us).state
+            assert one == other
+
+
+@given(st.lists(st.text(".xm", min_size=3, max_size=3), min_size=1, max_size=40))
+def test_bad_news_and_their_end_are_heard_in_turn(rounds: list[str]) -> None:
+    rule, track, heard = Availability({}, interval_s=60), Track(), []
+    for number, letters in enumerate(rounds, start=1):
+        for position, (region, letter) in enumerate(zip(REGIONS, letters, strict=True)):
+            at_us = number * MINUTE_US + position
+            rule.observe(Sample(region, at_us, uuid4(), SEEN[letter], "", ()))
+            track, step = track.advance(rule.standing(track.state, at_us), at_us, 0)
+            if step:
+                heard.append(step)
+    assert all(before.after is not after.after for before, after in pairwise(heard))
+    assert not heard or heard[0].after is not State.OK
