@@ -1,6 +1,7 @@
 """Runs: what was measured, as it was measured."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -26,7 +27,7 @@ from backend.runs.queries import RunDetail as Detail
 from backend.runs.queries import RunFilter
 from backend.sites.models import MonitorKind
 from workers.measurement.har import About, har_document
-from workers.measurement.messages import Missed, RunResult
+from workers.measurement.messages import Measurement
 from workers.version import VERSION
 
 router = Router(tags=["Runs"])
@@ -136,23 +137,25 @@ def _ended(request: ApiRequest, run_id: UUID) -> Detail:
     return detail
 
 
-def _document(request: ApiRequest, run_id: UUID, name: str, make: Callable[[Detail, RunResult], bytes]) -> HttpResponse:
+def _document(
+    request: ApiRequest, run_id: UUID, name: str, make: Callable[[Detail, Measurement | None], bytes]
+) -> HttpResponse:
     """What is made of the stored result. It is not made for who has it."""
     detail = _ended(request, run_id)
     request.out["ETag"] = f'"{detail.run.run_id}-{name}-{VERSION}"'
     if matches(request, request.out["ETag"]):
         return HttpResponse(status=304)
-    result = queries.result_of(detail.run)
-    if result is None:
+    measurement = replace(detail, result=queries.result_of(detail.run)).measurement
+    if measurement is None and detail.run.outcome == Outcome.MEASURED:
         raise ProblemError(NOT_FOUND, "What was measured in this run is not kept.")
-    return HttpResponse(make(detail, result), content_type="application/json")
+    return HttpResponse(make(detail, measurement), content_type="application/json")
 
 
-def _har(detail: Detail, result: RunResult) -> bytes:
-    about = About(url=detail.monitor.url, started_at=result.started_at, version=VERSION)
-    measurement = None if isinstance(result.outcome, Missed) else result.outcome.measurement
-    return to_json(har_document(measurement, about))
+def _har(detail: Detail, measurement: Measurement | None) -> bytes:
+    """Of a run that failed before anything was seen, an archive without entries."""
+    started_at = detail.run.started_at or detail.run.scheduled_for
+    return to_json(har_document(measurement, About(url=detail.monitor.url, started_at=started_at, version=VERSION)))
 
 
-def _waterfall(detail: Detail, result: RunResult) -> bytes:
-    return written(waterfall_of(detail, result))
+def _waterfall(detail: Detail, measurement: Measurement | None) -> bytes:
+    return written(waterfall_of(detail, measurement))

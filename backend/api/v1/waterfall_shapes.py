@@ -11,7 +11,7 @@ from backend.sites.models import MonitorKind
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection as ConnectionSeen
 from workers.measurement.connection import Header as HeaderLine
-from workers.measurement.messages import Hop, Missed, PageMeasurement, ProbeMeasurement, RunResult
+from workers.measurement.messages import Hop, Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Timing
 from workers.measurement.timing import Span as SpanSeen
 from workers.measurement.waterfall import Request as RequestSeen
@@ -132,15 +132,14 @@ class Waterfall(Out):
     connections: list[WaterfallConnection]
 
 
-def waterfall_of(detail: RunDetail, result: RunResult) -> Waterfall:
-    """What was seen, also before a failure."""
-    seen = None if isinstance(result.outcome, Missed) else result.outcome.measurement
+def waterfall_of(detail: RunDetail, seen: Measurement | None) -> Waterfall:
+    """What was seen, also before a failure; of nothing, no rows."""
     measurement = ProbeMeasurement() if seen is None else as_probe(seen)
     return Waterfall(
         run_id=detail.run.run_id,
         kind=MonitorKind(detail.run.kind),
         url=detail.monitor.url,
-        started_at=result.started_at,
+        started_at=detail.run.started_at or detail.run.scheduled_for,
         **(_of_page(measurement) if isinstance(measurement, PageMeasurement) else _of_probe(measurement)),
     )
 

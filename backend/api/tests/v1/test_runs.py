@@ -1,0 +1,386 @@
+"""Runs by the API: lists, one run, what it saw, its archive, its picture; tests that somebody waits for; series."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Timer
+from typing import Any
+from urllib.parse import quote
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from jsonschema_rs import Draft202012Validator
+from pytest_django import DjangoAssertNumQueries, Settings
+
+from backend.api.tests.v1.calling import Program, make_token, problem_of
+from backend.api.tests.v1.world import PICTURE, World, make_world
+from backend.api.v1 import waiting
+from backend.cast import Member
+from backend.runs.ingest import ingest
+from backend.runs.models import PendingRun, RunDocument
+from backend.runs.queries import listing
+from backend.runs.tests.factories import NOW, make_pending, make_region
+from backend.runs.tests.results import FAILED, line_of, page
+from workers.measurement.messages import Missed, MissedReason
+
+pytestmark = pytest.mark.django_db
+
+HAR = Path(__file__).parents[4] / "workers" / "tests" / "measurement" / "har-1.2.schema.json"
+
+
+@pytest.fixture
+def world(alice: Member) -> World:
+    return make_world(alice)
+
+
+@pytest.fixture
+def program(alice: Member) -> Program:
+    return Program(make_token(alice))
+
+
+def ids(answer: Any) -> list[str]:
+    assert answer.status_code == 200, answer.content
+    return [run["id"] for run in answer.json()["items"]]
+
+
+def at(seconds_ago: int) -> str:
+    return quote((NOW - timedelta(seconds=seconds_ago)).isoformat())
+
+
+def test_a_run_says_its_phases_in_milliseconds(program: Program, world: World) -> None:
+    pending = world.ended("probe", ago_s=60)
+    run = program.get(f"runs/{pending.run_id}").json()
+    assert run["phases"] == {
+        "dns_ms": 8.0,
+        "connect_ms": 20.0,
+        "tls_ms": 34.0,
+        "send_ms": 0.1,
+        "wait_ms": 40.0,
+        "download_ms": 7.9,
+        "ttfb_ms": 102.1,
+        "total_ms": 110.0,
+    }
+    assert (run["outcome"], run["state"], run["region"], run["status"]) == ("measured", "done", "eu", 200)
+    assert (run["metrics"]["rtt_ms"], run["metrics"]["lcp_ms"], run["metrics"]["bytes"]) == (19.8, None, 47_612)
+    assert datetime.fromisoformat(run["scheduled_for"]) == pending.scheduled_for
+    assert run["scheduled_for"].endswith("Z")
+    assert "findings" not in run
+
+
+def test_a_page_has_its_vitals_and_links(program: Program, world: World) -> None:
+    run = program.get(f"runs/{world.page_run.run_id}").json()
+    assert (run["metrics"]["lcp_ms"], run["metrics"]["cls"], run["metrics"]["requests"]) == (420.0, 0.02, 20)
+    assert program.get(run["links"]["screenshot"]).content == PICTURE
+    assert program.get(run["links"]["monitor"]).status_code == program.get(run["links"]["site"]).status_code == 200
+    assert run["links"]["page"].endswith(f"/runs/{world.page_run.run_id}/")
+
+
+def test_a_failed_run_says_whose_fault_it_is(program: Program, world: World) -> None:
+    pending = world.ended("probe", FAILED, ago_s=60)
+    run = program.get(f"runs/{pending.run_id}").json()
+    assert run["failure"] == {
+        "kind": "connect_refused",
+        "stage": "connect",
+        "blame": "target",
+        "detail": "The server refused the connection: 203.0.113.7",
+    }
+    assert run["state"] == "failed"
+    assert program.get(f"runs/{pending.run_id}/waterfall").json()["requests"] == []
+
+
+def test_a_missed_run_is_no_failure_and_may_still_change(program: Program, world: World) -> None:
+    pending = world.ended("probe", Missed(reason=MissedReason.AGENT_LOST), ago_s=60)
+    answer = program.get(f"runs/{pending.run_id}")
+    assert (answer.json()["missed_reason"], answer.json()["failure"]) == ("agent_lost", None)
+    assert answer.headers["Cache-Control"] == "private, no-cache"
+
+
+def test_a_run_that_was_carried_out_may_be_kept_for_good(program: Program, world: World) -> None:
+    path = f"runs/{world.page_run.run_id}"
+    for part in ("/waterfall", "/har"):
+        answer = program.get(path + part)
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert answer.headers["ETag"].startswith('"')
+    assert "immutable" in program.get(path).headers["Cache-Control"]
+
+
+def test_who_has_the_archive_costs_no_unpacking(
+    program: Program, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"runs/{world.page_run.run_id}/har"
+    etag = program.get(path).headers["ETag"]
+    RunDocument.objects.all().delete()
+    assert program.get(path, If_None_Match=etag).status_code == 304
+    assert problem_of(program.get(path))["status"] == 404
+
+
+def test_a_run_under_way_has_a_state_and_no_numbers(program: Program, world: World) -> None:
+    run = program.get(f"runs/{world.pending.run_id}").json()
+    assert (run["state"], run["outcome"]) == ("queued", None)
+    assert set(run["phases"].values()) == {None}
+
+
+def test_runs_come_newest_first_in_pages_without_gap_or_double(program: Program, world: World) -> None:
+    made = [world.ended("probe", ago_s=60 * n) for n in range(1, 8)] + [world.page_run]
+    order = [str(run.run_id) for run in sorted(made, key=lambda run: (run.scheduled_for, run.run_id), reverse=True)]
+    seen, path = [], "runs?limit=3"
+    while path:
+        answer = program.get(path)
+        seen += ids(answer)
+        path = answer.headers.get("Link", "").partition(">")[0].removeprefix("<")
+    assert seen == order
+
+
+def test_runs_of_one_slot_are_all_in_the_pages(program: Program, world: World) -> None:
+    fleet = world.fleet
+    slot = NOW - timedelta(minutes=5)
+    for number in range(5):
+        region = make_region(f"r{number}", world.member.organisation)
+        pending = make_pending(fleet, world.monitor("probe"), region=region, scheduled_for=slot)
+        ingest(region, [line_of(pending)], now=NOW)
+    seen, path = [], "runs?limit=2&kind=probe"
+    while path:
+        answer = program.get(path)
+        seen += ids(answer)
+        path = answer.headers.get("Link", "").partition(">")[0].removeprefix("<")
+    assert len(seen) == len(set(seen)) == 5
+
+
+def test_runs_are_filtered(program: Program, world: World) -> None:
+    old, failed = world.ended("probe", ago_s=600), world.ended("probe", FAILED, ago_s=300)
+    by_hand = world.ended("probe", ago_s=200, trigger="manual", urgent=True)
+    newest = world.page_run
+    every = [str(run.run_id) for run in (newest, by_hand, failed, old)]
+    assert ids(program.get("runs")) == every
+    assert ids(program.get(f"runs?site={world.site.public_id}")) == every
+    assert ids(program.get(f"runs?monitor={world.monitor('page').public_id}")) == every[:1]
+    assert ids(program.get("runs?kind=probe")) == every[1:]
+    assert ids(program.get("runs?outcome=failed")) == [str(failed.run_id)]
+    assert ids(program.get("runs?trigger=manual")) == [str(by_hand.run_id)]
+    assert ids(program.get("runs?region=eu")) == every
+    assert ids(program.get("runs?region=us")) == []
+    assert ids(program.get(f"runs?site={uuid4()}")) == []
+    assert ids(program.get(f"runs?since={at(300)}&until={at(200)}")) == [str(by_hand.run_id), str(failed.run_id)]
+    assert ids(program.get(f"runs?since={at(10_000)}&until={at(9_000)}")) == []
+
+
+@pytest.mark.parametrize("stretches", [0, 1, 3])
+def test_many_pairs_are_listed_the_same_way(
+    program: Program, world: World, monkeypatch: pytest.MonkeyPatch, stretches: int
+) -> None:
+    made = [world.ended("probe", ago_s=n) for n in (3, 70, 5_000, 400_000)] + [world.page_run]
+    order = [str(run.run_id) for run in sorted(made, key=lambda run: (run.scheduled_for, run.run_id), reverse=True)]
+    monkeypatch.setattr(listing, "_FEW_PAIRS", 0)
+    monkeypatch.setattr(listing, "_STRETCHES", stretches)
+    assert ids(program.get("runs")) == order
+    first = program.get("runs?limit=2")
+    assert ids(first) + ids(program.get(f"runs?limit=3&cursor={first.json()['next']}")) == order
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "since=yesterday",
+        "since=2026-11-21T00:00:00",
+        "since=0001-01-01T00:00:00Z",
+        "until=9999-12-31T23:59:59-12:00",
+        "until=99999999999999999999",
+        "site=7",
+        "monitor=None",
+        "kind=ping",
+        "region=x",
+        "outcome=maybe",
+        "limit=-1",
+    ],
+)
+def test_a_filter_that_is_not_valid_is_named(program: Program, query: str) -> None:
+    found = problem_of(program.get(f"runs?{query}"))
+    assert [fault["pointer"] for fault in found["errors"]] == [f"?{query.partition('=')[0]}"]
+
+
+def test_a_list_of_runs_costs_five_statements(
+    program: Program, world: World, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    program.get("runs")
+    for _ in range(2):
+        with django_assert_num_queries(4):
+            program.get("runs")
+        world.ended("probe", ago_s=60)
+
+
+def test_the_waterfall_has_every_row_on_one_clock(program: Program, world: World) -> None:
+    found = program.get(f"runs/{world.page_run.run_id}/waterfall").json()
+    assert (len(found["requests"]), len(found["connections"]), found["document"]) == (20, 3, 1)
+    first = found["requests"][0]
+    assert first["spans"]["tls"] == {"start_ms": 28.0, "end_ms": 62.0}
+    assert (first["start_ms"], first["end_ms"], first["connection"]) == (0.0, 110.0, 2)
+    assert found["connections"][0]["certificate"]["issuer"] == "CN=Example CA"
+
+
+def test_a_probe_has_a_waterfall_of_its_hops(program: Program, world: World) -> None:
+    pending = world.ended("probe", ago_s=60)
+    found = program.get(f"runs/{pending.run_id}/waterfall").json()
+    (hop,) = found["requests"]
+    assert (hop["url"], hop["protocol"], hop["address"]) == ("https://shop.example/", "h2", "203.0.113.7")
+    assert (hop["transferred_bytes"], hop["body_bytes"]) == (47_612, 47_000)
+
+
+@pytest.mark.parametrize("kind", ["page", "probe"])
+def test_the_archive_is_valid_and_named_for_its_run(program: Program, world: World, kind: str) -> None:
+    pending = world.ended(kind, ago_s=60)
+    answer = program.get(f"runs/{pending.run_id}/har")
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{pending.run_id}.har"'
+    schema = Draft202012Validator(json.loads(HAR.read_text()))
+    assert [error.message for error in schema.iter_errors(answer.json())] == []
+
+
+def test_the_picture_is_hostile(program: Program, world: World, settings: Settings) -> None:
+    answer = program.get(f"runs/{world.page_run.run_id}/screenshot")
+    assert answer.headers["Content-Type"] == "image/jpeg"
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert problem_of(program.get(f"runs/{world.ended('probe', ago_s=60).run_id}/screenshot"))["status"] == 404
+
+
+def test_a_test_is_accepted_and_followed_until_it_is_done(program: Program, world: World) -> None:
+    monitor = world.monitor("page")
+    started = program.post(f"monitors/{monitor.public_id}/tests", {"regions": ["eu"]})
+    assert started.status_code == 202
+    (run,) = started.json()["runs"]
+    assert (run["state"], run["queue_place"], started.json()["done"]) == ("queued", 1, False)
+    place = started.headers["Location"]
+    assert place == f"/api/v1/tests?run={run['id']}"
+    pending = PendingRun.objects.get(run_id=run["id"])
+    ingest(world.region, [line_of(pending, page())], now=NOW)
+    ended = program.get(place).json()
+    assert (ended["done"], ended["runs"][0]["state"]) == (True, "done")
+    assert program.get(f"runs/{ended['runs'][0]['id']}").json()["trigger"] == "manual"
+
+
+def test_a_test_without_regions_is_made_in_all(program: Program, world: World) -> None:
+    make_region("us", world.member.organisation)
+    started = program.post(f"monitors/{world.monitor('probe').public_id}/tests")
+    assert {run["region"] for run in started.json()["runs"]} == {"eu", "us"}
+
+
+def test_a_url_is_tested_without_registering_it(program: Program, world: World) -> None:
+    started = program.post("tests", {"url": "https://pr-7.example/", "regions": ["eu"]}).json()
+    assert {run["kind"] for run in started["runs"]} == {"probe", "page"}
+    assert program.get(f"sites/{started['site_id']}").json()["status"] == "draft"
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"regions": ["moon"]}, "#/regions"),
+        ({"regions": "eu"}, "#/regions"),
+        ({"regions": ["x"]}, "#/regions/0"),
+        ({"region": ["eu"]}, "#/region"),
+    ],
+)
+def test_a_test_from_nowhere_is_refused(program: Program, world: World, body: dict[str, object], pointer: str) -> None:
+    found = problem_of(program.post(f"monitors/{world.monitor('page').public_id}/tests", body))
+    assert [fault["pointer"] for fault in found["errors"]] == [pointer]
+
+
+def test_too_many_tests_at_once_are_told_to_wait(
+    program: Program, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backend.runs.actions.MAX_URGENT", 1)
+    path = f"monitors/{world.monitor('page').public_id}/tests"
+    assert program.post(path).status_code == 202
+    found = program.post(path)
+    assert problem_of(found)["type"] == "/api/v1/problems/limit-reached"
+    assert found.headers["Retry-After"] == "30"
+
+
+def test_tests_have_a_limit_of_their_own(program: Program, world: World) -> None:
+    answer = program.post(f"monitors/{world.monitor('page').public_id}/tests")
+    assert answer.headers["RateLimit-Policy"] == '"default";q=600;w=60, "tests";q=240;w=3600'
+    assert '"tests";r=239;t=' in answer.headers["RateLimit"]
+
+
+@pytest.mark.parametrize("query", ["", "run=", "run=x", "wait=5", "run=x&wait=61"])
+def test_a_question_after_no_run_is_refused(program: Program, query: str) -> None:
+    assert problem_of(program.get(f"tests?{query}"))["status"] == 422
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("what", ["runs/{}", "tests?run={}"])
+def test_who_waits_is_told_as_soon_as_it_has_ended(program: Program, world: World, what: str) -> None:
+    pending = world.pending
+
+    def end() -> None:
+        try:
+            ingest(world.region, [line_of(pending)], now=NOW)
+        finally:
+            connection.close()
+
+    path = what.format(pending.run_id)
+    timer = Timer(0.4, end)
+    timer.start()
+    with ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(_asked, program, path + ("&" if "?" in path else "?") + "wait=30").result(timeout=25)
+    timer.join()
+    told = answer.json()
+    assert (told.get("state") or told["runs"][0]["state"]) == "done"
+
+
+def _asked(program: Program, path: str) -> Any:
+    try:
+        return program.get(path)
+    finally:
+        connection.close()
+
+
+def test_who_waits_in_vain_is_told_how_it_is(program: Program, world: World) -> None:
+    assert program.get(f"runs/{world.pending.run_id}?wait=1").json()["state"] == "queued"
+
+
+def test_when_many_wait_the_next_is_answered_at_once(
+    program: Program, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "_PAUSE_S", 1_000_000)
+    taken = [waiting._WAITING.acquire(blocking=False) for _ in range(10)]
+    try:
+        assert program.get(f"runs/{world.pending.run_id}?wait=60").json()["state"] == "queued"
+    finally:
+        for one in taken:
+            if one:
+                waiting._WAITING.release()
+
+
+def test_a_series_has_the_percentile_that_was_asked_for(program: Program, world: World) -> None:
+    for ago_s in (60, 120, 180):
+        world.ended("probe", ago_s=ago_s)
+    world.ended("probe", FAILED, ago_s=240)
+    path = f"monitors/{world.monitor('probe').public_id}/series"
+    found = program.get(f"{path}?max_points=1&percentile=95").json()
+    (point,) = found["regions"][0]["points"]
+    assert (point["measured"], point["failed"], point["ttfb_ms"], point["lcp_ms"]) == (3, 1, 102.1, None)
+    assert (found["percentile"], found["source"]) == (95, "runs")
+    assert program.get(f"{path}?region=us").json()["regions"] == []
+    assert program.get(f"{path}?since={at(90 * 86400)}").json()["source"] == "rollups"
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("since=2026-11-02T00:00:00Z&until=2026-11-01T00:00:00Z", "?since"),
+        ("since=2020-01-01T00:00:00Z&until=2026-11-01T00:00:00Z", "?since"),
+        ("percentile=42", "?percentile"),
+        ("max_points=0", "?max_points"),
+        ("max_points=401", "?max_points"),
+    ],
+)
+def test_a_series_that_cannot_be_is_refused(program: Program, world: World, query: str, pointer: str) -> None:
+    found = problem_of(program.get(f"monitors/{world.monitor('probe').public_id}/series?{query}"))
+    assert [fault["pointer"] for fault in found["errors"]] == [pointer]
+
+
+def test_regions_say_whether_their_agents_live(program: Program, world: World) -> None:
+    (region,) = program.get("regions").json()["items"]
+    assert (region["code"], region["health"], region["shared"]) == ("eu", "online", False)
+    assert region["agents"][0]["name"] == "agent-of-eu"
+    assert program.get("regions/eu").json()["code"] == "eu"
