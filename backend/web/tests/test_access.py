@@ -10,14 +10,25 @@ from django.urls import reverse
 
 from backend.cast import Member
 from backend.web.tests.incidents import make_incident, make_rule, make_window
-from backend.web.tests.world import World, make_channel, make_pairing, make_token, make_world
+from backend.web.tests.world import World, make_channel, make_gate, make_pairing, make_token, make_world
 from backend.web.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db
 
 # Without an object of an organisation in their address: everybody sees their own.
 OWN = {"home", "theme", "profile", "members", "member_add", "regions", "region_add", "sites", "add"}
-OWN |= {"tokens", "token_add", "channels", "channel_add", "alerts", "rules", "rule_add", "rule_suggest", "maintenance"}
+OWN |= {
+    "tokens",
+    "token_add",
+    "channels",
+    "channel_add",
+    "alerts",
+    "rules",
+    "rule_add",
+    "rule_suggest",
+    "maintenance",
+    "gates",
+}
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 
@@ -47,6 +58,7 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "rule_id": make_rule(world).public_id,
         "window_id": make_window(world).public_id,
         "slug": "ttfb",
+        "gate_id": make_gate(world).public_id,
         "pairing_id": make_pairing(world.site).public_id,
         "form": "csv",
     }

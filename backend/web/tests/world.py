@@ -13,11 +13,15 @@ from backend.compare.actions import create_pairing
 from backend.compare.models import Pairing
 from backend.compare.pairings import PairingDraft
 from backend.fleet.models import Region
+from backend.gates.actions import create_gate
+from backend.gates.models import Gate
+from backend.gates.questions import AskedRule, Question
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW, Fleet, make_agent, make_pending, make_region
 from backend.runs.tests.results import line_of
 from backend.sites import actions
+from backend.sites.deploys import DeployMarker
 from backend.sites.models import Monitor, Site
 from workers.measurement.messages import Outcome
 
@@ -48,7 +52,15 @@ def make_pairing(site: Site) -> Pairing:
     draft = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example")
     pairing = create_pairing(actor=None, site=site, draft=draft)
     Pairing.objects.filter(pk=pairing.pk).update(compared_from=NOW - timedelta(days=7))
+    pairing.refresh_from_db()
     return pairing
+
+
+def make_gate(world: World) -> Gate:
+    """A pipeline asks whether a release of the site may go out."""
+    question = Question(rules=(AskedRule(metric="ttfb", max_change_pct=10),), deploy=DeployMarker(version="9f3c2e1"))
+    user, organisation = world.member.user, world.member.organisation
+    return create_gate(actor=user, organisation=organisation, site=world.site, question=question)
 
 
 def make_world(member: Member, *, code: str = "eu", online: bool = True) -> World:

@@ -1,0 +1,40 @@
+"""The pages of gates in a real browser: nothing for axe or the policy to find, in every width and theme."""
+
+import pytest
+from django.urls import reverse
+from pytest_django.live_server_helper import LiveServer
+
+from backend.cast import Member
+from backend.gates.questions import AskedRule
+from backend.gates.tests.world import TEN
+from backend.gates.tests.world import make_world as make_gates_world
+from backend.sites.deploys import DeployMarker
+from backend.web.tests.browsing import DESKTOP, PHONE, browsing
+from backend.web.tests.world import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_gates_are_accessible_and_keep_the_policy(
+    alice: Member, monkeypatch: pytest.MonkeyPatch, server: LiveServer, size: tuple[int, int], *, dark: bool
+) -> None:
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    made = make_gates_world(alice)
+    made.history()
+    made.history(kind="page")
+    rules = (TEN, AskedRule(metric="lcp", max_value=2_500), AskedRule(metric="tls", max_change_pct=25, level="warn"))
+    failed = made.play(made.ask(*rules, deploy=DeployMarker(version="9f3c2e1")), lambda run: 1.4)
+    made.silence("ap")
+    passed = made.play(made.ask(deploy=DeployMarker(version="8c1f0aa")))
+    open_one = made.ask()
+    world = World(member=alice, region=made.regions["eu"], site=made.site)
+    paths = [reverse("web:gate", args=[gate.public_id]) for gate in (failed, passed, open_one)]
+    paths += [reverse("web:gates"), reverse("web:deploys", args=[made.site.public_id])]
+    with browsing(world, server, size=size, dark=dark) as site:
+        for path in paths:
+            site.open(path)
+            assert site.axe() == []
+            assert not site.is_wider_than_window(), path
+        assert site.complaints == []

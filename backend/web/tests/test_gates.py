@@ -1,0 +1,114 @@
+"""The pages of gates and deploys."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from backend.cast import Member
+from backend.gates.models import Gate
+from backend.gates.queries import gate_view
+from backend.gates.questions import AskedRule, Runs
+from backend.gates.steps import step
+from backend.gates.tests.world import TEN, World, make_world
+from backend.sites.actions import record_deploy
+from backend.sites.deploys import DeployMarker
+from backend.web.gate_page import interval_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(alice: Member) -> World:
+    return make_world(alice)
+
+
+@pytest.fixture
+def page(client: Client, alice: Member) -> Client:
+    client.force_login(alice.user)
+    return client
+
+
+def text_of(page: Client, name: str, *arguments: object) -> str:
+    response = page.get(reverse(f"web:{name}", args=arguments))
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_without_any_gate_it_says_how_to_ask(page: Client, world: World) -> None:
+    assert "firstbyte gate --site SITE" in text_of(page, "gates")
+
+
+def test_a_failed_release_says_so_first_and_what_grew(page: Client, world: World) -> None:
+    world.history()
+    gate = world.play(world.ask(deploy=DeployMarker(version="9f3c2e1")), lambda run: 1.5)
+    text = text_of(page, "gate", gate.public_id)
+    assert "The release made it slower" in text
+    assert "What grew: waiting for the server by" in text
+    assert "Shop, 9f3c2e1" in text
+    assert 'class="interval bad"' in text
+    assert text.count('href="/runs/') == gate.runs.count()
+    listed = text_of(page, "gates")
+    assert "The newest release: fail" in listed
+    assert "1 of the last 1 failed." in listed
+
+
+def test_an_open_gate_says_how_far_it_is_and_can_be_cancelled(page: Client, world: World) -> None:
+    world.history()
+    gate = world.ask()
+    step()
+    text = text_of(page, "gate", gate.public_id)
+    assert "It is being measured" in text
+    assert "0 of 12 runs have come back, look 1 of 3." in text
+    cancel = reverse("web:gate_cancel", args=[gate.public_id])
+    assert "The gate is cancelled." in page.post(cancel, follow=True).content.decode()
+    gate.refresh_from_db()
+    assert gate.status == "cancelled"
+    assert cancel not in text_of(page, "gate", gate.public_id)
+
+
+def test_an_error_and_an_inconclusive_gate_say_what_would_help(page: Client, world: World) -> None:
+    text = text_of(page, "gate", world.play(world.ask()).public_id)
+    assert "It could not be measured" in text
+    assert "60 are needed" in text
+    world.history()
+    few = Runs(per_region=3, max_per_region=3)
+    gate = world.play(world.ask(AskedRule(metric="ttfb", max_change_pct=0.1), runs=few))
+    assert "It cannot be decided" in text_of(page, "gate", gate.public_id)
+
+
+def test_a_viewer_cannot_cancel(client: Client, vera: Member, world: World) -> None:
+    client.force_login(vera.user)
+    gate = world.ask()
+    cancel = reverse("web:gate_cancel", args=[gate.public_id])
+    assert cancel not in text_of(client, "gate", gate.public_id)
+    assert client.post(cancel).status_code == 403
+    assert Gate.objects.get().is_open
+
+
+def test_deploys_are_listed_with_their_verdicts(page: Client, world: World) -> None:
+    assert "No release is known" in text_of(page, "deploys", world.site.public_id)
+    world.history()
+    gate = world.play(world.ask(deploy=DeployMarker(version="1.2.3", url="https://ci.example/7")))
+    record_deploy(actor=None, organisation=world.member.organisation, site=None, marker=DeployMarker(version="all"))
+    text = text_of(page, "deploys", world.site.public_id)
+    assert 'href="https://ci.example/7"' in text
+    assert reverse("web:gate", args=[gate.public_id]) in text
+    assert "of all sites" in text
+
+
+@pytest.mark.parametrize("before", ["x", "2026-01-01,3", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z,x", ",", "²,²"])
+def test_an_address_that_somebody_made_up_shows_the_newest(page: Client, world: World, before: str) -> None:
+    assert page.get(reverse("web:gates"), {"before": before}).status_code == 200
+
+
+def test_the_interval_and_its_limit_lie_on_one_axis(world: World) -> None:
+    world.history()
+    gate = world.play(world.ask(TEN, AskedRule(metric="total", max_value=9_000)))
+    view = gate_view(world.member.organisation, gate.public_id)
+    assert view is not None
+    for rule in view.rules:
+        assert rule.found is not None
+        drawn = interval_of(rule.rule, rule.found)
+        assert drawn is not None
+        assert 0 < drawn.low <= drawn.value <= drawn.high < drawn.limit < drawn.width
+        assert (drawn.nothing is None) == (rule.rule.max_value is not None)

@@ -1,0 +1,103 @@
+"""Gates: which releases were judged, one verdict in full, and the deploys of a site."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings as django_settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_POST, require_safe
+
+from backend.accounts.permissions import Permission
+from backend.gates import actions, queries
+from backend.gates.report import markdown_report
+from backend.sites import queries as sites
+from backend.web.access import MemberRequest, needs
+from backend.web.gate_page import headline_of, headline_of_all, release_of, rows_of, rule_row, run_rows, runs_text
+
+SHOWN = 50
+
+
+@require_safe
+@needs(Permission.READ)
+def overview(request: MemberRequest) -> HttpResponse:
+    """The newest gates of all sites."""
+    before = _before(request)
+    lines = queries.gates(request.organisation, before=before, limit=SHOWN + 1)
+    shown = lines[:SHOWN]
+    context = {
+        "section": "gates",
+        "headline": headline_of_all(shown),
+        "rows": rows_of(shown),
+        "older": shown[-1].gate if len(lines) > SHOWN else None,
+        "is_newest": before is None,
+        "base_url": django_settings.BASE_URL,
+    }
+    return render(request, "gates/list.html", context)
+
+
+@require_safe
+@needs(Permission.READ)
+def page(request: MemberRequest, gate_id: UUID) -> HttpResponse:
+    """The verdict, each rule's interval against its limit, the runs, and the report."""
+    view = queries.gate_view(request.organisation, gate_id)
+    if view is None:
+        raise Http404
+    context = {
+        "section": "gates",
+        "view": view,
+        "gate": view.gate,
+        "headline": headline_of(view),
+        "release": release_of(view),
+        "rules": [rule_row(rule) for rule in view.rules],
+        "runs_text": runs_text(view),
+        "made": run_rows(view),
+        "report": markdown_report(view, url=f"{django_settings.BASE_URL}/gates/{gate_id}/"),
+    }
+    return render(request, "gates/gate.html", context)
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def cancel(request: MemberRequest, gate_id: UUID) -> HttpResponse:
+    """Ends a gate without a verdict."""
+    gate = queries.gate(request.organisation, gate_id)
+    if gate is None:
+        raise Http404
+    if gate.is_open:
+        actions.cancel_gate(actor=request.user, gate=gate)
+        messages.success(request, "The gate is cancelled.")
+    return redirect("web:gate", gate_id=gate_id)
+
+
+@require_safe
+@needs(Permission.READ)
+def deploys(request: MemberRequest, site_id: UUID) -> HttpResponse:
+    """The releases of a site, the newest first."""
+    site = sites.site(request.organisation, site_id)
+    if site is None:
+        raise Http404
+    found = sites.deploys(request.organisation, site=site, limit=SHOWN)
+    gates = queries.gates(request.organisation, site=site, limit=queries.MAX_GATES)
+    by_deploy = {row.line.deploy.pk: row for row in reversed(rows_of(gates)) if row.line.deploy is not None}
+    context = {
+        "section": "sites",
+        "site": site,
+        "rows": [(deploy, by_deploy.get(deploy.pk)) for deploy in found],
+        "base_url": django_settings.BASE_URL,
+    }
+    return render(request, "sites/deploys.html", context)
+
+
+def _before(request: MemberRequest) -> tuple[datetime, int] | None:
+    """From the address, whatever it holds."""
+    time, _, number = request.GET.get("before", "").partition(",")
+    try:
+        before = parse_datetime(time)
+    except ValueError:
+        return None
+    if before is None or before.tzinfo is None or not number.isascii() or not number.isdigit() or len(number) > 18:
+        return None
+    return before, int(number)
