@@ -2,8 +2,9 @@ import { listenForKeys } from "./keys";
 import { mountLive } from "./live/page";
 import { mountAll } from "./mount";
 import { mountRefresh } from "./refresh";
+import { mountTrial } from "./trial";
 import { mountWaterfall } from "./waterfall/page";
 
 document.documentElement.classList.add("js");
 listenForKeys(document);
-mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh });
+mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial });

@@ -7,11 +7,13 @@ from threading import Thread
 import pytest
 from django.db import connection
 from django.urls import reverse
+from django.utils import timezone
 from playwright.sync_api import expect
 from pytest_django.live_server_helper import LiveServer
 
-from backend.alerts.models import Channel, Incident
+from backend.alerts.models import Channel, Incident, Rule
 from backend.runs.tests.factories import NOW
+from backend.runs.tests.results import FAILED
 from backend.web.tests.browsing import DESKTOP, PHONE, browsing
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel
@@ -115,3 +117,21 @@ def test_the_list_keeps_itself_up_to_date_but_not_under_somebodys_hands(
         page.clock.run_for(31_000)
         expect(page.locator(".verdict h2")).to_have_text("Nothing is wrong")
         assert site.complaints == []
+
+
+def test_a_rule_tells_what_it_would_have_done_while_it_is_written(
+    world: World, server: LiveServer, broker: str
+) -> None:
+    for minutes in (20, 10):
+        world.end(world.pending("probe", scheduled_for=timezone.now() - timedelta(minutes=minutes)), FAILED)
+    with browsing(world, server) as site:
+        page = site.open("/alerts/rules/add/?kind=failures")
+        verdict = page.locator("#trial h2")
+        expect(verdict).to_have_text("Would have sent 0 alerts in the last 14 days")
+        page.get_by_label("Failed runs").fill("2")
+        page.get_by_label("Of the last … runs").fill("2")
+        page.get_by_label("Name").focus()
+        expect(verdict).to_have_text("Would have sent 1 alert in the last 14 days")
+        assert site.axe() == []
+        assert site.complaints == []
+    assert not Rule.objects.exists()

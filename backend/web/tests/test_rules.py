@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -13,6 +14,7 @@ from django.utils import timezone
 from backend.alerts.models import Maintenance, Rule
 from backend.alerts.parameters import KINDS
 from backend.cast import Member
+from backend.runs.tests.results import FAILED
 from backend.web.tests.incidents import make_incident, make_rule, make_window
 from backend.web.tests.world import World, make_channel, make_world
 
@@ -113,6 +115,35 @@ def test_a_rule_is_changed_switched_and_deleted(world: World, send: Send) -> Non
     send(world.member, reverse("web:rule_switch", args=[rule.public_id]), on="1")
     send(world.member, reverse("web:rule_delete", args=[rule.public_id]))
     assert not Rule.objects.exists()
+
+
+def test_a_rule_is_tried_on_the_past_before_it_is_stored(world: World, send: Send) -> None:
+    add = "/alerts/rules/add/?kind=failures"
+    fields = USUAL | {"param_failed": "1", "param_of_last": "1", "param_regions": "1", "preview": "1"}
+    assert "There is nothing to try it on yet" in send(world.member, add, **fields)[1]
+    for minutes in (30, 20, 10):
+        pending = world.pending("probe", scheduled_for=timezone.now() - timedelta(minutes=minutes))
+        world.end(pending, FAILED if minutes == 20 else None)
+    cache.clear()
+    _, text = send(world.member, add, **fields)
+    assert "Would have sent 1 alert in the last 14 days" in text
+    assert "Tried on 3 runs; nothing was stored. The latest:" in text
+    assert not Rule.objects.exists()
+    rule = make_rule(world, "certificate")
+    _, text = send(
+        world.member,
+        reverse("web:rule", args=[rule.public_id]),
+        **USUAL | {"param_warn_days": "20", "param_critical_days": "3", "preview": "1"},
+    )
+    assert "This rule cannot be tried on the past" in text
+    rule.refresh_from_db()
+    assert rule.params["warn_days"] == 14
+
+
+def test_two_rules_are_not_tried_at_once(world: World, send: Send) -> None:
+    cache.add(f"rule-preview-{world.member.organisation.pk}", 1, 30)
+    fields = USUAL | {"param_failed": "1", "param_of_last": "1", "param_regions": "1", "preview": "1"}
+    assert "Another rule is being tried" in send(world.member, "/alerts/rules/add/?kind=failures", **fields)[1]
 
 
 def test_suggestions_go_once_they_are_taken(world: World, send: Send) -> None:

@@ -20,6 +20,7 @@ from backend.sites.lists import sites_after
 from backend.sites.models import Site, SiteStatus
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.rules import KindForm, MaintenanceForm, RuleChoices, RuleForm
+from backend.web.rule_preview import tried
 from backend.web.rules_page import SUGGESTIONS, groups_of, in_words, suggestions_for, verdict_of
 
 
@@ -48,17 +49,15 @@ def add(request: MemberRequest) -> HttpResponse:
     sites = _sites(request)
     choices = RuleChoices(settings=RuleSettings(kind=kind), channels=_channels(request), sites=sites)
     form = RuleForm(request.POST if request.method == "POST" else None, choices=choices)
+    trial = None
     if request.method == "POST" and form.is_valid():
         try:
-            rule = actions.create_rule(
-                actor=request.user, organisation=request.organisation, settings=form.settings(), site=form.chosen_site()
-            )
+            if "preview" not in request.POST:
+                return _created(request, form)
+            trial = tried(request.organisation, form.settings(), site=form.chosen_site())
         except InvalidRuleError as error:
             form.add_faults(error)
-        else:
-            messages.success(request, f"{rule.title} is there. It looks at what is measured from now on.")
-            return redirect("web:rules")
-    context = {"form": form, "kind": KINDS[kind], "section": "alerts"}
+    context = {"form": form, "kind": KINDS[kind], "trial": trial, "section": "alerts"}
     return render(request, "rules/add.html", context, status=400 if form.errors else 200)
 
 
@@ -86,16 +85,30 @@ def change(request: MemberRequest, rule_id: UUID) -> HttpResponse:
     rule = _rule(request, rule_id)
     choices = RuleChoices(settings=actions.settings_of(rule), channels=_channels(request))
     form = RuleForm(request.POST if request.method == "POST" else None, choices=choices)
+    trial = None
     if request.method == "POST" and form.is_valid():
         try:
-            actions.change_rule(actor=request.user, rule=rule, settings=form.settings())
+            if "preview" not in request.POST:
+                return _changed(request, rule, form)
+            trial = tried(request.organisation, form.settings(), site=rule.site, monitor=rule.monitor)
         except InvalidRuleError as error:
             form.add_faults(error)
-        else:
-            messages.success(request, f"{rule.title}: saved.")
-            return redirect("web:rules")
-    context = {"form": form, "rule": rule, "words": in_words(rule), "kind": KINDS[rule.kind], "section": "alerts"}
+    context = {"form": form, "rule": rule, "words": in_words(rule), "trial": trial, "section": "alerts"}
     return render(request, "rules/rule.html", context, status=400 if form.errors else 200)
+
+
+def _created(request: MemberRequest, form: RuleForm) -> HttpResponse:
+    rule = actions.create_rule(
+        actor=request.user, organisation=request.organisation, settings=form.settings(), site=form.chosen_site()
+    )
+    messages.success(request, f"{rule.title} is there. It looks at what is measured from now on.")
+    return redirect("web:rules")
+
+
+def _changed(request: MemberRequest, rule: Rule, form: RuleForm) -> HttpResponse:
+    actions.change_rule(actor=request.user, rule=rule, settings=form.settings())
+    messages.success(request, f"{rule.title}: saved.")
+    return redirect("web:rules")
 
 
 @require_POST
