@@ -67,15 +67,16 @@ class Broker:
     def agent_url(self) -> str:
         return f"unix://eu:{URL_PASSWORD}@{self.socket}"
 
-    def publish(self, request: RunRequest, *, envelope: Any = None) -> UUID:
-        """As the scheduler does: by name, into the queue of its kind."""
+    def publish(self, request: RunRequest, *, envelope: Any = None, lane: routes.Lane | None = None) -> UUID:
+        """As the scheduler does: by name, into the queue of its kind and lane."""
         app = Celery("publisher", set_as_current=False)
         app.conf.update(
             broker_url=broker_url(f"unix://{self.socket}"),
             broker_transport_options=broker_options(REGION),
             task_ignore_result=True,
         )
-        queue = routes.queue_name(request.kind, routes.Lane.NOW if request.urgent else routes.Lane.SCHEDULE)
+        usual = routes.Lane.NOW if request.urgent else routes.Lane.SCHEDULE
+        queue = routes.queue_name(request.kind, lane or usual)
         arguments = [wire.encode(request).decode() if envelope is None else envelope]
         with app.connection_for_write() as connection:
             app.send_task(routes.EXECUTE_TASK, arguments, queue=queue, connection=connection, ignore_result=True)

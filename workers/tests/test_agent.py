@@ -7,8 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
+import pytest
+
 from workers.measurement.messages import Failed, Kind, Measured, Missed, ProgressStage
 from workers.measurement.pair import PairTarget
+from workers.measurement.routes import Lane
 from workers.tests.fakes import PICTURE
 from workers.tests.rig import Agent, Broker, due_request
 from workers.tests.site import running_site
@@ -51,6 +54,19 @@ def test_a_person_who_waits_sees_progress_and_the_schedule_does_not_stand_in_the
     assert [told.stage for told in service.progress] == [ProgressStage.STARTING, ProgressStage.CONNECTING]
     assert {told.run_id for told in service.progress} == {run_id}
     assert len(service.results) == 1
+
+
+@pytest.mark.parametrize("kind", [Kind.PROBE, Kind.PAGE])
+def test_a_gates_run_does_not_wait_behind_the_schedule(
+    agent: Agent, broker: Broker, service: StubService, kind: Kind
+) -> None:
+    agent.start()
+    for _ in range(3):
+        broker.publish(due_request("/sleep/5", kind=kind))
+    run_id = broker.publish(due_request(kind=kind), lane=Lane.GATE)
+    wait_for(lambda: arrived(service, run_id), "the gate's result")
+    assert len(service.results) == 1
+    assert service.progress == []
 
 
 def test_what_expired_in_the_queue_is_missed_and_not_measured(
