@@ -84,6 +84,19 @@ def delete_pairing(*, actor: User | None, pairing: Pairing) -> None:
     runs.delete_monitor(actor=actor, monitor=pairing.monitor)
 
 
+def draft_of(pairing: Pairing) -> PairingDraft:
+    """The pairing as it would be said anew."""
+    monitor = pairing.monitor
+    return PairingDraft(
+        cdn_url=monitor.url,
+        origin=pairing.origin,
+        name=pairing.name,
+        interval_s=monitor.interval_s,
+        regions=tuple(monitor.regions),
+        ignore_certificate_errors=monitor.ignore_certificate_errors,
+    )
+
+
 def _add(actor: User | None, site: Site, settings: MonitorSettings) -> Monitor:
     try:
         return runs.add_pair(actor=actor, site=site, settings=settings)
@@ -131,5 +144,6 @@ __all__ = [
     "change_pairing",
     "create_pairing",
     "delete_pairing",
+    "draft_of",
     "look_at_hosts",
 ]

@@ -53,6 +53,9 @@ ROUTERS: tuple[str, ...] = (
     "channels",
     "deploys",
     "gates",
+    "hosts",
+    "pairings",
+    "comparisons",
 )
 
 api = NinjaAPI(

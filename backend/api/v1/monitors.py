@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
 from backend.api.v1.shapes import In, Out, Page, RegionCode
 from backend.api.v1.sites import Url
 from backend.runs import actions
@@ -113,6 +113,8 @@ def get_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorDetail:
 def change_monitor(request: ApiRequest, monitor_id: UUID, change: MonitorChange) -> MonitorDetail:
     """Changes settings; the next run follows them."""
     monitor = owned_monitor(request, monitor_id)
+    if change.url is not None and monitor.kind == MonitorKind.PAIR:
+        raise invalid("#/url", "What a pair compares is changed at its pairing.")
     settings = replace(settings_of(monitor), **_changes(change))
     return detail_of(actions.change_monitor(actor=request.caller.actor, monitor=monitor, settings=settings))
 

@@ -8,7 +8,7 @@ from backend.compare.queries.comparison import (
     compare_assets,
     comparison_of,
 )
-from backend.compare.queries.pairings import pairing, pairings, proposed_pairs
+from backend.compare.queries.pairings import pairing, pairings, pairings_after, proposed_pairs
 
 __all__ = [
     "PERIODS",
@@ -19,5 +19,6 @@ __all__ = [
     "comparison_of",
     "pairing",
     "pairings",
+    "pairings_after",
     "proposed_pairs",
 ]

@@ -16,10 +16,21 @@ def pairings(site: Site) -> list[Pairing]:
     return list(found.prefetch_related("verdicts").order_by("created_at", "pk"))
 
 
+def pairings_after(organisation: Organisation, *, site_id: UUID | None, after: int | None, limit: int) -> list[Pairing]:
+    """Pairings of an organisation, or of one of its sites, in the order they were made. Two statements."""
+    found = Pairing.objects.filter(site__organisation=organisation)
+    if site_id is not None:
+        found = found.filter(site__public_id=site_id)
+    if after is not None:
+        found = found.filter(pk__gt=after)
+    rows = found.select_related("monitor", "site").prefetch_related("verdicts__region")
+    return list(rows.order_by("pk")[:limit])
+
+
 def pairing(organisation: Organisation, public_id: UUID) -> Pairing | None:
-    """A pairing with its site and monitor. One statement."""
+    """A pairing with its site, monitor and stored verdicts. At most three statements."""
     found = Pairing.objects.filter(site__organisation=organisation, public_id=public_id)
-    return found.select_related("monitor", "site__organisation").first()
+    return found.select_related("monitor", "site__organisation").prefetch_related("verdicts__region").first()
 
 
 def proposed_pairs(site: Site) -> tuple[ProposedPair, ...]:

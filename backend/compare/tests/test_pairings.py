@@ -136,6 +136,6 @@ def test_pairings_are_found_within_their_organisation(
         (found,) = queries.pairings(world.site)
         assert list(found.verdicts.all()) == []
         assert found.site.organisation == world.member.organisation
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         assert queries.pairing(world.member.organisation, pairing.public_id) == pairing
     assert queries.pairing(charlie.organisation, pairing.public_id) is None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from backend.compare.models import Pairing
 from backend.compare.queries import AssetComparison, Comparison, RegionComparison
@@ -40,11 +41,12 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionRow:
-    """A region: its verdict, then both legs on the axis of the table."""
+    """A region: its verdict and since when it holds, then both legs on the axis of the table."""
 
     name: str
     code: str
     pairs: str
+    since: datetime | None
     side: Side
     legs: tuple[LegBar, ...]
     reason: str
@@ -97,7 +99,10 @@ def page_of(comparison: Comparison, assets: Sequence[AssetComparison], *, reused
         text=tuple(reasons_text(regions, reused=reused)),
         todo=advice(regions, reused=reused),
         warnings=_warnings(regions, reused=reused),
-        rows=tuple(_region_row(one, scale, interval_s, reused=reused) for one in regions),
+        rows=tuple(
+            _region_row(one, scale, interval_s, reused=reused, since=None if reused else _since(comparison, one))
+            for one in regions
+        ),
         scale=scale,
         assets=tuple(_asset_row(one, asset_scale, reused=reused) for one in assets),
         asset_scale=asset_scale,
@@ -111,7 +116,17 @@ def share_text(us: int, of_us: int) -> str:
     return f"{'+' if percent > 0 else ''}{percent} %".replace("-", "\N{MINUS SIGN}")
 
 
-def _region_row(one: RegionComparison, scale: Scale, interval_s: int, *, reused: bool) -> RegionRow:
+def _since(comparison: Comparison, one: RegionComparison) -> datetime | None:
+    """Since when the stored verdict has been the one that is shown; only a difference has a beginning."""
+    if one.cold.verdict not in (Verdict.CDN_FASTER, Verdict.ORIGIN_FASTER):
+        return None
+    stored = [row for row in comparison.pairing.verdicts.all() if row.region_id == one.region.pk]
+    return next((row.since for row in stored if row.verdict == one.cold.verdict), None)
+
+
+def _region_row(
+    one: RegionComparison, scale: Scale, interval_s: int, *, reused: bool, since: datetime | None
+) -> RegionRow:
     found = one.of(reused=reused)
     waits = found.pairs < MIN_PAIRS
     pairs = f"{units.count(found.pairs)} pair{'' if found.pairs == 1 else 's'}"
@@ -119,6 +134,7 @@ def _region_row(one: RegionComparison, scale: Scale, interval_s: int, *, reused:
         name=printable(one.region.name, 60),
         code=one.region.code,
         pairs=f"{found.pairs} of {MIN_PAIRS} pairs; {first_verdict_in(found.pairs, interval_s)}" if waits else pairs,
+        since=since,
         side=side_of(found),
         legs=leg_bars(found, scale),
         reason=found.main_reason.text if found.main_reason and not waits else "",

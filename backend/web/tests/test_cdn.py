@@ -15,6 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.cast import Member
 from backend.compare.actions import look_at_hosts
+from backend.compare.judging import judge_pairing
 from backend.compare.models import Pairing
 from backend.compare.queries import Comparison, RegionComparison
 from backend.compare.samples import Window
@@ -131,6 +132,9 @@ def test_the_page_says_where_the_cdn_helps_by_how_much_and_why(
     assert "14 kB gzip" in text
     assert "HIT 22 of 22, age 5 min" in text
     assert "What to do:" in text
+    assert "since <time" not in text
+    judge_pairing(pairing, now=NOW)
+    assert show().count("since <time") == 2
     assert "www.shop.example" in text
     reused = show("?view=reused&region=paris&range=7d")
     assert "costs 10 ms in Paris" in reused or "costs 11 ms in Paris" in reused

@@ -9,12 +9,17 @@ from uuid import UUID
 from backend.alerts.actions.channels import create_channel
 from backend.alerts.models import ChannelKind
 from backend.api.tests.v1.world import World
+from backend.compare.actions import create_pairing
+from backend.compare.models import Pairing
+from backend.compare.pairings import PairingDraft
 from backend.gates.actions import create_gate
 from backend.gates.models import Gate
 from backend.gates.questions import AskedRule, Question
+from backend.runs.tests.factories import NOW
 from backend.sites.actions import record_deploy
 from backend.sites.deploys import DeployMarker
-from backend.sites.models import Deploy
+from backend.sites.hosts import ProposedRole, propose_roles
+from backend.sites.models import Deploy, Host, HostRole
 
 Body = dict[str, Any]
 
@@ -26,6 +31,8 @@ VALUES: dict[str, Callable[[World], UUID | str]] = {
     "code": lambda world: world.region.code,
     "deploy_id": lambda world: _deploy(world).public_id,
     "gate_id": lambda world: _gate(world).public_id,
+    "pairing_id": lambda world: _pairing(world).public_id,
+    "name": lambda world: _host(world).name,
     "channel_id": lambda world: _channel(world, ChannelKind.WEBHOOK),
     # An operation that needs another one.
     "test_channel.channel_id": lambda world: _channel(world, ChannelKind.EMAIL),
@@ -35,6 +42,13 @@ BODIES: dict[str, Callable[[World], Body]] = {
     "create_site": lambda world: {"url": "https://new.example/", "name": "New"},
     "change_site": lambda world: {"name": "Another name"},
     "change_monitor": lambda world: {"interval_s": 120, "headers": [{"name": "X-Test", "value": "secret-value"}]},
+    "choose_host_role": lambda world: {"role": "cdn"},
+    "create_pairing": lambda world: {
+        "site": str(world.site.public_id),
+        "cdn_url": "https://cdn.shop.example/app.js",
+        "origin": "www.shop.example",
+    },
+    "change_pairing": lambda world: {"name": "Script", "origin": "198.51.101.7"},
     "test_monitor": lambda world: {"regions": [world.region.code]},
     "create_channel": lambda world: {"kind": "webhook", "name": "ops", "url": "https://hook.example/"},
     "change_channel": lambda world: {"name": "operations"},
@@ -99,3 +113,17 @@ def _gate(world: World) -> Gate:
     return create_gate(
         actor=world.member.user, organisation=world.member.organisation, site=world.site, question=question
     )
+
+
+def _pairing(world: World) -> Pairing:
+    draft = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example")
+    return create_pairing(actor=None, site=world.site, draft=draft)
+
+
+def _host(world: World) -> Host:
+    propose_roles(
+        site=world.site,
+        proposals=[ProposedRole(name="cdn.shop.example", role=HostRole.OWN, evidence=("It is the site's.",))],
+        now=NOW,
+    )
+    return Host.objects.get(site=world.site)
