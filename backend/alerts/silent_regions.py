@@ -10,7 +10,7 @@ from django.db.models import Count, Max, Q
 from backend.alerts.incidents import Change, Scene, apply, lock_open
 from backend.alerts.judgement.samples import Standing, to_us
 from backend.alerts.judgement.tracks import Step
-from backend.alerts.models import Incident, Resolution, Rule, RuleKind
+from backend.alerts.models import Cause, Incident, Resolution, Rule, RuleKind
 from backend.alerts.states import TABLE, State
 from backend.fleet.models import Region
 from backend.runs.models import Schedule
@@ -31,8 +31,10 @@ def watch_regions(now: datetime, *, since: datetime | None = None) -> int:
     """
     rules = list(Rule.objects.filter(kind=RuleKind.AGENT, enabled=True).order_by("pk"))
     places = list(_places()) if rules else []
+    opened = Incident.objects.filter(cause=Cause.AGENT, resolved_at=None)
+    known = set(opened.values_list("organisation", "key"))
     return sum(
-        _judge(rule, place, now, since)
+        _judge(rule, place, now, since, is_open=(rule.organisation_id, f"agent/{place.region.code}") in known)
         for rule in rules
         for place in places
         if place.region.organisation_id in (None, rule.organisation_id)
@@ -45,11 +47,9 @@ def _places() -> Iterator[_Place]:
         yield _Place(region=region, seen_at=region.seen_at)
 
 
-def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None) -> int:
+def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None, *, is_open: bool) -> int:
     heard_at = max(place.seen_at, since) if since else place.seen_at
     limit = timedelta(seconds=rule.params["silent_s"] + rule.delay_s)
-    key = f"agent/{place.region.code}"
-    is_open = Incident.objects.filter(organisation=rule.organisation_id, key=key, resolved_at=None).exists()
     if now - heard_at > limit and not is_open:
         return _open(rule, place, now)
     if is_open and now - place.seen_at <= timedelta(seconds=rule.params["silent_s"]):
