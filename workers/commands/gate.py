@@ -44,14 +44,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _question(arguments: argparse.Namespace) -> dict[str, Any]:
     """The body of the request. Raises UsageError."""
-    rules = [parse_rule(text, level="fail") for text in arguments.rule]
+    # With warnings alone nothing could fail, which is hardly what a pipeline wants.
+    rules = [parse_rule(text, level="fail") for text in arguments.rule or [_DEFAULT_RULE]]
     rules += [parse_rule(text, level="warn") for text in arguments.warn]
     if arguments.before and arguments.against:
         raise UsageError("--before and --against are for two gates, one before the release and one after it")
     against = {"mode": "gate", "gate": arguments.against} if arguments.against else {"window": arguments.window}
     return {
         "site": arguments.site,
-        "rules": rules or [parse_rule(_DEFAULT_RULE, level="fail")],
+        "rules": rules,
         "monitors": arguments.monitor,
         "deploy": deploy_of(arguments),
         "phase": "before" if arguments.before else "after",

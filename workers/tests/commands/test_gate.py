@@ -59,6 +59,15 @@ def test_the_verdict_is_the_exit_code(verdict: str, code: int, capsys: pytest.Ca
     assert {request.path for request in others} == {f"/api/v1/gates/{GATE_ID}?wait=45"}
 
 
+def test_warnings_alone_do_not_replace_the_usual_rule() -> None:
+    with Stub([begun(), gate()]) as stub:
+        ask(stub, "--warn", "total<=9s")
+    assert [(rule["metric"], rule["level"]) for rule in stub.asked[0].body["rules"]] == [
+        ("ttfb", "fail"),
+        ("total", "warn"),
+    ]
+
+
 def test_json_is_one_document_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     with Stub([begun(), gate()]) as stub:
         assert ask(stub, "--json") == 0

@@ -1,0 +1,73 @@
+"""The command and the service together: what one says the other understands."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pytest_django import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from backend.accounts.permissions import Scope
+from backend.api.tests.v1.calling import make_token
+from backend.cast import Member
+from backend.gates.models import Gate
+from backend.gates.tests.world import World, make_world
+from backend.sites.models import Deploy
+from backend.testing import wait_until
+from workers.cli import main
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def server(transactional_db: None, settings: Settings) -> Iterator[LiveServer]:
+    """A server of this test's own: the session-wide one starts before the test's settings hold."""
+    settings.ALLOWED_HOSTS = ["127.0.0.1"]
+    running = LiveServer("127.0.0.1")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def world(alice: Member) -> World:
+    made = make_world(alice)
+    made.history()
+    return made
+
+
+def ask(world: World, server: LiveServer, *arguments: str, slower: float = 1.0) -> int:
+    """The command's exit code, while the judge and the agents work."""
+    token = make_token(world.member, Scope.GATES)
+    command = ["gate", "--url", server.url, "--token", token, "--site", "shop", "--timeout", "60", *arguments]
+    known = Gate.objects.count()
+    with ThreadPoolExecutor(1) as pool:
+        code = pool.submit(main, command)
+        wait_until(lambda: code.done() or Gate.objects.count() > known, "the gate to begin")
+        if not code.done():
+            world.play(Gate.objects.latest("pk"), lambda run: slower)
+        return code.result(timeout=60)
+
+
+def test_the_command_passes_what_is_unchanged_and_fails_what_is_slower(
+    world: World, server: LiveServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(world, server, "--deploy-id", "r1", "--rule", "ttfb<=+10%,5ms", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["verdict"], told["deploy"]["external_id"]) == ("pass", "r1")
+    assert ask(world, server, "--warn", "total<=9s", slower=1.5) == 1
+    assert "What grew: waiting for the server" in capsys.readouterr().out
+
+
+def test_a_mistake_is_wrong_usage_in_the_services_words(
+    world: World, server: LiveServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ask(world, server, "--rule", "beauty<=+10%") == 2
+    assert "#/rules/0/metric: 'beauty' cannot be gated" in capsys.readouterr().err
+
+
+def test_a_deploy_arrives(world: World, server: LiveServer) -> None:
+    token = make_token(world.member, Scope.GATES)
+    where = ["--url", server.url, "--token", token, "--site", "Shop", "--deploy-version", "1.2.3"]
+    assert main(["deploys", "create", *where]) == 0
+    assert Deploy.objects.get().version == "1.2.3"
