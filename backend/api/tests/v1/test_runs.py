@@ -88,6 +88,7 @@ def test_a_failed_run_says_whose_fault_it_is(program: Program, world: World) -> 
     }
     assert run["state"] == "failed"
     assert program.get(f"runs/{pending.run_id}/waterfall").json()["requests"] == []
+    assert program.get(f"runs/{pending.run_id}/har").json()["log"]["entries"] == []
 
 
 def test_a_missed_run_is_no_failure_and_may_still_change(program: Program, world: World) -> None:
