@@ -1,6 +1,7 @@
 """The web process: `gunicorn backend.wsgi`."""
 
 import os
+from importlib import import_module
 
 from django.core.checks import Tags, run_checks
 from django.core.exceptions import ImproperlyConfigured
@@ -15,3 +16,6 @@ application = get_wsgi_application()
 # Commands run these checks by themselves. A server without secrets must not start and then fail at the first sign-in.
 if faults := [fault for fault in run_checks(tags=[Tags.security]) if fault.is_serious()]:
     raise ImproperlyConfigured("\n".join(str(fault) for fault in faults))
+
+# After the applications are loaded: it has a model.
+import_module("backend.fleet.listening").renew_for_ever()

@@ -60,13 +60,12 @@ class Judging:
 
     def __init__(self, clock: Callable[[], datetime] = timezone.now) -> None:
         self._clock = clock
-        self._since = clock()
         self._duties_at = 0.0
 
     def step(self) -> float:
         """Raises django.db.Error when the database is gone; then nothing is lost, and it can be called again."""
         if monotonic() >= self._duties_at:
-            duties(self._clock(), since=self._since)
+            duties(self._clock())
             self._duties_at = monotonic() + _DUTIES_EVERY_S
         for _ in range(_BATCHES):
             if judge_next(self._clock()) < BATCH:
@@ -104,11 +103,11 @@ def _judge_one(now: datetime) -> int:
     return 1
 
 
-def duties(now: datetime, *, since: datetime | None = None) -> None:
-    """What is not about one monitor's runs. `since` is when the judge began to look."""
+def duties(now: datetime) -> None:
+    """What is not about one monitor's runs."""
     while enrol(now):
         pass
-    watch_regions(now, since=since)
+    watch_regions(now)
     tidy(now)
 
 

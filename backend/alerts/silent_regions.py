@@ -12,6 +12,7 @@ from backend.alerts.judgement.samples import Standing, to_us
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.models import Cause, Incident, Resolution, Rule, RuleKind
 from backend.alerts.states import TABLE, State
+from backend.fleet.listening import listening_since
 from backend.fleet.models import Region
 from backend.runs.models import Schedule
 
@@ -24,11 +25,9 @@ class _Place:
     seen_at: datetime
 
 
-def watch_regions(now: datetime, *, since: datetime | None = None) -> int:
-    """Opens and ends incidents of silent regions; how many changed. `since` is when we began to listen.
-
-    Whoever has just started has heard of nobody.
-    """
+def watch_regions(now: datetime) -> int:
+    """Opens and ends incidents of silent regions; how many changed. While no web process listens, nobody is silent."""
+    since = listening_since(now)
     rules = list(Rule.objects.filter(kind=RuleKind.AGENT, enabled=True).order_by("pk"))
     places = list(_places()) if rules else []
     opened = Incident.objects.filter(cause=Cause.AGENT, resolved_at=None)
@@ -50,7 +49,7 @@ def _places() -> Iterator[_Place]:
 def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None, *, is_open: bool) -> int:
     heard_at = max(place.seen_at, since) if since else place.seen_at
     limit = timedelta(seconds=rule.params["silent_s"] + rule.delay_s)
-    if now - heard_at > limit and not is_open:
+    if since is not None and now - heard_at > limit and not is_open:
         return _open(rule, place, now)
     if is_open and now - place.seen_at <= timedelta(seconds=rule.params["silent_s"]):
         return _end(rule, place, now)

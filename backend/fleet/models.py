@@ -58,3 +58,13 @@ class Agent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} in {self.region}"
+
+
+class Listening(models.Model):
+    """Since when agents can be heard without a break: one row that every web process renews (see `listening`)."""
+
+    since = models.DateTimeField()
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"listening since {self.since:%Y-%m-%d %H:%M:%S}"

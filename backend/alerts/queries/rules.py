@@ -35,10 +35,19 @@ def rules(organisation: Organisation, site: Site | None = None, *, everywhere: b
     """The rules of an organisation, those for all sites first; of one site only its own and, unless told otherwise,
     those for all sites. Three statements.
     """
-    found = Rule.objects.filter(organisation=organisation)
+    wanted = Q()
     if site is not None:
-        found = found.filter(Q(site=site) | Q(site=None)) if everywhere else found.filter(site=site)
-    counted = found.annotate(
+        wanted = Q(site=site) | Q(site=None) if everywhere else Q(site=site)
+    return _rows(organisation, wanted)
+
+
+def rule_row(organisation: Organisation, public_id: UUID) -> RuleRow | None:
+    """One rule as it stands in the list. Three statements."""
+    return next(iter(_rows(organisation, Q(public_id=public_id))), None)
+
+
+def _rows(organisation: Organisation, wanted: Q) -> list[RuleRow]:
+    counted = Rule.objects.filter(wanted, organisation=organisation).annotate(
         open_count=Count(
             "members__incident",
             filter=Q(members__ended_at=None, members__incident__resolved_at=None),

@@ -225,6 +225,18 @@ def test_all_regions_silent_are_a_notice_each_and_no_site_alerts() -> None:
     assert sorted(Incident.objects.values_list("key", flat=True)) == ["agent/fra", "agent/iad"]
 
 
+def test_while_no_web_process_listens_nobody_is_called_silent_nor_right_after() -> None:
+    world = make_world("fra", "iad")
+    world.minute("..")
+    world.listening_since = None
+    world.now += 8 * MINUTE
+    world.judge()
+    world.listening_since = world.now
+    world.now += MINUTE
+    world.judge()
+    assert told() == []
+
+
 def test_no_data_although_agents_live_is_told_and_so_is_its_end() -> None:
     world = make_world(rules=["no_data"])
     world.minutes("... --- --- ---")

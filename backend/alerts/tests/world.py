@@ -8,7 +8,7 @@ from uuid import uuid4
 from backend.alerts import judging
 from backend.alerts.models import Channel, ChannelKind, Incident, Notice, Rule
 from backend.alerts.parameters import KINDS
-from backend.fleet.models import Agent, Region
+from backend.fleet.models import Agent, Listening, Region
 from backend.runs.models import Run, Schedule
 from backend.runs.tests.factories import NOW, Fleet, make_agent, make_fleet
 from backend.sites.models import Monitor
@@ -25,6 +25,7 @@ class World:
     monitors: list[Monitor]
     channel: Channel
     now: datetime
+    listening_since: datetime | None
 
     @property
     def monitor(self) -> Monitor:
@@ -37,6 +38,9 @@ class World:
     def judge(self) -> None:
         """What a judge does at this instant."""
         Schedule.objects.update(next_at=self.now + timedelta(hours=1))
+        Listening.objects.all().delete()
+        if self.listening_since is not None:
+            Listening.objects.create(pk=1, since=self.listening_since, at=self.now)
         judging.step(self.now)
 
     def beat(self, *codes: str) -> None:
@@ -106,7 +110,7 @@ def make_world(
     channel = Channel.objects.create(
         organisation=fleet.organisation, kind=ChannelKind.WEBHOOK, name="Ops", target="hooks.example"
     )
-    world = World(fleet=fleet, monitors=monitors, channel=channel, now=now)
+    world = World(fleet=fleet, monitors=monitors, channel=channel, now=now, listening_since=now)
     for region in fleet.regions:
         make_agent(region, seen_at=world.now)
     Schedule.objects.bulk_create(
