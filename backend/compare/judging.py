@@ -1,7 +1,7 @@
 """What holds of a pairing now, stored: which verdict since when, and whether the CDN is surely slower.
 
 Verdicts are made anew every few minutes over a day that moves on, so a rare error of each would be seen often. An alert
-therefore needs less doubt than a page: a thousandth of what the page says. It ends when the page no longer says so.
+therefore needs less doubt: a hundredth of what the page allows itself. It ends when the page no longer says so.
 """
 
 from collections.abc import Mapping, Sequence

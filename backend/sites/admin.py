@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from backend.accounts.admin import LookingAdmin
-from backend.sites.models import Deploy, Monitor, Site
+from backend.sites.models import Deploy, Host, Monitor, Site
 
 
 @admin.register(Site)
@@ -22,6 +22,14 @@ class MonitorAdmin(LookingAdmin):
     list_select_related = ("site",)
     list_filter = ("kind", "paused")
     search_fields = ("url",)
+
+
+@admin.register(Host)
+class HostAdmin(LookingAdmin):
+    list_display = ("name", "site", "proposed", "chosen", "last_seen_at")
+    list_select_related = ("site",)
+    list_filter = ("proposed", "chosen")
+    search_fields = ("name",)
 
 
 @admin.register(Deploy)

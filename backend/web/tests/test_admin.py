@@ -15,7 +15,7 @@ from workers.measurement.messages import Kind
 
 pytestmark = pytest.mark.django_db
 
-OURS = ("accounts", "sites", "fleet")
+OURS = ("accounts", "sites", "fleet", "compare")
 
 
 @pytest.fixture
