@@ -35,7 +35,7 @@ stdout:
                "level": 244.3,          typical value since
                "confirmed_at": …,       when it had lasted long enough; null if it had not
                "accepted_at": …,        when the level had lasted so long that it became the normal one (7 days; an
-                                        improvement: 1 day)
+                                        improvement: 3.5 days)
                "change_between": [a, b], where change_at lies, nineteen times in twenty
                "deploy_at": …}]}        the last deploy that it can come from
 

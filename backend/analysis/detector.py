@@ -112,11 +112,12 @@ class Detector:
         return Facts(self._model, self._settings, self._history)
 
     def _open(self, at: float, direction: int, among: tuple[str, ...]) -> list[Event]:
-        change = self._facts.examine(at, Question(direction=direction, among=among))
-        if change is None or not self._facts.worth_telling(change):
+        facts = self._facts
+        change = facts.examine(at, Question(direction=direction, among=among))
+        if change is None or not facts.worth_telling(change) or facts.is_weekly(at, change):
             self._clear(among)
             return []
-        self._episode = Episode.begin(at, change, direction, self._facts)
+        self._episode = Episode.begin(at, change, direction, facts)
         self._rebase()
         return [Event(kind=Kind.OPENED, at=at, alert=self._episode.alert)]
 

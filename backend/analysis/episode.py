@@ -14,10 +14,12 @@ from backend.analysis.history import History
 from backend.analysis.model import Model
 from backend.analysis.onset import Onset
 from backend.analysis.persistence import Watch
-from backend.analysis.settings import DAY_S, Settings
+from backend.analysis.settings import DAY_S, WEEK_S, Settings
 
 # How far back a change is looked for: so many rounds of tests, at least a day.
 _LOOK_BACK_ROUNDS = 600
+# Of a change that comes every week, each week shows so much at least.
+_WEEKLY_PART = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,18 @@ class Facts:
 
     def worth_telling(self, change: Change) -> bool:
         return worth_telling(self.model, change.shifts, self.settings)
+
+    def is_weekly(self, at: float, change: Change) -> bool:
+        """Whether the last two weeks had most of the change at the same time of the week."""
+        weeks = [self._level_between(change.onset.at - ago, at - ago, change) for ago in (WEEK_S, 2 * WEEK_S)]
+        shift = _mean(change.shifts)
+        return all(level is not None and level / shift >= _WEEKLY_PART for level in weeks)
+
+    def _level_between(self, since: float, until: float, change: Change) -> float | None:
+        samples = self.history.samples(since - self.settings.interval_s / 2, until)
+        chosen = {region: series for region, series in samples.items() if region in change.shifts}
+        level = level_of(chosen, self.model, self.settings)
+        return _mean(level) if level else None
 
 
 class Turn(StrEnum):
@@ -177,7 +191,7 @@ def _describe(change: Change, direction: int, opened_at: float, facts: Facts) ->
         regions=tuple(sorted(change.shifts)),
         baseline=before,
         level=after,
-        change_pct=100 * (after / before - 1) if before > facts.settings.least else None,
+        change_pct=100 * (after / before - 1) if before > 2 * facts.settings.least else None,
         confidence=change.confidence,
         deploy_at=max(deploys, default=None),
     )

@@ -1,21 +1,23 @@
 """The regions of one metric as one stream: evidence from all adds up, and what they share is not counted twice."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log1p
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.analysis.baseline import Baseline
 from backend.analysis.cusum import LARGEST_D, STEPS, Gains, gains
 from backend.analysis.noise import Floats, median, variance_of_sums
-from backend.analysis.settings import HOUR_S, Settings
+from backend.analysis.settings import DAY_S, HOUR_S, Settings
 from backend.analysis.transform import log_step
 
 # Long-run variances are those of sums over so long; the longer ones see what a day's waves leave over.
 _BLOCKS_S = (HOUR_S, 4 * HOUR_S)
 _WEIGHT_STEP = log1p(0.2)
 _FEWEST_BLOCKS = 12
+_FEWEST_DAYS = 4
 # A level and a wave.
 _PARAMETERS = 3
 # The noise around a baseline fitted to few hours is more than it was within them: at one day by two thirds, at eight
@@ -25,15 +27,19 @@ _YOUNG_HOURS = 16
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """How far sums of deviations stray per deviation (1 for independent ones), and from how many that is known."""
+    """How far sums of deviations stray per deviation (1 for independent ones), and from how many that is known.
+
+    `wander`: by how much whole days differ beyond that, in standard deviations of one value.
+    """
 
     variance: float
+    wander: float
     count: int
 
     @property
     def uncertainty(self) -> float:
-        """The standard error of the baseline at one time of the day, in standard deviations of one value."""
-        return float((_PARAMETERS * self.variance / max(self.count, 1)) ** 0.5)
+        """How far the level may lie from the baseline while nothing has changed: standard error and wander."""
+        return float((_PARAMETERS * self.variance / max(self.count, 1) + self.wander**2) ** 0.5)
 
 
 def weight(baseline: Baseline) -> float:
@@ -41,23 +47,60 @@ def weight(baseline: Baseline) -> float:
     return min(_WEIGHT_STEP / baseline.scale, LARGEST_D)
 
 
-def noise(times: Floats, deviations: Floats, weights: Floats, *, interval_s: float) -> Noise:
-    """The noise of deviations in order of time, of one region or of several together."""
-    variances = [
-        _block_variance(times, deviations * weights, weights**2, max(block, 4 * interval_s)) for block in _BLOCKS_S
-    ]
+@dataclass(frozen=True, slots=True)
+class Deviations:
+    """Of one region or of several together, in order of time. `calm` marks those from outside of past alerts."""
+
+    times: Floats
+    deviations: Floats
+    weights: Floats
+    calm: NDArray[np.bool_]
+
+    @classmethod
+    def together(cls, parts: Sequence["Deviations"]) -> "Deviations":
+        order = np.argsort(np.concatenate([part.times for part in parts]), kind="stable")
+        return cls(
+            np.concatenate([part.times for part in parts])[order],
+            np.concatenate([part.deviations for part in parts])[order],
+            np.concatenate([part.weights for part in parts])[order],
+            np.concatenate([part.calm for part in parts])[order],
+        )
+
+
+def noise(series: Deviations, *, interval_s: float) -> Noise:
+    """The noise while nothing happened; only how far days differ is of all, since what happens often is normal."""
+    calm = series.calm
+    times, deviations, weights = series.times[calm], series.deviations[calm], series.weights[calm]
+    blocks = [_sums(times, deviations, weights, max(block_s, 4 * interval_s)) for block_s in _BLOCKS_S]
+    variances = [variance_of_sums(block.scaled) for block in blocks if block.scaled.size >= _FEWEST_BLOCKS]
     hours = 1 + np.count_nonzero(np.diff(times // HOUR_S))
-    return Noise(max(1.0, *variances) * (1 + _YOUNG_HOURS / hours), times.size)
+    variance = max([1.0, *variances]) * (1 + _YOUNG_HOURS / hours)
+    days = _sums(series.times, series.deviations, series.weights, DAY_S)
+    return Noise(variance, _wander(days, variance), times.size)
 
 
-def _block_variance(times: Floats, weighted: Floats, squares: Floats, block_s: float) -> float:
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Of blocks of time that are at least half as full as most: sums scaled to the variance of one deviation, and how
+    many deviations each stands for."""
+
+    scaled: Floats
+    counts: Floats
+
+
+def _sums(times: Floats, deviations: Floats, weights: Floats, block_s: float) -> _Sums:
     starts = np.flatnonzero(np.diff(times // block_s, prepend=-np.inf))
-    counts = np.diff(np.append(starts, times.size))
+    counts = np.diff(np.append(starts, times.size)).astype(np.float64)
+    scaled = np.add.reduceat(deviations * weights, starts) / np.sqrt(np.add.reduceat(weights**2, starts))
     full = counts * 2 >= median(counts)
-    if full.sum() < _FEWEST_BLOCKS:
+    return _Sums(scaled[full], counts[full])
+
+
+def _wander(days: _Sums, variance: float) -> float:
+    if days.scaled.size < _FEWEST_DAYS:
         return 0.0
-    sums = np.add.reduceat(weighted, starts) / np.sqrt(np.add.reduceat(squares, starts))
-    return variance_of_sums(sums[full])
+    means = days.scaled / np.sqrt(days.counts)
+    return float(max(0.0, variance_of_sums(means) - variance * float(np.mean(1 / days.counts))) ** 0.5)
 
 
 def gains_of(baseline: Baseline, noise: Noise, settings: Settings) -> Gains:

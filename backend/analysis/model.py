@@ -5,9 +5,10 @@ from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.analysis.baseline import Baseline, fit
-from backend.analysis.fusion import Noise, noise, weight
+from backend.analysis.fusion import Deviations, Noise, noise, weight
 from backend.analysis.history import Series
 from backend.analysis.noise import Floats
 from backend.analysis.settings import DAY_S, Settings
@@ -75,10 +76,24 @@ def fit_model(samples: Mapping[str, Series], excluded: Sequence[Stretch], settin
     end = last - min(_LEFT_OUT_S, max(0.0, (last - first - DAY_S) / 2))
     if end - first < _LEAST_SPAN_S:
         return None
-    kept = {region: _kept(times, values, end, excluded) for region, (times, values) in logs.items()}
+    parts = {region: _Part(times, values, _calm(times, excluded)) for region, (times, values) in logs.items()}
+    parts = {region: part.until(end) for region, part in parts.items()}
     enough = _FEWEST if end - first >= _ENOUGH_AFTER_S else _ENOUGH
-    kept = {region: series for region, series in kept.items() if series[0].size >= enough}
-    return _model_of(kept, end - first, settings) if kept else None
+    parts = {region: part for region, part in parts.items() if np.count_nonzero(part.calm) >= enough}
+    return _model_of(parts, end - first, settings) if parts else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a region measured, as logarithms; `calm` marks what lies outside of past alerts."""
+
+    times: Floats
+    logs: Floats
+    calm: NDArray[np.bool_]
+
+    def until(self, end: float) -> "_Part":
+        count = int(np.searchsorted(self.times, end, side="right"))
+        return _Part(self.times[:count], self.logs[:count], self.calm[:count])
 
 
 def _usable(samples: Mapping[str, Series], settings: Settings) -> dict[str, tuple[Floats, Floats]]:
@@ -89,21 +104,20 @@ def _usable(samples: Mapping[str, Series], settings: Settings) -> dict[str, tupl
     }
 
 
-def _kept(times: Floats, logs: Floats, end: float, excluded: Sequence[Stretch]) -> tuple[Floats, Floats]:
-    keep = times <= end
+def _calm(times: Floats, excluded: Sequence[Stretch]) -> NDArray[np.bool_]:
+    calm = np.ones(times.size, dtype=np.bool_)
     for since, until in excluded:
-        keep &= (times < since) | (times > until)
-    return times[keep], logs[keep]
+        calm &= (times < since) | (times > until)
+    return calm
 
 
-def _model_of(series: Mapping[str, tuple[Floats, Floats]], span_s: float, settings: Settings) -> Model:
-    members, parts = {}, []
-    for region, (times, logs) in series.items():
-        baseline = fit(times, logs)
-        part = (times, baseline.deviations(times, logs), np.full(times.size, weight(baseline)))
-        members[region] = Member(baseline, noise(*part, interval_s=settings.interval_s))
-        parts.append(part)
-    times, deviations, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.argsort(times, kind="stable")
-    together = noise(times[order], deviations[order], weights[order], interval_s=settings.interval_s)
+def _model_of(parts: Mapping[str, _Part], span_s: float, settings: Settings) -> Model:
+    members, all_deviations = {}, []
+    for region, part in parts.items():
+        baseline = fit(part.times[part.calm], part.logs[part.calm])
+        weights = np.full(part.times.size, weight(baseline))
+        deviations = Deviations(part.times, baseline.deviations(part.times, part.logs), weights, part.calm)
+        members[region] = Member(baseline, noise(deviations, interval_s=settings.interval_s))
+        all_deviations.append(deviations)
+    together = noise(Deviations.together(all_deviations), interval_s=settings.interval_s)
     return Model(members, together, span_s)

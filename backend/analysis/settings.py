@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
+WEEK_S = 7 * DAY_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,9 +24,9 @@ class Settings:
     # How long a slowdown has to last to be a regression; after a deploy less will do.
     persistence_s: float = HOUR_S
     persistence_after_deploy_s: float = HOUR_S / 4
-    # After so long a level that stays is the normal one.
+    # After so long a level that stays is the normal one; a quieter weekend is not.
     accept_after_s: float = 7 * DAY_S
-    accept_improvement_after_s: float = DAY_S
+    accept_improvement_after_s: float = 3.5 * DAY_S
 
 
 # The least change worth telling, by metric: facts/REGRESSION 5.2, but 10 ms of wait and TTFB, since 30 would hide a
