@@ -1,7 +1,7 @@
 """A detector run over what was measured: the alerts that it would have raised, told once each."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from operator import itemgetter
@@ -41,12 +41,17 @@ class Recorded:
 def replay(regions: Mapping[str, Sequence[Sample]], deploys: Sequence[float], settings: Settings) -> list[Told]:
     """The alerts over samples in order of time, in the order in which they opened."""
     detector = Detector(settings, Recorded(regions, deploys))
-    streams = [[(at, region, value) for at, value in samples] for region, samples in regions.items()]
     told: list[Told] = []
-    for at, region, value in merge(*streams, key=itemgetter(0)):
+    for at, region, value in in_order(regions):
         for event in detector.observe(at, region, value):
             _record(told, event)
     return told
+
+
+def in_order(regions: Mapping[str, Sequence[Sample]]) -> Iterator[tuple[float, str, float | None]]:
+    """The samples of all regions as they came in."""
+    streams = [[(at, region, value) for at, value in samples] for region, samples in regions.items()]
+    return merge(*streams, key=itemgetter(0))
 
 
 def _record(told: list[Told], event: Event) -> None:

@@ -20,7 +20,7 @@ from django.core.management import call_command
 from backend import testing
 from backend.bench.figures import Figure
 
-CASES = ("claims", "gates", "ingest", "judging", "lateness", "api")
+CASES = ("claims", "detection", "gates", "ingest", "judging", "lateness", "api")
 
 
 def main() -> int:
