@@ -10,7 +10,10 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
 from backend.alerts.actions.channels import ChannelLimitError, TooSoonError
+from backend.alerts.actions.incidents import IncidentError
+from backend.alerts.actions.maintenance import MaintenanceError
 from backend.alerts.channels.config import ChannelError
+from backend.alerts.parameters import InvalidRuleError
 from backend.api.v1.bodies import escape
 from backend.api.v1.problems import (
     CONFLICT,
@@ -59,6 +62,12 @@ def problem_of(error: Exception) -> ProblemError | None:
             return ProblemError(CONFLICT, str(error), headers={"Retry-After": str(ceil(error.seconds))})
         case ChannelError():
             return ProblemError(INVALID, faults=[Fault(f"#/{error.field}", str(error))])
+        case InvalidRuleError():
+            return ProblemError(INVALID, faults=[Fault(_pointer(name), text) for name, text in error.faults.items()])
+        case IncidentError(field="incident"):
+            return ProblemError(CONFLICT, str(error))
+        case IncidentError() | MaintenanceError():
+            return ProblemError(INVALID, faults=[Fault(f"#/{error.field}", str(error))])
         case OperationalError() | InterfaceError():
             return ProblemError(UNAVAILABLE, headers={"Retry-After": "5"})
     return None
@@ -85,6 +94,11 @@ def _fault(error: dict[str, Any]) -> Fault:
     if source == "body":
         return Fault("#" + "".join(f"/{name}" for name in names[1:]), _sentence(message))
     return Fault(f"?{names[-1]}" if source == "query" else names[-1], _sentence(message))
+
+
+def _pointer(name: str) -> str:
+    """`params.limit` is `#/params/limit`."""
+    return "#/" + "/".join(escape(part) for part in name.split(".", 1))
 
 
 def _sentence(message: str) -> str:

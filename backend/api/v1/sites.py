@@ -112,6 +112,14 @@ def owned_site(request: ApiRequest, site_id: UUID) -> SiteRow:
     return site
 
 
+def site_in_body(request: ApiRequest, site_id: UUID) -> SiteRow:
+    """The caller's own site that a body names as `site`. Raises ProblemError for any other."""
+    site = queries.site(request.caller.organisation, site_id)
+    if site is None:
+        raise invalid("#/site", "There is no such site.")
+    return site
+
+
 def shape_of(site: SiteRow) -> Site:
     monitors = sorted(site.monitors.all(), key=lambda monitor: monitor.pk)
     return Site(

@@ -3,11 +3,14 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from backend.alerts.actions.channels import create_channel
-from backend.alerts.models import ChannelKind
+from backend.alerts.actions.maintenance import plan_maintenance
+from backend.alerts.actions.rules import RuleSettings, create_rule
+from backend.alerts.models import ChannelKind, Incident, Maintenance, Rule
 from backend.api.tests.v1.world import World
 from backend.compare.actions import create_pairing
 from backend.compare.models import Pairing
@@ -33,6 +36,9 @@ VALUES: dict[str, Callable[[World], UUID | str]] = {
     "gate_id": lambda world: _gate(world).public_id,
     "pairing_id": lambda world: _pairing(world).public_id,
     "name": lambda world: _host(world).name,
+    "rule_id": lambda world: _rule(world).public_id,
+    "incident_id": lambda world: _incident(world).public_id,
+    "window_id": lambda world: _window(world).public_id,
     "channel_id": lambda world: _channel(world, ChannelKind.WEBHOOK),
     # An operation that needs another one.
     "test_channel.channel_id": lambda world: _channel(world, ChannelKind.EMAIL),
@@ -52,6 +58,19 @@ BODIES: dict[str, Callable[[World], Body]] = {
     "test_monitor": lambda world: {"regions": [world.region.code]},
     "create_channel": lambda world: {"kind": "webhook", "name": "ops", "url": "https://hook.example/"},
     "change_channel": lambda world: {"name": "operations"},
+    "create_rule": lambda world: {
+        "kind": "budget",
+        "site": str(world.site.public_id),
+        "params": {"metric": "lcp_ms", "limit": 2500},
+    },
+    "change_rule": lambda world: {"params": {"min_change_pct": 10}, "remind_every_s": 3600},
+    "preview_rule": lambda world: {"kind": "failures", "params": {"failed": 1, "of_last": 1}},
+    "mute_incident": lambda world: {"until": None},
+    "comment_on_incident": lambda world: {"text": "We rolled back."},
+    "plan_maintenance": lambda world: {
+        "starts_at": (NOW + timedelta(hours=1)).isoformat(),
+        "ends_at": (NOW + timedelta(hours=2)).isoformat(),
+    },
     "test_url": lambda world: {"url": "https://new.example/", "regions": [world.region.code]},
     "create_deploy": lambda world: {"site": str(world.site.public_id), "id": "r1", "version": "1.2.3"},
     "create_gate": lambda world: {
@@ -63,8 +82,58 @@ BODIES: dict[str, Callable[[World], Body]] = {
 QUERIES: dict[str, Callable[[World], str]] = {
     "get_test": lambda world: f"run={world.pending.run_id}",
 }
+INCIDENT_ACTS = [f"{act}_incident" for act in ("acknowledge", "unacknowledge", "unmute", "resolve", "accept")]
 # POST without a body.
-BARE = frozenset({"pause_monitor", "resume_monitor", "test_channel", "rotate_channel_secret", "cancel_gate"})
+BARE = frozenset(
+    {"pause_monitor", "resume_monitor", "test_channel", "rotate_channel_secret", *INCIDENT_ACTS, "cancel_gate"}
+)
+
+
+def _rule(world: World) -> Rule:
+    settings = RuleSettings(kind="regression")
+    organisation = world.member.organisation
+    return create_rule(actor=None, organisation=organisation, site=world.site, settings=settings)
+
+
+def _incident(world: World) -> Incident:
+    rule = _rule(world)
+    incident = Incident.objects.create(
+        organisation=world.member.organisation,
+        site=world.site,
+        cause="speed",
+        key=str(rule.public_id),
+        state="regressed",
+        worst_state="regressed",
+        severity="warning",
+        title="Shop is slower: First byte 640 ms (was 320 ms)",
+        opened_at=NOW - timedelta(minutes=18),
+        changed_at=NOW,
+        told="regressed",
+    )
+    incident.members.create(
+        rule=rule,
+        kind=rule.kind,
+        monitor=world.monitor("probe"),
+        metric="ttfb_ms",
+        state="regressed",
+        regions=[world.region.code],
+        since=incident.opened_at,
+        after_run=world.page_run.run_id,
+        facts={"level": 640, "baseline": 320},
+    )
+    incident.events.create(kind="opened", at=incident.opened_at, text=incident.title)
+    return incident
+
+
+def _window(world: World) -> Maintenance:
+    starts_at = NOW + timedelta(days=1)
+    return plan_maintenance(
+        actor=None,
+        organisation=world.member.organisation,
+        site=world.site,
+        starts_at=starts_at,
+        ends_at=starts_at + timedelta(hours=1),
+    )
 
 
 def _channel(world: World, kind: ChannelKind) -> UUID:
