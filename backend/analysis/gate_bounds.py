@@ -11,8 +11,6 @@ import numpy as np
 
 from backend.analysis.noise import Floats
 
-MAX_LOOKS = 8
-
 _NORMAL = NormalDist()
 # The statistic lives on a grid of this step, from so many deviations below 0 up to the quantile.
 _STEP, _DEEP = 0.02, 9.0

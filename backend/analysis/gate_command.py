@@ -7,9 +7,8 @@ from pydantic import Field, TypeAdapter
 
 from backend.analysis.document import DocumentError, read
 from backend.analysis.gate import judge
-from backend.analysis.gate_bounds import MAX_LOOKS
 from backend.analysis.gate_metrics import OFFSETS, canonical
-from backend.analysis.gate_types import Comparison, Found, Interval, Judged, Plan, Rule
+from backend.analysis.gate_types import MAX_LOOKS, Comparison, Found, Interval, Judged, Plan, Rule
 
 ABOUT = """\
 Judges fresh runs against history, as a deploy gate does.

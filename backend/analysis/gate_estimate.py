@@ -7,12 +7,9 @@ from math import ceil
 import numpy as np
 
 from backend.analysis.gate_noise import Noise, noise_of
+from backend.analysis.gate_types import MIN_HISTORY, Values
 from backend.analysis.noise import Floats
 
-Values = Mapping[str, Sequence[float | None]]
-
-# A median of three is the least that an outlier does not decide.
-MIN_FRESH, MIN_HISTORY = 3, 10
 MAX_FAILED_PART = 0.3
 # What an estimate by medians loses against one by means.
 _LOSS = 1.1**2

@@ -1,11 +1,15 @@
-"""The words of a gate: what is asked, and what it came to."""
+"""The words of a gate: what is asked, and what it came to. No arithmetic, so that models need no numpy."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from backend.analysis.gate_bounds import MAX_LOOKS
-from backend.analysis.gate_estimate import MIN_FRESH, MIN_HISTORY, Values
+# By region, in order of time; None is a run that failed.
+Values = Mapping[str, Sequence[float | None]]
+
+MAX_LOOKS = 8
+# A median of three is the least that an outlier does not decide.
+MIN_FRESH, MIN_HISTORY = 3, 10
 
 
 class Verdict(StrEnum):
