@@ -69,9 +69,10 @@ def _walk(page: Page, base_url: str) -> Iterator[str]:
     waiting, seen = deque(["/sites/"]), {kind_of("/sites/")}
     while waiting and len(seen) <= MAX_PAGES:
         path = waiting.popleft()
-        answer = page.goto(base_url + path)
-        if answer is None or not answer.headers.get("content-type", "").startswith("text/html"):
+        # Asked first: what is no page would begin a download.
+        if not page.request.get(base_url + path).headers.get("content-type", "").startswith("text/html"):
             continue
+        page.goto(base_url + path)
         yield path
         for link in page.eval_on_selector_all("a[href]:not([download])", "links => links.map(link => link.href)"):
             found = urlsplit(urljoin(page.url, link))
