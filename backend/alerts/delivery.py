@@ -21,7 +21,7 @@ from django.utils import timezone
 from backend.alerts import channels
 from backend.alerts.channels import Item, Outcome, Parcel, Sent
 from backend.alerts.message import Event, Message, Severity
-from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState
+from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from backend.alerts.notices import SWITCHED_OFF, tell
 from backend.encryption import DecryptionError
@@ -43,6 +43,8 @@ BACKOFF_S = (10.0, 60.0, 300.0, 900.0, 3_600.0, 10_800.0, 21_600.0)
 MAX_ATTEMPTS = len(BACKOFF_S) + 1
 MAX_CHANNELS, MAX_PARCEL = 16, 100
 UNREADABLE = "The service cannot read this channel's secret any more: set it anew, or restore FIRSTBYTE_FERNET_KEYS."
+# What was told more than a year ago is of no use to anybody.
+KEPT, FORGET_AT_ONCE = timedelta(days=400), 500
 GAVE_UP = "Given up after {} tries. The last answer: {}"
 
 _READY = """
@@ -84,6 +86,7 @@ def step(
     """Sends what is due, at most one message a channel; the seconds to wait until the next step."""
     shipments = claim(now or clock())
     if not shipments:
+        forget((now or clock()) - KEPT)
         return IDLE_S
     through = outbound or client()
     with ThreadPoolExecutor(max_workers=MAX_CHANNELS, thread_name_prefix="deliver") as pool:
@@ -91,6 +94,16 @@ def step(
         for future in as_completed(under_way):
             record(under_way[future], future.result(), now or clock())
     return BUSY_S
+
+
+def forget(before: datetime) -> int:
+    """Deletes notices that are older, a bounded number at a time; how many. Costs one row's reading when none is."""
+    oldest = Notice.objects.order_by("pk").values_list("created_at", flat=True).first()
+    if oldest is None or oldest >= before:
+        return 0
+    old = Notice.objects.filter(created_at__lt=before).order_by("pk").values_list("pk", flat=True)[:FORGET_AT_ONCE]
+    Notice.objects.filter(pk__in=list(old)).delete()
+    return len(old)
 
 
 @transaction.atomic

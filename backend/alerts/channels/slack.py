@@ -26,9 +26,9 @@ from backend.alerts.message import Event, Message, Severity
 from backend.outbound import Outbound, OutboundError
 
 # Slack's limits are 150 (header), 3000 (section), 2000 (field), 75 (button); the message must stay below 3000 in all.
-HEADER_CHARS, SECTION_CHARS, FACT_CHARS, CONTEXT_CHARS, BUTTON_CHARS, URL_CHARS = 150, 800, 100, 150, 40, 200
+HEADER_CHARS, SECTION_CHARS, FACT_CHARS, CONTEXT_CHARS, BUTTON_CHARS, URL_CHARS = 150, 800, 100, 150, 30, 150
 TEXT_CHARS = 300
-MAX_FACTS, MAX_CONTEXT, MAX_BUTTONS, MAX_LISTED = 6, 2, 3, 10
+MAX_FACTS, MAX_CONTEXT, MAX_BUTTONS, MAX_LISTED = 6, 2, 4, 10
 LINE_CHARS = 80
 
 _MARKS = {Severity.CRITICAL: "🔴", Severity.WARNING: "🟠", Severity.INFO: "🔵"}

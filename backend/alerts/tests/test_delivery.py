@@ -378,6 +378,17 @@ def _step_and_close(outbox: Outbox) -> None:
     connection.close()
 
 
+def test_what_was_told_more_than_a_year_ago_is_forgotten(outbox: Outbox, there: StandIn) -> None:
+    channel = outbox.channel(there.url)
+    for title in ("old", "new"):
+        outbox.tell(channel, title=title)
+    outbox.steps(3)
+    Notice.objects.filter(message__title="old").update(created_at=outbox.now - delivery.KEPT - timedelta(days=1))
+    outbox.step()
+    assert [notice.message["title"] for notice in Notice.objects.all()] == ["new"]
+    assert Delivery.objects.count() == 1
+
+
 def test_no_secret_is_in_the_log(outbox: Outbox, caplog: pytest.LogCaptureFixture) -> None:
     with StandIn(FAULT) as there:
         outbox.tell(outbox.channel(there.url))
