@@ -40,7 +40,7 @@ def segment_starts(scores: Floats) -> list[int]:
     starts: list[int] = []
     for _ in range(_ROUNDS):
         noise = max(long_run_variance(scores - _levels(scores, starts)), _LEAST_VARIANCE)
-        found = _partition(scores, PENALTY * np.log(scores.size) * noise)
+        found = partition(scores, PENALTY * np.log(scores.size) * noise)
         if found == starts:
             break
         starts = found
@@ -75,8 +75,8 @@ def _quantiles(count: int) -> Floats:
     return np.array([inverse((rank + 1) / (count + 1)) for rank in range(count)])
 
 
-def _partition(scores: Floats, penalty: float) -> list[int]:
-    """The starts of the segments, the first left out, that make squared error plus `penalty` for each least."""
+def partition(scores: Floats, penalty: float) -> list[int]:
+    """The starts of the segments but the first that make squared error, plus `penalty` for each start, least."""
     count = scores.size
     sums = np.concatenate(([0.0], np.cumsum(scores)))
     best = np.full(count + 1, np.inf)

@@ -8,9 +8,9 @@ from math import isfinite, log
 from typing import Any
 
 from backend.analysis.baseline import CLIP
-from backend.analysis.change import Question
+from backend.analysis.change import Change, Question
 from backend.analysis.cusum import Bank
-from backend.analysis.episode import Episode, Facts, Turn
+from backend.analysis.episode import Episode, Facts
 from backend.analysis.events import Alert, Event, Kind
 from backend.analysis.fusion import gains_of
 from backend.analysis.history import History
@@ -52,6 +52,8 @@ class Detector:
         self._region_threshold = settings.threshold
         self._all = Bank()
         self._episode: Episode | None = None
+        # Levels above the baselines, in logarithms, that are known of and not told.
+        self._known: dict[str, float] = {}
         self._fit_at = 0.0
         # What was measured before does not count for what is normal.
         self._since = 0.0
@@ -103,7 +105,7 @@ class Detector:
         """From `at` on something else is measured, such as with another profile: forgets what is normal."""
         events = self._close(at, Kind.ACCEPTED) if self._episode else []
         self._since, self._fit_at, self._excluded = at, at, []
-        self._model, self._streams, self._all = None, {}, Bank()
+        self._model, self._streams, self._all, self._known = None, {}, Bank(), {}
         return events
 
     @property
@@ -113,20 +115,33 @@ class Detector:
 
     def _open(self, at: float, direction: int, among: tuple[str, ...]) -> list[Event]:
         facts = self._facts
-        change = facts.examine(at, Question(direction=direction, among=among))
-        if change is None or not facts.worth_telling(change) or facts.is_weekly(at, change):
-            self._clear(among)
+        change = facts.examine(at, Question(direction=direction, offsets=self._known, among=among))
+        self._clear(among)
+        if change is None:
+            return []
+        if not self._is_news(at, change, direction):
+            # Too little to tell, or the same every week: further change is looked for from there.
+            self._known |= change.shifts
+            self._set_offsets()
             return []
         self._episode = Episode.begin(at, change, direction, facts)
+        self._known = {}
         self._rebase()
         return [Event(kind=Kind.OPENED, at=at, alert=self._episode.alert)]
+
+    def _is_news(self, at: float, change: Change, direction: int) -> bool:
+        facts = self._facts
+        onwards = direction * sum(change.shifts.values()) > 0
+        return onwards and facts.worth_telling(change.shifts) and not facts.is_weekly(at, change)
 
     def _follow(self, at: float, region: str, found: int, own: int) -> list[Event]:
         """What a sample means for the open alert."""
         episode = self._episode
         assert episode is not None
-        if episode.watch.is_gone and episode.follow(at, self._facts) is Turn.OVER:
-            return self._end(at)
+        if episode.watch.is_gone:
+            if episode.follow(at, self._facts):
+                return self._end(at)
+            self._rebase()
         if found or own:
             return self._shift(at, found or own, () if found else (region,))
         if episode.lasts(at, self._settings):
@@ -143,13 +158,11 @@ class Detector:
         assert episode is not None
         change = facts.examine(at, Question(direction=direction, offsets=episode.shifts, among=among))
         self._clear(among)
-        if change is None or (direction == episode.direction and not facts.worth_telling(change)):
+        if change is None or (direction == episode.direction and not facts.worth_telling(change.shifts)):
             return []
-        turn = episode.shift(at, change, direction, facts)
-        if turn is Turn.OVER:
-            return self._end(at)
+        worse = episode.shift(at, change, direction, facts)
         self._rebase()
-        return [Event(kind=Kind.WORSENED, at=at, alert=episode.alert)] if turn is Turn.WORSE else []
+        return [Event(kind=Kind.WORSENED, at=at, alert=episode.alert)] if worse else []
 
     def _confirm(self, at: float) -> list[Event]:
         episode = self._episode
@@ -178,7 +191,7 @@ class Detector:
         self._clear(())
 
     def _set_offsets(self) -> None:
-        shifts = self._episode.shifts if self._episode else {}
+        shifts = self._episode.shifts if self._episode else self._known
         for region, stream in self._streams.items():
             stream.offset = shifts.get(region, 0.0) / stream.scale
 
@@ -209,7 +222,8 @@ class Detector:
             self._use(model)
 
     def _use(self, model: Model) -> None:
-        """Goes by a model from now on; evidence gathered so far still counts."""
+        """Goes by a model from now on; evidence gathered so far still counts, what was known of is in it or will be
+        found again."""
         banks = {region: stream.bank for region, stream in self._streams.items()}
         self._model = model
         self._streams = {region: _Stream(member, model, self._settings) for region, member in model.members.items()}
@@ -228,6 +242,7 @@ class Detector:
             "model": self._model.state() if self._model else None,
             "all": self._all.state(),
             "banks": {region: stream.bank.state() for region, stream in self._streams.items()},
+            "known": self._known,
             "episode": self._episode.state() if self._episode else None,
         }
 
@@ -243,9 +258,9 @@ class Detector:
             detector._use(Model.from_state(state["model"]))
         for region, bank in state["banks"].items():
             detector._streams[region].bank = Bank(*bank)
-        if state["episode"]:
-            detector._episode = Episode.from_state(state["episode"])
-            detector._set_offsets()
+        detector._known = dict(state["known"])
+        detector._episode = Episode.from_state(state["episode"]) if state["episode"] else None
+        detector._set_offsets()
         detector._all = Bank(*state["all"])
         return detector
 

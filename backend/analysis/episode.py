@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from enum import StrEnum
 from math import log1p
 from typing import Any
 
@@ -36,8 +35,8 @@ class Facts:
         samples = self.history.samples(min(at - reach, at if since is None else since), at)
         return examine(samples, self.model, question, self.settings)
 
-    def worth_telling(self, change: Change) -> bool:
-        return worth_telling(self.model, change.shifts, self.settings)
+    def worth_telling(self, shifts: Mapping[str, float]) -> bool:
+        return worth_telling(self.model, shifts, self.settings)
 
     def is_weekly(self, at: float, change: Change) -> bool:
         """Whether the last two weeks had most of the change at the same time of the week."""
@@ -52,19 +51,11 @@ class Facts:
         return _mean(level) if level else None
 
 
-class Turn(StrEnum):
-    """What further news means for an alert."""
-
-    SAME = "same"
-    WORSE = "worse"
-    OVER = "over"
-
-
 @dataclass(slots=True)
 class Episode:
     """`shifts`: the levels of the regions affected above their baselines, in logarithms; `caution`: the part of them
-    that is sure. `since`: when it opened, or last reached further, so that what came later is evidence of its own.
-    `measure_at`: when its size is to be measured again, with more samples; None before it is confirmed."""
+    that is sure; `level_since`: since when. `since`: when it opened, or reached most regions, so that what came later
+    is evidence of its own. `measure_at`: when its size is to be measured again; None before it is confirmed."""
 
     alert: Alert
     direction: int
@@ -72,12 +63,13 @@ class Episode:
     caution: float
     watch: Watch
     since: float
+    level_since: float
     measure_at: float | None = None
 
     @classmethod
     def begin(cls, at: float, change: Change, direction: int, facts: Facts) -> "Episode":
         alert = _describe(change, direction, at, facts)
-        return cls(alert, direction, dict(change.shifts), change.caution, Watch(0.0, 0.0, at), at)
+        return cls(alert, direction, dict(change.shifts), change.caution, Watch(0.0, 0.0, at), at, change.onset.at)
 
     def add(self, at: float, region: str, deviation: float, facts: Facts) -> None:
         """Takes in a sample, by its deviation from the baseline in standard deviations."""
@@ -104,46 +96,65 @@ class Episode:
         return True
 
     def measure(self, at: float, facts: Facts) -> bool:
-        """Measures the change anew with what has come since; False, with nothing done, when it is none any more."""
-        self.measure_at = at + (at - self.alert.change_at)
+        """Measures the present level anew with what has come since; False, with nothing done, when it is normal."""
+        self.measure_at = at + (at - self.level_since)
+        if self.level_since > self.alert.change_at:
+            shifts = self.shifts | self._levels_since(self.level_since, at, facts)
+            return self._agree(shifts, facts)
         change = facts.examine(at, Question(direction=self.direction), self.alert.change_from)
-        if change is None or not facts.worth_telling(change):
+        if change is None or not facts.worth_telling(change.shifts):
             return False
         if change.onset.at > self.alert.opened_at:
             # A second step on top: the first one is the one that lasted.
             change = replace(change, onset=self._onset())
-        self._take(change, facts)
+        self._take(change, change.onset.at, facts)
         return True
 
-    def shift(self, at: float, change: Change, direction: int, facts: Facts) -> Turn:
-        """Takes in a further change: on, elsewhere, or part of the way back."""
+    def shift(self, at: float, change: Change, direction: int, facts: Facts) -> bool:
+        """Takes in a further change: on, elsewhere, or part of the way back. True when it is so much worse as to be
+        worth telling."""
         if direction != self.direction:
-            back = {region: shift for region, shift in change.shifts.items() if region in self.shifts}
-            return self._ease(at, back, facts.settings)
-        before, regions = _mean(self.shifts), set(self.shifts)
-        self._take(replace(change, onset=self._onset(), shifts=self.shifts | dict(change.shifts)), facts)
-        grown = abs(_mean(self.shifts) - before) >= log1p(facts.settings.min_change_pct / 100)
-        if not grown and not set(self.shifts) - regions:
-            return Turn.SAME
-        self.since, self.watch = at, Watch(0.0, 0.0, at)
-        return Turn.WORSE
+            self._ease(change.shifts, change.onset.at, facts.settings)
+            return False
+        before, further = _mean(self.shifts), change.shifts.keys() - self.shifts.keys()
+        was = self.alert.alert_class
+        total = replace(change, onset=self._onset(), shifts=self.shifts | dict(change.shifts))
+        self._take(total, change.onset.at, facts)
+        if was is not AlertClass.IMPROVEMENT and further and was is not self.alert.alert_class:
+            # Most regions now: whether that lasts is another question.
+            self._become(replace(self.alert, alert_class=AlertClass.SLOWDOWN, confirmed_at=None))
+            self.since, self.watch, self.measure_at = at, Watch(0.0, 0.0, at), None
+        least = log1p(facts.settings.min_change_pct / 100)
+        return bool(further) or abs(_mean(self.shifts) - before) >= max(least, abs(before) / 2)
 
-    def follow(self, at: float, facts: Facts) -> Turn:
-        """Takes the level since it began to go back as the present one."""
-        samples = facts.history.samples(self.watch.gone_since, at)
-        chosen = {region: series for region, series in samples.items() if region in self.shifts}
-        return self._ease(at, level_of(chosen, facts.model, facts.settings), facts.settings)
-
-    def _ease(self, at: float, present: Mapping[str, float], settings: Settings) -> Turn:
-        levels = self.shifts | dict(present)
-        if _is_back(self.direction * _mean(levels), abs(_mean(self.shifts)), settings):
-            return Turn.OVER
-        self.shifts = levels
+    def follow(self, at: float, facts: Facts) -> bool:
+        """Takes the level since it began to go back as the present one; True when that is as good as the old one."""
+        present = self._levels_since(self.watch.gone_since, at, facts)
+        over = self._ease(present, self.watch.gone_since, facts.settings)
         self.watch.gone, self.watch.gone_since = 0.0, at
-        return Turn.SAME
+        return over
 
-    def _take(self, change: Change, facts: Facts) -> None:
-        self.shifts, self.caution = dict(change.shifts), change.caution
+    def _levels_since(self, since: float, at: float, facts: Facts) -> dict[str, float]:
+        samples = facts.history.samples(since, at)
+        chosen = {region: series for region, series in samples.items() if region in self.shifts}
+        return level_of(chosen, facts.model, facts.settings)
+
+    def _ease(self, present: Mapping[str, float], since: float, settings: Settings) -> bool:
+        """True, with nothing done, where the level is as good as the old one."""
+        levels = {region: present.get(region, shift) for region, shift in self.shifts.items()}
+        if _is_back(self.direction * _mean(levels), abs(_mean(self.shifts)), settings):
+            return True
+        self.shifts, self.level_since = levels, since
+        return False
+
+    def _agree(self, shifts: dict[str, float], facts: Facts) -> bool:
+        if not facts.worth_telling(shifts):
+            return False
+        self.shifts = shifts
+        return True
+
+    def _take(self, change: Change, level_since: float, facts: Facts) -> None:
+        self.shifts, self.caution, self.level_since = dict(change.shifts), change.caution, level_since
         described = _describe(change, self.direction, self.alert.opened_at, facts)
         self._become(replace(described, confirmed_at=self.alert.confirmed_at))
 

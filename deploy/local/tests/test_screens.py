@@ -14,7 +14,7 @@ from deploy.local.screens import LOOKS, kind_of, take_pictures
 _LOGIN = '<form action="/sites/"><input name="login"><input name="password"><button>Sign in</button></form>'
 _PAGES = {
     "/": _LOGIN,
-    "/sites/": '<a href="/sites/1/">one</a> <a href="/sites/2/">two</a> <a href="/account/logout/">leave</a> <a href="/table.csv">table</a>',
+    "/sites/": '<a href="/sites/1/">one</a> <a href="/sites/2/">two</a> <a href="/table.csv">table</a>',
     "/table.csv": "1,2",
     "/sites/1/": '<a href="/runs/0b0c1a52-9d0a-4f6e-8a0e-2f6d8a3f9f10/">a run</a> <a href="https://elsewhere.test/">x</a>',
     "/runs/0b0c1a52-9d0a-4f6e-8a0e-2f6d8a3f9f10/": "a run",
