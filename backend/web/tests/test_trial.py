@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from backend.cast import Member
 from backend.fleet.models import Agent, Region
@@ -157,6 +158,7 @@ def test_without_an_agent_it_says_that_a_test_would_wait(client: Client, eu: Reg
 
 def test_the_first_online_region_is_chosen_beforehand(client: Client, eu: Region, alice: Member) -> None:
     make_region("aa", alice.organisation)
+    Agent.objects.update(last_seen_at=timezone.now())
     text = client.get(reverse("web:add")).content.decode()
     assert 'value="eu" id="id_regions_1" checked' in text
     assert 'value="aa" id="id_regions_0" checked' not in text
