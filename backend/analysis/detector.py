@@ -54,6 +54,7 @@ class Detector:
         self._episode: Episode | None = None
         # Levels above the baselines, in logarithms, that are known of and not told.
         self._known: dict[str, float] = {}
+        self._known_since = 0.0
         self._fit_at = 0.0
         # What was measured before does not count for what is normal.
         self._since = 0.0
@@ -121,13 +122,22 @@ class Detector:
             return []
         if not self._is_news(at, change, direction):
             # Too little to tell, or the same every week: further change is looked for from there.
-            self._known |= change.shifts
+            self._know(self._known | dict(change.shifts), change.onset.at)
             self._set_offsets()
             return []
         self._episode = Episode.begin(at, change, direction, facts)
-        self._known = {}
+        self._know({}, at)
         self._rebase()
         return [Event(kind=Kind.OPENED, at=at, alert=self._episode.alert)]
+
+    def _know(self, levels: dict[str, float], since: float) -> None:
+        self._excluded += self._known_stretch(since)
+        self._known, self._known_since = levels, since
+
+    def _known_stretch(self, until: float) -> list[tuple[float, float]]:
+        """When a level was known that is too far from the baseline to have a part in it: what comes every week."""
+        far = bool(self._known) and self._facts.worth_telling(self._known)
+        return [(self._known_since, until)] if far else []
 
     def _is_news(self, at: float, change: Change, direction: int) -> bool:
         facts = self._facts
@@ -216,14 +226,13 @@ class Detector:
         window_s = max(WINDOW_S, _FEWEST_SAMPLES * self._settings.interval_s)
         self._excluded = [stretch for stretch in self._excluded if stretch[1] > at - window_s]
         samples = self._history.samples(max(at - window_s, self._since), at)
-        model = fit_model(samples, self._excluded, self._settings)
+        model = fit_model(samples, self._excluded + self._known_stretch(at), self._settings)
         self._fit_at = at + (DAY_S if model and model.span_s >= _YOUNG_S else DAY_S / 4)
         if model:
             self._use(model)
 
     def _use(self, model: Model) -> None:
-        """Goes by a model from now on; evidence gathered so far still counts, what was known of is in it or will be
-        found again."""
+        """Goes by a model from now on; evidence gathered so far still counts."""
         banks = {region: stream.bank for region, stream in self._streams.items()}
         self._model = model
         self._streams = {region: _Stream(member, model, self._settings) for region, member in model.members.items()}
@@ -231,6 +240,7 @@ class Detector:
             if region in self._streams:
                 self._streams[region].bank = bank
         self._region_threshold = self._settings.threshold + log(len(self._streams)) + _REGION_EXTRA
+        self._set_offsets()
 
     def state(self) -> dict[str, Any]:
         """What JSON can hold, a few kilobytes: `from_state` makes a detector of it that goes on as this one would."""
@@ -243,6 +253,7 @@ class Detector:
             "all": self._all.state(),
             "banks": {region: stream.bank.state() for region, stream in self._streams.items()},
             "known": self._known,
+            "known_since": self._known_since,
             "episode": self._episode.state() if self._episode else None,
         }
 
@@ -258,7 +269,7 @@ class Detector:
             detector._use(Model.from_state(state["model"]))
         for region, bank in state["banks"].items():
             detector._streams[region].bank = Bank(*bank)
-        detector._known = dict(state["known"])
+        detector._known, detector._known_since = dict(state["known"]), state["known_since"]
         detector._episode = Episode.from_state(state["episode"]) if state["episode"] else None
         detector._set_offsets()
         detector._all = Bank(*state["all"])

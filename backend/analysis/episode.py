@@ -116,16 +116,17 @@ class Episode:
         if direction != self.direction:
             self._ease(change.shifts, change.onset.at, facts.settings)
             return False
-        before, further = _mean(self.shifts), change.shifts.keys() - self.shifts.keys()
-        was = self.alert.alert_class
+        before, was = _mean(self.shifts), self.alert.alert_class
+        # One more region matters as long as it is not most of them anyway.
+        further = was is AlertClass.REGIONAL and bool(change.shifts.keys() - self.shifts.keys())
         total = replace(change, onset=self._onset(), shifts=self.shifts | dict(change.shifts))
         self._take(total, change.onset.at, facts)
-        if was is not AlertClass.IMPROVEMENT and further and was is not self.alert.alert_class:
-            # Most regions now: whether that lasts is another question.
+        if further and self.alert.alert_class is not AlertClass.REGIONAL:
+            # Whether it lasts in most regions is another question.
             self._become(replace(self.alert, alert_class=AlertClass.SLOWDOWN, confirmed_at=None))
             self.since, self.watch, self.measure_at = at, Watch(0.0, 0.0, at), None
         least = log1p(facts.settings.min_change_pct / 100)
-        return bool(further) or abs(_mean(self.shifts) - before) >= max(least, abs(before) / 2)
+        return further or abs(_mean(self.shifts) - before) >= max(least, abs(before) / 2)
 
     def follow(self, at: float, facts: Facts) -> bool:
         """Takes the level since it began to go back as the present one; True when that is as good as the old one."""

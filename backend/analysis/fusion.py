@@ -74,7 +74,7 @@ def noise(series: Deviations, *, interval_s: float) -> Noise:
     blocks = [_sums(times, deviations, weights, max(block_s, 4 * interval_s)) for block_s in _BLOCKS_S]
     variances = [variance_of_sums(block.scaled) for block in blocks if block.scaled.size >= _FEWEST_BLOCKS]
     hours = 1 + np.count_nonzero(np.diff(times // HOUR_S))
-    variance = max([1.0, *variances]) * (1 + _YOUNG_HOURS / hours)
+    variance = max([1.0, *variances]) * float(1 + _YOUNG_HOURS / hours)
     days = _sums(series.times, series.deviations, series.weights, DAY_S)
     return Noise(variance, _wander(days, variance), times.size)
 
