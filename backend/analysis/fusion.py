@@ -1,6 +1,6 @@
 """The regions of one metric as one stream: evidence from all adds up, and what they share is not counted twice."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log1p
 
@@ -120,14 +120,16 @@ def affected(shifts: Mapping[str, float], weights: Mapping[str, float]) -> tuple
     What the regions above the average shifted by is what a region that takes part would show; less than PART of that is
     none.
     """
-    average = min(_mean(shifts, weights, shifts), max(shifts.values()))
-    clear = _mean(shifts, weights, [region for region, shift in shifts.items() if shift >= average])
-    return tuple(sorted(region for region, shift in shifts.items() if shift >= PART * clear > 0))
+    risen = {region: shift for region, shift in shifts.items() if shift > 0}
+    if not risen:
+        return ()
+    average = min(_mean(shifts, weights), max(risen.values()))
+    clear = _mean({region: shift for region, shift in risen.items() if shift >= average}, weights)
+    return tuple(sorted(region for region, shift in risen.items() if shift >= PART * clear))
 
 
 PART = 0.4
 
 
-def _mean(shifts: Mapping[str, float], weights: Mapping[str, float], regions: Iterable[str]) -> float:
-    chosen = list(regions)
-    return sum(shifts[region] * weights[region] for region in chosen) / sum(weights[region] for region in chosen)
+def _mean(shifts: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    return sum(shift * weights[region] for region, shift in shifts.items()) / sum(weights[region] for region in shifts)

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import merge
 from operator import itemgetter
 
@@ -45,6 +45,9 @@ def replay(regions: Mapping[str, Sequence[Sample]], deploys: Sequence[float], se
     for at, region, value in in_order(regions):
         for event in detector.observe(at, region, value):
             _record(told, event)
+    if detector.alert:
+        # It has been measured again since it was told.
+        told[-1] = replace(told[-1], alert=detector.alert)
     return told
 
 

@@ -1,0 +1,108 @@
+"""Evidence adds up for what is there and falls away for what is not."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.analysis.cusum import STEPS, Bank, gains
+from backend.analysis.fusion import Noise
+from backend.analysis.noise import Floats
+from backend.analysis.onset import onset, rounds
+from backend.analysis.persistence import Watch
+
+LOG_STEPS = [float(np.log1p(step)) for step in STEPS]
+GAINS = gains(LOG_STEPS, scale=0.15, variance=1.0, allowance=0.0)
+deviations = st.lists(st.floats(min_value=-3, max_value=3), max_size=60)
+
+
+def alarm_after(shift: float, *, seed: int = 1, threshold: float = 13) -> int:
+    """How many samples of noise shifted by so many standard deviations it takes; 0 for never in 5,000."""
+    bank = Bank()
+    for count, deviation in enumerate(np.random.default_rng(seed).normal(size=5_000) + shift, start=1):
+        if bank.add(float(np.clip(deviation, -3, 3)), GAINS, threshold):
+            return count
+    return 0
+
+
+def test_quiet_noise_raises_no_alarm() -> None:
+    assert alarm_after(0) == 0
+
+
+def test_the_larger_the_shift_the_sooner_the_alarm() -> None:
+    delays = [alarm_after(shift) for shift in (0.5, 1, 2, 4)]
+    assert delays == sorted(delays, reverse=True)
+    assert delays[1] < 60
+    assert delays[3] <= 7
+
+
+@given(deviations)
+def test_a_bank_is_the_largest_sum_over_all_beginnings(seen: list[float]) -> None:
+    """Page's recursion against its definition."""
+    bank = Bank()
+    for deviation in seen:
+        bank.add(deviation, GAINS, 1e9)
+    for step, (gain, reference) in enumerate(GAINS):
+        sums = [sum(gain * (d - reference) for d in seen[start:]) for start in range(len(seen) + 1)]
+        assert bank.up[step] == pytest.approx(max(sums), abs=1e-6)
+
+
+@given(deviations)
+def test_down_is_the_mirror_of_up(seen: list[float]) -> None:
+    bank, mirror = Bank(), Bank()
+    for deviation in seen:
+        bank.add(deviation, GAINS, 1e9)
+        mirror.add(-deviation, GAINS, 1e9)
+    assert bank.up == pytest.approx(mirror.down)
+    assert bank.down == pytest.approx(mirror.up)
+
+
+def test_a_single_spike_is_never_an_alarm() -> None:
+    bank = Bank()
+    assert bank.add(3.0, gains(LOG_STEPS, scale=0.01, variance=1.0, allowance=0.0), 13) == 0
+
+
+def test_a_cleared_bank_knows_nothing() -> None:
+    bank = Bank([1.0] * 4, [2.0] * 4)
+    bank.clear()
+    assert bank.state() == Bank().state()
+
+
+NOISE = Noise(1.0, 0.0, 100_000)
+
+
+def test_a_shift_that_stays_has_stayed_and_one_that_goes_is_gone() -> None:
+    watch = Watch(0.0, 0.0, 0.0)
+    for at in range(12):
+        watch.add(at, 1.0, 1.0, NOISE)
+    assert watch.has_stayed
+    assert not watch.is_gone
+    for at in range(12, 40):
+        watch.add(at, 0.0, 1.0, NOISE)
+    assert watch.is_gone
+    assert not watch.has_stayed
+    assert watch.gone_since == 11
+
+
+def test_a_baseline_that_is_little_known_makes_nothing_stay() -> None:
+    watch = Watch(0.0, 0.0, 0.0)
+    for at in range(40):
+        watch.add(at, 0.6, 1.0, Noise(1.0, 0.3, 100_000))
+    assert not watch.has_stayed
+
+
+@pytest.mark.parametrize("rise", [30, 150, 290])
+def test_the_onset_of_a_rise_lies_within_its_bounds(rise: int) -> None:
+    times: Floats = 300 * np.arange(300, dtype=np.float64)
+    seen = np.random.default_rng(rise).normal(size=300) + np.where(np.arange(300) < rise, 0, 2)
+    found = onset(rounds(times, np.clip(seen, -3, 3), np.ones(300), interval_s=300), variance=1.0)
+    assert found.earliest <= found.at <= found.latest
+    assert found.earliest - 600 <= 300 * rise <= found.latest + 600
+
+
+def test_rounds_put_the_regions_of_one_interval_together() -> None:
+    times = np.array([0.0, 100, 200, 300, 400, 900])
+    made = rounds(times, np.array([1.0, 2, 3, 4, 6, 7]), np.array([1.0, 1, 2, 1, 1, 1]), interval_s=300)
+    assert made.times.tolist() == [0, 300, 900]
+    assert made.means.tolist() == [2.25, 5, 7]
+    assert made.weights.tolist() == [4, 2, 1]
