@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from backend.analysis.noise import Floats, long_run_variance
+from backend.analysis.noise import Floats, fast_variance, long_run_variance
 
 MIN_SEGMENT = 5
 PENALTY = 3.5
@@ -32,12 +32,12 @@ def changepoints(values: Sequence[float | None]) -> list[int]:
 def segment_starts(scores: Floats) -> list[int]:
     """Where new segments start in a series of scores.
 
-    What looks like slow noise at first may be a change of level, so that the noise is estimated anew around the
-    segments found, as long as that lets further changes be seen.
+    Changes of level make a series look like slow noise, among which none would be found. So clear ones are found first
+    as if there were no slow noise; then the noise is estimated around what is found, and what it leaves is found anew.
     """
     if scores.size < MIN_VALUES:
         return []
-    starts: list[int] = []
+    starts = _clear_starts(scores)
     for _ in range(_ROUNDS):
         noise = max(long_run_variance(scores - _levels(scores, starts)), _LEAST_VARIANCE)
         found = partition(scores, PENALTY * np.log(scores.size) * noise)
@@ -50,6 +50,17 @@ def segment_starts(scores: Floats) -> list[int]:
 _ROUNDS = 4
 # The scores of a series without noise around its levels have none; a change still has to be worth something.
 _LEAST_VARIANCE = 0.01
+# Two halves that do not overlap at all are 2.65 standard deviations of their scores apart; slow noise seldom gets this
+# far (measured: with 2.5 not one false change more, over 60 to 1,000 values of slow noise of several kinds).
+_CLEAR = 2.5
+
+
+def _clear_starts(scores: Floats) -> list[int]:
+    """The changes between neighbouring segments so far apart that they cannot be slow noise."""
+    starts = partition(scores, PENALTY * np.log(scores.size) * max(fast_variance(scores), _LEAST_VARIANCE))
+    levels = _levels(scores, starts)
+    apart = _CLEAR * max(float(np.mean((scores - levels) ** 2)), _LEAST_VARIANCE) ** 0.5
+    return [start for start in starts if abs(levels[start] - levels[start - 1]) >= apart]
 
 
 def _levels(scores: Floats, starts: list[int]) -> Floats:

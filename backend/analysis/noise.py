@@ -83,5 +83,10 @@ def long_run_variance(values: Floats) -> float:
 _WIDEST_LAG = 16
 
 
+def fast_variance(values: Floats) -> float:
+    """The variance of what changes from one value to the next: slow noise and changes of level hardly count."""
+    return _half_square(values, 1)
+
+
 def _half_square(values: Floats, lag: int) -> float:
     return float(np.mean((values[lag:] - values[:-lag]) ** 2)) / 2

@@ -126,3 +126,14 @@ def test_normal_scores_keep_order_and_ties(values: list[int]) -> None:
     for one, score in zip(values, scores, strict=True):
         for other, other_score in zip(values, scores, strict=True):
             assert (one < other) == (score < other_score - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("levels", "noise"), [((5, 9), 0.0), ((1, 2, 1), 0.0), ((10, 20, 10), 1.0), ((10, 11), 0.1)], ids=str
+)
+def test_a_clear_change_of_a_short_series_is_found_with_and_without_noise(
+    levels: tuple[int, ...], noise: float
+) -> None:
+    random = np.random.default_rng(1)
+    values = np.concatenate([random.normal(level, noise, 30) for level in levels])
+    assert changepoints(values.tolist()) == [30 * number for number in range(1, len(levels))]
