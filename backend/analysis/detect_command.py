@@ -65,7 +65,7 @@ class _Document:
 _SHAPE = TypeAdapter(_Document)
 
 
-def answer(text: bytes) -> dict[str, object]:
+def answer(text: bytes) -> dict[str, list[dict[str, Any]]]:
     """What to print for the document. Raises DocumentError."""
     document = read(_SHAPE, text)
     settings = settings_for(document.metric, interval_s=document.interval_s)

@@ -235,6 +235,7 @@ class Detector:
         """Goes by a model from now on; evidence gathered so far still counts."""
         banks = {region: stream.bank for region, stream in self._streams.items()}
         self._model = model
+        self._known = {region: level for region, level in self._known.items() if region in model.members}
         self._streams = {region: _Stream(member, model, self._settings) for region, member in model.members.items()}
         for region, bank in banks.items():
             if region in self._streams:
@@ -276,4 +277,4 @@ class Detector:
         return detector
 
 
-_VERSION = 1
+_VERSION = 2

@@ -8,8 +8,11 @@ from io import BytesIO, TextIOWrapper
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from backend.analysis.__main__ import COMMANDS, main
+from backend.analysis.detect_command import answer
 from backend.analysis.settings import DAY_S
 from backend.analysis.simulation import START, Step, World, simulate
 
@@ -64,6 +67,31 @@ def test_without_deploys_and_with_little_to_go_by_there_is_an_answer(ask: Any) -
     del document["deploys"]
     assert ask("detect", json.dumps(document)) == {"alerts": []}
     assert ask("detect", detect_document(regions={"fra": []})) == {"alerts": []}
+
+
+Value = st.one_of(st.none(), st.floats(min_value=0, max_value=1e300), st.sampled_from([0.0, 1.0, 200.0]))
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.lists(st.lists(Value, min_size=1, max_size=12), min_size=1, max_size=3),
+    st.sampled_from([30.0, 300.0, 3600.0, 86_400.0]),
+    st.floats(min_value=1, max_value=1e6),
+)
+def test_whatever_is_measured_is_answered(patterns: list[list[float | None]], interval_s: float, change: float) -> None:
+    """Each region repeats a pattern for 400 rounds, the later half of them times `change`."""
+    regions = {}
+    for index, pattern in enumerate(patterns):
+        values = [pattern[round_ % len(pattern)] for round_ in range(400)]
+        values[200:] = [None if value is None else min(value * change, 1e308) for value in values[200:]]
+        regions[f"r{index}"] = [[START + round_ * interval_s, value] for round_, value in enumerate(values)]
+    document = {"metric": "ttfb_ms", "interval_s": interval_s, "regions": regions}
+    for alert in answer(json.dumps(document).encode())["alerts"]:
+        json.dumps(alert, allow_nan=False)
+        assert alert["change_between"][0] <= alert["change_at"] <= alert["change_between"][1]
+        assert alert["change_at"] <= alert["at"]
+        assert (alert["class"] == "improvement") == (alert["level"] < alert["baseline"])
+        assert set(alert["regions"]) <= regions.keys()
 
 
 def test_change_points_are_indexes(ask: Any) -> None:
