@@ -51,7 +51,7 @@ _PARAMETERS: Document = {
         "in": "header",
         "required": False,
         "description": "The `ETag` of what you have: 304 says that it is still so.",
-        "schema": _TEXT | {"maxLength": 400},
+        "schema": _TEXT,
     },
 }
 _HEADERS: Document = {
@@ -106,10 +106,11 @@ def document(api: NinjaAPI) -> Document:
     found["info"] = {"title": "Firstbyte", "version": api.version, "description": _DESCRIPTION}
     found.pop("servers")
     asked = needs_of(api)
+    components = found["components"]
     for path, methods in found["paths"].items():
         for method, operation in methods.items():
             _complete(operation, asked[operation["operationId"]], path=path, method=method)
-    components = found["components"]
+            _free_optional_body(operation, components["schemas"])
     components["schemas"] = components.get("schemas", {}) | {"Problem": _PROBLEM, "Fault": _FAULT}
     components |= {
         "securitySchemes": _SECURITY,
@@ -155,6 +156,15 @@ def _complete(operation: Document, need: Need, *, path: str, method: str) -> Non
         operation["responses"].setdefault(str(status), _ref("responses", _name(status)))
 
 
+def _free_optional_body(operation: Document, schemas: Document) -> None:
+    """No body is an empty one: where no field is required, none need be sent."""
+    body = operation.get("requestBody")
+    if body is not None:
+        schema = body["content"]["application/json"]["schema"]
+        fields = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+        body["required"] = bool(fields.get("required"))
+
+
 def _headers_of(method: str, status: int, response: Document) -> Iterator[str]:
     yield from ("X-Request-Id", "RateLimit-Policy", "RateLimit")
     if method == "get":
@@ -167,7 +177,8 @@ def _headers_of(method: str, status: int, response: Document) -> Iterator[str]:
 
 def _statuses(operation: Document, *, path: str, method: str) -> Iterator[int]:
     yield from (400, 401, 403, 405, 422, 429, 500, 503)
-    if "{" in path:
+    # Also where a filter names what is not there.
+    if "{" in path or operation["parameters"]:
         yield 404
     if method != "get":
         yield from (409, 411, 413, 415)

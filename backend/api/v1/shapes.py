@@ -24,7 +24,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class In(BaseModel):
-    """A body that is sent to us. A field that does not exist is a mistake, not ignored."""
+    """A body that is sent to us. A field that does not exist is a mistake, not ignored; so is "1" or true for 1."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
