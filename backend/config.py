@@ -40,6 +40,7 @@ class Config(BaseSettings):
     trust_proxy: bool = False
     media_root: Path = Path(".run/media")
     retention_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    api_requests_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 600
     email_url: SecretStr = SecretStr("")
     email_from: str = "firstbyte@localhost"
     metrics_token: SecretStr = SecretStr("")

@@ -37,7 +37,7 @@ def read_json(request: HttpRequest) -> None:
         body = request.body
     except UnreadablePostError as error:
         raise ProblemError(BAD_REQUEST, "The body ended before it was whole.") from error
-    if body.strip():
+    if body:
         _check_type(request)
         request.json = _parsed(body)  # type: ignore[attr-defined]  # an attribute of ours
     else:

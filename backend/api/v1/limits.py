@@ -9,6 +9,7 @@ from math import ceil
 from time import time
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
@@ -47,7 +48,7 @@ class Standing:
         return f'"{self.policy.name}";r={self.remaining};t={self.reset_s}'
 
 
-DEFAULT = Policy(name="default", quota=600, window_s=60)
+DEFAULT = Policy(name="default", quota=settings.API_REQUESTS_PER_MINUTE, window_s=60)
 # Tests cost browsers and other people's servers, so an organisation has so many, whichever token asks for them.
 TESTS = Policy(name="tests", quota=240, window_s=3600, of_organisation=True)
 POLICIES = (DEFAULT, TESTS)

@@ -63,6 +63,8 @@ _HEADERS: Document = {
     "Location": {"description": "Where what was made is.", "schema": _TEXT},
     "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 0}},
 }
+# The one answer that is not ours: the server gives it before it looks where the request goes.
+_TOO_LONG: Document = {"description": "The address is too long.", "content": {"text/html": {"schema": _TEXT}}}
 _PROBLEM: Document = {
     "title": "Problem",
     "type": "object",
@@ -152,6 +154,8 @@ def _complete(operation: Document, need: Need, *, path: str, method: str) -> Non
         operation["responses"]["304"] = {"description": "You have this version."}
     for status, response in operation["responses"].items():
         response["headers"] = {name: _ref("headers", name) for name in _headers_of(method, int(status), response)}
+    if any(parameter.get("in") == "query" for parameter in parameters):
+        operation["responses"]["414"] = _TOO_LONG
     for status in _statuses(operation, path=path, method=method):
         operation["responses"].setdefault(str(status), _ref("responses", _name(status)))
 

@@ -24,7 +24,8 @@ from backend.sites.models import MonitorKind
 
 router = Router(tags=["Tests"])
 
-MAX_RUNS = 100
+# As many as one test may start, twice; so many ids still fit into an address.
+MAX_RUNS = 60
 Regions = Annotated[
     list[RegionCode], Field(max_length=100, description="Where to measure from; empty means all regions.")
 ]
