@@ -128,7 +128,8 @@ def _person(request: HttpRequest) -> Caller:
     if request.method not in SAFE_METHODS and check_csrf(request) is not None:
         raise ProblemError(CSRF)
     return Caller(
-        key=f"user:{membership.user_id}",
+        # One person may work in several organisations; what they asked for in one is none of another's.
+        key=f"user:{membership.user_id}:{membership.organisation_id}",
         organisation=membership.organisation,
         role=membership.role,
         actor=request.user,
