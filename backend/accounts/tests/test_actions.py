@@ -66,7 +66,7 @@ def test_an_organisation_is_made_once(db: None) -> None:
     ("role", "granted"),
     [
         (Role.VIEWER, {Permission.READ}),
-        (Role.MEMBER, {Permission.READ, Permission.EDIT_SITES}),
+        (Role.MEMBER, {Permission.READ, Permission.EDIT_SITES, Permission.EDIT_ALERTS}),
         (Role.ADMIN, set(Permission) - {Permission.MANAGE_ORGANISATION}),
         (Role.OWNER, set(Permission)),
     ],

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
+from django.utils import timezone
+
 from backend.accounts.models import Organisation
 from backend.fleet.credentials import TOKEN_KIND, digest
 from backend.fleet.models import Agent, Region
@@ -114,7 +116,9 @@ def make_pending(fleet: Fleet, monitor: Monitor, **fields: object) -> PendingRun
     return pending
 
 
-def make_agent(region: Region, *, seen_at: datetime = NOW) -> Agent:
+def make_agent(region: Region, *, seen_at: datetime | None = None) -> Agent:
+    """An agent that was heard of then, or just now: NOW is when the tests began, which may be long ago."""
+    seen_at = seen_at or timezone.now()
     return Agent.objects.create(
         region=region, name=f"agent-of-{region.code}", version="1", last_seen_at=seen_at, clock_skew_us=0
     )

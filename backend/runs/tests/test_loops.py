@@ -79,7 +79,7 @@ def test_a_sweep_does_every_duty(broker_client: redis.Redis) -> None:
     (monitor,) = make_monitors(fleet)
     make_pending(fleet, monitor, agent="agent-1", lease_until=NOW - timedelta(days=1))
     Site.objects.filter(pk=fleet.site.pk).update(status="draft", created_at=NOW - timedelta(days=2))
-    Sweeper().step()
+    Sweeper(clock=lambda: NOW).step()
     assert PendingRun.objects.get().attempt == 2
     assert not Site.objects.filter(pk=fleet.site.pk).exists()
     assert Schedule.objects.filter(monitor=monitor).exists()
