@@ -6,11 +6,19 @@ import threading
 from collections.abc import Callable
 from types import FrameType
 
+from django.core.checks import Tags
+from django.core.management.base import BaseCommand
 from django.db import Error, close_old_connections, connection
 
 log = logging.getLogger(__name__)
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.1, 5.0
+
+
+class LoopCommand(BaseCommand):
+    """A command that works until it is told to end. The checks left out import all pages: half of its memory."""
+
+    requires_system_checks = [Tags.security]
 
 
 def stop_on_signals() -> threading.Event:

@@ -1,13 +1,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
 from backend.processes.loops import LOOPS, run
-from backend.runs.loop import stop_on_signals
+from backend.runs.loop import LoopCommand, stop_on_signals
 
 
-class Command(BaseCommand):
+class Command(LoopCommand):
     help = "Judges what was measured and tells of it, until SIGTERM. Several may run."
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -1,12 +1,10 @@
 from typing import Any
 
-from django.core.management.base import BaseCommand
-
-from backend.runs.loop import repeat, stop_on_signals
+from backend.runs.loop import LoopCommand, repeat, stop_on_signals
 from backend.runs.sweeper import Sweeper
 
 
-class Command(BaseCommand):
+class Command(LoopCommand):
     help = "Leases, expiries, partitions, retention and drafts, until SIGTERM. Of several one works."
 
     def handle(self, *args: Any, **options: Any) -> None:
