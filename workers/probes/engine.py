@@ -35,17 +35,25 @@ class EngineError(RuntimeError):
 
 
 class Engine:
-    """Raw probes. Make it after any fork; `probe()` from any thread; end it with `close()` or a `with` block."""
+    """Raw probes. Make it after any fork; `probe()` from any thread; end it with `close()` or a `with` block.
 
-    def __init__(self, settings: ProbeSettings) -> None:
+    `enter` is called first in the thread that does the network work: `workers.shaping` moves it to a shaped network.
+    """
+
+    def __init__(self, settings: ProbeSettings, *, enter: Callable[[], None] | None = None) -> None:
         """Raises RuntimeError when the installed cryptography does not fit, SSL.Error for an unreadable `ca_file`."""
         self._kit = Kit(settings=settings, names=LocalNames(settings.names), context=make_context(settings.ca_file))
-        self._loop = Loop("probes")
+        self._loop = Loop("probes", enter=enter)
         self._slots = BoundedSemaphore(settings.in_flight)
         self._stamping = stamping_socket()
 
     def start(self) -> None:
-        self._loop.start()
+        """Raises what `enter` raised; the engine is closed then."""
+        try:
+            self._loop.start()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Ends the thread; probes under way end with an error. Closing again does nothing."""

@@ -10,7 +10,7 @@ import threading
 import time
 import types
 from collections import deque
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future
 from itertools import count
 from socket import socket
@@ -50,9 +50,12 @@ class _Task(Generic[T]):
 
 
 class Loop:
-    """Runs coroutines in a thread of its own from `start()` to `close()`; `submit` may be called from any thread."""
+    """Runs coroutines in a thread of its own from `start()` to `close()`; `submit` may be called from any thread.
 
-    def __init__(self, name: str) -> None:
+    `enter` is the first thing that thread does: what belongs to a thread, as its network namespace, is changed there.
+    """
+
+    def __init__(self, name: str, *, enter: Callable[[], None] | None = None) -> None:
         self._epoll = select.epoll()
         self._bell = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._epoll.register(self._bell, select.EPOLLIN)
@@ -63,10 +66,14 @@ class Loop:
         self._order = count()
         self._lock = threading.Lock()
         self._closing = False
+        self._enter = enter
+        self._entered: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
+        """Starts the thread. Raises what `enter` raised, and then nothing runs."""
         self._thread.start()
+        self._entered.result()
 
     def submit(self, coroutine: Coroutine[Wait, None, T]) -> "Future[T]":
         """The future of what the coroutine returns or raises. Raises LoopClosedError unless the loop runs."""
@@ -92,6 +99,13 @@ class Loop:
         os.close(self._bell)
 
     def _run(self) -> None:
+        try:
+            if self._enter is not None:
+                self._enter()
+        except Exception as error:
+            self._entered.set_exception(error)
+            return
+        self._entered.set_result(None)
         while not self._closing:
             for fd, _ in self._epoll.poll(self._pause_s(), _BATCH):
                 if fd == self._bell:

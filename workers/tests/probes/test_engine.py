@@ -276,6 +276,16 @@ def test_an_engine_that_was_never_started_says_so_instead_of_waiting(lab: Lab) -
     engine.close()
 
 
+def test_an_engine_that_cannot_enter_its_network_says_why_and_leaves_nothing_open(lab: Lab) -> None:
+    def refuse() -> None:
+        raise PermissionError("not allowed")
+
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    with pytest.raises(PermissionError, match="not allowed"), Engine(lab.settings, enter=refuse):
+        raise AssertionError("it started")
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
 def test_no_socket_is_left_behind_by_good_and_bad_ends(lab: Lab) -> None:
     def count() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))

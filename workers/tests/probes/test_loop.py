@@ -119,3 +119,25 @@ def test_a_loop_can_be_closed_without_having_run() -> None:
     with pytest.raises(LoopClosedError):
         loop.submit(read_nothing())
     loop.close()
+
+
+def test_what_a_thread_has_to_enter_is_entered_before_any_work() -> None:
+    entered: list[int] = []
+
+    async def where() -> int:
+        return threading.get_ident()
+
+    loop = Loop("test", enter=lambda: entered.append(threading.get_ident()))
+    loop.start()
+    assert entered == [loop.submit(where()).result(20)]
+    loop.close()
+
+
+def test_a_thread_that_cannot_enter_does_no_work_and_its_starter_hears_why() -> None:
+    def refuse() -> None:
+        raise PermissionError("no such place")
+
+    loop = Loop("test", enter=refuse)
+    with pytest.raises(PermissionError, match="no such place"):
+        loop.start()
+    loop.close()
