@@ -7,6 +7,7 @@ packet in. `ClockReading` pairs, taken before and after, join the two and betray
 from dataclasses import dataclass
 
 from workers.measurement.connection import Header
+from workers.measurement.evidence import CertificateFault
 from workers.measurement.pair import Leg
 
 
@@ -66,15 +67,6 @@ class ConnectCapture:
     ended_ns: int
     rtt_us: int | None = None
     retransmits: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateFault:
-    """What OpenSSL held against a certificate of the chain: its error number and words, and how far from the leaf."""
-
-    code: int
-    depth: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

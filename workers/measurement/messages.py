@@ -12,7 +12,9 @@ from typing import Literal
 from uuid import UUID
 
 from workers.measurement.connection import Connection, Header
+from workers.measurement.evidence import Depth, ProbeEvidence
 from workers.measurement.failure import Failure
+from workers.measurement.finding import Diagnosis
 from workers.measurement.pair import Leg, LegExchange, PairTarget
 from workers.measurement.profile import NATIVE, Profile
 from workers.measurement.timing import Timing
@@ -72,7 +74,8 @@ OnProgress = Callable[[ProgressStage, int | None], None]
 class RunRequest:
     """One execution to carry out. `accepted_status` empty means 200 to 399.
 
-    `other` is the second leg of a pair, whose first is `url`; it is None for all other kinds.
+    `other` is the second leg of a pair, whose first is `url`; it is None for all other kinds. `depth` matters to a
+    probe alone; `timeout_us` is for each connection of a deep one.
     """
 
     run_id: UUID
@@ -92,6 +95,7 @@ class RunRequest:
     body_text: str | None = None
     ignore_certificate_errors: bool = False
     other: PairTarget | None = None
+    depth: Depth = Depth.LIGHT
 
     def __post_init__(self) -> None:
         _require_aware(scheduled_for=self.scheduled_for, expires_at=self.expires_at)
@@ -116,6 +120,7 @@ class ProbeMeasurement:
 
     `tls_network_us` is the handshake without our own cryptography. `scheduling_lag_us` is the most that our process was
     late in looking at an arrival: with the user's clock it is an error of the figures, with the kernel's it is not.
+    `evidence` is what the diagnosis was made of; `diagnosis` is what the agent's rules made of it at once.
     """
 
     kind: Literal["probe"] = "probe"
@@ -124,6 +129,8 @@ class ProbeMeasurement:
     tls_network_us: int | None = None
     clock: Clock = Clock.KERNEL
     scheduling_lag_us: int | None = None
+    evidence: ProbeEvidence | None = None
+    diagnosis: Diagnosis | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from OpenSSL import SSL, _util, crypto
 
-from workers.measurement.captures_probe import CertificateFault
+from workers.measurement.evidence import CertificateFault
 
 # pyOpenSSL has no public call to set the name or address that the leaf must be for, nor one for a fault's words.
 _PRIVATE = (

@@ -8,8 +8,8 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, rsa
 
-from workers.measurement.captures_probe import CertificateFault
 from workers.measurement.certificate import Certificate
+from workers.measurement.evidence import CertificateFault
 from workers.measurement.failure import FailureKind
 
 # A CDN's certificate names hundreds of hosts: enough to see whose it is.

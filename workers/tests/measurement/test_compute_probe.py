@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from workers.measurement.captures_probe import (
     Arrival,
-    CertificateFault,
     ClockReading,
     ConnectCapture,
     HandshakeCapture,
@@ -20,6 +19,7 @@ from workers.measurement.captures_probe import (
     SendCapture,
 )
 from workers.measurement.compute.probe import probe_measurement
+from workers.measurement.evidence import CertificateFault
 from workers.measurement.messages import Clock
 from workers.measurement.timing import Phases, phases_of
 

@@ -1,0 +1,50 @@
+"""What every rule is given: one probe's measurement, and the few questions that all rules ask of it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from workers.measurement.evidence import ProbeEvidence, TcpState, TrialEvidence
+from workers.measurement.finding import Finding, NotJudged
+from workers.measurement.messages import Hop
+
+# What one rule says: nothing when the cause is not there, a NotJudged when the evidence cannot tell.
+Verdicts = Iterable[Finding | NotJudged]
+
+# Below this a busy server and a round trip look alike (PROBING 0.4): rules that count round trips are silent.
+MIN_RTT_US = 8_000
+# From here on a round trip stands out clearly (PROBING 7, conventions).
+CLEAR_RTT_US = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One probe under judgement. `hops` are its requests in order, redirects first."""
+
+    evidence: ProbeEvidence
+    hops: tuple[Hop, ...] = ()
+
+    @cached_property
+    def rtt_us(self) -> int | None:
+        """The shortest round trip of any TCP connection of the probe; None when none was made."""
+        trips = [trip for trial in self.evidence.trials if (trip := rtt_of(trial)) is not None]
+        return min(trips, default=None)
+
+
+Rule = Callable[[Case], Verdicts]
+
+
+def rtt_of(trial: TrialEvidence) -> int | None:
+    """The round trip of one connection: the lesser of the SYN's and of the kernel's own minimum."""
+    known = (trial.syn_rtt_us, *(state.min_rtt_us for state in _states(trial)))
+    return min((trip for trip in known if trip), default=None)
+
+
+def lost_packets(trial: TrialEvidence) -> bool:
+    """Whether packets were lost or came out of order, either way: then no pause proves a setting of the server."""
+    last = next(reversed(_states(trial)), TcpState())
+    return bool(trial.syn_retransmits or last.total_retransmits or last.out_of_order_packets)
+
+
+def _states(trial: TrialEvidence) -> tuple[TcpState, ...]:
+    return tuple(state for state in (trial.tcp_connected, trial.tcp_secured, trial.tcp_ended) if state is not None)
