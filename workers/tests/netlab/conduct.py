@@ -1,0 +1,60 @@
+"""How a server of the lab behaves. Each fault is one setting, so that a repaired twin differs in one word."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+HSTS = "Strict-Transport-Security: max-age=63072000; includeSubDomains"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall:
+    """Silence for so long after so many bytes."""
+
+    after_bytes: int
+    pause_s: float
+
+
+class Refusal(StrEnum):
+    """What becomes of a ClientHello that is too long for the server."""
+
+    RESET = "reset"
+    SILENCE = "silence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conduct:
+    """The default is a faultless server of HTTP/1.1 over TLS 1.2 and 1.3.
+
+    On the wire: `nodelay` off is Nagle's algorithm; `handshake_write_bytes` splits the first flight of the handshake
+    into writes of that size, as nginx before 1.5.6 did; `handshake_think_s` passes before that flight begins.
+    `hello_limit_bytes` is the longest ClientHello record that it survives.
+
+    Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache.
+
+    Answers: `think_s` are taken in turn by requests. With `head_flushed` the head of the answer and the first part of
+    its page leave before the thinking; with `head_apart` head and page are two writes.
+    """
+
+    nodelay: bool = True
+    handshake_write_bytes: int | None = None
+    handshake_think_s: float = 0.0
+    handshake_stall: Stall | None = None
+    hello_limit_bytes: int | None = None
+    refusal: Refusal = Refusal.RESET
+    newest: str = "TLSv1.3"
+    protocols: tuple[str, ...] = ("http/1.1",)
+    garbage_over: str | None = None
+    nodes: tuple[int, ...] = (0,)
+    tickets: bool = True
+    session_ids: bool = True
+    record_bytes: int = 4096
+    body_bytes: int = 4000
+    keep_alive: bool = True
+    think_s: tuple[float, ...] = (0.0,)
+    head_flushed: bool = False
+    head_apart: bool = False
+    body_stall: Stall | None = None
+    headers: tuple[str, ...] = (HSTS,)
+    redirect_to: str | None = None
+    # Of the page that is flushed with the head.
+    flushed_bytes: int = 1000

@@ -1,0 +1,138 @@
+"""A small web server that misbehaves on the wire exactly as its `Conduct` says."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import cycle
+from types import TracebackType
+from typing import Self
+
+from OpenSSL import SSL
+
+from workers.tests.netlab.chains import Chain
+from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.wire_side import GoneError, PlainSide, TlsSide, Wire, make_context
+
+_END_OF_HEAD = b"\r\n\r\n"
+_LONGEST_HEAD_BYTES = 65536
+_POLL_S = 0.1
+
+
+class MisbehavingServer:
+    """Serves a listening socket from a thread per connection until its `with` block ends. Plain without a chain."""
+
+    def __init__(self, listener: socket.socket, conduct: Conduct, chain: Chain | None = None) -> None:
+        self.port: int = listener.getsockname()[1]
+        self.connections = 0
+        self._listener = listener
+        self._conduct = conduct
+        self._contexts = self._make_contexts(chain)
+        self._turns = cycle(conduct.nodes)
+        self._thinks = cycle(conduct.think_s)
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+
+    def _make_contexts(self, chain: Chain | None) -> dict[int, SSL.Context]:
+        if chain is None:
+            return {}
+        files = str(chain.chain_file), str(chain.key_file)
+        return {node: make_context(self._conduct, *files) for node in sorted(set(self._conduct.nodes))}
+
+    def __enter__(self) -> Self:
+        self._listener.settimeout(_POLL_S)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._thread.join()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self._closing.is_set():
+            with suppress(TimeoutError):
+                sock, _ = self._listener.accept()
+                self.connections += 1
+                threading.Thread(target=self._serve, args=(sock, next(self._turns)), daemon=True).start()
+
+    def _serve(self, sock: socket.socket, node: int) -> None:
+        # Clients that leave, and handshakes that fail, are what half of the lab is about.
+        with sock, suppress(OSError, SSL.Error):
+            wire = Wire(sock, self._conduct, self._closing)
+            side = TlsSide(wire, self._contexts[node], self._conduct) if self._contexts else PlainSide(wire)
+            if side.protocol and side.protocol == self._conduct.garbage_over:
+                side.write(b"\xff" * 100)
+                wire.be_silent()
+            self._answer_all(side)
+
+    def _answer_all(self, side: PlainSide | TlsSide) -> None:
+        for _ in requests(side):
+            self._answer(side)
+            if not self._conduct.keep_alive:
+                break
+        side.finish()
+        with suppress(GoneError):
+            # Close in good manners: what the client still says is read rather than answered with RST.
+            side.wire.write_end()
+            side.wire.be_silent()
+
+    def _answer(self, side: PlainSide | TlsSide) -> None:
+        conduct = self._conduct
+        head, body = conduct_answer(conduct)
+        with self._lock:
+            think_s = next(self._thinks)
+        if conduct.head_flushed:
+            side.write(head, body[: conduct.flushed_bytes])
+            side.wire.pause(think_s)
+            side.write(body[conduct.flushed_bytes :])
+            return
+        side.wire.pause(think_s)
+        if conduct.head_apart:
+            side.write(head)
+            side.write(body)
+        elif conduct.body_stall is not None:
+            side.write(head, body[: conduct.body_stall.after_bytes])
+            side.wire.pause(conduct.body_stall.pause_s)
+            side.write(body[conduct.body_stall.after_bytes :])
+        else:
+            side.write(head + body)
+
+
+def conduct_answer(conduct: Conduct) -> tuple[bytes, bytes]:
+    """Head and body of the answer to every request."""
+    body = b"" if conduct.redirect_to else page(conduct.body_bytes)
+    lines = [
+        "HTTP/1.1 200 OK" if conduct.redirect_to is None else "HTTP/1.1 301 Moved Permanently",
+        "Content-Type: text/html; charset=utf-8",
+        f"Content-Length: {len(body)}",
+        f"Connection: {'keep-alive' if conduct.keep_alive else 'close'}",
+        *([f"Location: {conduct.redirect_to}"] if conduct.redirect_to else []),
+        *conduct.headers,
+    ]
+    return "\r\n".join(lines).encode("ascii") + _END_OF_HEAD, body
+
+
+def page(size_bytes: int) -> bytes:
+    """A document of exactly that size."""
+    start, end = b"<!doctype html><title>A page of the lab</title><p>", b"</p>"
+    filling = b"words of no meaning, " * (size_bytes // 20 + 1)
+    return start + filling[: size_bytes - len(start) - len(end)] + end
+
+
+def requests(side: PlainSide | TlsSide) -> Iterator[bytes]:
+    """The heads of requests, until the client leaves."""
+    data = b""
+    while len(data) < _LONGEST_HEAD_BYTES:
+        head, ended, rest = data.partition(_END_OF_HEAD)
+        if ended:
+            data = rest
+            yield head
+            continue
+        try:
+            data += side.read()
+        except GoneError:
+            return

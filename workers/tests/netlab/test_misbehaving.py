@@ -1,0 +1,272 @@
+"""The misbehaving server misbehaves exactly as told: its writes, its pauses, its records, its sessions."""
+
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from workers.tests.netlab.certificates import KeyKind
+from workers.tests.netlab.chains import Chain, Recipe, Vault
+from workers.tests.netlab.conduct import Conduct, Refusal, Stall
+from workers.tests.netlab.misbehaving import MisbehavingServer
+from workers.tests.netlab.wire_side import Wire
+from workers.tests.waiting import wait_for
+
+NAME = "www.lab.test"
+REQUEST = b"GET / HTTP/1.1\r\nHost: www.lab.test\r\n\r\n"
+_APPLICATION_DATA = 23
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    return Vault(tmp_path_factory.mktemp("vault"))
+
+
+@pytest.fixture
+def writes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, bytes]]:
+    """What the server gives to the kernel, and when."""
+    noted: list[tuple[float, bytes]] = []
+    original = Wire.write
+
+    def write(wire: Wire, data: bytes) -> None:
+        noted.append((time.monotonic(), data))
+        original(wire, data)
+
+    monkeypatch.setattr(Wire, "write", write)
+    return noted
+
+
+@contextmanager
+def serving(conduct: Conduct, chain: Chain | None) -> Iterator[MisbehavingServer]:
+    with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), conduct, chain) as server:
+        yield server
+
+
+class Visitor:
+    """A client that verifies, and counts what it gets."""
+
+    def __init__(
+        self,
+        vault: Vault,
+        *,
+        newest: str = "TLSv1_3",
+        protocols: tuple[str, ...] = ("http/1.1",),
+        timeout_s: float = 10,
+    ) -> None:
+        self.timeout_s = timeout_s
+        self.context = ssl.create_default_context(cafile=str(vault.ca_file))
+        self.context.maximum_version = ssl.TLSVersion[newest]
+        self.context.set_alpn_protocols(list(protocols))
+
+    def connect(self, port: int, session: ssl.SSLSession | None = None) -> ssl.SSLSocket:
+        sock = socket.create_connection(("127.0.0.1", port), timeout=self.timeout_s)
+        return self.context.wrap_socket(sock, server_hostname=NAME, session=session)
+
+
+@contextmanager
+def visiting(conduct: Conduct, visitor: Visitor | None = None, chain: Chain | None = None) -> Iterator[socket.socket]:
+    """A connection to a server of that conduct; plain without a visitor."""
+    with serving(conduct, chain) as server:
+        if visitor is None:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
+                yield sock
+        else:
+            with visitor.connect(server.port) as sock:
+                yield sock
+
+
+def ask(sock: socket.socket) -> bytes:
+    """The whole answer to one request."""
+    sock.sendall(REQUEST)
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += sock.recv(65536)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = int(head.partition(b"Content-Length: ")[2].partition(b"\r\n")[0])
+    while len(body) < length:
+        body += sock.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+def records_of(data: bytes) -> list[tuple[int, int]]:
+    """Type and length of each TLS record."""
+    found = []
+    while data:
+        length = int.from_bytes(data[3:5])
+        found.append((data[0], length))
+        data = data[5 + length :]
+    return found
+
+
+@pytest.mark.parametrize("newest", ["TLSv1_2", "TLSv1_3"])
+def test_a_faultless_server_answers_again_and_again(vault: Vault, newest: str) -> None:
+    with visiting(Conduct(), Visitor(vault, newest=newest), vault.chain(Recipe(names=(NAME,)))) as sock:
+        answers = {ask(sock), ask(sock)}
+        assert isinstance(sock, ssl.SSLSocket)
+        assert sock.selected_alpn_protocol() == "http/1.1"
+    assert len(answers) == 1
+    answer = answers.pop()
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert len(answer.partition(b"\r\n\r\n")[2]) == 4000
+
+
+def test_it_speaks_plainly_without_a_chain() -> None:
+    with visiting(Conduct(redirect_to="https://www.lab.test/")) as sock:
+        answer = ask(sock)
+    assert answer.startswith(b"HTTP/1.1 301 ")
+    assert b"\r\nLocation: https://www.lab.test/\r\n" in answer
+
+
+def test_the_first_flight_is_written_in_parts(vault: Vault, writes: list[tuple[float, bytes]]) -> None:
+    chain = vault.chain(Recipe(names=(NAME,), size_bytes=5500))
+    with serving(Conduct(handshake_write_bytes=4096, newest="TLSv1.2"), chain) as server:
+        Visitor(vault).connect(server.port).close()
+    first, second, *_ = (data for _, data in writes)
+    assert len(first) == 4096
+    assert 1300 < len(second) < 2200
+    # ServerHello, Certificate and ServerHelloDone: one record each or together, and nothing is lost between.
+    assert {kind for kind, _ in records_of(first + second)} == {22}
+
+
+def test_the_first_flight_stalls_in_the_middle(vault: Vault, writes: list[tuple[float, bytes]]) -> None:
+    chain = vault.chain(Recipe(names=(NAME,), size_bytes=5500))
+    with serving(Conduct(handshake_stall=Stall(after_bytes=2000, pause_s=0.2)), chain) as server:
+        Visitor(vault).connect(server.port).close()
+    (before, first), (after, _), *_ = writes
+    assert len(first) == 2000
+    assert 0.2 <= after - before < 0.3
+
+
+def test_a_busy_server_thinks_before_its_first_flight(vault: Vault, writes: list[tuple[float, bytes]]) -> None:
+    with serving(Conduct(handshake_think_s=0.1), vault.chain(Recipe(names=(NAME,)))) as server:
+        began = time.monotonic()
+        Visitor(vault).connect(server.port).close()
+    assert 0.1 <= writes[0][0] - began < 0.2
+
+
+@pytest.mark.parametrize(("size", "overhead"), [(16384, 17), (4096, 17), (1300, 17)])
+def test_records_have_the_wished_size(
+    vault: Vault, writes: list[tuple[float, bytes]], size: int, overhead: int
+) -> None:
+    conduct = Conduct(record_bytes=size, body_bytes=20_000)
+    with visiting(conduct, Visitor(vault), vault.chain(Recipe(names=(NAME,)))) as sock:
+        ask(sock)
+    answer = next(data for _, data in writes if len(data) > 19_000)
+    lengths = [length for kind, length in records_of(answer) if kind == _APPLICATION_DATA]
+    assert lengths[0] == size + overhead
+    assert max(lengths) == lengths[0]
+
+
+@pytest.mark.parametrize("chained", [True, False])
+def test_head_and_page_are_two_writes(vault: Vault, writes: list[tuple[float, bytes]], chained: bool) -> None:
+    visitor, chain = (Visitor(vault), vault.chain(Recipe(names=(NAME,)))) if chained else (None, None)
+    with visiting(Conduct(head_apart=True, body_bytes=700, nodelay=False), visitor, chain) as sock:
+        ask(sock)
+        noted = len(writes)
+        ask(sock)
+    head, body = (data for _, data in writes[noted : noted + 2])
+    assert len(head) < 300
+    assert 700 <= len(body) < 750
+
+
+@pytest.mark.parametrize("flushed", [True, False])
+def test_thinking_comes_before_the_answer_or_after_its_head(
+    vault: Vault, writes: list[tuple[float, bytes]], flushed: bool
+) -> None:
+    with visiting(Conduct(think_s=(0.15,), head_flushed=flushed, body_bytes=20_000)) as sock:
+        began = time.monotonic()
+        ask(sock)
+    waits = [at - began for at, _ in writes]
+    assert (waits[0] < 0.1) is flushed
+    assert 0.15 <= waits[-1] < 0.3
+    assert len(writes) == (2 if flushed else 1)
+
+
+def test_thinking_can_be_flaky() -> None:
+    with visiting(Conduct(think_s=(0.0, 0.2))) as sock:
+        took = []
+        for _ in range(4):
+            began = time.monotonic()
+            ask(sock)
+            took.append(time.monotonic() - began > 0.1)
+    assert took == [False, True, False, True]
+
+
+def test_a_page_can_stall(writes: list[tuple[float, bytes]]) -> None:
+    stall = Stall(after_bytes=5000, pause_s=0.2)
+    with visiting(Conduct(body_stall=stall, body_bytes=20_000)) as sock:
+        ask(sock)
+    (before, first), (after, second) = writes
+    assert 5000 < len(first) < 5400
+    assert len(second) == 15_000
+    assert 0.2 <= after - before < 0.3
+
+
+def test_a_connection_can_end_after_each_answer(vault: Vault) -> None:
+    with visiting(Conduct(keep_alive=False), Visitor(vault), vault.chain(Recipe(names=(NAME,)))) as sock:
+        assert b"\r\nConnection: close\r\n" in ask(sock)
+        assert sock.recv(10) == b""
+
+
+def test_a_long_hello_kills_a_server_that_cannot_take_it(vault: Vault) -> None:
+    chain = vault.chain(Recipe(names=(NAME,)))
+    with serving(Conduct(hello_limit_bytes=100), chain) as server, pytest.raises(ConnectionResetError):
+        Visitor(vault).connect(server.port)
+    with serving(Conduct(hello_limit_bytes=2000), chain) as server:
+        Visitor(vault).connect(server.port).close()
+
+
+def test_a_long_hello_can_meet_silence(vault: Vault) -> None:
+    conduct = Conduct(hello_limit_bytes=100, refusal=Refusal.SILENCE)
+    with serving(conduct, vault.chain(Recipe(names=(NAME,)))) as server, pytest.raises(TimeoutError):
+        Visitor(vault, timeout_s=0.5).connect(server.port)
+
+
+def test_garbage_can_follow_a_negotiation(vault: Vault) -> None:
+    conduct = Conduct(protocols=("h2", "http/1.1"), garbage_over="h2")
+    with serving(conduct, vault.chain(Recipe(names=(NAME,)))) as server:
+        with Visitor(vault, protocols=("h2", "http/1.1")).connect(server.port) as sock:
+            assert sock.recv(1000) == b"\xff" * 100
+        with Visitor(vault).connect(server.port) as sock:
+            assert ask(sock).startswith(b"HTTP/1.1 200 OK")
+
+
+def resumed(vault: Vault, conduct: Conduct, newest: str, visits: int = 4) -> list[bool]:
+    """Whether each visit after the first could go on with the session of the first."""
+    visitor = Visitor(vault, newest=newest)
+    with serving(conduct, vault.chain(Recipe(names=(NAME,), key=KeyKind.P256))) as server:
+        with visitor.connect(server.port) as sock:
+            ask(sock)
+            session = sock.session
+        found: list[bool] = []
+        for _ in range(visits):
+            with visitor.connect(server.port, session) as sock:
+                found.append(bool(sock.session_reused))
+    return found
+
+
+@pytest.mark.parametrize("newest", ["TLSv1_2", "TLSv1_3"])
+@pytest.mark.parametrize(
+    ("conduct", "expected"),
+    [
+        (Conduct(), [True] * 4),
+        (Conduct(session_ids=False), [True] * 4),
+        (Conduct(tickets=False), [True] * 4),
+        (Conduct(tickets=False, session_ids=False), [False] * 4),
+        (Conduct(nodes=(0, 1)), [False, True, False, True]),
+    ],
+)
+def test_sessions_are_kept_as_told(vault: Vault, conduct: Conduct, expected: list[bool], newest: str) -> None:
+    assert resumed(vault, conduct, newest) == expected
+
+
+def test_a_server_ends_with_its_block_whatever_its_clients_do(vault: Vault) -> None:
+    threads = set(threading.enumerate())
+    chain = vault.chain(Recipe(names=(NAME,)))
+    with serving(Conduct(handshake_think_s=60.0), chain) as server, suppress(TimeoutError):
+        Visitor(vault, timeout_s=0.3).connect(server.port)
+    wait_for(lambda: set(threading.enumerate()) <= threads, "the server's threads to end")
