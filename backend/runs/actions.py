@@ -139,15 +139,17 @@ def request_runs(
     regions: Sequence[str],
     trigger: Trigger,
     runs_per_region: int = 1,
+    url: str | None = None,
 ) -> list[UUID]:
     """Measures so often in each region by its code, besides the schedule; the ids by round, then by region.
 
     A confirmation goes the way of a person's test, a gate's run has a lane of its own. Published when the transaction
-    commits. Raises RunsError for a region that is not usable, or when too many such runs are under way.
+    commits. `url`, in its canonical form, is measured in place of the monitor's own. Raises RunsError for a region that
+    is not usable, or when too many such runs are under way.
     """
     if trigger is Trigger.SCHEDULE or not 1 <= runs_per_region <= MAX_RUNS_PER_REGION:
         raise ValueError(f"{runs_per_region} runs a region for the trigger {trigger}")
-    return _start([monitor] * runs_per_region, monitor.site.organisation, regions, trigger)
+    return _start([monitor] * runs_per_region, monitor.site.organisation, regions, trigger, url=url)
 
 
 def reconcile_organisation(organisation: Organisation) -> Changes:
@@ -160,7 +162,12 @@ def _reconcile(site: Site) -> None:
 
 
 def _start(
-    monitors: Sequence[Monitor], organisation: Organisation, codes: Sequence[str], trigger: Trigger
+    monitors: Sequence[Monitor],
+    organisation: Organisation,
+    codes: Sequence[str],
+    trigger: Trigger,
+    *,
+    url: str | None = None,
 ) -> list[UUID]:
     """One run of each monitor in each region; a monitor that is named twice runs twice."""
     now = timezone.now()
@@ -169,7 +176,7 @@ def _start(
     # Runs of one monitor and region have slots of their own, so each has its own microsecond.
     slots = [now + timedelta(microseconds=round_number) for round_number in range(len(monitors))]
     pending = [
-        _requested(monitor, region, slot, trigger)
+        _requested(monitor, region, slot, trigger, url=url)
         for monitor, slot in zip(monitors, slots, strict=True)
         for region in places
     ]
@@ -201,7 +208,7 @@ def _refuse_too_many(organisation: Organisation, wanted: int, trigger: Trigger) 
         )
 
 
-def _requested(monitor: Monitor, region: Region, slot: datetime, trigger: Trigger) -> PendingRun:
+def _requested(monitor: Monitor, region: Region, slot: datetime, trigger: Trigger, *, url: str | None) -> PendingRun:
     return PendingRun(
         run_id=run_id(monitor_id=monitor.public_id, region=region.code, scheduled_for=slot, attempt=1),
         monitor=monitor,
@@ -213,6 +220,7 @@ def _requested(monitor: Monitor, region: Region, slot: datetime, trigger: Trigge
         created_at=slot,
         expires_at=slot + MANUAL_WINDOW,
         publish_after=slot + PUBLISH_GRACE,
+        url=url,
     )
 
 

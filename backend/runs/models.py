@@ -56,7 +56,8 @@ class PendingRun(models.Model):
 
     The message is not kept: it follows from this row and its monitor, so request headers stay encrypted at rest.
     `publish_after` keeps the outbox from publishing what the process that made the row is just publishing itself.
-    `first_run_id` is set on a second attempt: whoever waits for the first is told of this one.
+    `first_run_id` is set on a second attempt: whoever waits for the first is told of this one. `url` is measured in
+    place of the monitor's own, where a gate compares two addresses.
     """
 
     run_id = models.UUIDField(primary_key=True)
@@ -77,6 +78,7 @@ class PendingRun(models.Model):
     requests = models.PositiveIntegerField(null=True)
     has_screenshot = models.BooleanField(default=False)
     first_run_id = models.UUIDField(null=True)
+    url = models.TextField(null=True)
 
     class Meta:
         constraints = [

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from backend.sites.models import Monitor
@@ -21,7 +22,7 @@ MONITOR_SQL = """m.id, m.public_id, m.kind, m.url, m.timeout_s, m.profile, m.hea
 MONITOR_WIDTH = 14
 # `p` is the pending run.
 LANE_SQL = "CASE WHEN p.urgent THEN 'now' WHEN p.trigger = 'gate' THEN 'gate' ELSE 'schedule' END"
-PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}"
+PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}, p.url"
 
 
 class MonitorColumns(NamedTuple):
@@ -99,16 +100,28 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
 def outgoing_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[Outgoing]:
     """The messages of rows of MONITOR_SQL followed by PENDING_SQL."""
     for row in rows:
-        run_id, scheduled_for, attempt, expires_at, lane = row[MONITOR_WIDTH:]
+        run_id, scheduled_for, attempt, expires_at, lane, url = row[MONITOR_WIDTH:]
         execution = Execution(
             run_id=run_id, scheduled_for=scheduled_for, attempt=attempt, expires_at=expires_at, lane=Lane(lane)
         )
-        yield outgoing(execution, MonitorColumns(*row[:MONITOR_WIDTH]))
+        yield outgoing(execution, _at(url, MonitorColumns(*row[:MONITOR_WIDTH])))
 
 
 def queue_key(region: str, kind: str, lane: Lane) -> str:
     """The broker's key of a region's queue."""
     return key_prefix(region) + queue_name(Kind(kind), lane)
+
+
+def _at(url: str | None, monitor: MonitorColumns) -> MonitorColumns:
+    """The monitor at another address. Its headers may be secrets, and never leave for another server."""
+    if url is None:
+        return monitor
+    return monitor._replace(url=url, headers=monitor.headers if is_same_server(url, monitor.url) else "")
+
+
+def is_same_server(url: str, other: str) -> bool:
+    """Whether scheme, host and port are the same, of canonical URLs."""
+    return urlsplit(url)[:2] == urlsplit(other)[:2]
 
 
 def _headers(stored: str) -> tuple[Header, ...]:

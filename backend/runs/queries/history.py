@@ -27,7 +27,7 @@ _RECENT = f"""
 SELECT {RUN_SQL} FROM unnest(%(regions)s::bigint[]) AS place (region_id),
 LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
-        AND scheduled_for < %(before)s
+        AND scheduled_for < %(before)s AND trigger <> 'gate'
     ORDER BY scheduled_for DESC, attempt DESC LIMIT %(limit)s
 ) run
 ORDER BY scheduled_for DESC, region_id LIMIT %(limit)s
@@ -73,7 +73,10 @@ class RunDetail:
 def recent_runs(
     monitor: Monitor, region: Region | None = None, *, limit: int = 50, before: datetime | None = None
 ) -> list[RunLine]:
-    """The newest runs of a monitor, in one region or all; `before` is the slot of the last one seen. Two statements."""
+    """The newest runs of a monitor, in one region or all; `before` is the slot of the last one seen. Two statements.
+
+    Those of gates are left out: they may have measured another address.
+    """
     regions = _regions(monitor, region)
     parameters = {
         "regions": list(regions),

@@ -19,6 +19,7 @@ from backend.runs.tests.processes import queued
 from backend.runs.tests.results import line_of
 from backend.sites.models import Monitor
 from workers.measurement.messages import RunRequest
+from workers.measurement.wire import decode
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -107,3 +108,35 @@ def test_runs_that_were_asked_for_enter_no_chart_and_no_rollup(monitor: Monitor,
     assert sum(point.measured for point in series.points) == 1
     roll_up(NOW)
     assert set(Rollup.objects.values_list("measured", flat=True)) == {1}
+
+
+def test_another_address_is_measured_in_place_of_the_monitors_own_also_by_another_agent(
+    publish: Callable[..., list[RunRequest]], fleet: Fleet, monitor: Monitor
+) -> None:
+    other = "https://before.example/"
+    (request,) = publish("eu:probe.gate", regions=["eu"], trigger=Trigger.GATE, url=other)
+    assert request.url == other
+    lost = {"lease_until": NOW - HOUR, "expires_at": NOW + HOUR, "agent": "a"}
+    make_pending(fleet, monitor, trigger="gate", url=other, **lost)
+    assert sweep(NOW).retried == 1
+    (again,) = waiting(NOW)
+    assert decode(again.message, RunRequest).url == other
+
+
+@pytest.mark.parametrize(
+    ("url", "sent"),
+    [
+        (None, True),
+        ("https://one.example/other", True),
+        ("http://one.example/", False),
+        ("https://one.example:8443/", False),
+        ("https://two.example/", False),
+    ],
+)
+def test_headers_may_be_secrets_and_go_to_the_monitors_own_server_only(
+    publish: Callable[..., list[RunRequest]], monitor: Monitor, url: str | None, sent: bool
+) -> None:
+    monitor.url, monitor.headers = "https://one.example/", [["Authorization", "secret"]]
+    monitor.save()
+    (request,) = publish("eu:probe.gate", regions=["eu"], trigger=Trigger.GATE, url=url)
+    assert bool(request.headers) is sent
