@@ -8,6 +8,9 @@ from workers.measurement.evidence import ProbeEvidence, TcpState, TrialEvidence
 from workers.measurement.finding import Finding, NotJudged
 from workers.measurement.messages import Hop
 
+# Below this pause, and below half a round trip, bytes came in one go (PROBING 1c).
+_MIN_PAUSE_US = 3_000
+
 # What one rule says: nothing when the cause is not there, a NotJudged when the evidence cannot tell.
 Verdicts = Iterable[Finding | NotJudged]
 
@@ -38,6 +41,11 @@ def rtt_of(trial: TrialEvidence) -> int | None:
     """The round trip of one connection: the lesser of the SYN's and of the kernel's own minimum."""
     known = (trial.syn_rtt_us, *(state.min_rtt_us for state in _states(trial)))
     return min((trip for trip in known if trip), default=None)
+
+
+def pause_us(rtt_us: int | None) -> int:
+    """What parts two flights of a server: bytes further apart than this were not sent in one go."""
+    return max(_MIN_PAUSE_US, (rtt_us or 0) // 2)
 
 
 def lost_packets(trial: TrialEvidence) -> bool:

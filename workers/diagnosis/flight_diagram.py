@@ -8,14 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from workers.diagnosis.case import MIN_RTT_US, rtt_of
+from workers.diagnosis.case import MIN_RTT_US, pause_us, rtt_of
 from workers.diagnosis.units import counted, size
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, TrialEvidence
 
 # A ladder is for looking at: what a server dribbles after these rows is told as one more.
 MAX_ROWS = 40
-# What came closer together than this, and than half a round trip, was sent in one go (PROBING 1c).
-_PAUSE_US = 3_000
 # A pause that deserves a mark beside the ladder.
 _MARKED_RTT = 0.5
 
@@ -66,15 +64,14 @@ def _opening(trial: TrialEvidence) -> list[FlightRow]:
 
 
 def _flights(trial: TrialEvidence, rtt_us: int | None) -> list[FlightRow]:
-    pause_us = max(_PAUSE_US, (rtt_us or 0) // 2)
-    return [_row(trial, flight) for flight in _parted(trial.transfers, pause_us)]
+    return [_row(trial, flight) for flight in _parted(trial.transfers, pause_us(rtt_us))]
 
 
-def _parted(transfers: tuple[Transfer, ...], pause_us: int) -> Iterator[list[Transfer]]:
+def _parted(transfers: tuple[Transfer, ...], longest_us: int) -> Iterator[list[Transfer]]:
     for _, same_way in groupby(transfers, key=lambda one: one.direction):
         flight: list[Transfer] = []
         for one in same_way:
-            if flight and one.at_us - flight[-1].at_us > pause_us:
+            if flight and one.at_us - flight[-1].at_us > longest_us:
                 yield flight
                 flight = []
             flight.append(one)
