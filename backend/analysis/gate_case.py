@@ -9,6 +9,7 @@ import numpy as np
 from backend.analysis.gate_bounds import students
 from backend.analysis.gate_estimate import Estimate, Sides, level_of, shift_of, sides
 from backend.analysis.gate_metrics import OFFSETS, canonical
+from backend.analysis.gate_pairs import difference_of, pairs
 from backend.analysis.gate_types import Comparison, Found, Interval, Plan, RegionChange, Rule, Side, Verdict
 
 _NORMAL = NormalDist()
@@ -60,6 +61,9 @@ def case_of(comparison: Comparison, plan: Plan) -> Case:
     """Raises TooLittleError."""
     rule = comparison.rule
     offset = OFFSETS.get(canonical(rule.metric) or "", 0.0)
+    if comparison.paired and rule.max_value is None:
+        both = pairs(comparison, offset=offset, least=plan.min_fresh)
+        return _change(rule, both, difference_of(both), offset)
     least_history = 0 if rule.max_change_pct is None else plan.min_history
     both = sides(
         comparison.history, comparison.fresh, offset=offset, least_fresh=plan.min_fresh, least_history=least_history
@@ -67,10 +71,10 @@ def case_of(comparison: Comparison, plan: Plan) -> Case:
     if rule.max_value is not None:
         level = level_of(both, log(rule.max_value + offset))
         return Case(rule=rule, both=both, estimate=level, offset=offset, base=rule.max_value, limit=0.0, floor=-inf)
-    return _change(rule, both, offset)
+    return _change(rule, both, shift_of(both), offset)
 
 
-def _change(rule: Rule, both: Sides, offset: float) -> Case:
+def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
     base = max(exp(float(np.mean([np.median(values) for values in both.history]))) - offset, 0.0)
     allowed = base * (rule.max_change_pct or 0.0) / 100
 
@@ -80,7 +84,7 @@ def _change(rule: Rule, both: Sides, offset: float) -> Case:
     return Case(
         rule=rule,
         both=both,
-        estimate=shift_of(both),
+        estimate=estimate,
         offset=offset,
         base=base,
         # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.

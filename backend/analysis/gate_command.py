@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter
 from backend.analysis.document import DocumentError, read
 from backend.analysis.gate import judge
 from backend.analysis.gate_metrics import OFFSETS, canonical
-from backend.analysis.gate_types import MAX_LOOKS, Comparison, Found, Interval, Judged, Plan, Rule
+from backend.analysis.gate_types import MAX_LOOKS, Comparison, Found, Interval, Judged, Plan, Rule, method
 
 ABOUT = """\
 Judges fresh runs against history, as a deploy gate does.
@@ -17,7 +17,8 @@ stdin:   {"rules": [{"metric": "ttfb_ms", "max_change_pct": 10, "min_change_ms":
           "confidence": 0.99,
           "history": {"ttfb_ms": {"fra": [212, 208, …], "iad": […]}},     in order of time
           "fresh":   {"ttfb_ms": {"fra": [220, null, 231], "iad": […]}},  null = a run that failed
-          "looks": 1, "planned_looks": 3}
+          "looks": 1, "planned_looks": 3,
+          "paired": false}     true: runs of two addresses in turns, each fresh one beside that of history at its place
          a rule may have "max_value_ms" instead of "max_change_pct", and "level": "warn" (told, changes no verdict)
 stdout:  {"verdict": "pass|fail|inconclusive|error",
           "rules": [{"metric", "verdict", "change": {"pct", "ci_pct", …}, "smallest_detectable_pct", …}]}
@@ -49,6 +50,7 @@ class _Document:
     confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
     looks: Annotated[int, Field(ge=1, le=MAX_LOOKS)] = 1
     planned_looks: Annotated[int, Field(ge=1, le=MAX_LOOKS)] = 1
+    paired: bool = False
 
 
 _SHAPE = TypeAdapter(_Document)
@@ -62,7 +64,10 @@ def answer(text: bytes) -> dict[str, object]:
     plan = Plan(confidence=document.confidence, looks=document.looks, planned_looks=document.planned_looks)
     comparisons = [_comparison(place, rule, document) for place, rule in enumerate(document.rules)]
     judgement = judge(comparisons, plan)
-    return {"verdict": judgement.verdict.value, "rules": [told(rule, plan) for rule in judgement.rules]}
+    return {
+        "verdict": judgement.verdict.value,
+        "rules": [told(rule, plan, paired=document.paired) for rule in judgement.rules],
+    }
 
 
 def _comparison(place: int, rule: _Rule, document: _Document) -> Comparison:
@@ -79,7 +84,7 @@ def _comparison(place: int, rule: _Rule, document: _Document) -> Comparison:
         max_value=rule.max_value_ms,
         decides=rule.level == "fail",
     )
-    return Comparison(rule=asked, history=history, fresh=fresh)
+    return Comparison(rule=asked, history=history, fresh=fresh, paired=document.paired)
 
 
 def _series(
@@ -95,7 +100,7 @@ def _series(
     return found
 
 
-def told(judged: Judged, plan: Plan) -> dict[str, object]:
+def told(judged: Judged, plan: Plan, *, paired: bool = False) -> dict[str, object]:
     """A judged rule as the API tells it."""
     rule = judged.rule
     head: dict[str, object] = {
@@ -105,12 +110,12 @@ def told(judged: Judged, plan: Plan) -> dict[str, object]:
         "limit_pct": rule.max_change_pct,
         "max_value": rule.max_value,
     }
-    return head | (_told_found(judged.found, plan) if judged.found else {"reason": judged.reason})
+    return head | (_told_found(judged.found, plan, paired=paired) if judged.found else {"reason": judged.reason})
 
 
-def _told_found(found: Found, plan: Plan) -> dict[str, object]:
+def _told_found(found: Found, plan: Plan, *, paired: bool) -> dict[str, object]:
     return {
-        "change": _told_change(found, plan),
+        "change": _told_change(found, plan, paired=paired),
         "value": {"value": round(found.value.value, 3), "ci": _bounds(found.value)},
         "baseline": None
         if found.before is None
@@ -131,7 +136,7 @@ def _told_found(found: Found, plan: Plan) -> dict[str, object]:
     }
 
 
-def _told_change(found: Found, plan: Plan) -> dict[str, object] | None:
+def _told_change(found: Found, plan: Plan, *, paired: bool) -> dict[str, object] | None:
     if found.pct is None or found.change is None:
         return None
     return {
@@ -140,7 +145,7 @@ def _told_change(found: Found, plan: Plan) -> dict[str, object] | None:
         "ms": round(found.change, 3),
         "confidence": plan.confidence,
         "p_value": float(f"{found.p_value:.3g}"),
-        "method": f"hodges-lehmann-log/stratified/pocock-{plan.planned_looks}",
+        "method": method(plan.planned_looks, paired=paired),
     }
 
 

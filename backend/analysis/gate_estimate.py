@@ -12,7 +12,7 @@ from backend.analysis.noise import Floats
 
 MAX_FAILED_PART = 0.3
 # What an estimate by medians loses against one by means.
-_LOSS = 1.1**2
+LOSS = 1.1**2
 # All pairs of so many values are looked at one by one; of a longer history evenly chosen ones.
 _MAX_PAIRED = 2_000
 
@@ -54,6 +54,7 @@ class Estimate:
     """A shift of logarithms: its variance by source, how many squares that is known by, and its parts by region.
 
     `fresh_variance` is what one fresh run a region would leave: it shrinks with their number, the other does not.
+    `runs_each` is how many runs one more value takes.
     """
 
     shift: float
@@ -64,20 +65,21 @@ class Estimate:
     fresh_runs: int
     noise: Noise
     regions: tuple[RegionShift, ...]
+    runs_each: int = 1
 
     def extra_runs(self, deviation: float) -> int | None:
-        """How many more fresh runs, over all regions, bring the standard error down to `deviation`; None: no number."""
+        """How many more runs, over all regions, bring the standard error down to `deviation`; None: no number."""
         room = deviation**2 - self.other_variance
         if room <= 0:
             return None
         regions = len(self.regions)
-        return max(ceil(self.fresh_variance / room) * regions - self.fresh_runs, regions)
+        return self.runs_each * max(ceil(self.fresh_variance / room) * regions - self.fresh_runs, regions)
 
 
 def sides(history: Values, fresh: Values, *, offset: float, least_fresh: int, least_history: int) -> Sides:
     """What of both can be compared. Raises TooLittleError."""
-    failed = _refuse_failures(fresh)
-    before, after = _logarithms(history, offset), _logarithms(fresh, offset)
+    failed = refuse_failures(fresh)
+    before, after = logarithms(history, offset), logarithms(fresh, offset)
     regions = [
         region
         for region, values in after.items()
@@ -106,14 +108,14 @@ def level_of(both: Sides, limit: float) -> Estimate:
     """How much slower than a limit (itself a logarithm). The noise is that of history, where there is enough of it."""
     is_known = all(values.size >= MIN_HISTORY for values in both.history)
     noise = noise_of(both.history if is_known else both.fresh)
-    levels = [_centre(values) - limit for values in both.fresh]
+    levels = [centre(values) - limit for values in both.fresh]
     return _estimate(both, noise, levels, [0.0] * len(levels), 1.0)
 
 
 def _estimate(both: Sides, noise: Noise, shifts: Sequence[float], others: Sequence[float], batches: float) -> Estimate:
     """`others` is what one run's variance is divided by on the other side, by region, `batches` how often it counts."""
     count = len(shifts)
-    squares = _LOSS * noise.run_sds**2
+    squares = LOSS * noise.run_sds**2
     fresh = float(squares.sum()) / count**2
     history = float((squares * others).sum()) / count**2
     runs = float((squares / [values.size for values in both.fresh]).sum()) / count**2 + history
@@ -143,24 +145,25 @@ def _shift(before: Floats, after: Floats) -> float:
     return float(np.median(after[:, None] - before[None, :]))
 
 
-def _centre(values: Floats) -> float:
+def centre(values: Floats) -> float:
     """The median of all means of two."""
     first, second = np.triu_indices(values.size)
     return float(np.median((values[first] + values[second]) / 2))
 
 
-def _logarithms(values: Values, offset: float) -> dict[str, Floats]:
+def logarithms(values: Values, offset: float) -> dict[str, Floats]:
     return {
         region: np.log(np.array([value for value in series if value is not None], dtype=np.float64) + offset)
         for region, series in values.items()
     }
 
 
-def _refuse_failures(fresh: Values) -> int:
+def refuse_failures(fresh: Values, name: str = "runs") -> int:
+    """How many failed. Raises TooLittleError."""
     runs = sum(len(series) for series in fresh.values())
     failed = sum(value is None for series in fresh.values() for value in series)
     if failed > MAX_FAILED_PART * runs:
-        raise TooLittleError(f"{failed} of {runs} runs failed; at most {MAX_FAILED_PART:.0%} may")
+        raise TooLittleError(f"{failed} of {runs} {name} failed; at most {MAX_FAILED_PART:.0%} may")
     return failed
 
 

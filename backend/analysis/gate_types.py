@@ -39,11 +39,15 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A rule and what was measured for it, by region; None is a run that failed. History is in order of time."""
+    """A rule and what was measured for it, by region; None is a run that failed. History is in order of time.
+
+    If it is `paired`, each fresh run was made right beside the one at the same place of history, in turns.
+    """
 
     rule: Rule
     history: Values
     fresh: Values
+    paired: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,3 +144,8 @@ def overall(judged: Sequence[tuple[Verdict, bool]]) -> Verdict:
     deciding = {verdict for verdict, decides in judged if decides}
     order = (Verdict.FAIL, Verdict.ERROR, Verdict.INCONCLUSIVE)
     return next((verdict for verdict in order if verdict in deciding), Verdict.PASS)
+
+
+def method(looks: int, *, paired: bool) -> str:
+    """How the change and its bounds were found, in a word each."""
+    return f"hodges-lehmann-log/{'paired' if paired else 'stratified'}/pocock-{looks}"
