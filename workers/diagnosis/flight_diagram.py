@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from workers.diagnosis.case import MIN_RTT_US, pause_us, rtt_of
-from workers.diagnosis.units import counted, size
+from workers.diagnosis.units import size
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, TrialEvidence
 
 # A ladder is for looking at: what a server dribbles after these rows is told as one more.
@@ -143,7 +143,11 @@ def _answer(records: list[TlsRecord], exchanges: tuple[Exchange, ...], at_us: in
     if not data:
         return "tickets" if not begins else "end of the connection"
     largest = max(one.length_bytes for one in data)
-    return f"answer: {counted(len(data), 'record')}, up to {size(largest)}"
+    return (
+        f"answer: a record of {size(largest)}"
+        if len(data) == 1
+        else f"answer: {len(data)} records up to {size(largest)}"
+    )
 
 
 def _spaced(row: FlightRow, before: FlightRow | None, rtt_us: int | None) -> FlightRow:

@@ -49,7 +49,7 @@ def test_each_flight_is_a_row_that_says_what_it_carried() -> None:
         "ClientHello",
         "ServerHello",
         "Finished, request",
-        "answer: 1 record, up to 16.4 kB",
+        "answer: a record of 16.4 kB",
         "rest of a record",
     ]
     assert [row.direction is Direction.SENT for row in diagram.rows] == [True, False, True, False, True, False, False]
