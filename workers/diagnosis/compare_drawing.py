@@ -7,7 +7,7 @@ from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, Parts, Verdict
 from workers.diagnosis.pairs import Comparison, PairVerdict
 from workers.diagnosis.units import ms, signed_ms, size
-from workers.measurement.canvas import BOLD, COLOURS, DIM, RED, SHADES, Canvas, fit, pad
+from workers.measurement.canvas import BOLD, COLOURS, DIM, RED, SHADES, Canvas, fit, hanging, pad
 from workers.measurement.pair import CacheState, Leg
 
 _MAX_REASONS = 4
@@ -30,7 +30,7 @@ def draw_comparison(asked: Asked, comparison: Comparison, canvas: Canvas) -> str
         lines += ["", _legend(canvas)]
     lines += _why(cold, canvas)
     for warning in cold.warnings:
-        lines += _hanging("! ", warning.text, canvas, RED)
+        lines += hanging("! ", warning.text, canvas, RED)
     return "\n".join(lines)
 
 
@@ -41,7 +41,7 @@ def _round(title: str, asked: Asked, verdict: PairVerdict, longest_us: int, canv
     for leg, facts in ((Leg.A, verdict.a), (Leg.B, verdict.b)):
         lines += _leg(_label(asked, leg), facts, longest_us, canvas)
     if verdict.by_phase is not None and verdict.difference is not None:
-        lines += _hanging("  ", f"{_split(verdict.by_phase)} = {signed_ms(verdict.by_phase.total)}", canvas, DIM)
+        lines += hanging("  ", f"{_split(verdict.by_phase)} = {signed_ms(verdict.by_phase.total)}", canvas, DIM)
     return lines
 
 
@@ -102,15 +102,8 @@ def _why(verdict: PairVerdict, canvas: Canvas) -> list[str]:
     lines = [""] if told or verdict.warnings else []
     for reason in told:
         share = f"{signed_ms(reason.difference_us or 0):>{_VALUE_COLUMNS}}  "
-        lines += _hanging(share, reason.text, canvas)
+        lines += hanging(share, reason.text, canvas)
     return lines
-
-
-def _hanging(begin: str, text: str, canvas: Canvas, code: str = "") -> list[str]:
-    """The text behind its beginning, all lines of it aligned."""
-    lines = wrap(text, max(20, canvas.columns - len(begin)))
-    drawn = [f"{begin if number == 0 else ' ' * len(begin)}{line}" for number, line in enumerate(lines)]
-    return [canvas.paint(line, code) for line in drawn] if code else drawn
 
 
 def _legend(canvas: Canvas) -> str:

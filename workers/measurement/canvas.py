@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 MIN_WIDTH = 48
 MAX_ROWS = 60
@@ -62,6 +63,14 @@ def fit(text: str, columns: int) -> str:
     tail = _take(reversed(plain), (columns - 1) // 2)
     head = _take(plain, columns - 1 - columns_of(tail))
     return f"{''.join(head)}…{''.join(reversed(tail))}"
+
+
+def hanging(begin: str, text: str, canvas: Canvas, code: str = "") -> list[str]:
+    """The text behind its beginning, in as many lines as it needs, all of them aligned."""
+    plain = "".join(char if char.isprintable() else "?" for char in text)
+    lines = wrap(plain, max(20, canvas.columns - len(begin)))
+    drawn = [f"{begin if number == 0 else ' ' * len(begin)}{line}" for number, line in enumerate(lines)]
+    return [canvas.paint(line, code) for line in drawn] if code else drawn
 
 
 def _take(chars: Iterable[str], columns: int) -> Sequence[str]:
