@@ -254,14 +254,14 @@ class Zone:
 class DnsServer:
     """Answers over UDP and TCP on one port. `questions` counts those by UDP; `truncating` sends the asker on to TCP."""
 
-    def __init__(self, answer: Answer, *, truncating: bool = False) -> None:
+    def __init__(self, answer: Answer, *, truncating: bool = False, host: str = LOOPBACK, port: int = 0) -> None:
         self.questions = 0
         self._answer = answer
         self._truncating = truncating
-        self._tcp = socket.create_server((LOOPBACK, 0))
+        self._tcp = socket.create_server((host, port))
         self.port: int = self._tcp.getsockname()[1]
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._udp.bind((LOOPBACK, self.port))
+        self._udp.bind((host, self.port))
         self._ending = threading.Event()
         self._threads = [threading.Thread(target=serve, daemon=True) for serve in (self._serve_udp, self._serve_tcp)]
 
