@@ -25,9 +25,9 @@ class Refusal(StrEnum):
 class Conduct:
     """The default is a faultless server of HTTP/1.1 over TLS 1.2 and 1.3.
 
-    On the wire: `nodelay` off is Nagle's algorithm; `handshake_write_bytes` splits the first flight of the handshake
-    into writes of that size, as nginx before 1.5.6 did; `handshake_think_s` passes before that flight begins.
-    `hello_limit_bytes` is the longest ClientHello record that it survives.
+    On the wire: `nodelay` off is Nagle's algorithm, for the answers and for the handshake; `handshake_write_bytes`
+    splits the first flight of the handshake into writes of that size, as nginx before 1.5.6 did; `handshake_think_s`
+    passes before that flight begins. `hello_limit_bytes` is the longest ClientHello record that it survives.
 
     Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache.
 
@@ -36,6 +36,7 @@ class Conduct:
     """
 
     nodelay: bool = True
+    handshake_nodelay: bool = True
     handshake_write_bytes: int | None = None
     handshake_think_s: float = 0.0
     handshake_stall: Stall | None = None

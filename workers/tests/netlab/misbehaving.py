@@ -62,12 +62,17 @@ class MisbehavingServer:
     def _serve(self, sock: socket.socket, node: int) -> None:
         # Clients that leave, and handshakes that fail, are what half of the lab is about.
         with sock, suppress(OSError, SSL.Error):
-            wire = Wire(sock, self._conduct, self._closing)
-            side = TlsSide(wire, self._contexts[node], self._conduct) if self._contexts else PlainSide(wire)
+            wire = Wire(sock, self._closing)
+            side = self._side(wire, node)
             if side.protocol and side.protocol == self._conduct.garbage_over:
                 side.write(b"\xff" * 100)
                 wire.be_silent()
             self._answer_all(side)
+
+    def _side(self, wire: Wire, node: int) -> PlainSide | TlsSide:
+        if self._contexts:
+            return TlsSide(wire, self._contexts[node], self._conduct)
+        return PlainSide(wire, self._conduct)
 
     def _answer_all(self, side: PlainSide | TlsSide) -> None:
         for _ in requests(side):

@@ -21,9 +21,8 @@ class GoneError(OSError):
 class Wire:
     """A socket whose pauses end with the lab."""
 
-    def __init__(self, sock: socket.socket, conduct: Conduct, closing: threading.Event) -> None:
+    def __init__(self, sock: socket.socket, closing: threading.Event) -> None:
         sock.settimeout(_PATIENCE_S)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, conduct.nodelay)
         self._sock = sock
         self._closing = closing
 
@@ -35,6 +34,10 @@ class Wire:
 
     def write(self, data: bytes) -> None:
         self._sock.sendall(data)
+
+    def hurry(self, *, nodelay: bool) -> None:
+        """Whether small writes leave at once; else Nagle's algorithm holds them back."""
+        self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, nodelay)
 
     def pause(self, seconds: float) -> None:
         if seconds and self._closing.wait(seconds):
@@ -60,8 +63,9 @@ class PlainSide:
 
     protocol = ""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: Wire, conduct: Conduct) -> None:
         self.wire = wire
+        wire.hurry(nodelay=conduct.nodelay)
 
     def read(self) -> bytes:
         return self.wire.read()
@@ -82,7 +86,9 @@ class TlsSide:
         self._conduct = conduct
         self._connection = SSL.Connection(context, None)
         self._connection.set_accept_state()
+        wire.hurry(nodelay=conduct.handshake_nodelay)
         self._shake_hands()
+        wire.hurry(nodelay=conduct.nodelay)
         self.protocol = self._connection.get_alpn_proto_negotiated().decode("ascii")
 
     def read(self) -> bytes:
