@@ -1,0 +1,25 @@
+"""Why a cause was neither found nor excluded, in words that follow "not judged, because"."""
+
+from workers.measurement.finding import NotJudgedReason
+
+_TEXTS = {
+    NotJudgedReason.RTT_SHORT: (
+        "because the round trip is shorter than 8 ms: at that distance a busy server and a round trip look alike"
+    ),
+    NotJudgedReason.LOSS: "because packets were lost on the way: then a pause says nothing about the server",
+    NotJudgedReason.PACED: (
+        "because the server spreads its packets out in time, so that its flights cannot be told apart"
+    ),
+    NotJudgedReason.LATE_CLOCK: "because our own clock was read too late to trust pauses of that length",
+    NotJudgedReason.TOO_FEW_SAMPLES: "because there are too few measurements of it",
+    NotJudgedReason.NEEDS_DEEP_PROBE: "because one connection cannot show it: a deep probe can",
+    NotJudgedReason.RESPONSE_SMALL: "because the answer is too small to show it",
+    NotJudgedReason.NOT_MEASURED: "because it was not measured",
+    NotJudgedReason.NOT_REPEATED: "because it was not seen each time",
+    NotJudgedReason.HIDDEN: "because another finding hides it: mend that one first",
+}
+
+
+def reason_text(reason: NotJudgedReason) -> str:
+    """A clause without a full stop that begins with "because"."""
+    return _TEXTS[reason]

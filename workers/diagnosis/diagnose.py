@@ -1,0 +1,37 @@
+"""One probe's evidence in, its diagnosis out. Asks every rule; what they say is ordered in `order`."""
+
+import logging
+from collections.abc import Callable, Iterator
+
+from workers.diagnosis.case import Case, Rule
+from workers.diagnosis.order import findings_in_order, open_questions
+from workers.measurement.evidence import ProbeEvidence
+from workers.measurement.finding import Diagnosis, Finding, NotJudged
+from workers.measurement.messages import Hop
+
+RULES: tuple[Rule, ...] = ()
+# What to do when a rule itself is at fault.
+OnFault = Callable[[Rule, Exception], None]
+_log = logging.getLogger(__name__)
+
+
+def log_fault(rule: Rule, error: Exception) -> None:
+    """One rule that is wrong must not take the others' findings with it; its error stands in the log."""
+    _log.error("rule %s failed: its cause is neither found nor excluded", rule.__qualname__, exc_info=error)
+
+
+def diagnose(evidence: ProbeEvidence, hops: tuple[Hop, ...] = (), *, on_fault: OnFault = log_fault) -> Diagnosis:
+    """Causes in the order in which to mend them, what could not be judged, and the checklist of the site."""
+    case = Case(evidence=evidence, hops=hops)
+    said = tuple(_said(case, on_fault))
+    findings = findings_in_order(one for one in said if isinstance(one, Finding))
+    not_judged = open_questions((one for one in said if isinstance(one, NotJudged)), findings)
+    return Diagnosis(findings=findings, not_judged=not_judged)
+
+
+def _said(case: Case, on_fault: OnFault) -> Iterator[Finding | NotJudged]:
+    for rule in RULES:
+        try:
+            yield from tuple(rule(case))
+        except Exception as error:
+            on_fault(rule, error)

@@ -1,0 +1,73 @@
+"""From what all rules say to one diagnosis: each cause once, in the order in which to mend them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# What a cause weighs whose cost is no time: the least that its severity stands for (PROBING 7, conventions).
+_WEIGHT_US: Mapping[Severity, int] = {
+    Severity.CRITICAL: 200_000,
+    Severity.HIGH: 200_000,
+    Severity.MEDIUM: 50_000,
+    Severity.LOW: 0,
+    Severity.INFO: 0,
+}
+_TIERS = {Severity.CRITICAL: 0, Severity.INFO: 2}
+_RANKS = {severity: rank for rank, severity in enumerate(Severity)}
+_PLACES = {id: place for place, id in enumerate(FindingId)}
+
+# One cause told in two ways: where the first is found, the second says the same again and is left out.
+_SAME_CAUSE: tuple[tuple[FindingId, FindingId], ...] = ((FindingId.TLS_CHAIN_EXCEEDS_IW, FindingId.TLS_CHAIN_LARGE),)
+# Mended in this order whatever they save: a long chain grows the window, which hides that records are too large for it,
+# so a shorter chain alone makes the first byte later (PROBING 9).
+_BEFORE: tuple[tuple[FindingId, FindingId], ...] = ((FindingId.TLS_RECORD_OVERFLOW, FindingId.TLS_CHAIN_EXCEEDS_IW),)
+# What cannot be seen while the first is there.
+_HIDES: tuple[tuple[FindingId, FindingId], ...] = ((FindingId.TLS_CHAIN_EXCEEDS_IW, FindingId.TLS_RECORD_OVERFLOW),)
+
+
+def findings_in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What makes visitors fail first, then what saves most, remarks last. One finding for an id and host."""
+    first: dict[tuple[FindingId, str | None], Finding] = {}
+    for finding in found:
+        first.setdefault((finding.id, finding.host), finding)
+    ids = {finding.id for finding in first.values()}
+    repeated = {second for cause, second in _SAME_CAUSE if cause in ids}
+    kept = sorted((finding for finding in first.values() if finding.id not in repeated), key=_urgency)
+    for earlier, later in _BEFORE:
+        kept = _moved(kept, earlier, later)
+    return tuple(kept)
+
+
+def open_questions(said: Iterable[NotJudged], found: tuple[Finding, ...]) -> tuple[NotJudged, ...]:
+    """What could not be judged and was not found all the same, each once."""
+    ids = {finding.id for finding in found}
+    hidden = {
+        second: NotJudged(id=second, reason=NotJudgedReason.HIDDEN, hidden_by=cause)
+        for cause, second in _HIDES
+        if cause in ids
+    }
+    once: dict[FindingId, NotJudged] = {}
+    for one in said:
+        if one.id not in ids:
+            once.setdefault(one.id, hidden.get(one.id, one))
+    return tuple(sorted(once.values(), key=lambda one: _PLACES[one.id]))
+
+
+def _urgency(finding: Finding) -> tuple[int, int, int, int, str]:
+    weight_us = _WEIGHT_US[finding.severity] if finding.saving_us is None else finding.saving_us
+    rank = _RANKS[finding.severity]
+    return _TIERS.get(finding.severity, 1), -weight_us, rank, _PLACES[finding.id], finding.host or ""
+
+
+def _moved(findings: list[Finding], earlier: FindingId, later: FindingId) -> list[Finding]:
+    """With all of `earlier` in front of the first of `later`."""
+    at = next((place for place, finding in enumerate(findings) if finding.id is later), None)
+    if at is None:
+        return findings
+    return list(_with_first(findings[:at], findings[at:], earlier))
+
+
+def _with_first(before: list[Finding], after: list[Finding], id: FindingId) -> Iterator[Finding]:
+    yield from before
+    yield from (finding for finding in after if finding.id is id)
+    yield from (finding for finding in after if finding.id is not id)
