@@ -21,7 +21,9 @@ from backend.runs.sql import fetch
 from backend.sites import actions as sites
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import MonitorSettings
+from workers.measurement.evidence import Depth
 from workers.measurement.identity import run_id
+from workers.measurement.messages import Kind
 
 # A person who waits longer than this has gone.
 MANUAL_WINDOW = timedelta(minutes=10)
@@ -29,7 +31,11 @@ MANUAL_WINDOW = timedelta(minutes=10)
 MAX_URGENT = 30
 # Pipelines wait behind people, so more of their runs may.
 MAX_GATE_RUNS = 300
+# Each takes some seconds and a dozen connections, and nobody waits for it.
+MAX_DIAGNOSES = 20
 MAX_RUNS_PER_REGION = 20
+# Nobody waits for these in person: they have lanes of their own, or none.
+_UNHURRIED = {Trigger.GATE: "runs of gates", Trigger.DIAGNOSE: "diagnoses"}
 
 _MESSAGES = f"""
 SELECT {MONITOR_SQL}, {PENDING_SQL} FROM runs_pendingrun p
@@ -55,10 +61,11 @@ class Trial:
 
 @transaction.atomic
 def start_trial(*, actor: User | None, organisation: Organisation, url: str, regions: Sequence[str]) -> Trial:
-    """Measures a URL once, as a probe and as a page, from regions by their codes. Raises TargetError, RunsError."""
+    """Measures a URL once, by a deep probe and as a page, in regions by their codes. Raises TargetError, RunsError."""
     site = sites.create_draft(actor=actor, organisation=organisation, url=url)
     monitors = list(site.monitors.order_by("kind"))
-    return Trial(site=site, run_ids=tuple(_start(monitors, organisation, regions, Trigger.MANUAL)))
+    run_ids = _start(monitors, organisation, regions, Trigger.MANUAL, depth=Depth.DEEP)
+    return Trial(site=site, run_ids=tuple(run_ids))
 
 
 @transaction.atomic
@@ -127,8 +134,11 @@ def delete_site(*, actor: User | None, site: Site) -> None:
 
 @transaction.atomic
 def test_now(*, actor: User | None, monitor: Monitor, regions: Sequence[str]) -> list[UUID]:
-    """Measures once, ahead of everything scheduled, in regions by their codes; the ids to follow. Raises RunsError."""
-    return _start([monitor], monitor.site.organisation, regions, Trigger.MANUAL)
+    """Measures once, ahead of everything scheduled, in regions by their codes; the ids to follow. Raises RunsError.
+
+    A probe looks deep: who asks wants to know why.
+    """
+    return _start([monitor], monitor.site.organisation, regions, Trigger.MANUAL, depth=Depth.DEEP)
 
 
 @transaction.atomic
@@ -143,13 +153,15 @@ def request_runs(
 ) -> list[UUID]:
     """Measures so often in each region by its code, besides the schedule; the ids by round, then by region.
 
-    A confirmation goes the way of a person's test, a gate's run has a lane of its own. Published when the transaction
-    commits. `url`, in its canonical form, is measured in place of the monitor's own. Raises RunsError for a region that
-    is not usable, or when too many such runs are under way.
+    A confirmation goes the way of a person's test, a gate's run has a lane of its own, and a diagnosis, which is deep,
+    waits with the schedule. Published when the transaction commits. `url`, in its canonical form, is measured in place
+    of the monitor's own. Raises RunsError for a region that is not usable, or when too many such runs are under way.
     """
     if trigger is Trigger.SCHEDULE or not 1 <= runs_per_region <= MAX_RUNS_PER_REGION:
         raise ValueError(f"{runs_per_region} runs a region for the trigger {trigger}")
-    return _start([monitor] * runs_per_region, monitor.site.organisation, regions, trigger, url=url)
+    depth = Depth.DEEP if trigger is Trigger.DIAGNOSE else Depth.LIGHT
+    organisation = monitor.site.organisation
+    return _start([monitor] * runs_per_region, organisation, regions, trigger, url=url, depth=depth)
 
 
 def reconcile_organisation(organisation: Organisation) -> Changes:
@@ -168,6 +180,7 @@ def _start(
     trigger: Trigger,
     *,
     url: str | None = None,
+    depth: Depth,
 ) -> list[UUID]:
     """One run of each monitor in each region; a monitor that is named twice runs twice."""
     now = timezone.now()
@@ -176,7 +189,7 @@ def _start(
     # Runs of one monitor and region have slots of their own, so each has its own microsecond.
     slots = [now + timedelta(microseconds=round_number) for round_number in range(len(monitors))]
     pending = [
-        _requested(monitor, region, slot, trigger, url=url)
+        _requested(monitor, region, slot, trigger, url=url, depth=depth)
         for monitor, slot in zip(monitors, slots, strict=True)
         for region in places
     ]
@@ -197,18 +210,17 @@ def _places(organisation: Organisation, codes: Sequence[str]) -> list[Region]:
 
 
 def _refuse_too_many(organisation: Organisation, wanted: int, trigger: Trigger) -> None:
-    is_gate = trigger is Trigger.GATE
-    same_lane = Q(trigger=Trigger.GATE) if is_gate else Q(urgent=True)
-    limit = MAX_GATE_RUNS if is_gate else MAX_URGENT
+    same_lane = Q(trigger=trigger) if trigger in _UNHURRIED else Q(urgent=True)
+    limit = {Trigger.GATE: MAX_GATE_RUNS, Trigger.DIAGNOSE: MAX_DIAGNOSES}.get(trigger, MAX_URGENT)
     under_way = PendingRun.objects.filter(same_lane, monitor__site__organisation=organisation).count()
     if under_way + wanted > limit:
-        tests = "runs of gates" if is_gate else "tests"
-        raise TooManyRunsError(
-            f"{under_way} {tests} are under way; at most {limit} can be. Wait until some have ended."
-        )
+        runs = _UNHURRIED.get(trigger, "tests")
+        raise TooManyRunsError(f"{under_way} {runs} are under way; at most {limit} can be. Wait until some have ended.")
 
 
-def _requested(monitor: Monitor, region: Region, slot: datetime, trigger: Trigger, *, url: str | None) -> PendingRun:
+def _requested(
+    monitor: Monitor, region: Region, slot: datetime, trigger: Trigger, *, url: str | None, depth: Depth
+) -> PendingRun:
     return PendingRun(
         run_id=run_id(monitor_id=monitor.public_id, region=region.code, scheduled_for=slot, attempt=1),
         monitor=monitor,
@@ -216,11 +228,12 @@ def _requested(monitor: Monitor, region: Region, slot: datetime, trigger: Trigge
         scheduled_for=slot,
         kind=monitor.kind,
         trigger=trigger,
-        urgent=trigger is not Trigger.GATE,
+        urgent=trigger not in _UNHURRIED,
         created_at=slot,
         expires_at=slot + MANUAL_WINDOW,
         publish_after=slot + PUBLISH_GRACE,
         url=url,
+        depth=depth if monitor.kind == Kind.PROBE else Depth.LIGHT,
     )
 
 

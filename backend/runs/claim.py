@@ -14,10 +14,11 @@ from django.db import transaction
 from backend.runs.models import Trigger
 from backend.runs.outgoing import MONITOR_SQL, MONITOR_WIDTH, Execution, MonitorColumns, Outgoing, outgoing
 from backend.runs.partitions import retention_start
-from backend.runs.slots import newest_slot, next_slot, window_end
+from backend.runs.slots import is_first_of_day, newest_slot, next_slot, window_end
 from backend.runs.sql import array, execute, fetch
+from workers.measurement.evidence import Depth
 from workers.measurement.identity import run_id
-from workers.measurement.messages import MissedReason
+from workers.measurement.messages import Kind, MissedReason
 from workers.measurement.routes import Lane
 
 BATCH = 1_000
@@ -32,8 +33,8 @@ WHERE s.enabled AND s.next_at <= %s ORDER BY s.next_at LIMIT %s FOR UPDATE OF s 
 _CLAIM = f"""
 WITH slot AS (
     SELECT * FROM unnest(%(schedule)s::bigint[], %(run_id)s::uuid[], %(slot)s::timestamptz[],
-        %(expires_at)s::timestamptz[], %(next_at)s::timestamptz[], %(missed_from)s::timestamptz[])
-        AS slot (schedule_id, run_id, scheduled_for, expires_at, next_at, missed_from)
+        %(expires_at)s::timestamptz[], %(next_at)s::timestamptz[], %(missed_from)s::timestamptz[], %(deep)s::boolean[])
+        AS slot (schedule_id, run_id, scheduled_for, expires_at, next_at, missed_from, deep)
 ), due AS (
     UPDATE runs_schedule s SET next_at = slot.next_at FROM slot WHERE s.id = slot.schedule_id
     RETURNING s.monitor_id, s.region_id, s.kind, s.interval_s, slot.*
@@ -47,9 +48,9 @@ WITH slot AS (
     ON CONFLICT DO NOTHING
 )
 INSERT INTO runs_pendingrun (run_id, monitor_id, region_id, scheduled_for, attempt, kind, trigger, urgent, created_at,
-    expires_at, publish_after, agent, stage, has_screenshot)
+    expires_at, publish_after, agent, stage, has_screenshot, depth)
 SELECT run_id, monitor_id, region_id, scheduled_for, 1, kind, '{Trigger.SCHEDULE}', false, %(now)s, expires_at,
-    %(publish_after)s, '', 'queued', false
+    %(publish_after)s, '', 'queued', false, CASE WHEN deep THEN '{Depth.DEEP}' ELSE '{Depth.LIGHT}' END
 FROM due ON CONFLICT DO NOTHING
 """
 
@@ -94,6 +95,7 @@ def _newest(
         attempt=1,
         expires_at=window_end(slot, interval_s),
         lane=Lane.SCHEDULE,
+        depth=_depth(monitor, interval_s, since=next_at, slot=slot),
     )
     return _Due(
         monitor=monitor,
@@ -106,6 +108,14 @@ def _newest(
     )
 
 
+def _depth(monitor: MonitorColumns, interval_s: int, *, since: datetime, slot: datetime) -> Depth:
+    """A probe looks deeper once a day. Its first connection is the same as ever, so that the series does not bend."""
+    if monitor.kind != Kind.PROBE:
+        return Depth.LIGHT
+    is_due = is_first_of_day(monitor.monitor_id, monitor.region, since=since, slot=slot, interval_s=interval_s)
+    return Depth.DEEP if is_due else Depth.LIGHT
+
+
 def _columns(due: Sequence[_Due], now: datetime) -> dict[str, object]:
     return {
         "schedule": array(entry.schedule_id for entry in due),
@@ -114,6 +124,7 @@ def _columns(due: Sequence[_Due], now: datetime) -> dict[str, object]:
         "expires_at": array(entry.execution.expires_at for entry in due),
         "next_at": array(entry.next_at for entry in due),
         "missed_from": array(entry.missed_from for entry in due),
+        "deep": array(entry.execution.depth is Depth.DEEP for entry in due),
         "now": now,
         "publish_after": now + PUBLISH_GRACE,
     }

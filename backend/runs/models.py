@@ -1,8 +1,9 @@
 """What is due, what is under way, and what came of it.
 
-`Run`, `Connection` and `RunDocument` are partitioned by week on `scheduled_for` and only ever inserted into (see
-`partitions`), so they hold ids instead of foreign keys. Durations are microseconds, sizes bytes, absent is null. Words
-such as kinds and reasons are those of `workers.measurement`; they grow there without a migration here.
+`Run`, `Connection`, `Leg`, `Finding` and `RunDocument` are partitioned by week on `scheduled_for` and only ever
+inserted into (see `partitions`), so they hold ids instead of foreign keys. Durations are microseconds, sizes bytes,
+absent is null. Words such as kinds and reasons are those of `workers.measurement`; they grow there without a migration
+here.
 """
 
 from django.contrib.postgres.indexes import BrinIndex
@@ -11,6 +12,7 @@ from django.db.models import CompositePrimaryKey, Q
 
 from backend.fleet.models import Region
 from backend.sites.models import Monitor
+from workers.measurement.evidence import Depth
 from workers.measurement.messages import ProgressStage
 
 
@@ -21,6 +23,8 @@ class Trigger(models.TextChoices):
     MANUAL = "manual"
     CONFIRM = "confirm"
     GATE = "gate"
+    # To find out why something changed, or whether it did; always deep.
+    DIAGNOSE = "diagnose"
 
 
 class Outcome(models.TextChoices):
@@ -79,6 +83,7 @@ class PendingRun(models.Model):
     has_screenshot = models.BooleanField(default=False)
     first_run_id = models.UUIDField(null=True)
     url = models.TextField(null=True)
+    depth = models.CharField(max_length=8, default=Depth.LIGHT.value, db_default=Depth.LIGHT.value)
 
     class Meta:
         constraints = [
@@ -99,6 +104,7 @@ class Run(models.Model):
 
     For a page the phases are those of the final document's request, for a probe those of the last hop. `late` says that
     the result came after its slot had been given up or given to another attempt. A second attempt has `first_run_id`.
+    `depth` is how deep a probe looked, by its evidence: null for what has none.
     """
 
     pk = CompositePrimaryKey("run_id", "scheduled_for")
@@ -146,6 +152,7 @@ class Run(models.Model):
     browser_version = models.TextField(null=True)
     has_screenshot = models.BooleanField(default=False)
     first_run_id = models.UUIDField(null=True)
+    depth = models.TextField(null=True)
 
     class Meta:
         constraints = [
@@ -154,6 +161,10 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["first_run_id"], condition=Q(first_run_id__isnull=False), name="run_second_attempt"),
             BrinIndex(fields=["scheduled_for"], name="run_by_time"),
+            # One in a thousand runs is in it.
+            models.Index(
+                fields=["monitor_id", "region_id", "scheduled_for"], condition=Q(depth="deep"), name="run_deep"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -238,6 +249,33 @@ class Leg(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} leg {self.leg}, {'reused' if self.reused else 'cold'}"
+
+
+class Finding(models.Model):
+    """A cause that a run found, in the order in which to mend them, or one that a deep run could not judge.
+
+    Of the latter only `not_judged` is set, the reason. A light run, of which there is one a minute, brings what it
+    found and what is more than information.
+    """
+
+    pk = CompositePrimaryKey("run_id", "scheduled_for", "position")
+    scheduled_for = models.DateTimeField()
+    run_id = models.UUIDField()
+    position = models.SmallIntegerField()
+    monitor_id = models.BigIntegerField()
+    region_id = models.BigIntegerField()
+    finding = models.TextField()
+    severity = models.TextField(null=True)
+    confidence = models.TextField(null=True)
+    saving_us = models.BigIntegerField(null=True)
+    host = models.TextField(null=True)
+    not_judged = models.TextField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["monitor_id", "scheduled_for"], name="finding_by_monitor")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}: {self.finding}, {self.severity or self.not_judged}"
 
 
 class RunDocument(models.Model):

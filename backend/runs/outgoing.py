@@ -10,6 +10,7 @@ from uuid import UUID
 
 from backend.sites.models import Monitor
 from workers.measurement.connection import Header
+from workers.measurement.evidence import Depth
 from workers.measurement.messages import Kind, RunRequest
 from workers.measurement.pair import PairTarget
 from workers.measurement.profile import NATIVE, PROFILES
@@ -22,7 +23,7 @@ MONITOR_SQL = """m.id, m.public_id, m.kind, m.url, m.timeout_s, m.profile, m.hea
 MONITOR_WIDTH = 14
 # `p` is the pending run.
 LANE_SQL = "CASE WHEN p.urgent THEN 'now' WHEN p.trigger = 'gate' THEN 'gate' ELSE 'schedule' END"
-PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}, p.url"
+PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}, p.url, p.depth"
 
 
 class MonitorColumns(NamedTuple):
@@ -53,6 +54,7 @@ class Execution:
     attempt: int
     expires_at: datetime
     lane: Lane
+    depth: Depth = Depth.LIGHT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
         body_text=monitor.body_text or None,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
         other=_other(monitor.pair),
+        depth=execution.depth,
     )
     return Outgoing(
         run_id=execution.run_id,
@@ -100,9 +103,14 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
 def outgoing_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[Outgoing]:
     """The messages of rows of MONITOR_SQL followed by PENDING_SQL."""
     for row in rows:
-        run_id, scheduled_for, attempt, expires_at, lane, url = row[MONITOR_WIDTH:]
+        run_id, scheduled_for, attempt, expires_at, lane, url, depth = row[MONITOR_WIDTH:]
         execution = Execution(
-            run_id=run_id, scheduled_for=scheduled_for, attempt=attempt, expires_at=expires_at, lane=Lane(lane)
+            run_id=run_id,
+            scheduled_for=scheduled_for,
+            attempt=attempt,
+            expires_at=expires_at,
+            lane=Lane(lane),
+            depth=Depth(depth),
         )
         yield outgoing(execution, _at(url, MonitorColumns(*row[:MONITOR_WIDTH])))
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.migrations import CreateModel
 
-PARTITIONED = ("runs_run", "runs_connection", "runs_rundocument", "runs_leg")
+PARTITIONED = ("runs_run", "runs_connection", "runs_rundocument", "runs_leg", "runs_finding")
 AHEAD = timedelta(weeks=4)
 _WEEK = timedelta(weeks=1)
 # Waiting longer for a lock would make every query behind us wait too; the next hour tries again.

@@ -13,6 +13,7 @@ from pydantic import AwareDatetime, Discriminator, FiniteFloat
 # Pydantic cannot read typing's own before Python 3.12.
 from typing_extensions import TypedDict
 
+from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Clock, Kind, MissedReason, RunResult
 from workers.measurement.pair import CacheState, Leg
@@ -71,11 +72,39 @@ class HopRead(TypedDict):
     body_bytes: NotRequired[int | None]
 
 
+class EvidenceRead(TypedDict):
+    """All else is for rules, which read the document."""
+
+    depth: Depth
+
+
+class FindingRead(TypedDict):
+    """Words are not looked up here: an agent that is ahead of us may know causes that we do not."""
+
+    id: str
+    severity: str
+    confidence: str
+    saving_us: NotRequired[int | None]
+    host: NotRequired[str | None]
+
+
+class NotJudgedRead(TypedDict):
+    id: str
+    reason: str
+
+
+class DiagnosisRead(TypedDict):
+    findings: NotRequired[list[FindingRead]]
+    not_judged: NotRequired[list[NotJudgedRead]]
+
+
 class ProbeRead(TypedDict):
     kind: Literal["probe"]
     hops: NotRequired[list[HopRead]]
     connections: NotRequired[list[ConnectionRead]]
     clock: NotRequired[Clock]
+    evidence: NotRequired[EvidenceRead | None]
+    diagnosis: NotRequired[DiagnosisRead | None]
 
 
 class DocumentRead(TypedDict):

@@ -21,6 +21,8 @@ from backend.runs.reading import (
     document_of,
     measurement_of,
 )
+from workers.measurement.evidence import Depth
+from workers.measurement.finding import Severity
 from workers.measurement.messages import Clock
 from workers.measurement.pair import CacheState, Leg
 
@@ -33,7 +35,7 @@ RUN_COLUMNS = (
     "has_screenshot, outcome, missed_reason, failure_stage, failure_kind, failure_blame, failure_detail, agent, "
     "agent_version, config_version, started_at, duration_us, clock, dns_us, connect_us, tls_us, send_us, wait_us, "
     "download_us, ttfb_us, total_us, rtt_us, tls_round_trips, status_code, protocol, fcp_us, lcp_us, cls, load_us, "
-    "fully_loaded_us, requests, connections, bytes, browser_version"
+    "fully_loaded_us, requests, connections, bytes, browser_version, depth"
 )
 # Here the first four of a Slot.
 CONNECTION_COLUMNS = (
@@ -47,6 +49,12 @@ LEG_COLUMNS = (
     "connect_us, tls_us, send_us, wait_us, download_us, ttfb_us, total_us, status_code, protocol, encoding, "
     "head_bytes, body_bytes, cache, cache_evidence, age_s, etag"
 )
+# The same four.
+FINDING_COLUMNS = (
+    "run_id, scheduled_for, monitor_id, region_id, position, finding, severity, confidence, saving_us, host, not_judged"
+)
+# There are about forty causes; those of a page are told by host.
+MAX_FINDINGS = 100
 
 Row = tuple[Any, ...]
 
@@ -135,6 +143,29 @@ def leg_values(leg: LegRead, not_kept: Sequence[Leg]) -> Row:
     )
 
 
+def finding_values(measurement: AnyRead) -> list[Row]:
+    """What of FINDING_COLUMNS a probe's diagnosis tells, in its order: see `models.Finding`."""
+    diagnosis = measurement.get("diagnosis") if measurement["kind"] == "probe" else None
+    if diagnosis is None:
+        return []
+    is_deep = _depth(measurement) == Depth.DEEP.value
+    found: list[Row] = [
+        (
+            text(one["id"]),
+            text(one["severity"]),
+            text(one["confidence"]),
+            one.get("saving_us"),
+            text(one.get("host")),
+            None,
+        )
+        for one in diagnosis.get("findings", [])
+        if is_deep or one["severity"] != Severity.INFO
+    ]
+    left_open = diagnosis.get("not_judged", []) if is_deep else []
+    found += [(text(one["id"]), None, None, None, None, text(one["reason"])) for one in left_open]
+    return [(position, *one) for position, one in enumerate(found[:MAX_FINDINGS], start=1)]
+
+
 def connections_of(measurement: AnyRead) -> list[ConnectionRead]:
     if measurement["kind"] == "page":
         return measurement["waterfall"]["connections"]
@@ -161,7 +192,7 @@ def _ending(outcome: OutcomeRead) -> tuple[str | None, ...]:
 def _metrics(measurement: AnyRead | None) -> tuple[Any, ...]:
     """Everything from `clock` on."""
     if measurement is None:
-        return (None,) * 22
+        return (None,) * 23
     if measurement["kind"] == "pair":
         return _pair_metrics(measurement)
     return _page_metrics(measurement) if measurement["kind"] == "page" else _probe_metrics(measurement)
@@ -184,6 +215,7 @@ def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
         len(connections),
         sum(received) if received else None,
         None,
+        _depth(probe),
     )
 
 
@@ -204,6 +236,7 @@ def _pair_metrics(pair: PairRead) -> tuple[Any, ...]:
         len(legs),
         len(connections),
         sum(received) if received else None,
+        None,
         None,
     )
 
@@ -229,7 +262,14 @@ def _page_metrics(page: PageRead) -> tuple[Any, ...]:
         len(connections),
         sum(request.get("transferred_bytes") or 0 for request in requests),
         text(page.get("browser_version")),
+        None,
     )
+
+
+def _depth(measurement: AnyRead) -> str | None:
+    """How deep a probe looked. One that brings no evidence did not look."""
+    evidence = measurement.get("evidence") if measurement["kind"] == "probe" else None
+    return evidence["depth"].value if evidence else None
 
 
 def _phases(timing: TimingRead | None) -> tuple[int | None, ...]:

@@ -9,6 +9,9 @@ from uuid import UUID, uuid5
 
 # A namespace of its own: an id that decides several things makes them hang together (PEERS 4.3, S2).
 _SLOT = UUID("b8f5a8f2-6f0c-4b83-9d5e-3f6d1f0b7c55")
+# Another one for what is done once a day, so that it does not follow from the slot.
+_DAILY = UUID("5d0e2a6c-0b57-4c7e-9c26-6f1b7a5e9d31")
+_DAY_S = 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 # A run that begins later than this says little about its slot, however long the interval is.
@@ -35,6 +38,16 @@ def newest_slot(at: datetime, interval_s: int, offset_us: int) -> datetime:
 def next_slot(after: datetime, interval_s: int, offset_us: int) -> datetime:
     """The earliest slot that is later than `after` (aware)."""
     return newest_slot(after, interval_s, offset_us) + timedelta(seconds=interval_s)
+
+
+def is_first_of_day(monitor_id: UUID, region: str, *, since: datetime, slot: datetime, interval_s: int) -> bool:
+    """Whether what a monitor does once a day in a region is due in this slot: there is one such slot a day.
+
+    `since` is the oldest slot that comes to nothing since an older one ran, or the slot itself: what was due in one
+    that nobody ran is due now. The instants are spread over the whole day.
+    """
+    due_us = uuid5(_DAILY, f"{monitor_id} {region}").int % (_DAY_S * 1_000_000)
+    return newest_slot(slot, _DAY_S, due_us) > since - timedelta(seconds=interval_s)
 
 
 def window_end(slot: datetime, interval_s: int) -> datetime:

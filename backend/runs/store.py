@@ -8,10 +8,11 @@ from django.db import DataError, connection
 from django.db.models import Model
 
 from backend.runs.documents import pack
-from backend.runs.models import Connection, Leg, Run, RunDocument
+from backend.runs.models import Connection, Finding, Leg, Run, RunDocument
 from backend.runs.reading import AnyRead, ResultRead, measurement_of
 from backend.runs.rows import (
     CONNECTION_COLUMNS,
+    FINDING_COLUMNS,
     LEG_COLUMNS,
     RUN_COLUMNS,
     Arrival,
@@ -19,6 +20,7 @@ from backend.runs.rows import (
     Slot,
     connection_values,
     connections_of,
+    finding_values,
     leg_values,
     run_values,
 )
@@ -33,6 +35,7 @@ class Content(NamedTuple):
     connections: list[Row]
     line: bytes | None
     legs: Sequence[Row] = ()
+    findings: Sequence[Row] = ()
 
 
 class Ended(NamedTuple):
@@ -49,7 +52,7 @@ def content_of(result: ResultRead, line: bytes) -> Content:
     if measurement is None:
         return Content(run_values(result), [], None)
     connections = [connection_values(one) for one in connections_of(measurement)]
-    return Content(run_values(result), connections, line, _legs(measurement))
+    return Content(run_values(result), connections, line, _legs(measurement), finding_values(measurement))
 
 
 def store(runs: Sequence[Ended]) -> None:
@@ -71,6 +74,9 @@ def store(runs: Sequence[Ended]) -> None:
     legs = [(*slot[:4], *values) for slot, _, content in runs for values in content.legs]
     if legs:
         copy_rows(Leg, LEG_COLUMNS, legs)
+    findings = [(*slot[:4], *values) for slot, _, content in runs for values in content.findings]
+    if findings:
+        copy_rows(Finding, FINDING_COLUMNS, findings)
 
 
 def _legs(measurement: AnyRead) -> list[Row]:

@@ -6,7 +6,18 @@ from datetime import UTC, datetime, timedelta
 from backend.runs.models import PendingRun
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
+from workers.measurement.evidence import Depth, ProbeEvidence
 from workers.measurement.failure import FailureKind, failure
+from workers.measurement.finding import (
+    Confidence,
+    Diagnosis,
+    Fact,
+    Finding,
+    FindingId,
+    NotJudged,
+    NotJudgedReason,
+    Severity,
+)
 from workers.measurement.messages import (
     Failed,
     Hop,
@@ -70,6 +81,37 @@ def connection(number: int = 1, host: str = "shop.example") -> Connection:
 def probe() -> Measured:
     hop = Hop(url="https://shop.example/", connection=1, timing=TIMING, status=200, head_bytes=612, body_bytes=47_000)
     return Measured(measurement=ProbeMeasurement(hops=(hop,), connections=(connection(),)))
+
+
+EVIDENCE = ProbeEvidence(
+    depth=Depth.LIGHT,
+    host="shop.example",
+    port=443,
+    secure=True,
+    measured_at=datetime(2026, 11, 21, 12, tzinfo=UTC),
+)
+OVERFLOW = Finding(
+    id=FindingId.TLS_RECORD_OVERFLOW,
+    severity=Severity.HIGH,
+    confidence=Confidence.HIGH,
+    saving_us=380_000,
+    evidence=(Fact(name="record_bytes", value=16_401),),
+)
+NO_HTTP3 = Finding(id=FindingId.HTTP_H3, severity=Severity.INFO, confidence=Confidence.HIGH)
+PACED = NotJudged(id=FindingId.TCP_IW_SMALL, reason=NotJudgedReason.PACED)
+
+
+def diagnosed(
+    *findings: Finding,
+    depth: Depth = Depth.DEEP,
+    not_judged: tuple[NotJudged, ...] = (),
+    ending: Measured | None = None,
+) -> Measured:
+    """A probe that looked so deep and found this."""
+    seen = (ending or probe()).measurement
+    assert isinstance(seen, ProbeMeasurement)
+    diagnosis = Diagnosis(findings=findings, not_judged=not_judged)
+    return Measured(measurement=replace(seen, evidence=replace(EVIDENCE, depth=depth), diagnosis=diagnosis))
 
 
 def page(requests: int = 20, *, connections: int = 3) -> Measured:

@@ -6,7 +6,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from backend.runs.claim import claim, next_due
 from backend.runs.models import PendingRun, Run, Schedule
-from backend.runs.tests.factories import NOW, make_fleet, make_monitors, schedule
+from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, schedule
+from backend.sites.models import Monitor
 from workers.measurement.connection import Header
 from workers.measurement.identity import run_id
 from workers.measurement.messages import RunRequest
@@ -111,3 +112,29 @@ def test_a_claim_costs_the_same_statements_for_one_slot_as_for_many(
     schedule(fleet, make_monitors(fleet, 20))
     with django_assert_num_queries(4):  # a savepoint around the two, since the test itself is a transaction
         assert len(claim(NOW)) == 40
+
+
+def _depths_of_a_day(fleet: Fleet, monitors: list[Monitor]) -> list[str]:
+    """Of 24 slots, one an hour."""
+    schedule(fleet, monitors)
+    requests = [decode(one.message, RunRequest) for n in range(24) for one in claim(NOW + timedelta(hours=n))]
+    return [request.depth.value for request in requests]
+
+
+def test_a_probe_looks_deeper_once_a_day_in_each_region() -> None:
+    fleet = make_fleet("eu", "us")
+    monitors = make_monitors(fleet, interval_s=3600)
+    depths = _depths_of_a_day(fleet, monitors)
+    assert sorted(depths) == ["deep"] * 2 + ["light"] * 46
+    assert PendingRun.objects.filter(depth="deep").values("region").distinct().count() == 2
+
+
+def test_a_page_has_no_depth() -> None:
+    fleet = make_fleet("eu")
+    assert set(_depths_of_a_day(fleet, make_monitors(fleet, interval_s=3600, kind="page"))) == {"light"}
+
+
+def test_after_a_standstill_of_days_the_newest_slot_looks_deeper() -> None:
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet, 3, interval_s=3600), behind=timedelta(days=2))
+    assert {decode(one.message, RunRequest).depth.value for one in claim(NOW)} == {"deep"}

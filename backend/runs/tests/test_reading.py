@@ -11,7 +11,18 @@ from backend.runs import reading
 from backend.runs.reading import read_result
 from backend.runs.rows import RUN_COLUMNS, Arrival, Slot, run_values
 from backend.runs.tests.results import FAILED, page, probe
-from workers.measurement import certificate, connection, failure, messages, pair, timing, vitals, waterfall
+from workers.measurement import (
+    certificate,
+    connection,
+    evidence,
+    failure,
+    finding,
+    messages,
+    pair,
+    timing,
+    vitals,
+    waterfall,
+)
 from workers.measurement.messages import Hop, Kind, Measured, Missed, MissedReason, ProbeMeasurement, RunResult
 from workers.measurement.timing import Span, Timing, phases_of
 from workers.measurement.wire import WireError, encode
@@ -38,6 +49,10 @@ PAIRS = [
     (reading.CertificateRead, certificate.Certificate),
     (reading.ConnectionRead, connection.Connection),
     (reading.HopRead, messages.Hop),
+    (reading.EvidenceRead, evidence.ProbeEvidence),
+    (reading.FindingRead, finding.Finding),
+    (reading.NotJudgedRead, finding.NotJudged),
+    (reading.DiagnosisRead, finding.Diagnosis),
     (reading.ProbeRead, messages.ProbeMeasurement),
     (reading.DocumentRead, waterfall.Request),
     (reading.ResourceRead, waterfall.Request),

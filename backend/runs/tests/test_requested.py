@@ -140,3 +140,34 @@ def test_headers_may_be_secrets_and_go_to_the_monitors_own_server_only(
     monitor.save()
     (request,) = publish("eu:probe.gate", regions=["eu"], trigger=Trigger.GATE, url=url)
     assert bool(request.headers) is sent
+
+
+def test_a_diagnosis_is_deep_and_waits_with_the_schedule(publish: Callable[..., list[RunRequest]]) -> None:
+    (request,) = publish("eu:probe", regions=["eu"], trigger=Trigger.DIAGNOSE)
+    assert (request.depth.value, request.urgent) == ("deep", False)
+
+
+def test_what_a_gate_asks_for_is_light(publish: Callable[..., list[RunRequest]]) -> None:
+    (request,) = publish("eu:probe.gate", regions=["eu"], trigger=Trigger.GATE)
+    assert request.depth.value == "light"
+
+
+def test_a_persons_test_of_a_probe_is_deep_and_of_a_page_is_a_page(fleet: Fleet, monitor: Monitor) -> None:
+    (page_monitor,) = make_monitors(fleet, kind="page")
+    for tested in (monitor, page_monitor):
+        actions.test_now(actor=None, monitor=tested, regions=["eu"])
+    assert dict(PendingRun.objects.values_list("kind", "depth")) == {"probe": "deep", "page": "light"}
+
+
+def test_so_many_diagnoses_of_an_organisation_may_be_under_way(monitor: Monitor, fleet: Fleet) -> None:
+    actions.request_runs(actor=None, monitor=monitor, regions=["eu"], trigger=Trigger.DIAGNOSE, runs_per_region=20)
+    with pytest.raises(RunsError, match="20 diagnoses are under way; at most 20"):
+        actions.request_runs(actor=None, monitor=monitor, regions=["eu"], trigger=Trigger.DIAGNOSE)
+    assert actions.test_now(actor=None, monitor=monitor, regions=["eu"])
+
+
+def test_the_second_attempt_of_a_diagnosis_is_deep_too(fleet: Fleet, monitor: Monitor) -> None:
+    lost = make_pending(fleet, monitor, depth="deep", lease_until=NOW, agent="agent-1")
+    sweep(NOW + timedelta(seconds=1))
+    pending = PendingRun.objects.get()
+    assert (pending.attempt, pending.first_run_id, pending.depth) == (2, lost.run_id, "deep")

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.runs.slots import newest_slot, next_slot, offset_us, window_end
+from backend.runs.slots import is_first_of_day, newest_slot, next_slot, offset_us, window_end
 
 INTERVALS = st.integers(min_value=30, max_value=86_400)
 INSTANTS = st.datetimes(min_value=datetime(1990, 1, 1), max_value=datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001
@@ -71,3 +71,21 @@ def test_a_slot_may_begin_until_the_next_one_but_never_an_hour_late() -> None:
     slot = datetime(2026, 11, 21, 12, tzinfo=UTC)
     assert window_end(slot, 60) == slot + timedelta(minutes=1)
     assert window_end(slot, 86_400) == slot + timedelta(hours=1)
+
+
+@given(INSTANTS, st.sampled_from([60, 300, 900, 3600, 43_200, 86_400]), st.uuids())
+def test_one_slot_of_every_day_is_its_first(at: datetime, interval_s: int, monitor_id: UUID) -> None:
+    slots = [newest_slot(at, interval_s, 0) + timedelta(seconds=n * interval_s) for n in range(86_400 // interval_s)]
+    firsts = [is_first_of_day(monitor_id, "eu", since=slot, slot=slot, interval_s=interval_s) for slot in slots]
+    assert sum(firsts) == 1
+
+
+@given(INSTANTS, schedules(), st.uuids(), st.integers(min_value=0, max_value=50))
+def test_what_slots_that_nobody_ran_had_to_do_is_done_by_the_newest(
+    at: datetime, schedule: tuple[int, int], monitor_id: UUID, missed: int
+) -> None:
+    interval_s, offset = schedule
+    slots = [newest_slot(at, interval_s, offset) - timedelta(seconds=n * interval_s) for n in range(missed + 1)]
+    alone = [is_first_of_day(monitor_id, "eu", since=slot, slot=slot, interval_s=interval_s) for slot in slots]
+    together = is_first_of_day(monitor_id, "eu", since=slots[-1], slot=slots[0], interval_s=interval_s)
+    assert together is any(alone)
