@@ -63,14 +63,23 @@ def fault_of(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeo
     return f"{exit_words(done.returncode)}\n{said}" if done.returncode else ""
 
 
-def run_to_the_end(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeout_s: float) -> int | None:
+def run_to_the_end(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    timeout_s: float,
+    prepare: Callable[[], None] | None = None,
+) -> int | None:
     """The exit code of a command that speaks through our own output; None when it did not end in time.
+
+    `prepare` is called in the child before it becomes the command.
 
     What it leaves behind is ended with it, and buried meanwhile: we may be the first process of a container, and
     somebody waits for a process to be gone.
     """
     adopt_orphans()
-    process = subprocess.Popen(command, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, preexec_fn=prepare)
     deadline = monotonic() + timeout_s
     try:
         while monotonic() < deadline:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from deploy.local import rights
 from deploy.local.places import Places, digest, mirror
 from deploy.local.process import StepError
 
@@ -19,6 +20,9 @@ SERVICE_USER = "firstbyte"
 VAR = Path("/var/lib/firstbyte")
 # Commands that run code as it is now; the others speak to what already runs.
 FRESH_CODE = frozenset({"up", "test", "check", "bench"})
+# The test lab and a shaped measurement make networks of their own; everything else gets by without any right of root's.
+_MAKE_NETWORKS = frozenset({"test", "bench"})
+_SHAPED = "--profile"
 
 
 def step_down(checkout: Path, command: str, arguments: Sequence[str]) -> None:
@@ -30,7 +34,7 @@ def step_down(checkout: Path, command: str, arguments: Sequence[str]) -> None:
     environment = {**os.environ, "HOME": str(places.home), "USER": user.pw_name, "LOGNAME": user.pw_name}
     again = [sys.executable, "-m", "deploy.local", command, *arguments]
     if command != "reset":
-        become(user)
+        become(user, keep_networks=command in _MAKE_NETWORKS or any(word.startswith(_SHAPED) for word in arguments))
         os.execve(again[0], again, environment)
     done = subprocess.run(again, env=environment, preexec_fn=lambda: become(user))
     if done.returncode == 0:
@@ -77,11 +81,14 @@ def _open_to_readers(copy: Path) -> None:
                 path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)
 
 
-def become(user: pwd.struct_passwd) -> None:
-    """Drops root for good."""
+def become(user: pwd.struct_passwd, *, keep_networks: bool = False) -> None:
+    """Drops root for good, perhaps but for its rights over networks."""
+    kept = rights.keep_through_change_of_user() if keep_networks else 0
     os.initgroups(user.pw_name, user.pw_gid)
     os.setresgid(user.pw_gid, user.pw_gid, user.pw_gid)
     os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
+    if kept:
+        rights.take_up(kept)
 
 
 def _give(state: Path, user: pwd.struct_passwd) -> None:
