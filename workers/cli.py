@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.commands import UsageError, pipeline_arguments
+from workers.commands import UsageError, pipeline_arguments, probe_arguments
 from workers.version import VERSION
 
 _EPILOG = """\
 examples:
-  firstbyte probe https://www.example.org/           where the milliseconds before the first byte go
+  firstbyte probe https://www.example.org/           where the milliseconds before the first byte go, and why
+  firstbyte probe --light --samples 9 https://www.example.org/
+  firstbyte probe --flights https://www.example.org/  draws each flight of packets between here and there
   firstbyte probe --json https://www.example.org/ | jq .phases
   firstbyte page --screenshot home.jpg https://www.example.org/
   firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
@@ -26,7 +28,6 @@ examples:
 exit codes:
   0 measured   1 measured, but the check failed   2 wrong usage   3 not conclusive   4 could not measure
 """
-_PROBE = "One HTTPS or HTTP request over a connection of our own; DNS, TCP, TLS, wait and download are timed apart."
 _PAGE = "Loads the page in headless Chrome and draws its waterfall."
 _COMPARE = """\
 Asks for the same asset at two places, back to back and in random order, and says which is faster, by how much and why.
@@ -61,8 +62,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--version", action="version", version=f"firstbyte {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    probe = commands.add_parser("probe", help="measure a URL with a raw probe", description=_PROBE)
+    why = "say where the milliseconds before the first byte go, and why"
+    probe = commands.add_parser("probe", help=why, description=probe_arguments.PROBE)
     _add_measuring(probe)
+    probe_arguments.add_probe(probe)
     page = commands.add_parser("page", help="load a page in Chrome", description=_PAGE)
     _add_measuring(page)
     page.add_argument("--screenshot", metavar="FILE", type=Path, help="write what the page looked like to FILE")

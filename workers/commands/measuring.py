@@ -25,6 +25,7 @@ EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
 # that it fails like any other port where nobody listens.
 EVERY_PORT = frozenset(range(65536))
 EVERYWHERE: tuple[Network, ...] = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+_SCREEN_ROWS = 48
 _STAGES = {
     ProgressStage.CONNECTING: "connecting",
     ProgressStage.LOADING: "loading",
@@ -92,6 +93,11 @@ def exit_code(outcome: Measured | Failed) -> int:
     if isinstance(outcome, Measured):
         return EXIT_OK
     return EXIT_CHECK_FAILED if outcome.failure.stage is Stage.CHECK else EXIT_NOT_MEASURED
+
+
+def screen_rows(stream: TextIO) -> int:
+    """How many lines a person sees at once; a usual screen for files and pipes."""
+    return shutil.get_terminal_size((100, _SCREEN_ROWS)).lines if stream.isatty() else _SCREEN_ROWS
 
 
 def canvas_of(stream: TextIO) -> Canvas:

@@ -1,20 +1,66 @@
-"""`firstbyte probe`: one raw TLS probe from this machine."""
+"""`firstbyte probe`: raw TLS probes from this machine, and what they say about the first byte."""
 
 import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from workers.commands.measuring import EVERY_PORT, allowed_of, request_of, show, tell
-from workers.measurement.document import probe_document
-from workers.measurement.messages import Kind
+from workers.commands.measuring import (
+    EVERY_PORT,
+    allowed_of,
+    canvas_of,
+    exit_code,
+    request_of,
+    screen_rows,
+    tell,
+    write,
+)
+from workers.diagnosis.flight_drawing import draw_flights
+from workers.diagnosis.probe_document import probe_document
+from workers.diagnosis.probe_drawing import draw_diagnosis
+from workers.diagnosis.probe_summary import main_trial, telling_sample
+from workers.measurement.canvas import Canvas
+from workers.measurement.drawing import draw
+from workers.measurement.evidence import Depth
+from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, RunRequest
 from workers.probes.engine import Engine
 from workers.probes.settings import ProbeSettings
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, shows, and gives the exit code. Raises UsageError."""
-    request = request_of(arguments, Kind.PROBE)
+    request = replace(request_of(arguments, Kind.PROBE), depth=arguments.depth)
     settings = ProbeSettings(
-        in_flight=1, allowed=allowed_of(arguments), extra_ports=EVERY_PORT, ca_file=arguments.cacert
+        in_flight=1,
+        allowed=allowed_of(arguments),
+        extra_ports=EVERY_PORT,
+        ca_file=arguments.cacert,
     )
     with Engine(settings) as engine:
-        outcome = engine.probe(request, tell)
-    return show(outcome, probe_document(request.url, outcome), as_json=arguments.json)
+        samples = [engine.probe(one, tell) for one in _requests(request, arguments.samples)]
+    if arguments.json:
+        write(json.dumps(probe_document(request.url, samples), ensure_ascii=False))
+    else:
+        write(_drawing(samples, canvas_of(sys.stdout), flights=arguments.flights))
+    return exit_code(telling_sample(samples))
+
+
+def _requests(request: RunRequest, samples: int) -> Iterator[RunRequest]:
+    """The first as deep as asked for; what only a deep one tells need not be asked again."""
+    yield request
+    for _ in range(samples - 1):
+        yield replace(request, depth=Depth.LIGHT)
+
+
+def _drawing(samples: Sequence[Measured | Failed], canvas: Canvas, *, flights: bool) -> str:
+    """The phases of the sample that stands for all, and what the first and deepest one says about them."""
+    lines = draw(telling_sample(samples), canvas).splitlines()
+    probe = samples[0].measurement
+    if isinstance(probe, ProbeMeasurement):
+        trial = main_trial(probe)
+        if flights and trial is not None:
+            lines += ["", *draw_flights(trial, canvas)]
+        diagnosis = draw_diagnosis(probe, canvas, rows=screen_rows(sys.stdout) - len(lines))
+        lines += ["", *diagnosis] if diagnosis else []
+    return "\n".join(lines)

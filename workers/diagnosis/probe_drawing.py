@@ -1,0 +1,103 @@
+"""What a probe's diagnosis says, as text for a terminal: causes in the order in which to mend them. Pure."""
+
+from collections.abc import Iterable, Sequence
+from textwrap import wrap
+
+from workers.diagnosis.catalogue import entry, reason_text
+from workers.diagnosis.units import counted, ms
+from workers.measurement.canvas import BOLD, DIM, GREEN, RED, Canvas, fit, hanging
+from workers.measurement.evidence import Depth
+from workers.measurement.finding import Answer, Check, Diagnosis, Fact, Finding, NotJudged, Severity
+from workers.measurement.messages import ProbeMeasurement
+
+_MARKS = {Severity.CRITICAL: "✗", Severity.HIGH: "●", Severity.MEDIUM: "◐", Severity.LOW: "○", Severity.INFO: "·"}
+_LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
+# One for the title, one for the evidence, one or two for what to do.
+_LINES_A_FINDING = 4
+_YELLOW = "33"
+
+
+def draw_diagnosis(probe: ProbeMeasurement, canvas: Canvas, *, rows: int) -> list[str]:
+    """As many findings as `rows` lines hold, the rest by name; nothing for a probe that nobody judged."""
+    if probe.diagnosis is None:
+        return []
+    diagnosis = probe.diagnosis
+    lines = [canvas.paint(line, BOLD) for line in wrap(_headline(diagnosis, probe), canvas.columns)]
+    told = [one for one in diagnosis.findings if one.severity is not Severity.INFO]
+    shown = told[: max(1, (rows - 6) // _LINES_A_FINDING)]
+    for finding in shown:
+        lines += _finding(finding, canvas)
+    lines += _named("And", [str(one.id) for one in told[len(shown) :]], canvas)
+    lines += _named("Could be better", [_title(one) for one in diagnosis.findings if one not in told], canvas)
+    lines += _open(diagnosis.not_judged, canvas)
+    return [*lines, *_checklist(diagnosis.checklist, canvas)]
+
+
+def _headline(diagnosis: Diagnosis, probe: ProbeMeasurement) -> str:
+    costly = [one for one in diagnosis.findings if one.severity is not Severity.INFO]
+    if not costly:
+        light = probe.evidence is not None and probe.evidence.depth is Depth.LIGHT
+        return "Nothing found in one connection." if light else "Nothing to mend was found."
+    return f"{counted(len(costly), 'finding')}, to mend in this order:"
+
+
+def _finding(finding: Finding, canvas: Canvas) -> list[str]:
+    told = entry(finding.id)
+    colour = RED if finding.severity in _LOUD else _YELLOW
+    cost = "" if finding.saving_us is None else f" · costs {ms(finding.saving_us)}"
+    sure = "" if finding.confidence == "high" else f" · {finding.confidence} confidence"
+    title = fit(f"{_MARKS[finding.severity]} {told.title}{cost}{sure}", canvas.columns - len(finding.id) - 2)
+    lines = [f"{canvas.paint(title, colour)}  {canvas.paint(str(finding.id), DIM)}"]
+    if finding.evidence:
+        lines.append(canvas.paint(fit(f"    {_evidence(finding.evidence)}", canvas.columns), DIM))
+    first = next(iter(told.settings), None)
+    setting = f" ({first.server}: {first.setting})" if first is not None else ""
+    return lines + hanging("  → ", f"{told.advice}{setting}", canvas)[:2]
+
+
+def _title(finding: Finding) -> str:
+    return f"{entry(finding.id).title} ({finding.id})"
+
+
+def _evidence(facts: Iterable[Fact]) -> str:
+    return ", ".join(f"{_plain(fact.name)} {_value(fact)}" for fact in facts if fact.value is not None)
+
+
+def _plain(name: str) -> str:
+    for unit in ("_ms", "_bytes", "_s", "_kbit_s"):
+        name = name.removesuffix(unit)
+    return name.replace("_", " ")
+
+
+def _value(fact: Fact) -> str:
+    if isinstance(fact.value, bool):
+        return "yes" if fact.value else "no"
+    if isinstance(fact.value, tuple):
+        return " ".join(str(one) for one in fact.value)
+    if fact.name.endswith("_ms") and isinstance(fact.value, int | float):
+        return ms(fact.value * 1000)
+    return f"{fact.value:,} B" if fact.name.endswith("_bytes") and isinstance(fact.value, int) else str(fact.value)
+
+
+def _open(not_judged: Sequence[NotJudged], canvas: Canvas) -> list[str]:
+    """By reason, since many rules stay silent for the same one."""
+    reasons = dict.fromkeys(one.reason for one in not_judged)
+    lines: list[str] = []
+    for reason in reasons:
+        ids = ", ".join(str(one.id) for one in not_judged if one.reason is reason)
+        lines += hanging("? ", f"Not judged, {reason_text(reason)}: {ids}", canvas, DIM)[:2]
+    return lines
+
+
+def _checklist(checks: Sequence[Check], canvas: Canvas) -> list[str]:
+    known = [one for one in checks if one.answer in (Answer.YES, Answer.NO)]
+    if not known:
+        return []
+    lacking = [one.column.replace("_", " ") for one in known if one.answer is Answer.NO]
+    text = f"Is TLS fast yet: {len(known) - len(lacking)} of {len(known)} yes"
+    told = f"{text}; no: {', '.join(lacking)}" if lacking else text
+    return hanging("", told, canvas, DIM if lacking else GREEN)[:2]
+
+
+def _named(word: str, names: Sequence[str], canvas: Canvas) -> list[str]:
+    return hanging("· ", f"{word}: {', '.join(names)}", canvas, DIM)[:3] if names else []
