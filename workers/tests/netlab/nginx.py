@@ -45,17 +45,22 @@ class NginxConduct:
     plain: Plain = Plain.REDIRECT
     secure: bool = True
     body_bytes: int = 4000
-    redirect_to: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a site listens."""
+    """Where a site listens; `also` are more addresses of it."""
 
     address: str
     secure_port: int = 443
     plain_port: int = 80
+    also: tuple[str, ...] = ()
+
+    def listens(self, port: int, words: str = "") -> list[str]:
+        """The lines of a server block for all addresses."""
+        hosts = (f"[{one}]" if ":" in one else one for one in (self.address, *self.also))
+        return [f"listen {host}:{port}{words};" for host in hosts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +90,11 @@ http {{
 """
 _SERVER = """\
   server {{
-    listen {listen};
     keepalive_timeout {conduct.keepalive_s};
     {lines}
     root {folder}/pages;
     location / {{ {answer} }}
+    location = /moved {{ return 302 /; }}
   }}
 """
 
@@ -159,17 +164,15 @@ class Nginx(AbstractContextManager["Nginx"]):
     def _servers(self, site: NginxSite, number: int) -> str:
         conduct, place = site.conduct, site.place
         answer = f"try_files /{conduct.body_bytes}.html =404;"
-        if conduct.redirect_to is not None:
-            answer = f"return 301 {conduct.redirect_to};"
         texts = []
         if conduct.secure and site.chain is not None:
-            listen = f"{place.address}:{place.secure_port} ssl{' http2' if conduct.http2 else ''}"
-            texts.append(self._server(site, listen, _tls_lines(site, site.chain, number), answer))
+            listens = place.listens(place.secure_port, f" ssl{' http2' if conduct.http2 else ''}")
+            texts.append(self._server(site, listens + _tls_lines(site, site.chain, number), answer))
         plain = {Plain.REDIRECT: "return 301 https://$host$request_uri;", Plain.PAGE: answer, Plain.CLOSED: _CLOSE}
         if conduct.plain is not Plain.CLOSED:
-            texts.append(self._server(site, f"{place.address}:{place.plain_port}", [], plain[conduct.plain]))
+            texts.append(self._server(site, place.listens(place.plain_port), plain[conduct.plain]))
         return "".join(texts)
 
-    def _server(self, site: NginxSite, listen: str, lines: list[str], answer: str) -> str:
+    def _server(self, site: NginxSite, lines: list[str], answer: str) -> str:
         text = "\n    ".join(lines)
-        return _SERVER.format(listen=listen, conduct=site.conduct, lines=text, folder=self._folder, answer=answer)
+        return _SERVER.format(conduct=site.conduct, lines=text, folder=self._folder, answer=answer)

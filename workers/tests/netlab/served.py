@@ -63,7 +63,7 @@ class SecondAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """A site: who serves it and how. `quic` gives it HTTP/3, which it advertises; `path` is what is asked for."""
+    """A site: who serves it and how. `quic` gives it HTTP/3, which it advertises; `begin` is the path to ask for."""
 
     conduct: Conduct | NginxConduct = field(default_factory=NginxConduct)
     chain: ChainWish = field(default_factory=ChainWish)
@@ -72,6 +72,7 @@ class Served:
     second: SecondAddress | None = None
     quic: bool = False
     scheme: str = "https"
+    begin: str = "/"
 
     def but(self, **changes: object) -> "Served":
         """The same, but for some of its conduct's settings."""

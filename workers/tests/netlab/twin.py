@@ -1,0 +1,82 @@
+"""What a twin is: a site with one fault, the same site without it, and what a diagnosis must say of both."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workers.measurement.finding import FindingId as Id
+from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.nginx import NginxConduct
+from workers.tests.netlab.served import Served
+
+RTTS_MS = (20, 80, 380)
+# From here on a server is far (PROBING 7.3).
+_FAR_MS = 100
+
+# Causes that a lost packet imitates: with loss nothing may be said of them.
+SHY_OF_LOSS = frozenset(
+    {
+        Id.TLS_CERT_FLUSH_STALL,
+        Id.TLS_CHAIN_EXCEEDS_IW,
+        Id.TLS_HANDSHAKE_STALL,
+        Id.TLS_RECORD_OVERFLOW,
+        Id.TCP_IW_SMALL,
+        Id.TCP_IDLE_RESTART,
+        Id.TCP_NAGLE_DELAYED_ACK,
+        Id.HTTP_BODY_STALL,
+    }
+)
+
+
+class Cost(StrEnum):
+    """Which time of a probe a repair shortens; see `costs.py`."""
+
+    LOOKUP = "lookup"
+    REDIRECTS = "redirects"
+    ANSWER = "answer"
+    HANDSHAKE = "handshake"
+    WAIT = "wait"
+    WHOLE = "whole"
+    AFTER_IDLE = "after_idle"
+    SECOND_REQUEST = "second_request"
+    TLS12_REVISIT = "tls12_revisit"
+    QUIC_HANDSHAKE = "quic_handshake"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Twin:
+    """`positive` has the fault `id`, `repaired` differs in the one setting that mends it.
+
+    `with_it` are findings that are true of the positive by the same fault, `both` those that are true of either by
+    construction, besides what `background` knows of its kind of server. `cost` names the time by which the two must
+    differ as the finding's saving claims. At other round trips than `rtts_ms` the two are not told apart.
+    """
+
+    id: Id
+    name: str
+    positive: Served
+    repaired: Served
+    with_it: frozenset[Id] = frozenset()
+    both: frozenset[Id] = frozenset()
+    cost: Cost | None = None
+    rtts_ms: tuple[int, ...] = RTTS_MS
+
+    def expected(self, rtt_ms: int, *, repaired: bool) -> frozenset[Id]:
+        """All findings of that site without loss."""
+        site = self.repaired if repaired else self.positive
+        found = self.both | background(site, rtt_ms)
+        return found if repaired else found | {self.id} | self.with_it
+
+
+def background(site: Served, rtt_ms: int) -> frozenset[Id]:
+    """What is true of every site of its kind: nginx with OpenSSL 3.0 has no hybrid key exchange, and so on."""
+    found = {Id.TCP_RTT_HIGH} if rtt_ms > _FAR_MS else set()
+    if site.scheme == "http":
+        return frozenset(found | {Id.HTTP_NO_TLS})
+    if not site.quic:
+        found.add(Id.HTTP_H3)
+    if isinstance(site.conduct, NginxConduct):
+        found.add(Id.TLS_PQ)
+        found |= set() if site.conduct.http2 else {Id.HTTP_H2_MISSING}
+    if isinstance(site.conduct, Conduct):
+        found |= {Id.HTTP_H2_MISSING, Id.TLS_ZERO_RTT}
+    return frozenset(found)

@@ -1,0 +1,176 @@
+"""The twins of the network, of transport and of HTTP."""
+
+from dataclasses import replace
+
+from workers.measurement.finding import FindingId as Id
+from workers.tests.netlab.conduct import Conduct, Stall
+from workers.tests.netlab.names import Naming
+from workers.tests.netlab.nginx import NginxConduct, Plain
+from workers.tests.netlab.served import ChainWish, Network, SecondAddress, Served
+from workers.tests.netlab.twin import Cost, Twin
+
+NGINX = Served()
+OWN = Served(conduct=Conduct())
+_PAGE = 20_000
+_BIG = NGINX.but(body_bytes=_PAGE)
+_BIG12 = _BIG.but(protocols="TLSv1.2")
+_SPLIT = Conduct(head_apart=True, body_bytes=700)
+_SPLIT12 = Conduct(head_apart=True, body_bytes=700, newest="TLSv1.2")
+
+NAMES = (
+    Twin(
+        id=Id.DNS_SLOW,
+        name="slow-name",
+        positive=replace(NGINX, naming=Naming(search_ms=600)),
+        repaired=NGINX,
+        cost=Cost.LOOKUP,
+    ),
+    Twin(id=Id.DNS_CNAME_CHAIN, name="four-aliases", positive=replace(NGINX, naming=Naming(aliases=4)), repaired=NGINX),
+    Twin(
+        id=Id.DNS_CNAME_CHAIN,
+        name="short-ttl",
+        positive=replace(NGINX, naming=Naming(ttl_s=20)),
+        repaired=replace(NGINX, naming=Naming(ttl_s=300)),
+        rtts_ms=(80, 380),
+    ),
+    Twin(
+        id=Id.IPV6_BROKEN_OR_SLOW,
+        name="six-refuses",
+        positive=replace(NGINX, second=SecondAddress(answers=False)),
+        repaired=replace(NGINX, second=SecondAddress()),
+    ),
+    Twin(
+        id=Id.IPV6_BROKEN_OR_SLOW,
+        name="six-silent",
+        positive=replace(NGINX, second=SecondAddress(answers=False, hears=False)),
+        repaired=replace(NGINX, second=SecondAddress()),
+    ),
+)
+
+REDIRECTS = (
+    Twin(
+        id=Id.HTTP_REDIRECT_COST,
+        name="no-hsts",
+        positive=NGINX.but(hsts=None),
+        repaired=NGINX,
+    ),
+    Twin(id=Id.HTTP_REDIRECT_COST, name="short-hsts", positive=NGINX.but(hsts="max-age=86400"), repaired=NGINX),
+    Twin(
+        id=Id.HTTP_REDIRECT_COST,
+        name="moved",
+        positive=replace(NGINX, begin="/moved"),
+        repaired=NGINX,
+        cost=Cost.REDIRECTS,
+    ),
+    Twin(
+        id=Id.HTTP_NO_TLS,
+        name="no-tls",
+        positive=Served(conduct=NginxConduct(secure=False, plain=Plain.PAGE), scheme="http"),
+        repaired=NGINX,
+    ),
+)
+
+TRANSPORT = (
+    Twin(
+        id=Id.TLS_RECORD_OVERFLOW,
+        name="records-16k",
+        positive=_BIG.but(buffer="16k"),
+        repaired=_BIG,
+        cost=Cost.ANSWER,
+    ),
+    Twin(
+        id=Id.TLS_RECORD_OVERFLOW,
+        name="records-16k-12",
+        positive=_BIG12.but(buffer="16k"),
+        repaired=_BIG12,
+        both=frozenset({Id.TLS_VERSION_OLD}),
+        cost=Cost.ANSWER,
+    ),
+    Twin(
+        id=Id.TLS_RECORD_TINY,
+        name="records-1300",
+        positive=OWN.but(body_bytes=150_000, record_bytes=1300),
+        repaired=OWN.but(body_bytes=150_000),
+    ),
+    Twin(
+        id=Id.TCP_IW_SMALL,
+        name="window-4",
+        positive=replace(_BIG, network=Network(server_iw=4)),
+        repaired=_BIG,
+        cost=Cost.WHOLE,
+    ),
+    Twin(
+        id=Id.TCP_IDLE_RESTART,
+        name="idle-restart",
+        positive=replace(_BIG, network=Network(idle_restart=True)),
+        repaired=_BIG,
+        cost=Cost.AFTER_IDLE,
+    ),
+    Twin(
+        id=Id.TCP_NAGLE_DELAYED_ACK,
+        name="nagle",
+        positive=Served(conduct=replace(_SPLIT, nodelay=False)),
+        repaired=Served(conduct=_SPLIT),
+    ),
+    Twin(
+        id=Id.TCP_NAGLE_DELAYED_ACK,
+        name="nagle-12",
+        positive=Served(conduct=replace(_SPLIT12, nodelay=False)),
+        repaired=Served(conduct=_SPLIT12),
+        both=frozenset({Id.TLS_VERSION_OLD}),
+    ),
+)
+
+ANSWERS = (
+    Twin(
+        id=Id.HTTP_KEEPALIVE_OFF,
+        name="closing",
+        positive=OWN.but(keep_alive=False),
+        repaired=OWN,
+    ),
+    Twin(id=Id.HTTP_H2_MISSING, name="no-h2", positive=NGINX.but(http2=False), repaired=NGINX),
+    Twin(
+        id=Id.HTTP_H3,
+        name="h3-blocked",
+        positive=NGINX.but(headers=(("Alt-Svc", 'h3=":443"; ma=86400'),)),
+        repaired=replace(NGINX, quic=True),
+    ),
+    Twin(
+        id=Id.HTTP_H3,
+        name="h3-amplified",
+        positive=replace(NGINX, quic=True, chain=ChainWish(size_bytes=5500)),
+        repaired=replace(NGINX, quic=True, chain=ChainWish(size_bytes=2000)),
+        with_it=frozenset({Id.TLS_CHAIN_LARGE, Id.TLS_CERT_COMPRESSION}),
+        cost=Cost.QUIC_HANDSHAKE,
+    ),
+    Twin(
+        id=Id.HTTP_THINK_TIME,
+        name="thinking",
+        positive=OWN.but(think_s=(0.3,)),
+        repaired=OWN.but(think_s=(0.05,)),
+        cost=Cost.WAIT,
+    ),
+    Twin(
+        id=Id.HTTP_THINK_TIME,
+        name="thinking-long",
+        positive=OWN.but(think_s=(0.8,)),
+        repaired=OWN.but(think_s=(0.05,)),
+        cost=Cost.WAIT,
+    ),
+    Twin(
+        id=Id.HTTP_BODY_STALL,
+        name="body-stall",
+        positive=OWN.but(body_bytes=_PAGE, body_stall=Stall(after_bytes=5000, pause_s=0.27)),
+        repaired=OWN.but(body_bytes=_PAGE),
+        cost=Cost.WHOLE,
+    ),
+    Twin(
+        id=Id.HTTP_BUFFERED_RESPONSE,
+        name="buffered",
+        positive=OWN.but(body_bytes=_PAGE, think_s=(0.3,)),
+        repaired=OWN.but(body_bytes=_PAGE, think_s=(0.05,)),
+        with_it=frozenset({Id.HTTP_THINK_TIME}),
+    ),
+)
+
+HTTP_TWINS = (*NAMES, *REDIRECTS, *TRANSPORT, *ANSWERS)
