@@ -1,0 +1,124 @@
+"""A diagnosis in a terminal: at most one screen, in the order in which to mend things."""
+
+from dataclasses import replace
+
+from workers.diagnosis.catalogue import entry, reason_text
+from workers.diagnosis.probe_drawing import draw_diagnosis
+from workers.measurement.canvas import Canvas, columns_of
+from workers.measurement.evidence import Depth
+from workers.measurement.finding import (
+    Answer,
+    Check,
+    CheckColumn,
+    Confidence,
+    Diagnosis,
+    Fact,
+    Finding,
+    FindingId,
+    NotJudged,
+    NotJudgedReason,
+    Severity,
+)
+from workers.measurement.messages import ProbeMeasurement
+from workers.tests.builders import build_probe
+from workers.tests.diagnosis.test_probe_document import OVERFLOW, measured
+
+SCREEN = 40
+
+
+def diagnosed(*findings: Finding, depth: Depth = Depth.DEEP, **changes: object) -> ProbeMeasurement:
+    probe = measured().measurement
+    assert isinstance(probe, ProbeMeasurement)
+    assert probe.evidence is not None
+    diagnosis = Diagnosis(findings=findings, **changes)  # type: ignore[arg-type]  # Of the fields' own types.
+    return replace(probe, evidence=replace(probe.evidence, depth=depth), diagnosis=diagnosis)
+
+
+def drawn(probe: ProbeMeasurement, width: int = 100, rows: int = SCREEN) -> list[str]:
+    return draw_diagnosis(probe, Canvas(width=width), rows=rows)
+
+
+def test_a_finding_says_what_it_costs_what_was_seen_and_what_to_do() -> None:
+    lines = drawn(diagnosed(OVERFLOW))
+
+    assert lines[0] == "1 finding, to mend in this order:"
+    assert lines[1].startswith(f"● {entry(OVERFLOW.id).title} · costs 20 ms")
+    assert lines[1].endswith("tls.record_overflow")
+    assert lines[2].strip() == "record 16,401 B, gap 20 ms"
+    assert lines[3].startswith("  → ")
+
+
+def test_what_is_less_than_sure_says_so() -> None:
+    lines = drawn(diagnosed(replace(OVERFLOW, confidence=Confidence.LOW)), width=140)
+
+    assert "low confidence" in lines[1]
+
+
+def test_many_findings_fit_one_screen_and_the_rest_is_named() -> None:
+    findings = tuple(
+        Finding(
+            id=id,
+            severity=Severity.HIGH,
+            confidence=Confidence.HIGH,
+            saving_us=100_000,
+            evidence=(Fact(name="gap_ms", value=100.0),),
+        )
+        for id in FindingId
+    )
+
+    lines = drawn(diagnosed(*findings), rows=24)
+
+    assert len(lines) <= 24
+    assert any(line.startswith("· And: ") for line in lines)
+
+
+def test_every_line_fits_the_terminal() -> None:
+    findings = tuple(Finding(id=id, severity=Severity.LOW, confidence=Confidence.MEDIUM) for id in FindingId)
+
+    for width in (48, 80, 200):
+        assert max(columns_of(line) for line in drawn(diagnosed(*findings), width=width)) <= width
+
+
+def test_remarks_stand_apart_from_what_costs_something() -> None:
+    remark = Finding(id=FindingId.TLS_ZERO_RTT, severity=Severity.INFO, confidence=Confidence.HIGH)
+
+    lines = drawn(diagnosed(remark))
+
+    assert lines[0] == "Nothing to mend was found."
+    assert lines[1].startswith("· Could be better: ")
+
+
+def test_one_connection_alone_does_not_say_that_all_is_well() -> None:
+    assert drawn(diagnosed(depth=Depth.LIGHT))[0] == "Nothing found in one connection."
+
+
+def test_what_was_left_open_says_why_once_for_each_reason() -> None:
+    left_open = tuple(
+        NotJudged(id=id, reason=NotJudgedReason.RTT_SHORT)
+        for id in (FindingId.TCP_IW_SMALL, FindingId.TLS_RECORD_OVERFLOW)
+    )
+
+    (line,) = [line for line in drawn(diagnosed(not_judged=left_open), width=200) if line.startswith("? ")]
+
+    assert reason_text(NotJudgedReason.RTT_SHORT) in line
+    assert line.endswith("tcp.iw_small, tls.record_overflow")
+
+
+def test_the_checklist_counts_what_applies_and_names_what_lacks() -> None:
+    checks = (
+        Check(column=CheckColumn.TLS13, answer=Answer.YES),
+        Check(column=CheckColumn.HTTP3, answer=Answer.NO),
+        Check(column=CheckColumn.ECH, answer=Answer.UNKNOWN),
+    )
+
+    assert drawn(diagnosed(checklist=checks))[-1] == "Is TLS fast yet: 1 of 2 yes; no: http3"
+
+
+def test_a_probe_that_nobody_judged_says_nothing() -> None:
+    assert drawn(build_probe()) == []
+
+
+def test_what_a_server_sent_cannot_steer_the_terminal() -> None:
+    evil = replace(OVERFLOW, evidence=(Fact(name="server", value="a\x1b[2Jb\r\n"),))
+
+    assert not any("\x1b" in line or "\r" in line for line in drawn(diagnosed(evil)))
