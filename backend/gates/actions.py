@@ -1,6 +1,6 @@
 """What begins and ends gates."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.utils import timezone
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.fleet.queries import usable_regions
+from backend.gates.addresses import AddressError, Sides, sides_of
 from backend.gates.models import OPEN, BaselineMode, Gate, GateRule, Phase, Status
 from backend.gates.questions import MAX_REGIONS, MAX_RUNS, Comparison, InvalidGateError, Question, check, comparisons
 from backend.sites.actions import record_deploy
@@ -38,10 +39,12 @@ def create_gate(
         raise InvalidGateError({"site": "This site is only a test so far: save it first."})
     asked = comparisons(question, list(site.monitors.all()))
     regions = _regions(organisation, question.runs.regions, [comparison.monitor for comparison in asked])
+    addresses = _addresses(question, asked)
     _check_amount(question, len(regions), asked)
     earlier = _earlier_gate(site, question)
     _refuse_too_many(organisation)
-    deploy = _deploy(actor, site, question, token_name)
+    is_in_force = _is_in_force(addresses, asked)
+    deploy = _deploy(actor, site, question, token_name) if is_in_force else None
     until = min(deploy.at if deploy else now, now)
     gate = Gate.objects.create(
         organisation=organisation,
@@ -55,8 +58,10 @@ def create_gate(
         discard_first=question.runs.discard_first,
         baseline_mode=question.baseline.mode,
         baseline_gate=earlier,
-        baseline_since=until - question.baseline.window,
-        baseline_until=until,
+        addresses={str(monitor): [sides.before, sides.after] for monitor, sides in addresses.items()},
+        release="" if is_in_force else (question.deploy.version or question.deploy.external_id),
+        baseline_since=None if addresses else until - question.baseline.window,
+        baseline_until=None if addresses else until,
         min_samples=question.baseline.min_samples,
         confidence=question.confidence,
         on_inconclusive=question.on_inconclusive,
@@ -111,9 +116,26 @@ def _regions(organisation: Organisation, wanted: Sequence[str], monitors: Sequen
 
 def _check_amount(question: Question, regions: int, asked: Sequence[Comparison]) -> None:
     monitors = len({comparison.monitor.pk for comparison in asked})
-    most = (question.runs.max_per_region + question.runs.discard_first) * regions * monitors
+    sides = 2 if question.baseline.mode == BaselineMode.URL else 1
+    most = (question.runs.max_per_region + question.runs.discard_first) * regions * monitors * sides
     if most > MAX_RUNS:
         raise InvalidGateError({"runs/max_per_region": f"That may take {most} runs; at most {MAX_RUNS} are made."})
+
+
+def _addresses(question: Question, asked: Sequence[Comparison]) -> dict[int, Sides]:
+    """Of each monitor, where addresses are compared; else none. Raises InvalidGateError."""
+    if question.baseline.mode != BaselineMode.URL:
+        return {}
+    monitors = {comparison.monitor.pk: comparison.monitor for comparison in asked}
+    try:
+        return sides_of(list(monitors.values()), question.baseline.address, question.release)
+    except AddressError as error:
+        raise InvalidGateError(error.faults) from error
+
+
+def _is_in_force(addresses: Mapping[int, Sides], asked: Sequence[Comparison]) -> bool:
+    """Whether anything that is scheduled measures the release: else what changes there is not its doing."""
+    return not addresses or any(addresses[one.monitor.pk].after == one.monitor.url for one in asked)
 
 
 def _earlier_gate(site: Site, question: Question) -> Gate | None:

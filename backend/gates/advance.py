@@ -1,17 +1,19 @@
 """One step of one gate, whose row is held."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from backend.fleet.queries import Health, RegionState, regions_for
+from backend.gates.addresses import Sides, without_headers
 from backend.gates.baseline import Baseline, baseline_of
 from backend.gates.collecting import collect, tallies
 from backend.gates.ending import end
 from backend.gates.judging import judge_gate, rounds_of
-from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Phase, RunState, Status, Verdict
-from backend.gates.rounds import Tally, is_complete, is_discarded, is_hopeless, next_monitor
+from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Phase, RunState, Side, Status, Verdict
+from backend.gates.rounds import Subject, Tally, is_complete, is_discarded, is_hopeless, next_subject
 from backend.runs.actions import RunsError, request_runs
 from backend.runs.models import Trigger
 from backend.sites.models import Monitor
@@ -37,6 +39,10 @@ class _Step:
     monitors: Mapping[int, Monitor]
     regions: Mapping[str, RegionState]
     now: datetime
+
+    @property
+    def subjects(self) -> list[Subject]:
+        return [(monitor, side) for monitor in self.monitors for side in self.gate.sides]
 
     def end(self, verdict: str, *, status: Status = Status.DONE) -> None:
         end(self.gate, verdict, now=self.now, status=status)
@@ -69,14 +75,20 @@ def _begin(step: _Step) -> None:
         step.end(Verdict.ERROR)
         return
     baseline = baseline_of(gate, list(step.monitors.values()))
-    gate.warnings = list(baseline.warnings)
-    if gate.phase == Phase.BEFORE or gate.baseline_mode == BaselineMode.GATE:
+    gate.warnings = [*baseline.warnings, *_withheld(step)]
+    if gate.phase == Phase.BEFORE or gate.baseline_mode != BaselineMode.HISTORY:
         return
     compared = {rule.monitor_id for rule in step.rules if rule.max_change_pct is not None}
     short = next((pk for pk in compared if baseline.count(pk) < gate.min_samples), None)
     if short is not None:
         gate.reason = _too_few(gate, step.monitors[short], baseline)
         step.end(Verdict.ERROR)
+
+
+def _withheld(step: _Step) -> Iterator[str]:
+    if step.gate.baseline_mode == BaselineMode.URL:
+        sides = {int(pk): Sides(before=before, after=after) for pk, (before, after) in step.gate.addresses.items()}
+        yield from without_headers(list(step.monitors.values()), sides)
 
 
 def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
@@ -91,7 +103,7 @@ def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
 
 def _give_up_regions(step: _Step, runs: Sequence[GateRun]) -> None:
     """Regions that do not measure are left out, and said so."""
-    gate, counted = step.gate, tallies(runs, list(step.monitors), step.gate.regions)
+    gate, counted = step.gate, tallies(runs, step.subjects, step.gate.regions)
     for code in gate.regions:
         why = _why_not(step, code, list(counted[code].values()))
         if why and code not in gate.given_up:
@@ -114,7 +126,7 @@ def _go_on(step: _Step, runs: Sequence[GateRun]) -> None:
     if not left or len(left) < len(gate.given_up):
         _end_without_regions(step)
         return
-    counted = tallies(runs, list(step.monitors), left)
+    counted = tallies(runs, step.subjects, left)
     wanted = rounds_of(gate).runs_at(gate.look)
     if is_complete((tally for region in counted.values() for tally in region.values()), wanted):
         _judge(step, runs)
@@ -175,24 +187,27 @@ def _end_judged(step: _Step, verdict: str, status: Status) -> None:
 
 
 def _most_fail(runs: Sequence[GateRun]) -> bool:
-    ended = [run for run in runs if run.state in (RunState.MEASURED, RunState.FAILED) and not run.discarded]
+    """Of either side."""
+    return any(_most_of(runs, side) for side in Side)
+
+
+def _most_of(runs: Sequence[GateRun], side: Side) -> bool:
+    counting = [run for run in runs if run.side == side and not run.discarded]
+    ended = [run for run in counting if run.state in (RunState.MEASURED, RunState.FAILED)]
     failed = sum(run.state == RunState.FAILED for run in ended)
     return failed >= _MANY_FAILURES and 2 * failed > len(ended)
 
 
-def _ask(step: _Step, counted: Mapping[str, Mapping[int, Tally]], place: int) -> None:
+def _ask(step: _Step, counted: Mapping[str, Mapping[Subject, Tally]], place: int) -> None:
     """For the next run of each region that has none under way."""
     gate, plan = step.gate, rounds_of(step.gate)
     asked: list[GateRun] = []
-    for code, by_monitor in counted.items():
-        monitor = next_monitor(by_monitor, plan, gate.look)
-        if monitor is None:
+    for code, by_subject in counted.items():
+        subject = next_subject(by_subject, plan, gate.look, turn=gate.regions.index(code))
+        run_id = None if subject is None else _request(step, code, subject)
+        if subject is None or run_id is None:
             continue
-        try:
-            (run_id,) = request_runs(actor=None, monitor=step.monitors[monitor], regions=[code], trigger=Trigger.GATE)
-        except RunsError as error:
-            log.warning("gate %s waits in %s: %s", gate.public_id, code, error)
-            continue
+        monitor, side = subject
         asked.append(
             GateRun(
                 gate=gate,
@@ -200,8 +215,21 @@ def _ask(step: _Step, counted: Mapping[str, Mapping[int, Tally]], place: int) ->
                 region=step.regions[code].region,
                 run_id=run_id,
                 place=place + len(asked),
-                discarded=is_discarded(by_monitor[monitor], plan),
+                side=side,
+                discarded=is_discarded(by_subject[subject], plan),
                 requested_at=step.now,
             )
         )
     GateRun.objects.bulk_create(asked)
+
+
+def _request(step: _Step, code: str, subject: Subject) -> UUID | None:
+    """The run that is asked for; None when too many are under way."""
+    monitor, url = step.monitors[subject[0]], step.gate.url_of(step.monitors[subject[0]], subject[1])
+    other = None if url == monitor.url else url
+    try:
+        (run_id,) = request_runs(actor=None, monitor=monitor, regions=[code], trigger=Trigger.GATE, url=other)
+    except RunsError as error:
+        log.warning("gate %s waits in %s: %s", step.gate.public_id, code, error)
+        return None
+    return run_id

@@ -1,4 +1,7 @@
-"""What fresh runs are compared with: scheduled runs before the deploy, or those of an earlier gate."""
+"""What fresh runs are compared with: scheduled runs before the deploy, or those of an earlier gate.
+
+Where addresses are compared, both sides are the gate's own runs, and there is nothing to look up.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -66,6 +69,8 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     """What the gate compares with. Two statements, and one for each monitor."""
     if gate.baseline_mode == BaselineMode.GATE:
         return _of_gate(gate)
+    if gate.baseline_mode == BaselineMode.URL:
+        return Baseline(by_monitor={})
     since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
     spans = _disturbed(gate, since, until)
     sieve = _Sieve(spans)

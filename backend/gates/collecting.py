@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from backend.gates.baseline import COLUMNS
 from backend.gates.models import Gate, GateRun, RunState
-from backend.gates.rounds import Tally
+from backend.gates.rounds import Subject, Tally
 from backend.runs.models import Outcome, PendingRun, Run
 from workers.measurement.failure import Blame
 
@@ -29,12 +29,14 @@ def collect(gate: Gate) -> list[GateRun]:
     return runs
 
 
-def tallies(runs: Iterable[GateRun], monitors: Sequence[int], regions: Sequence[str]) -> dict[str, dict[int, Tally]]:
-    """How far each monitor is, by region."""
-    counts: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
+def tallies(
+    runs: Iterable[GateRun], subjects: Sequence[Subject], regions: Sequence[str]
+) -> dict[str, dict[Subject, Tally]]:
+    """How far each subject is, by region."""
+    counts: dict[tuple[str, Subject], Counter[str]] = defaultdict(Counter)
     for run in runs:
-        counts[run.region.code, run.monitor_id][_counted_as(run)] += 1
-    return {region: {monitor: Tally(**counts[region, monitor]) for monitor in monitors} for region in regions}
+        counts[run.region.code, (run.monitor_id, run.side)][_counted_as(run)] += 1
+    return {region: {subject: Tally(**counts[region, subject]) for subject in subjects} for region in regions}
 
 
 def _counted_as(run: GateRun) -> str:

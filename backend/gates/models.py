@@ -46,10 +46,19 @@ class Phase(models.TextChoices):
 
 
 class BaselineMode(models.TextChoices):
-    """`history`: scheduled runs before the deploy. `gate`: the runs of an earlier gate."""
+    """`history`: scheduled runs before the deploy. `gate`: the runs of an earlier gate. `url`: runs of another address,
+    in turns with those of the release."""
 
     HISTORY = "history", "History"
     GATE = "gate", "An earlier gate"
+    URL = "url", "Another address"
+
+
+class Side(models.TextChoices):
+    """What a run measured: the release, or what it is compared with."""
+
+    BEFORE = "before", "Baseline"
+    AFTER = "after", "Release"
 
 
 class OnInconclusive(models.TextChoices):
@@ -79,6 +88,8 @@ class Gate(models.Model):
 
     Runs are made in rounds, one a region at a time; `look` is the judgement that they are made for, `due_at` when it is
     looked at next. `given_up` are regions that do not measure. `summary`, `reason` and `warnings` are sentences.
+    `addresses` are the two URLs of each monitor, {its number: [before, after]}, where addresses are compared; such a
+    release is often not in force anywhere yet, and then no deploy but only its name is kept (`release`).
     `callback` holds the address to call, if it `calls_back`; `callback_due_at` is null when there is nothing to call.
     """
 
@@ -93,6 +104,8 @@ class Gate(models.Model):
     discard_first = models.PositiveSmallIntegerField()
     baseline_mode = models.CharField(max_length=8, choices=BaselineMode, default=BaselineMode.HISTORY)
     baseline_gate = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="later_gates")
+    addresses = models.JSONField(default=dict)
+    release = models.CharField(max_length=100, blank=True)
     baseline_since = models.DateTimeField(null=True)
     baseline_until = models.DateTimeField(null=True)
     min_samples = models.PositiveIntegerField()
@@ -134,6 +147,16 @@ class Gate(models.Model):
     @property
     def is_open(self) -> bool:
         return self.status in OPEN
+
+    @property
+    def sides(self) -> tuple["Side", ...]:
+        """What it measures."""
+        return (Side.BEFORE, Side.AFTER) if self.baseline_mode == BaselineMode.URL else (Side.AFTER,)
+
+    def url_of(self, monitor: Monitor, side: str) -> str:
+        """The address that a side of a monitor is measured at."""
+        before, after = self.addresses.get(str(monitor.pk), (monitor.url, monitor.url))
+        return str(before if side == Side.BEFORE else after)
 
 
 class GateRule(models.Model):
@@ -181,6 +204,7 @@ class GateRun(models.Model):
     region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+")
     run_id = models.UUIDField()
     place = models.PositiveSmallIntegerField()
+    side = models.CharField(max_length=6, choices=Side, default=Side.AFTER)
     discarded = models.BooleanField(default=False)
     state = models.CharField(max_length=8, choices=RunState, default=RunState.PENDING)
     ended_run_id = models.UUIDField(null=True)

@@ -10,7 +10,7 @@ from django.db.models import Q
 from backend.accounts.models import Organisation
 from backend.gates.documents import RuleFound, rule_found
 from backend.gates.judging import rounds_of
-from backend.gates.models import OPEN, Gate, GateRule, GateRun, RunState
+from backend.gates.models import OPEN, BaselineMode, Gate, GateRule, GateRun, RunState, Side
 from backend.gates.outcome import conclusion, exit_code
 from backend.gates.wording import rule_sentence
 from backend.sites.models import Deploy, Monitor, Site
@@ -52,6 +52,15 @@ class RunsView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddressView:
+    """The two addresses of a monitor."""
+
+    monitor: Monitor
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GateView:
     """A gate with all that belongs to it."""
 
@@ -64,6 +73,21 @@ class GateView:
     made: tuple[GateRun, ...]
     exit_code: int | None
     conclusion: str | None
+
+    @property
+    def addresses(self) -> tuple[AddressView, ...]:
+        """What is compared, where two addresses are."""
+        if self.gate.baseline_mode != BaselineMode.URL:
+            return ()
+        monitors = {rule.monitor.pk: rule.monitor for rule in self.rules}
+        return tuple(
+            AddressView(
+                monitor=monitor,
+                before=self.gate.url_of(monitor, Side.BEFORE),
+                after=self.gate.url_of(monitor, Side.AFTER),
+            )
+            for monitor in monitors.values()
+        )
 
     @property
     def duration_s(self) -> int | None:
@@ -134,7 +158,7 @@ def _runs_view(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun]) -
     monitors, regions = len({rule.monitor_id for rule in rules}), len(gate.regions) - len(gate.given_up)
     ended = [run for run in runs if run.state != RunState.PENDING]
     return RunsView(
-        planned=(plan.runs_at(gate.look) + plan.discard) * monitors * regions,
+        planned=(plan.runs_at(gate.look) + plan.discard) * monitors * regions * len(gate.sides),
         completed=len(ended),
         failed=sum(run.state == RunState.FAILED for run in ended),
         discarded=sum(run.discarded for run in ended),

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from backend.alerts.metrics import measured_by
 from backend.analysis.gate_metrics import OFFSETS, canonical
+from backend.gates.addresses import Address, faults_of
 from backend.gates.models import BaselineMode, Level, OnInconclusive, Phase
 from backend.sites.deploys import DeployMarker
 from backend.sites.models import Monitor
@@ -40,12 +41,13 @@ class AskedRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """What is compared with. `gate` is that of an earlier one, by its id."""
+    """What is compared with. `gate` is that of an earlier one, by its id; `address` is of the mode `url`."""
 
     mode: str = BaselineMode.HISTORY
     window: timedelta = timedelta(hours=24)
     min_samples: int = 60
     gate: UUID | None = None
+    address: Address = field(default_factory=Address)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,8 @@ class Runs:
 class Question:
     """All that a pipeline asks. `monitors` are ids, or `probe` and `page`; empty means whichever measures a metric.
 
-    A `profile` is only compared with theirs: what is measured differently cannot be compared.
+    A `profile` is only compared with theirs: what is measured differently cannot be compared. `release` is where the
+    release is reached, if that is not what the monitors measure.
     """
 
     rules: tuple[AskedRule, ...]
@@ -71,6 +74,7 @@ class Question:
     deploy: DeployMarker = field(default_factory=DeployMarker)
     phase: str = Phase.AFTER
     baseline: Baseline = field(default_factory=Baseline)
+    release: Address = field(default_factory=Address)
     runs: Runs = field(default_factory=Runs)
     confidence: float = 0.95
     on_inconclusive: str = OnInconclusive.INCONCLUSIVE
@@ -151,6 +155,7 @@ def _faults(question: Question) -> Iterator[tuple[str, str]]:
         yield from ((f"rules/{place}/{name}", fault) for name, fault in _rule_faults(rule))
     yield from _run_faults(question.runs)
     yield from _baseline_faults(question)
+    yield from _side_faults(question)
     if not CONFIDENCE_RANGE[0] <= question.confidence <= CONFIDENCE_RANGE[1]:
         yield "confidence", f"The confidence must lie between {CONFIDENCE_RANGE[0]} and {CONFIDENCE_RANGE[1]}."
     if not TIMEOUT_RANGE_S[0] <= question.timeout_s <= TIMEOUT_RANGE_S[1]:
@@ -203,8 +208,21 @@ def _baseline_faults(question: Question) -> Iterator[tuple[str, str]]:
         yield "baseline/min_samples", f"It must be {SAMPLES_RANGE[0]} to {SAMPLES_RANGE[1]} earlier runs."
     if baseline.mode == BaselineMode.GATE and baseline.gate is None:
         yield "baseline/gate", "Say which gate's runs are compared with."
-    if baseline.mode == BaselineMode.GATE and question.phase == Phase.BEFORE:
+    if baseline.mode in (BaselineMode.GATE, BaselineMode.URL) and question.phase == Phase.BEFORE:
         yield "baseline/mode", "A gate before the release compares with nothing."
+
+
+def _side_faults(question: Question) -> Iterator[tuple[str, str]]:
+    before, after = question.baseline.address, question.release
+    if question.baseline.mode != BaselineMode.URL:
+        for address, path in ((before, "baseline"), (after, "release")):
+            if address:
+                yield f"{path}/url" if address.base else f"{path}/urls", "Addresses are compared in the mode url."
+        return
+    yield from faults_of(before, "baseline")
+    yield from faults_of(after, "release")
+    if not before and not after:
+        yield "baseline/url", "Say which address is compared with."
 
 
 def _address_fault(url: str) -> str | None:

@@ -36,9 +36,7 @@ def markdown_report(view: GateView, *, url: str) -> str:
 
 
 def _release(view: GateView) -> str:
-    if view.deploy is None:
-        return ""
-    name = view.deploy.version or view.deploy.external_id
+    name = view.gate.release if view.deploy is None else view.deploy.version or view.deploy.external_id
     return f", {_plain(name)}" if name else ""
 
 
@@ -70,12 +68,14 @@ def _notes(view: GateView) -> Iterable[str]:
     told = f"{runs.completed:,} runs in {len(view.gate.regions)} regions, {runs.looks} of {runs.planned_looks} looks"
     yield f"{told}, {failed:,} failed, confidence {view.gate.confidence:.1%}." if failed else f"{told}."
     yield ""
+    for pair in view.addresses:
+        yield f"- {pair.monitor.kind}: {_plain(pair.after)} against {_plain(pair.before)}, measured in turns"
     for warning in view.gate.warnings[:10]:
         yield f"- {_plain(warning)}"
     reasons = {run.reason for run in view.made if run.state == RunState.FAILED and run.reason}
     for reason in sorted(reasons)[:3]:
         yield f"- A run failed: {_plain(reason)}"
-    if view.gate.warnings or reasons:
+    if view.gate.warnings or reasons or view.addresses:
         yield ""
 
 

@@ -1,11 +1,21 @@
-"""Which run a gate makes next, and when a look is complete. Pure."""
+"""Which run a gate makes next, and when a look is complete. Pure.
+
+Where a gate compares two addresses, it measures them in turns: before, after, after, before. So whatever drifts
+meanwhile touches both alike.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
+from backend.gates.models import Side
+
+# A monitor and what it measures.
+Subject = tuple[int, str]
+
 # So many runs of a region may say nothing before it is given up: one for each that it should make, and a few more.
 _SPARE = 3
+_OTHER: Mapping[str, Side] = {Side.BEFORE: Side.AFTER, Side.AFTER: Side.BEFORE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +37,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """The runs of one monitor in one region. `counting` have ended and say something of the site."""
+    """The runs of one subject in one region. `counting` have ended and say something of the site."""
 
     pending: int = 0
     discarded: int = 0
@@ -36,24 +46,33 @@ class Tally:
 
 
 def is_complete(tallies: Iterable[Tally], wanted: int) -> bool:
-    """Whether every monitor in every region that is left has its runs."""
+    """Whether every subject in every region that is left has its runs."""
     return all(tally.counting >= wanted for tally in tallies)
 
 
-def next_monitor(tallies: Mapping[int, Tally], plan: Plan, look: int) -> int | None:
-    """Which monitor a region measures next; None while a run is under way, or when it has all.
+def next_subject(tallies: Mapping[Subject, Tally], plan: Plan, look: int, *, turn: int = 0) -> Subject | None:
+    """What a region measures next; None while a run is under way, or when it has all.
 
-    One at a time, so that a gate does not measure itself, and in turns, so that what drifts touches all alike.
+    One at a time, so that a gate does not measure itself, and in turns, so that what drifts touches all alike. The
+    second run of a pair follows its first at once; `turn` is the region's number: every other begins the other way.
     """
     if any(tally.pending for tally in tallies.values()):
         return None
     wanted = plan.runs_at(look)
-    short = [monitor for monitor, tally in tallies.items() if tally.counting < wanted]
-    return min(short, key=lambda monitor: (_done(tallies[monitor]), monitor), default=None)
+    short = [subject for subject, tally in tallies.items() if tally.counting < wanted]
+
+    def order(subject: Subject) -> tuple[bool, int, int, bool]:
+        monitor, side = subject
+        done = _done(tallies[subject])
+        other = tallies.get((monitor, _OTHER[side]))
+        leads = side == (Side.BEFORE if (done + turn) % 2 == 0 else Side.AFTER)
+        return other is None or _done(other) <= done, done, monitor, not leads
+
+    return min(short, key=order, default=None)
 
 
 def is_discarded(tally: Tally, plan: Plan) -> bool:
-    """Whether the next run of a monitor only warms caches."""
+    """Whether the next run of a subject only warms caches."""
     return tally.discarded < plan.discard
 
 

@@ -59,7 +59,7 @@ def undecided_sentence(found: RuleFound) -> str:
     """What would decide it."""
     smallest = f"The smallest change that these runs can tell is {found.smallest_detectable_pct:.1f} %"
     if found.extra_runs_to_decide is None:
-        return f"{smallest}; no number of runs decides this, the site itself varies too much from hour to hour."
+        return f"{smallest}; no number of runs decides this, the site itself varies too much."
     return f"{smallest}; about {found.extra_runs_to_decide:,} more runs would decide."
 
 

@@ -135,7 +135,7 @@ def headline_of_all(lines: Sequence[GateLine]) -> Headline:
 def release_of(line: GateLine | GateView) -> str:
     """What a release is called."""
     if line.deploy is None:
-        return "before a release" if line.gate.phase == Phase.BEFORE else "a release"
+        return "before a release" if line.gate.phase == Phase.BEFORE else line.gate.release or "a release"
     return line.deploy.version or line.deploy.external_id or "a release"
 
 

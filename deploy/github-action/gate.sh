@@ -14,6 +14,8 @@ read -ra regions <<<"$REGIONS"
 for region in "${regions[@]}"; do
   arguments+=(--region "$region")
 done
+[[ -z $RELEASE_URL ]] || arguments+=(--release-url "$RELEASE_URL")
+[[ -z $BASELINE_URL ]] || arguments+=(--against-url "$BASELINE_URL")
 [[ -z $DEPLOY_ID ]] || arguments+=(--deploy-id "$DEPLOY_ID")
 arguments+=(--markdown "${RUNNER_TEMP:?}/firstbyte-gate.md")
 

@@ -27,6 +27,8 @@ def run_gate(stub: Stub, folder: Path, **inputs: str) -> "subprocess.CompletedPr
         "WARNINGS": "",
         "REGIONS": "",
         "DEPLOY_ID": "",
+        "RELEASE_URL": "",
+        "BASELINE_URL": "",
         "CONFIDENCE": "0.95",
         "ON_INCONCLUSIVE": "pass",
         "ON_ERROR": "fail",

@@ -11,6 +11,7 @@ from typing import Any
 
 from workers.commands import UsageError
 from workers.commands.deploys import deploy_of
+from workers.commands.pipeline_addresses import address_of
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
 from workers.commands.pipeline_rules import parse_rule
 
@@ -47,16 +48,13 @@ def _question(arguments: argparse.Namespace) -> dict[str, Any]:
     # With warnings alone nothing could fail, which is hardly what a pipeline wants.
     rules = [parse_rule(text, level="fail") for text in arguments.rule or [_DEFAULT_RULE]]
     rules += [parse_rule(text, level="warn") for text in arguments.warn]
-    if arguments.before and arguments.against:
-        raise UsageError("--before and --against are for two gates, one before the release and one after it")
-    against = {"mode": "gate", "gate": arguments.against} if arguments.against else {"window": arguments.window}
     return {
         "site": arguments.site,
         "rules": rules,
         "monitors": arguments.monitor,
         "deploy": deploy_of(arguments),
         "phase": "before" if arguments.before else "after",
-        "baseline": {"min_samples": arguments.min_samples, **against},
+        **_compared(arguments),
         "runs": {
             "per_region": arguments.runs,
             "max_per_region": max(arguments.max_runs, arguments.runs),
@@ -66,6 +64,21 @@ def _question(arguments: argparse.Namespace) -> dict[str, Any]:
         "on_inconclusive": arguments.on_inconclusive,
         "timeout_s": arguments.timeout,
     }
+
+
+def _compared(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the release is compared with. Raises UsageError."""
+    if arguments.before and arguments.against:
+        raise UsageError("--before and --against are for two gates, one before the release and one after it")
+    if arguments.against_url or arguments.release_url:
+        if arguments.before or arguments.against:
+            raise UsageError("--against-url and --release-url compare two addresses within one gate")
+        return {
+            "baseline": {"mode": "url", **address_of("--against-url", arguments.against_url)},
+            "release": address_of("--release-url", arguments.release_url),
+        }
+    against = {"mode": "gate", "gate": arguments.against} if arguments.against else {"window": arguments.window}
+    return {"baseline": {"min_samples": arguments.min_samples, **against}}
 
 
 def _carry_out(api: Api, body: Mapping[str, object], arguments: argparse.Namespace) -> dict[str, Any]:

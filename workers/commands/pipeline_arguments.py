@@ -15,6 +15,11 @@ rules:
   lcp<=2500ms        at most 2.5 s, whatever it was
   metrics: dns connect tls wait ttfb download total rtt fcp lcp load fully_loaded requests connections bytes cls
 
+two addresses, measured in turns; no history is needed:
+  --release-url https://pr-7.shop.example        a preview against what the monitors measure
+  --against-url https://old.shop.example         what the monitors measure against another address
+  --release-url page=https://pr-7.shop.example/start   the whole URL of one monitor (probe, page or an id)
+
 environment:
   FIRSTBYTE_URL, FIRSTBYTE_TOKEN     instead of --url and --token (the token also as FIRSTBYTE_TOKEN_FILE)
   GITHUB_STEP_SUMMARY, GITHUB_OUTPUT are written to when they are set
@@ -53,6 +58,12 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
     before = "only measure, before the release; prints the id for --against"
     parser.add_argument("--before", action="store_true", help=before)
     parser.add_argument("--against", metavar="GATE", help="compare with the runs of a gate that was made with --before")
+    other = (
+        "compare with runs of another address, in turns: in place of the monitors' server, or MONITOR=URL; repeatable"
+    )
+    parser.add_argument("--against-url", metavar="URL", action="append", default=[], help=other)
+    release = "with --against-url or alone: where the release is reached, if not where the monitors measure; repeatable"
+    parser.add_argument("--release-url", metavar="URL", action="append", default=[], help=release)
     timeout = "let the service decide for S seconds at most (600)"
     parser.add_argument("--timeout", metavar="S", type=_number(10, _MAX_TIMEOUT_S), default=600, help=timeout)
     wait = parser.add_mutually_exclusive_group()

@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from backend.analysis.gate_metrics import short
+from backend.analysis.gate_types import method
 from backend.api.v1.deploys import Deploy, deploy_shape
 from backend.api.v1.shapes import Out
 from backend.gates.documents import Bounds, RuleFound
@@ -97,6 +98,15 @@ class GateRule(Out):
     regions: list[GateRegion]
 
 
+class GateAddress(Out):
+    """The two addresses of a monitor: the release at `url` is compared with `baseline_url`."""
+
+    monitor: UUID
+    kind: str
+    url: str
+    baseline_url: str
+
+
 class GateRuns(Out):
     """`planned` is what the present look needs, `looks` how many times it was judged."""
 
@@ -130,6 +140,8 @@ class Gate(GateLine):
 
     `exit_code` is 0 for pass, 1 for fail, 3 for inconclusive (or what `on_inconclusive` says) and 4 when it could not
     be measured; `conclusion` is `success`, `failure` or `neutral`. Both are null while it is open. `url` is its page.
+    `addresses` are those that the mode `url` compares; where nothing scheduled measures the release yet, `deploy` is
+    null and `release` is its name.
     """
 
     site_name: str
@@ -138,6 +150,8 @@ class Gate(GateLine):
     on_inconclusive: OnInconclusive
     baseline_mode: BaselineMode
     baseline_gate: UUID | None
+    addresses: list[GateAddress]
+    release: str
     baseline_from: datetime | None
     baseline_to: datetime | None
     deadline: datetime
@@ -173,6 +187,13 @@ def gate_shape(view: GateView, *, base_url: str) -> Gate:
         on_inconclusive=OnInconclusive(gate.on_inconclusive),
         baseline_mode=BaselineMode(gate.baseline_mode),
         baseline_gate=view.baseline_gate,
+        addresses=[
+            GateAddress(
+                monitor=pair.monitor.public_id, kind=pair.monitor.kind, url=pair.after, baseline_url=pair.before
+            )
+            for pair in view.addresses
+        ],
+        release=release_name(view),
         baseline_from=gate.baseline_since,
         baseline_to=gate.baseline_until,
         deadline=gate.deadline,
@@ -183,6 +204,11 @@ def gate_shape(view: GateView, *, base_url: str) -> Gate:
         url=url,
         poll_after_s=POLL_AFTER_S if gate.is_open else 0,
     )
+
+
+def release_name(view: GateView) -> str:
+    """What the release is called; empty when nobody said."""
+    return view.gate.release if view.deploy is None else view.deploy.version or view.deploy.external_id
 
 
 def _head(gate: GateRow) -> dict[str, object]:
@@ -243,7 +269,7 @@ def _change(found: RuleFound, gate: GateRow, metric: str, looks: int) -> GateCha
         ms=_ms(metric, found.change),
         confidence=gate.confidence,
         p_value=float(f"{found.p_value:.3g}"),
-        method=f"hodges-lehmann-log/stratified/pocock-{looks}",
+        method=method(looks, paired=gate.baseline_mode == BaselineMode.URL),
     )
 
 

@@ -1,5 +1,6 @@
-"""Gates: may this release go out? Fresh runs against history, with a verdict that a pipeline can act on."""
+"""Gates: may this release go out? Fresh runs against history or another address, and a verdict to act on."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated
 from uuid import UUID
@@ -18,6 +19,7 @@ from backend.api.v1.shapes import In, Page, RegionCode
 from backend.api.v1.waiting import Wait, wait_for
 from backend.gates import actions, queries
 from backend.gates.actions import GateLimitError
+from backend.gates.addresses import MAX_NAMED, Address, MonitorUrl
 from backend.gates.models import BaselineMode, Level, OnInconclusive, Phase
 from backend.gates.models import Gate as GateRow
 from backend.gates.questions import (
@@ -35,6 +37,7 @@ from backend.gates.questions import (
     Question,
     Runs,
 )
+from workers.measurement.target import MAX_URL_CHARS
 
 router = Router(tags=["Gates"])
 
@@ -45,6 +48,7 @@ MonitorName = Annotated[str, StringConstraints(min_length=1, max_length=40)]
 Monitors = Annotated[
     list[MonitorName], Field(max_length=MAX_MONITORS, description="Ids of monitors, or `probe` and `page`.")
 ]
+Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_CHARS)]
 Number = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
@@ -66,13 +70,40 @@ class NewGateRule(In):
     monitors: Monitors = []
 
 
+class NewMonitorUrl(In):
+    """The whole URL that a monitor, by its id, `probe` or `page`, is measured at."""
+
+    monitor: MonitorName
+    url: Url
+
+
+MonitorUrls = Annotated[list[NewMonitorUrl], Field(max_length=MAX_NAMED)]
+
+
+class NewAddress(In):
+    """Where a release is reached: `url` in place of the monitors' own server, their path and query stay; or `urls`.
+
+    What is not said is the monitors' own. Only for a baseline of the mode `url`. Request headers of a monitor are sent
+    to its own server only.
+    """
+
+    url: Url | None = None
+    urls: MonitorUrls = []
+
+
 class NewBaseline(In):
-    """`history`: scheduled runs in a window before the deploy. `gate`: the runs of an earlier gate, by its id."""
+    """`history`: scheduled runs in a window before the deploy. `gate`: the runs of an earlier gate, by its id.
+
+    `url`: runs of another address, in turns with those of the release: `url` in place of the monitors' own server, or
+    `urls`. Window and samples are those of the mode `history`.
+    """
 
     mode: BaselineMode = BaselineMode.HISTORY
     window: Annotated[str, StringConstraints(pattern="^[1-9][0-9]{0,4}[mhd]$")] = "24h"
     min_samples: Annotated[int, Field(ge=SAMPLES_RANGE[0], le=SAMPLES_RANGE[1])] = 60
     gate: UUID | None = None
+    url: Url | None = None
+    urls: MonitorUrls = []
 
 
 class NewRuns(In):
@@ -101,6 +132,7 @@ class NewGate(In):
     deploy: DeployOfPipeline = Field(default_factory=DeployOfPipeline)
     phase: Phase = Phase.AFTER
     baseline: NewBaseline = Field(default_factory=NewBaseline)
+    release: NewAddress = Field(default_factory=NewAddress)
     runs: NewRuns = Field(default_factory=NewRuns)
     confidence: Annotated[float, Field(ge=CONFIDENCE_RANGE[0], le=CONFIDENCE_RANGE[1])] = 0.95
     on_inconclusive: OnInconclusive = OnInconclusive.INCONCLUSIVE
@@ -189,7 +221,9 @@ def _question(gate: NewGate) -> Question:
             window=int(window[:-1]) * _UNITS[window[-1]],
             min_samples=gate.baseline.min_samples,
             gate=gate.baseline.gate,
+            address=_address(gate.baseline.url, gate.baseline.urls),
         ),
+        release=_address(gate.release.url, gate.release.urls),
         runs=Runs(
             per_region=gate.runs.per_region,
             max_per_region=gate.runs.max_per_region,
@@ -201,6 +235,11 @@ def _question(gate: NewGate) -> Question:
         timeout_s=gate.timeout_s,
         callback_url=gate.callback_url or "",
     )
+
+
+def _address(base: str | None, urls: Sequence[NewMonitorUrl]) -> Address:
+    named = tuple(MonitorUrl(monitor=one.monitor, url=one.url) for one in urls)
+    return Address(base=base or "", urls=named)
 
 
 def _rule(rule: NewGateRule) -> AskedRule:

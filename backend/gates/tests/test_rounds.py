@@ -1,10 +1,14 @@
 """Which run comes next, and when there are enough."""
 
+from collections.abc import Sequence
+
 import pytest
 
-from backend.gates.rounds import Plan, Tally, is_complete, is_discarded, is_hopeless, next_monitor
+from backend.gates.models import Side
+from backend.gates.rounds import Plan, Tally, is_complete, is_discarded, is_hopeless, next_subject
 
 PLAN = Plan(per_region=3, most=12, discard=1)
+BEFORE, AFTER = str(Side.BEFORE), str(Side.AFTER)
 
 
 @pytest.mark.parametrize(("most", "looks"), [(3, 1), (4, 2), (6, 2), (7, 3), (12, 3), (24, 4), (50, 6)])
@@ -17,22 +21,45 @@ def test_runs_are_doubled_up_to_the_most(most: int, looks: int) -> None:
     assert runs == sorted(runs)
 
 
+def order(subjects: Sequence[tuple[int, str]], *, turn: int = 0, look: int = 1) -> list[tuple[int, str]]:
+    """In which a region measures them."""
+    tallies = {subject: Tally() for subject in subjects}
+    made = []
+    while (subject := next_subject(tallies, PLAN, look, turn=turn)) is not None:
+        made.append(subject)
+        done = tallies[subject]
+        is_first = is_discarded(done, PLAN)
+        tallies[subject] = Tally(discarded=1, counting=done.counting + (0 if is_first else 1))
+    assert is_complete(tallies.values(), PLAN.runs_at(look))
+    return made
+
+
 def test_nothing_is_asked_for_while_a_run_is_under_way() -> None:
-    assert next_monitor({1: Tally(pending=1), 2: Tally()}, PLAN, 1) is None
+    assert next_subject({(1, AFTER): Tally(pending=1), (2, AFTER): Tally()}, PLAN, 1) is None
 
 
 def test_monitors_take_turns_until_each_has_its_runs() -> None:
-    tallies = {1: Tally(), 2: Tally()}
-    order = []
-    while (monitor := next_monitor(tallies, PLAN, 1)) is not None:
-        order.append(monitor)
-        done = tallies[monitor]
-        tallies[monitor] = (
-            Tally(discarded=1) if is_discarded(done, PLAN) else Tally(discarded=1, counting=done.counting + 1)
-        )
-    assert order == [1, 2] * 4
-    assert is_complete(tallies.values(), PLAN.runs_at(1))
-    assert next_monitor(tallies, PLAN, 2) == 1
+    assert order([(1, AFTER), (2, AFTER)]) == [(1, AFTER), (2, AFTER)] * 4
+    tallies = {(1, AFTER): Tally(discarded=1, counting=3), (2, AFTER): Tally(discarded=1, counting=3)}
+    assert next_subject(tallies, PLAN, 1) is None
+    assert next_subject(tallies, PLAN, 2) == (1, AFTER)
+
+
+@pytest.mark.parametrize(("turn", "sides"), [(0, "BAABBAAB"), (1, "ABBAABBA")])
+def test_two_addresses_are_measured_in_turns_that_favour_neither(turn: int, sides: str) -> None:
+    made = order([(1, BEFORE), (1, AFTER)], turn=turn)
+    assert "".join("B" if side == BEFORE else "A" for _, side in made) == sides
+
+
+def test_the_other_half_of_a_pair_follows_at_once() -> None:
+    made = order([(1, BEFORE), (1, AFTER), (2, BEFORE), (2, AFTER)], look=2)
+    pairs = [{*made[place : place + 2]} for place in range(0, len(made), 2)]
+    assert pairs == [{(1, BEFORE), (1, AFTER)}, {(2, BEFORE), (2, AFTER)}] * 7
+
+
+def test_a_run_that_says_nothing_is_made_again_before_the_next_pair() -> None:
+    tallies = {(1, BEFORE): Tally(discarded=1), (1, AFTER): Tally(nothing=1)}
+    assert next_subject(tallies, PLAN, 1) == (1, AFTER)
 
 
 def test_a_region_whose_runs_say_nothing_is_hopeless_in_the_end() -> None:

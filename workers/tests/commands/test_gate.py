@@ -68,6 +68,48 @@ def test_warnings_alone_do_not_replace_the_usual_rule() -> None:
     ]
 
 
+def test_two_addresses_are_compared_without_history() -> None:
+    with Stub([begun(), gate()]) as stub:
+        ask(
+            stub,
+            "--against-url",
+            "https://old.example/?a=b",
+            "--release-url",
+            "page=https://pr-7.example/start?a=b",
+            "--release-url",
+            "pr-7.example",
+        )
+    body = stub.asked[0].body
+    assert body["baseline"] == {"mode": "url", "url": "https://old.example/?a=b"}
+    assert body["release"] == {
+        "url": "pr-7.example",
+        "urls": [{"monitor": "page", "url": "https://pr-7.example/start?a=b"}],
+    }
+
+
+def test_a_preview_is_compared_with_what_is_measured() -> None:
+    with Stub([begun(), gate()]) as stub:
+        ask(stub, "--release-url", "https://pr-7.example")
+    body = stub.asked[0].body
+    assert (body["baseline"], body["release"]) == ({"mode": "url"}, {"url": "https://pr-7.example"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--against-url", "https://a.example", "--before"], "compare two addresses within one gate"),
+        (["--release-url", "https://a.example", "--against", "g"], "compare two addresses within one gate"),
+        (["--release-url", "https://a.example", "--release-url", "https://b.example"], "one address for all monitors"),
+    ],
+)
+def test_addresses_that_contradict_are_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Stub([]) as stub:
+        assert ask(stub, *arguments) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_json_is_one_document_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     with Stub([begun(), gate()]) as stub:
         assert ask(stub, "--json") == 0

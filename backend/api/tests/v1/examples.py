@@ -16,8 +16,9 @@ from backend.compare.actions import create_pairing
 from backend.compare.models import Pairing
 from backend.compare.pairings import PairingDraft
 from backend.gates.actions import create_gate
+from backend.gates.addresses import Address
 from backend.gates.models import Gate
-from backend.gates.questions import AskedRule, Question
+from backend.gates.questions import AskedRule, Baseline, Question
 from backend.runs.tests.factories import NOW
 from backend.sites.actions import record_deploy
 from backend.sites.deploys import DeployMarker
@@ -76,6 +77,8 @@ BODIES: dict[str, Callable[[World], Body]] = {
     "create_gate": lambda world: {
         "site": str(world.site.public_id),
         "rules": [{"metric": "ttfb", "max_change_pct": 10}],
+        "baseline": {"mode": "url", "url": "https://old.example"},
+        "release": {"urls": [{"monitor": "probe", "url": "https://pr-7.example/start"}]},
     },
 }
 # What an operation must be asked beside its path.
@@ -178,7 +181,8 @@ def _deploy(world: World) -> Deploy:
 
 
 def _gate(world: World) -> Gate:
-    question = Question(rules=(AskedRule(metric="ttfb", max_change_pct=10),))
+    baseline = Baseline(mode="url", address=Address(base="https://old.example"))
+    question = Question(rules=(AskedRule(metric="ttfb", max_change_pct=10),), baseline=baseline)
     return create_gate(
         actor=world.member.user, organisation=world.member.organisation, site=world.site, question=question
     )

@@ -90,6 +90,29 @@ def test_a_failed_gate_names_what_grew(program: Program, world: World) -> None:
     assert "❌ fail" in told["markdown_report"]
 
 
+def test_two_addresses_are_compared_in_turns(program: Program, world: World) -> None:
+    baseline = {"mode": "url", "url": "https://old.example", "urls": [{"monitor": "probe", "url": "old.example/x"}]}
+    begun = begin(program, baseline=baseline, deploy={"version": "v7"}, release={"url": "https://pr-7.example"})
+    assert begun["baseline_mode"] == "url"
+    assert begun["addresses"] == [
+        {
+            "monitor": str(world.monitor().public_id),
+            "kind": "probe",
+            "url": "https://pr-7.example/",
+            "baseline_url": "https://old.example/x",
+        }
+    ]
+    assert (begun["deploy"], begun["release"]) == (None, "v7")
+    assert begun["baseline_from"] is None
+    world.play(Gate.objects.get(), lambda run: 1.5 if run.url == "https://pr-7.example/" else 1.0)
+    told = program.get(f"gates/{begun['id']}").json()
+    assert (told["verdict"], told["exit_code"]) == ("fail", 1)
+    (rule,) = told["rules"]
+    assert rule["change"]["method"] == "hodges-lehmann-log/paired/pocock-3"
+    assert rule["grown"][0]["phase"] == "wait"
+    assert "measured in turns" in told["markdown_report"]
+
+
 def test_asking_twice_with_one_key_begins_one_gate(program: Program, world: World) -> None:
     body = {"site": "Shop", "rules": RULES}
     first = program.post("gates", body, Idempotency_Key="r1234")
@@ -129,6 +152,14 @@ def test_a_site_is_found_by_id_and_two_of_one_name_are_not_guessed(program: Prog
         ({"baseline": {"window": "soon"}}, "#/baseline/window", ""),
         ({"baseline": {"window": "5m"}}, "#/baseline/window", "1 hour to 30 days"),
         ({"baseline": {"mode": "gate"}}, "#/baseline/gate", "which gate"),
+        ({"baseline": {"mode": "url"}}, "#/baseline/url", "which address"),
+        ({"baseline": {"mode": "url", "url": "https://10.1.2.3"}}, "#/baseline/url", "inside your network"),
+        (
+            {"baseline": {"mode": "url", "urls": [{"monitor": "probe", "url": "http://127.0.0.1/"}]}},
+            "#/baseline/urls/0/url",
+            "inside your network",
+        ),
+        ({"release": {"url": "https://new.example"}}, "#/release/url", "the mode url"),
         ({"baseline": {"mode": "gate", "gate": str(uuid4())}}, "#/baseline/gate", "not one of this site"),
         ({"confidence": 1.5}, "#/confidence", ""),
         ({"timeout_s": 5}, "#/timeout_s", ""),

@@ -1,0 +1,124 @@
+"""Where the two sides of a gate are reached that compares addresses: what was asked, and each monitor's two URLs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from backend.runs.outgoing import is_same_server
+from backend.sites.models import Monitor
+from backend.sites.targets import check_target
+from workers.measurement.target import Target, TargetError
+
+MAX_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorUrl:
+    """The whole URL of a monitor, which is named by its id, `probe` or `page`."""
+
+    monitor: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where one side is reached: `base` in place of the monitors' own server, whose path and query stay, or whole URLs.
+
+    What is not said is the monitor's own.
+    """
+
+    base: str = ""
+    urls: tuple[MonitorUrl, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.base or self.urls)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """The URLs of one monitor, in their canonical form."""
+
+    before: str
+    after: str
+
+
+class AddressError(ValueError):
+    """`faults` holds a sentence by the path of the field within the question."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        super().__init__(" ".join(faults.values()))
+        self.faults = dict(faults)
+
+
+def faults_of(address: Address, path: str) -> Iterator[tuple[str, str]]:
+    """What can be said against an address without knowing the monitors."""
+    if address.base:
+        try:
+            _base(address.base)
+        except TargetError as error:
+            yield f"{path}/url", str(error)
+    if len(address.urls) > MAX_NAMED:
+        yield f"{path}/urls", f"At most {MAX_NAMED} monitors can be given URLs of their own."
+    for place, named in enumerate(address.urls):
+        try:
+            check_target(named.url)
+        except TargetError as error:
+            yield f"{path}/urls/{place}/url", str(error)
+
+
+def sides_of(monitors: Sequence[Monitor], before: Address, after: Address) -> dict[int, Sides]:
+    """The two URLs of each monitor, of addresses without faults. Raises AddressError."""
+    faults: dict[str, str] = {}
+    for address, path in ((before, "baseline/urls"), (after, "release/urls")):
+        known = {name for monitor in monitors for name in (str(monitor.public_id), monitor.kind)}
+        faults |= {
+            f"{path}/{place}/monitor": f"This gate is not about a monitor {named.monitor[:40]!r}."
+            for place, named in enumerate(address.urls)
+            if named.monitor not in known
+        }
+    try:
+        found = {monitor.pk: Sides(before=_url(before, monitor), after=_url(after, monitor)) for monitor in monitors}
+    except TargetError as error:
+        # The base's own faults are known already: only its path before a monitor's can be too long.
+        raise AddressError({"baseline/url": str(error)}) from error
+    same = next((monitor for monitor in monitors if found[monitor.pk].before == found[monitor.pk].after), None)
+    if same is not None and not faults:
+        faults["baseline/url"] = (
+            f"Both sides of the {same.kind} are {found[same.pk].after}: there is nothing to compare."
+        )
+    if faults:
+        raise AddressError(faults)
+    return found
+
+
+def without_headers(monitors: Sequence[Monitor], sides: Mapping[int, Sides]) -> Iterator[str]:
+    """A sentence for each monitor whose request headers one side does not get. One statement."""
+    asked = Monitor.objects.filter(pk__in=[monitor.pk for monitor in monitors])
+    secretive = set(asked.exclude(headers="").values_list("pk", flat=True))
+    for monitor in monitors:
+        if monitor.pk in secretive:
+            urls = (sides[monitor.pk].before, sides[monitor.pk].after)
+            foreign = [url for url in urls if not is_same_server(url, monitor.url)]
+            if foreign:
+                yield (
+                    f"The request headers of the {monitor.kind} may be secrets and are sent to its own server only, "
+                    f"not to {' and '.join(dict.fromkeys(foreign))}."
+                )
+
+
+def _url(address: Address, monitor: Monitor) -> str:
+    """Raises TargetError."""
+    for named in address.urls:
+        if named.monitor in (str(monitor.public_id), monitor.kind):
+            return check_target(named.url).url
+    if not address.base:
+        return monitor.url
+    base, target = _base(address.base), check_target(monitor.url)
+    return check_target(f"{base.scheme}://{base.authority}{base.path.rstrip('/')}{target.path}").url
+
+
+def _base(text: str) -> Target:
+    """Raises TargetError."""
+    target = check_target(text)
+    if "?" in target.path:
+        raise TargetError("An address in place of another has no query: that of the monitor is kept.")
+    return target
