@@ -3,6 +3,10 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jsonschema_rs import Draft202012Validator
 
 from workers.diagnosis.catalogue import entry
 from workers.diagnosis.probe_document import probe_document
@@ -36,6 +40,7 @@ from workers.measurement.finding import (
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.tests.builders import build_connection, build_probe
 
+SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "firstbyte.probe-1.json"
 URL = "https://example.org/"
 FAILED = Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "nothing.example.org"))
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -117,6 +122,16 @@ def measured(**changes: object) -> Measured:
         checklist=(Check(column=CheckColumn.TLS13, answer=Answer.YES, detail="TLSv1.3"),),
     )
     return Measured(measurement=replace(build_probe(), evidence=evidence, diagnosis=diagnosis, **changes))
+
+
+def closed(schema: Any) -> Any:
+    """The same schema without room for fields that it does not name: readers must bear them, we must describe them."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: closed(value) for key, value in schema.items()}
+    return {"additionalProperties": False} | inner if "required" in inner else inner
 
 
 def document() -> Document:
@@ -220,6 +235,8 @@ def test_what_was_seen_before_a_failure_is_there() -> None:
     assert told["connections"][0]["certificate_error"] == "expired"
 
 
-def test_every_document_is_json() -> None:
+def test_every_document_is_json_of_the_published_schema() -> None:
+    published = Draft202012Validator(closed(json.loads(SCHEMA.read_text())))
     for told in (document(), probe_document(URL, [FAILED]), probe_document(URL, [Measured(measurement=build_probe())])):
         assert json.loads(json.dumps(told, allow_nan=False)) == told
+        published.validate(told)
