@@ -7,7 +7,7 @@ packet in. `ClockReading` pairs, taken before and after, join the two and betray
 from dataclasses import dataclass
 
 from workers.measurement.connection import Header
-from workers.measurement.evidence import CertificateFault
+from workers.measurement.evidence import Alias, CertificateFault, HttpsRecord
 from workers.measurement.pair import Leg
 
 
@@ -50,13 +50,43 @@ class RecordHeader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionCapture:
+    """One question to a name server. Without an answer there is neither `answered` nor `code`."""
+
+    record_type: str
+    asked_ns: int
+    answered: Arrival | None = None
+    code: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LookupCapture:
-    """A question to a name server, from the first packet sent to the last answer that was used."""
+    """A question to a name server, from the first packet sent to the last answer that was used.
+
+    `questions` holds those that were asked in vain too. `addresses` are of both families, `min_ttl_s` is the shortest
+    time that any of the records on the way may be kept: for a name without addresses, that nothing was found.
+    """
 
     asked_ns: int
     answered: Arrival
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[Alias, ...] = ()
     min_ttl_s: int | None = None
+    resolver: str | None = None
+    addresses: tuple[str, ...] = ()
+    questions: tuple[QuestionCapture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameCapture:
+    """A name as a deep probe looks it up: as the run did (None when the machine knew it by itself), at once again, and
+    its HTTPS record. `questions` are those of the HTTPS record."""
+
+    host: str
+    addresses: tuple[str, ...] = ()
+    lookup: LookupCapture | None = None
+    again: tuple[LookupCapture, ...] = ()
+    https: HttpsRecord | None = None
+    questions: tuple[QuestionCapture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

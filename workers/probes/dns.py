@@ -4,38 +4,41 @@ A and AAAA are asked for at once over one socket. The span of a lookup runs from
 answer that was used. A name that this machine knows by itself (`LocalNames`) has no span: nobody was asked.
 """
 
-import errno
-import os
-import socket
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
-import dns.exception
-import dns.flags
-import dns.message
-import dns.name
-import dns.rcode
-import dns.rdatatype
-from dns.message import QueryMessage
+from dns.rdatatype import RdataType
+from dns.rdtypes.IN.A import A
+from dns.rdtypes.IN.AAAA import AAAA
+from dns.rdtypes.IN.HTTPS import HTTPS
+from dns.rdtypes.svcbbase import ALPNParam, ParamKey
 
-from workers.measurement.captures_probe import Arrival, LookupCapture
+from workers.measurement.captures_probe import LookupCapture, NameCapture
+from workers.measurement.evidence import Alias, HttpsRecord
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.faults import ProbeError, is_ours
-from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
+from workers.probes.loop import DeadlineError
+from workers.probes.name_server import Answer, Inquiry, ask
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
-from workers.probes.stamps import receive, stamp_arrivals
 
-_TYPES = (dns.rdatatype.A, dns.rdatatype.AAAA)
-_HONEST = (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
-# What passes without fragments (DNS flag day 2020).
-_UDP_BYTES = 1232
-_MAX_MESSAGE_BYTES = 65535
-# Once the IPv4 address is known, how long its IPv6 twin may still take: the resolution delay of RFC 8305, 3.
-_TWIN_PATIENCE_NS = 50_000_000
+_ADDRESS_TYPES = (RdataType.A, RdataType.AAAA)
+_HTTPS_TYPE = (RdataType.HTTPS,)
 # How often a chain of aliases that a resolver left loose is taken up again.
 _MAX_FOLLOWED = 4
 _MAX_ADDRESSES = 32
+_MAX_ALIASES = 32
+_MAX_QUESTIONS = 32
+# The same question again: the faster of two, since one may meet another server behind the resolver's address.
+_REPEATS = 2
+# Some resolvers keep silent about types of record that they do not know.
+_ROUNDS_OF_EXTRAS = 2
+_MAX_PROTOCOLS = 16
+_USUAL_PORTS = (80, 443)
+# The keys of RFC 9460 that say nothing we do not know; a record that demands others is to be ignored (its section 8).
+_KNOWN_KEYS = frozenset(range(7))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,31 +51,58 @@ class Resolution:
 
 
 @dataclass(slots=True)
-class _Inquiry:
-    """One pair of questions to one server, by their ids, and what it has said so far, by type."""
+class _Search:
+    """Questions about one name after another, to one server after another, all of them kept."""
 
-    server: NameServer
-    queries: dict[int, QueryMessage]
-    messages: dict[dns.rdatatype.RdataType, QueryMessage] = field(default_factory=dict)
-    arrivals: list[Arrival] = field(default_factory=list)
+    servers: tuple[NameServer, ...]
+    settings: NameSettings
+    deadline_ns: int
+    inquiries: list[Inquiry]
 
-    @property
-    def enough(self) -> bool:
-        return len(self.messages) == len(_TYPES) or any(
-            message.rcode() == dns.rcode.NXDOMAIN for message in self.messages.values()
-        )
+    async def follow(self, name: str, types: tuple[RdataType, ...]) -> list[Inquiry]:
+        """The answered inquiries from the name to the end of its aliases. Raises ProbeError or DeadlineError."""
+        answered: list[Inquiry] = []
+        for _ in range(_MAX_FOLLOWED):
+            answered.append(await self._ask_in_turn(name, types))
+            aliases = _longest(answered[-1].answers.values())
+            if not aliases or answered[-1].is_missing or _records(answered):
+                break
+            name = aliases[-1].target
+        return answered
 
-    @property
-    def has_ipv4(self) -> bool:
-        message = self.messages.get(dns.rdatatype.A)
-        return message is not None and bool(_chain(message).addresses)
+    async def _ask_in_turn(self, name: str, types: tuple[RdataType, ...]) -> Inquiry:
+        """Each server in turn, then all again with twice the patience. The last thing that went wrong is told."""
+        fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
+        for turn in range(self.settings.rounds):
+            for server in self.servers:
+                patience_ns = int(self.settings.patience_s * 1e9) << turn
+                inquiry = Inquiry.of(name, types, server)
+                self.inquiries.append(inquiry)
+                try:
+                    await ask(inquiry, min(self.deadline_ns, time.monotonic_ns() + patience_ns))
+                    return inquiry
+                except DeadlineError:
+                    fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
+                    if time.monotonic_ns() >= self.deadline_ns:
+                        raise
+                except OSError as error:
+                    if is_ours(error):
+                        raise ProbeError(FailureKind.INTERNAL_ERROR, error.strerror, stage=Stage.DNS) from error
+                    fault = ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{name}: name server: {error.strerror}")
+                except ProbeError as caught:
+                    fault = caught
+            if fault.failure.kind is not FailureKind.DNS_TIMEOUT:
+                break
+        raise fault
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chain:
-    addresses: tuple[str, ...]
-    aliases: tuple[str, ...]
-    min_ttl_s: int
+def _records(answered: list[Inquiry]) -> list[Answer]:
+    """The last answers that hold what was asked for."""
+    return [answer for answer in answered[-1].answers.values() if answer.records]
+
+
+def _longest(answers: Iterable[Answer]) -> tuple[Alias, ...]:
+    return max((answer.aliases for answer in answers), key=len, default=())
 
 
 async def resolve(host: str, local: LocalNames, settings: NameSettings, deadline_ns: int) -> Resolution:
@@ -80,159 +110,89 @@ async def resolve(host: str, local: LocalNames, settings: NameSettings, deadline
     known = local.addresses(host)
     if known:
         return Resolution(addresses=known)
+    return await _look_up(host, _Search(local.servers(), settings, deadline_ns, []))
+
+
+async def _look_up(host: str, search: _Search) -> Resolution:
     asked_ns = time.monotonic_ns()
-    name = host
-    aliases: tuple[str, ...] = ()
-    for _ in range(_MAX_FOLLOWED):
-        answers = await _ask_in_turn(name, local.servers(), settings, deadline_ns)
-        chains = [_chain(message) for message in answers.messages.values()]
-        addresses = tuple(address for chain in chains for address in chain.addresses)[:_MAX_ADDRESSES]
-        longest = max(chains, key=lambda chain: len(chain.aliases))
-        aliases = (*aliases, *longest.aliases)
-        if addresses or not longest.aliases or _is_missing(answers):
-            break
-        name = longest.aliases[-1]
-    return Resolution(
+    answered = await search.follow(host, _ADDRESS_TYPES)
+    found = _records(answered)
+    aliases = tuple(alias for inquiry in answered for alias in _longest(inquiry.answers.values()))[:_MAX_ALIASES]
+    records = (record for answer in found for record in answer.records)
+    addresses = tuple(record.address for record in records if isinstance(record, A | AAAA))[:_MAX_ADDRESSES]
+    kept_s = [answer.ttl_s for answer in found or answered[-1].answers.values()]
+    lookup = LookupCapture(
+        asked_ns=asked_ns,
+        answered=answered[-1].answered,
+        aliases=aliases,
+        min_ttl_s=min([*kept_s, *(alias.ttl_s for alias in aliases)]),
+        resolver=answered[-1].server.address,
         addresses=addresses,
-        exists=not _is_missing(answers),
-        lookup=LookupCapture(
-            asked_ns=asked_ns,
-            answered=answers.arrivals[-1],
-            aliases=aliases,
-            min_ttl_s=min(chain.min_ttl_s for chain in chains),
-        ),
+        questions=tuple(one for inquiry in search.inquiries for one in inquiry.questions())[:_MAX_QUESTIONS],
+    )
+    return Resolution(addresses=addresses, exists=not answered[-1].is_missing, lookup=lookup)
+
+
+async def look_deeper(
+    host: str, port: int, found: Resolution, local: LocalNames, settings: NameSettings, *, deadline_ns: int
+) -> NameCapture:
+    """What a deep probe asks about a name that was resolved: the same again at once, then its HTTPS record.
+
+    Never raises for what a name server does: what could not be learned is absent. A name that this machine knows by
+    itself is asked for nowhere.
+    """
+    if found.lookup is None:
+        return NameCapture(host=host, addresses=found.addresses)
+    servers = tuple(server for server in local.servers() if server.address == found.lookup.resolver)
+    settings = replace(settings, rounds=min(settings.rounds, _ROUNDS_OF_EXTRAS))
+    again: list[LookupCapture] = []
+    for _ in range(_REPEATS):
+        with suppress(ProbeError, DeadlineError):
+            resolution = await _look_up(host, _Search(servers, settings, deadline_ns, []))
+            again += [] if resolution.lookup is None else [resolution.lookup]
+    search = _Search(servers, settings, deadline_ns, [])
+    https = None
+    with suppress(ProbeError, DeadlineError):
+        https = _https_record(await search.follow(_https_name(host, port), _HTTPS_TYPE))
+    questions = tuple(one for inquiry in search.inquiries for one in inquiry.questions())[:_MAX_QUESTIONS]
+    addresses = tuple(dict.fromkeys((*found.addresses, *(one for lookup in again for one in lookup.addresses))))
+    return NameCapture(
+        host=host,
+        addresses=addresses[:_MAX_ADDRESSES],
+        lookup=found.lookup,
+        again=tuple(again),
+        https=https,
+        questions=questions,
     )
 
 
-def _is_missing(answers: _Inquiry) -> bool:
-    return any(message.rcode() == dns.rcode.NXDOMAIN for message in answers.messages.values())
+def _https_name(host: str, port: int) -> str:
+    """RFC 9460, 9.1: another port has a name of its own."""
+    return host if port in _USUAL_PORTS else f"_{port}._https.{host}"
 
 
-def _chain(message: QueryMessage) -> _Chain:
-    try:
-        result = message.resolve_chaining()
-    except dns.exception.DNSException as error:
-        raise ProbeError(FailureKind.DNS_SERVER_FAILURE, "the answer contradicts itself") from error
-    return _Chain(
-        addresses=tuple(data.address for data in result.answer or ()),
-        aliases=tuple(data.target.to_text(omit_final_dot=True) for rrset in result.cnames for data in rrset[:1]),
-        min_ttl_s=result.minimum_ttl,
+def _https_record(answered: list[Inquiry]) -> HttpsRecord | None:
+    """The record that a client would try first; None when there is none that it may use."""
+    usable = [
+        (record.priority, answer.ttl_s, record)
+        for answer in _records(answered)
+        for record in answer.records
+        if isinstance(record, HTTPS) and _is_usable(record)
+    ]
+    if not usable:
+        return None
+    _, ttl_s, record = min(usable, key=lambda one: one[0])
+    offered = record.params.get(ParamKey.ALPN)
+    ids = offered.ids if isinstance(offered, ALPNParam) else ()
+    return HttpsRecord(
+        protocols=tuple(one.decode("ascii", "replace") for one in ids[:_MAX_PROTOCOLS]),
+        ech=ParamKey.ECH in record.params,
+        ttl_s=ttl_s,
     )
 
 
-async def _ask_in_turn(
-    name: str, servers: tuple[NameServer, ...], settings: NameSettings, deadline_ns: int
-) -> _Inquiry:
-    """Each server in turn, then all again with twice the patience. The last thing that went wrong is what is told."""
-    fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
-    for turn in range(settings.rounds):
-        for server in servers:
-            patience_ns = int(settings.patience_s * 1e9) << turn
-            try:
-                return await _ask(name, server, min(deadline_ns, time.monotonic_ns() + patience_ns))
-            except DeadlineError:
-                fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
-                if time.monotonic_ns() >= deadline_ns:
-                    raise
-            except OSError as error:
-                if is_ours(error):
-                    raise ProbeError(FailureKind.INTERNAL_ERROR, error.strerror, stage=Stage.DNS) from error
-                fault = ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{name}: name server: {error.strerror}")
-            except ProbeError as caught:
-                fault = caught
-        if fault.failure.kind is not FailureKind.DNS_TIMEOUT:
-            break
-    raise fault
-
-
-async def _ask(name: str, server: NameServer, until_ns: int) -> _Inquiry:
-    """One server's answers to both questions. Raises DeadlineError, OSError, or ProbeError for an error it answers."""
-    answers = _Inquiry(server=server, queries={query.id: query for query in _queries(name)})
-    with _socket(server, socket.SOCK_DGRAM) as sock:
-        sock.connect((server.address, server.port))
-        for query in answers.queries.values():
-            sock.send(query.to_wire())
-        try:
-            while not answers.enough:
-                await ready(sock, READABLE, until_ns)
-                await _take(sock, answers, until_ns)
-                if answers.has_ipv4:
-                    until_ns = min(until_ns, answers.arrivals[-1].user_ns + _TWIN_PATIENCE_NS)
-        except DeadlineError:
-            if not answers.has_ipv4:
-                raise
-    return _accepted(answers, name)
-
-
-def _accepted(answers: _Inquiry, name: str) -> _Inquiry:
-    """The answers, unless an error of the server leaves the name without an address."""
-    errors = [message.rcode() for message in answers.messages.values() if message.rcode() not in _HONEST]
-    if errors and not answers.has_ipv4:
-        raise ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{name}: {dns.rcode.to_text(errors[0])}")
-    return answers
-
-
-def _queries(name: str) -> list[QueryMessage]:
-    try:
-        absolute = dns.name.from_text(name)
-    except dns.exception.DNSException as error:
-        raise ProbeError(FailureKind.DNS_NOT_FOUND, f"{name[:60]} is not a host name") from error
-    return [dns.message.make_query(absolute, rdtype, use_edns=0, payload=_UDP_BYTES) for rdtype in _TYPES]
-
-
-def _socket(server: NameServer, kind: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in server.address else socket.AF_INET
-    sock = socket.socket(family, kind | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
-    stamp_arrivals(sock)
-    return sock
-
-
-async def _take(sock: socket.socket, answers: _Inquiry, until_ns: int) -> None:
-    """One packet. What is no answer to one of our questions is passed over: anybody may send us packets."""
-    data, arrival = receive(sock, _MAX_MESSAGE_BYTES)
-    message = _read(data, answers.queries)
-    if message is None:
-        return
-    if message.flags & dns.flags.TC:
-        message, arrival = await _ask_again_by_tcp(answers.server, answers.queries[message.id], until_ns)
-    answers.messages[message.question[0].rdtype] = message
-    answers.arrivals.append(arrival)
-
-
-def _read(data: bytes, queries: dict[int, QueryMessage]) -> QueryMessage | None:
-    try:
-        message = dns.message.from_wire(data)
-    except (dns.exception.DNSException, ValueError):
-        return None
-    query = queries.get(message.id)
-    if query is None or not isinstance(message, QueryMessage) or message.question != query.question:
-        return None
-    return message if query.is_response(message) else None
-
-
-async def _ask_again_by_tcp(server: NameServer, query: QueryMessage, until_ns: int) -> tuple[QueryMessage, Arrival]:
-    """The whole answer where UDP had only room for its beginning (RFC 7766: two bytes of length, then the message)."""
-    with _socket(server, socket.SOCK_STREAM) as sock:
-        code = sock.connect_ex((server.address, server.port))
-        if code not in (0, errno.EINPROGRESS):
-            raise OSError(code, os.strerror(code))
-        await ready(sock, WRITABLE, until_ns)
-        sock.send(query.to_wire(prepend_length=True))
-        data, arrival = await _receive_exactly(sock, 2, until_ns)
-        data, arrival = await _receive_exactly(sock, int.from_bytes(data), until_ns)
-    message = _read(data, {query.id: query})
-    if message is None:
-        raise ProbeError(FailureKind.DNS_SERVER_FAILURE, "the answer by TCP cannot be read")
-    return message, arrival
-
-
-async def _receive_exactly(sock: socket.socket, size: int, until_ns: int) -> tuple[bytes, Arrival]:
-    data = b""
-    while True:
-        await ready(sock, READABLE, until_ns)
-        part, arrival = receive(sock, size - len(data))
-        data += part
-        if len(data) >= size:
-            return data, arrival
-        if not part:
-            raise OSError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+def _is_usable(record: HTTPS) -> bool:
+    """Priority 0 only points to another name, and is followed by those who resolve for us, if at all."""
+    demanded = record.params.get(ParamKey.MANDATORY)
+    keys = frozenset(getattr(demanded, "keys", ()))
+    return record.priority > 0 and keys <= _KNOWN_KEYS

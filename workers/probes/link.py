@@ -84,6 +84,9 @@ class Link(AbstractContextManager["Link"]):
         host, settings = self.target.host, self._kit.settings
         if self._instead is not None:
             return choose(host, (self._instead.address,), settings.allowed)
+        told = settings.resolve.get((host, self.target.port))
+        if told is not None:
+            return choose(host, (told,), settings.allowed)
         resolution = await resolve(host, self._kit.names, settings.names, deadline_ns)
         recorder.lookup = resolution.lookup
         if not resolution.addresses:

@@ -217,6 +217,7 @@ class Zone:
     """What a name server says: addresses by name and type, aliases, and names it fails or keeps silent on.
 
     A name that is in none of them does not exist. `rotating` names give their next address at each question for A.
+    `https` are HTTPS records in their text form; `ttls` are those of names, 60 s where nothing is said.
     """
 
     a: dict[str, list[str]] = field(default_factory=dict)
@@ -225,30 +226,37 @@ class Zone:
     rotating: dict[str, Iterator[str]] = field(default_factory=dict)
     failing: set[str] = field(default_factory=set)
     silent: set[str] = field(default_factory=set)
+    https: dict[str, list[str]] = field(default_factory=dict)
+    ttls: dict[str, int] = field(default_factory=dict)
 
     def answer(self, query: Message) -> Message | None:
         reply = dns.message.make_response(query)
         name = query.question[0].name.to_text(omit_final_dot=True).lower()
         while name in self.aliases:
-            reply.answer.append(dns.rrset.from_text(f"{name}.", 60, "IN", "CNAME", f"{self.aliases[name]}."))
+            target = f"{self.aliases[name]}."
+            reply.answer.append(dns.rrset.from_text(f"{name}.", self.ttls.get(name, 60), "IN", "CNAME", target))
             name = self.aliases[name]
         if name in self.silent:
             return None
         if name in self.failing:
             reply.set_rcode(dns.rcode.SERVFAIL)
-        elif not self._add_addresses(reply, name, query.question[0].rdtype):
+        elif not self._add_records(reply, name, query.question[0].rdtype):
             reply.set_rcode(dns.rcode.NXDOMAIN)
         return reply
 
-    def _add_addresses(self, reply: Message, name: str, rdtype: dns.rdatatype.RdataType) -> bool:
+    def _add_records(self, reply: Message, name: str, rdtype: dns.rdatatype.RdataType) -> bool:
         """Whether the name exists."""
-        is_a = rdtype == dns.rdatatype.A
-        found = (self.a if is_a else self.aaaa).get(name, [])
-        if is_a and name in self.rotating:
+        known: dict[int, dict[str, list[str]]] = {
+            dns.rdatatype.A: self.a,
+            dns.rdatatype.AAAA: self.aaaa,
+            dns.rdatatype.HTTPS: self.https,
+        }
+        found = known.get(rdtype, {}).get(name, [])
+        if rdtype == dns.rdatatype.A and name in self.rotating:
             found = [next(self.rotating[name])]
         if found:
-            reply.answer.append(dns.rrset.from_text(f"{name}.", 60, "IN", "A" if is_a else "AAAA", *found))
-        return any(name in known for known in (self.a, self.aaaa, self.rotating))
+            reply.answer.append(dns.rrset.from_text(f"{name}.", self.ttls.get(name, 60), "IN", rdtype, *found))
+        return name in self.rotating or any(name in one for one in known.values())
 
 
 class DnsServer:

@@ -1,10 +1,13 @@
 """Lookups: what is asked, whom, how often, and what becomes of odd answers."""
 
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from threading import Event, Thread
 from time import monotonic_ns
+from typing import Any
 
 import dns.flags
 import dns.message
@@ -15,13 +18,18 @@ from dns.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workers.measurement.captures_probe import Arrival, NameCapture
+from workers.measurement.compute.hop import RunClock
+from workers.measurement.compute.name import name_evidence
+from workers.measurement.evidence import Alias, HttpsRecord, NameEvidence
 from workers.measurement.failure import FailureKind
-from workers.probes.dns import Resolution, _read, resolve
+from workers.probes.dns import Resolution, look_deeper, resolve
 from workers.probes.faults import ProbeError
 from workers.probes.loop import DeadlineError, Loop
+from workers.probes.name_server import _answer, read_answer
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
-from workers.probes.stamps import stamping_socket
+from workers.probes.stamps import read_clocks, stamping_socket
 from workers.tests.servers import Answer, DnsServer, Zone, closed_port
 
 Resolve = Callable[..., Resolution]
@@ -43,13 +51,24 @@ class Resolver:
         self.add(server.port)
         return server
 
-    def add(self, port: int) -> None:
+    def add(self, port: int, **changes: Any) -> None:
         servers = (*self.settings.servers, NameServer(address="127.0.0.1", port=port))
-        self.settings = replace(self.settings, servers=servers)
+        self.settings = replace(self.settings, servers=servers, **changes)
 
     def resolve(self, host: str, *, within_s: float = 10) -> Resolution:
         deadline_ns = monotonic_ns() + int(within_s * 1e9)
         return self._loop.submit(resolve(host, LocalNames(self.settings), self.settings, deadline_ns)).result(20)
+
+    def look_deeper(self, host: str, found: Resolution, port: int = 443) -> NameCapture:
+        local, deadline_ns = LocalNames(self.settings), monotonic_ns() + 10_000_000_000
+        coroutine = look_deeper(host, port, found, local, self.settings, deadline_ns=deadline_ns)
+        return self._loop.submit(coroutine).result(20)
+
+    def learn(self, host: str, port: int = 443) -> NameEvidence:
+        """All that a deep probe learns of a name."""
+        before = read_clocks()
+        capture = self.look_deeper(host, self.resolve(host), port)
+        return name_evidence(capture, RunClock.of(before, read_clocks(), ()))
 
 
 @pytest.fixture
@@ -80,7 +99,7 @@ def test_a_chain_of_aliases_is_followed_and_kept(resolver: Resolver) -> None:
     found = resolver.resolve("a.test")
     assert found.addresses == ("192.0.2.1",)
     assert found.lookup is not None
-    assert found.lookup.aliases == ("b.test", "c.test")
+    assert [(one.name, one.target) for one in found.lookup.aliases] == [("a.test", "b.test"), ("b.test", "c.test")]
 
 
 def test_a_chain_that_the_server_leaves_loose_is_taken_up(resolver: Resolver) -> None:
@@ -220,17 +239,198 @@ def test_what_this_machine_knows_is_not_asked_for(resolver: Resolver, tmp_path: 
     assert server.questions == 0
 
 
+def test_each_alias_keeps_its_own_time_to_live_and_the_shortest_is_told(resolver: Resolver) -> None:
+    zone = Zone(a={"c.test": ["192.0.2.1"]}, aliases={"a.test": "b.test", "b.test": "c.test"})
+    zone.ttls = {"a.test": 300, "b.test": 20, "c.test": 3600}
+    resolver.serve(zone.answer)
+    found = resolver.resolve("a.test").lookup
+    assert found is not None
+    assert found.aliases == (
+        Alias(name="a.test", target="b.test", ttl_s=300),
+        Alias(name="b.test", target="c.test", ttl_s=20),
+    )
+    assert found.min_ttl_s == 20
+
+
+def test_how_long_the_lack_of_ipv6_may_be_kept_says_nothing_of_the_address(resolver: Resolver) -> None:
+    zone = Zone(a={"a.test": ["192.0.2.1"]}, ttls={"a.test": 7200})
+    resolver.serve(zone.answer)
+    found = resolver.resolve("a.test").lookup
+    assert found is not None
+    assert found.min_ttl_s == 7200
+
+
+def test_each_question_is_kept_with_its_answer_and_the_server_that_gave_it(resolver: Resolver) -> None:
+    zone = Zone(a={"a.test": ["192.0.2.1"]}, silent={"a.test"})
+    resolver.serve(zone.answer)
+    resolver.serve(Zone(a={"a.test": ["192.0.2.1"]}).answer)
+    learned = resolver.learn("a.test")
+    assert learned.resolver == "127.0.0.1"
+    assert [(one.record_type, one.code) for one in learned.questions[:4]] == [
+        ("A", None),
+        ("AAAA", None),
+        ("A", "NOERROR"),
+        ("AAAA", "NOERROR"),
+    ]
+    assert all((one.took_us is None) == (one.code is None) for one in learned.questions)
+    assert learned.took_us is not None
+    assert learned.took_us >= 149_000
+
+
+def test_an_answer_by_tcp_counts_though_another_was_read_after_it(resolver: Resolver) -> None:
+    zone = Zone(a={"a.test": ["192.0.2.1"]}, aaaa={"a.test": ["2001:db8::1"]})
+    resolver.serve(zone.answer, truncating=True)
+    found = resolver.resolve("a.test").lookup
+    assert found is not None
+    stamps = [one.answered.kernel_ns for one in found.questions if one.answered is not None]
+    assert found.answered.kernel_ns == max(stamp or 0 for stamp in stamps)
+
+
+def test_a_name_is_asked_for_again_to_see_the_way_to_the_resolver(resolver: Resolver) -> None:
+    zone, pauses = Zone(a={"a.test": ["192.0.2.1"]}), [0.1]
+    gone = Event()
+
+    def cold(query: Message) -> Message | None:
+        if pauses:
+            gone.wait(pauses.pop())
+        return zone.answer(query)
+
+    resolver.serve(cold)
+    learned = resolver.learn("a.test")
+    assert learned.took_us is not None
+    assert learned.again_us is not None
+    assert learned.took_us >= 99_000
+    assert learned.again_us < learned.took_us
+    assert learned.addresses == ("192.0.2.1",)
+
+
+def test_an_https_record_is_read(resolver: Resolver) -> None:
+    zone = Zone(a={"b.test": ["192.0.2.1"]}, aliases={"a.test": "b.test"}, ttls={"b.test": 300})
+    zone.https["b.test"] = [
+        "2 other.test. alpn=h2",
+        '1 . alpn="h3,h2" ipv4hint=192.0.2.1 ech="ABD+DQAMAAAAAAAAAAAAAAAA"',
+    ]
+    resolver.serve(zone.answer)
+    learned = resolver.learn("a.test")
+    assert learned.https == HttpsRecord(protocols=("h3", "h2"), ech=True, ttl_s=300)
+    assert learned.questions[-1].record_type == "HTTPS"
+    assert learned.questions[-1].took_us is not None
+
+
+def test_the_https_record_of_another_port_has_a_name_of_its_own(resolver: Resolver) -> None:
+    zone = Zone(a={"a.test": ["192.0.2.1"]}, https={"_8443._https.a.test": ["1 a.test. alpn=h3"]})
+    resolver.serve(zone.answer)
+    usual, other = resolver.learn("a.test"), resolver.learn("a.test", 8443)
+    assert usual.https is None
+    assert other.https == HttpsRecord(protocols=("h3",), ttl_s=60)
+
+
+@pytest.mark.parametrize("record", ["0 other.test.", "1 . mandatory=key9999 key9999=x alpn=h3"])
+def test_an_https_record_that_a_client_may_not_use_is_none(resolver: Resolver, record: str) -> None:
+    resolver.serve(Zone(a={"a.test": ["192.0.2.1"]}, https={"a.test": [record]}).answer)
+    assert resolver.learn("a.test").https is None
+
+
+def test_a_resolver_that_knows_no_https_records_costs_the_lookup_nothing(resolver: Resolver) -> None:
+    zone = Zone(a={"a.test": ["192.0.2.1"]})
+    resolver.serve(lambda query: None if query.question[0].rdtype == dns.rdatatype.HTTPS else zone.answer(query))
+    learned = resolver.learn("a.test")
+    assert learned.https is None
+    assert [one.took_us for one in learned.questions if one.record_type == "HTTPS"] == [None, None]
+    assert learned.took_us is not None
+    assert learned.took_us < 149_000
+    assert learned.again_us is not None
+
+
+def test_what_this_machine_knows_is_not_asked_for_by_a_deep_probe_either(resolver: Resolver) -> None:
+    server = resolver.serve(Zone().answer)
+    learned = resolver.learn("localhost")
+    assert learned == NameEvidence(host="localhost", addresses=("127.0.0.1",))
+    assert server.questions == 0
+
+
+def test_a_flood_of_packets_that_answer_nothing_is_left(resolver: Resolver) -> None:
+    gone = Event()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as flooding:
+        flooding.bind(("127.0.0.1", 0))
+        flooding.settimeout(5)
+
+        def flood() -> None:
+            _, address = flooding.recvfrom(4096)
+            for _ in range(500):
+                flooding.sendto(b"nonsense" * 100, address)
+                if gone.wait(0.0005):
+                    return
+
+        resolver.add(flooding.getsockname()[1], patience_s=5.0)
+        thread = Thread(target=flood)
+        thread.start()
+        with pytest.raises(ProbeError) as caught:
+            resolver.resolve("a.test")
+        gone.set()
+        thread.join()
+    assert caught.value.failure.kind is FailureKind.DNS_SERVER_FAILURE
+    assert "flood" in caught.value.failure.detail
+
+
+def test_an_answer_by_tcp_that_never_ends_is_waited_for_no_longer_than_others(resolver: Resolver) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        port = listener.getsockname()[1]
+        udp.bind(("127.0.0.1", port))
+        udp.settimeout(0.2)
+        listener.settimeout(0.2)
+        gone = Event()
+
+        def cut() -> None:
+            while not gone.is_set():
+                with suppress(TimeoutError):
+                    data, address = udp.recvfrom(4096)
+                    reply = dns.message.make_response(dns.message.from_wire(data))
+                    reply.flags |= dns.flags.TC
+                    udp.sendto(reply.to_wire(), address)
+
+        def drip() -> None:
+            while not gone.is_set():
+                with suppress(OSError):
+                    sock, _ = listener.accept()
+                    with sock:
+                        sock.sendall(b"\xff\xff")
+                        while not gone.wait(0.02):
+                            sock.sendall(b"x")
+
+        threads = [Thread(target=cut), Thread(target=drip)]
+        for thread in threads:
+            thread.start()
+        resolver.add(port)
+        with pytest.raises(ProbeError) as caught:
+            resolver.resolve("a.test")
+        gone.set()
+        for thread in threads:
+            thread.join()
+    assert caught.value.failure.kind is FailureKind.DNS_TIMEOUT
+
+
+def damaged(wire: bytes, at: int, damage: bytes) -> bytes:
+    return wire[:at] + damage + wire[at + len(damage) :]
+
+
 @given(st.binary(max_size=120))
 def test_no_packet_breaks_the_reader(data: bytes) -> None:
     query = dns.message.make_query("a.test", dns.rdatatype.A)
-    assert _read(data, {query.id: query}) is None
+    assert read_answer(data, {query.id: query}) is None
 
 
-@given(st.integers(0, 60), st.binary(min_size=1, max_size=4))
-def test_no_damage_to_an_answer_breaks_the_reader(at: int, damage: bytes) -> None:
-    query = dns.message.make_query("a.test", dns.rdatatype.A)
-    reply = Zone(a={"a.test": ["192.0.2.1"]}, aliases={}).answer(query)
+@given(st.integers(0, 250), st.binary(min_size=1, max_size=4), st.sampled_from(["A", "AAAA", "HTTPS"]))
+def test_no_damage_to_an_answer_breaks_the_reader(at: int, damage: bytes, record_type: str) -> None:
+    query = dns.message.make_query("a.test", record_type)
+    zone = Zone(a={"b.test": ["192.0.2.1"]}, aaaa={"b.test": ["2001:db8::1"]}, aliases={"a.test": "b.test"})
+    zone.https["b.test"] = ['1 . alpn="h3,h2" ech="ABD+DQAMAAAAAAAAAAAAAAAA" mandatory="alpn"']
+    reply = zone.answer(query)
     assert reply is not None
-    wire = reply.to_wire()
-    read = _read(wire[:at] + damage + wire[at + len(damage) :], {query.id: query})
-    assert read is None or read.id == query.id
+    message = read_answer(damaged(reply.to_wire(), at, damage), {query.id: query})
+    assert message is None or message.id == query.id
+    if message is not None:
+        with suppress(ProbeError):
+            answer = _answer(message, Arrival(user_ns=0))
+            assert len(answer.aliases) <= 16
+            assert all(len(alias.target) <= 1020 for alias in answer.aliases)

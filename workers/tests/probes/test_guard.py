@@ -99,3 +99,20 @@ def test_a_name_is_asked_for_once_so_that_a_second_answer_changes_nothing(lab: L
 def test_the_hosts_file_is_judged_like_any_answer(lab: Lab) -> None:
     (lab.directory / "hosts").write_text("10.0.0.1 printer.example.test\n")
     assert lab.fail("http://printer.example.test/")[0].failure.kind is FailureKind.BLOCKED_DESTINATION
+
+
+def test_a_host_that_was_told_is_asked_for_nowhere_and_keeps_its_name(lab: Lab) -> None:
+    with Server(answering(response())) as server:
+        lab.configure(resolve={("told.example.test", server.port): "127.0.0.1"})
+        measurement = lab.measure(server.url(host="told.example.test"))
+        assert measurement.connections[0].address == "127.0.0.1"
+        assert measurement.hops[0].timing.dns is None
+        assert lab.dns.questions == 0
+        failed, _ = lab.fail("http://told.example.test:1024/")
+        assert failed.failure.kind is FailureKind.DNS_NOT_FOUND
+
+
+def test_a_host_that_was_told_is_judged_all_the_same(lab: Lab) -> None:
+    lab.configure(resolve={("told.example.test", 80): "10.0.0.1", ("told.example.test", 443): "nonsense"})
+    for url in ("http://told.example.test/", "https://told.example.test/"):
+        assert lab.fail(url)[0].failure.kind is FailureKind.BLOCKED_DESTINATION
