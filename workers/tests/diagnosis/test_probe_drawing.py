@@ -1,6 +1,7 @@
 """A diagnosis in a terminal: at most one screen, in the order in which to mend things."""
 
 from dataclasses import replace
+from typing import Any
 
 from workers.diagnosis.catalogue import entry, reason_text
 from workers.diagnosis.probe_drawing import draw_diagnosis
@@ -21,16 +22,15 @@ from workers.measurement.finding import (
 )
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.builders import build_probe
-from workers.tests.diagnosis.test_probe_document import OVERFLOW, measured
+from workers.tests.diagnosis.test_probe_document import OVERFLOW, deep_probe
 
 SCREEN = 40
 
 
-def diagnosed(*findings: Finding, depth: Depth = Depth.DEEP, **changes: object) -> ProbeMeasurement:
-    probe = measured().measurement
-    assert isinstance(probe, ProbeMeasurement)
+def diagnosed(*findings: Finding, depth: Depth = Depth.DEEP, **changes: Any) -> ProbeMeasurement:
+    probe = deep_probe()
     assert probe.evidence is not None
-    diagnosis = Diagnosis(findings=findings, **changes)  # type: ignore[arg-type]  # Of the fields' own types.
+    diagnosis = Diagnosis(findings=findings, **changes)
     return replace(probe, evidence=replace(probe.evidence, depth=depth), diagnosis=diagnosis)
 
 
