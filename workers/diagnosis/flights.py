@@ -1,0 +1,215 @@
+"""What the server sent in one go, and its silences in between, by the kernel's stamps (PROBING 1b, "how to count").
+
+Bytes belong to the last write of ours that can have caused them. What the server says to one write of ours is a turn;
+a turn is one flight, or several with gaps.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workers.diagnosis.case import pause_us, rtt_of
+from workers.measurement.evidence import Direction, Exchange, Transfer, TrialEvidence
+
+# A full segment on Ethernet with time stamps, where the kernel has not seen one of this path.
+USUAL_MSS_BYTES = 1448
+# The kernel's estimate of a segment means little below this (it begins at 536, RFC 9293).
+_LEAST_MSS_BYTES = 1000
+# On a slow link the packets of one flight come apart: a pause must be this many times what a packet takes.
+_PACKETS_A_PAUSE = 4
+# What comes sooner after a write of ours than this part of a round trip cannot be an answer to it.
+_ANSWER_RTT = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flight:
+    """Bytes that came together. `start_us` is the stamp of the first read, `end_us` of the last."""
+
+    start_us: int
+    end_us: int
+    size_bytes: int
+
+    @property
+    def spread_us(self) -> int:
+        return self.end_us - self.start_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """A silence inside one turn. `period_us` is from the beginning of the flight before it to its end.
+
+    `bytes_before` are all of the turn so far, `flight_bytes` those of the flight just before, `next_bytes` those of
+    the flight after it, `bytes_after` all that was still to come in this turn.
+    """
+
+    start_us: int
+    end_us: int
+    period_us: int
+    bytes_before: int
+    flight_bytes: int
+    next_bytes: int
+    bytes_after: int
+
+    @property
+    def duration_us(self) -> int:
+        return self.end_us - self.start_us
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """All that the server said to one write of ours, the last byte of which left at `asked_us`.
+
+    `cut`: what came at its end was not kept, so that nothing is known of sizes behind a gap.
+    """
+
+    asked_us: int
+    flights: tuple[Flight, ...]
+    cut: bool = False
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(flight.size_bytes for flight in self.flights)
+
+    @property
+    def start_us(self) -> int:
+        return self.flights[0].start_us
+
+    @property
+    def end_us(self) -> int:
+        return self.flights[-1].end_us
+
+    def gaps(self) -> tuple[Gap, ...]:
+        return tuple(self._gaps())
+
+    def _gaps(self) -> Iterator[Gap]:
+        before = 0
+        for flight, later in pairwise(self.flights):
+            before += flight.size_bytes
+            yield Gap(
+                start_us=flight.end_us,
+                end_us=later.start_us,
+                period_us=later.start_us - flight.start_us,
+                bytes_before=before,
+                flight_bytes=flight.size_bytes,
+                next_bytes=later.size_bytes,
+                bytes_after=self.size_bytes - before,
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundTrips:
+    """A handshake counted twice: `flights` of the server, and its network time in round trips (None where that is not
+    known, or the round trip is)."""
+
+    flights: int
+    by_time: float | None
+
+
+def mss_of(trial: TrialEvidence) -> int:
+    """The size of a full segment from this server, as the kernel saw it; the usual one until it has seen any."""
+    states = (trial.tcp_ended, trial.tcp_secured, trial.tcp_connected)
+    seen = [state.rcv_mss_bytes for state in states if state is not None and state.rcv_mss_bytes]
+    likely = [size for size in seen if size >= _LEAST_MSS_BYTES]
+    return likely[0] if likely else USUAL_MSS_BYTES
+
+
+def packet_time_us(trial: TrialEvidence) -> int:
+    """What a full packet takes on the narrowest link of the way; 0 where two in a row were not seen."""
+    mss = mss_of(trial)
+    spacings = sorted(
+        later.at_us - earlier.at_us
+        for earlier, later in pairwise(sorted(_kept(trial), key=_when))
+        if _received(earlier) and _received(later) and mss // 2 <= later.size_bytes <= mss
+    )
+    # Few spacings hold a stall of the server, and the rest is the link: the lower quarter of them.
+    return spacings[len(spacings) // 4] if len(spacings) > 1 else 0
+
+
+def quiet_us(trial: TrialEvidence) -> int:
+    """What parts two flights of this connection."""
+    return max(pause_us(rtt_of(trial)), _PACKETS_A_PAUSE * packet_time_us(trial))
+
+
+def handshake_turns(trial: TrialEvidence, longest_us: int | None = None) -> tuple[Turn, ...]:
+    """What the server said until its last handshake byte, parted by silences of `longest_us` (as `quiet_us` says).
+
+    Empty for a handshake that did not end, or one without a known round trip.
+    """
+    shake = trial.handshake
+    if shake is None or shake.ended_us is None:
+        return ()
+    seen = [one for one in trial.transfers if shake.started_us <= one.at_us <= shake.ended_us]
+    return _turns(trial, seen, longest_us)
+
+
+def answer_turn(trial: TrialEvidence, exchange: Exchange, longest_us: int | None = None) -> Turn | None:
+    """What the server sent to this request: the answer, with what tickets came before it.
+
+    None where the request was not answered to the end, or nothing of it was kept.
+    """
+    rtt_us = rtt_of(trial)
+    if exchange.sent_us is None or exchange.ended_us is None or rtt_us is None:
+        return None
+    earliest_us = exchange.sent_us + round(_ANSWER_RTT * rtt_us)
+    kept = _kept(trial)
+    seen = sorted((one for one in kept if _received(one) and earliest_us <= one.at_us <= exchange.ended_us), key=_when)
+    if not seen:
+        return None
+    return Turn(
+        asked_us=exchange.sent_us,
+        flights=tuple(_flights(seen, quiet_us(trial) if longest_us is None else longest_us)),
+        cut=trial.truncated and max(one.at_us for one in kept) < exchange.ended_us,
+    )
+
+
+def handshake_round_trips(trial: TrialEvidence) -> RoundTrips | None:
+    """How many round trips the TLS handshake took; None for one that did not end."""
+    turns = handshake_turns(trial)
+    if not turns or trial.handshake is None:
+        return None
+    rtt_us, network_us = rtt_of(trial), trial.handshake.network_us
+    by_time = None if not rtt_us or network_us is None else network_us / rtt_us
+    return RoundTrips(flights=sum(len(turn.flights) for turn in turns), by_time=by_time)
+
+
+def _turns(trial: TrialEvidence, seen: Sequence[Transfer], longest_us: int | None) -> tuple[Turn, ...]:
+    rtt_us = rtt_of(trial)
+    if rtt_us is None:
+        return ()
+    writes = sorted(one.at_us for one in seen if one.direction is Direction.SENT)
+    causes: dict[int, list[Transfer]] = {}
+    for one in sorted(seen, key=_when):
+        if _received(one):
+            earlier = [at_us for at_us in writes if at_us + _ANSWER_RTT * rtt_us <= one.at_us]
+            causes.setdefault(max(earlier, default=min(writes, default=one.at_us)), []).append(one)
+    longest = quiet_us(trial) if longest_us is None else longest_us
+    return tuple(
+        Turn(asked_us=asked_us, flights=tuple(_flights(received, longest))) for asked_us, received in causes.items()
+    )
+
+
+def _flights(received: Sequence[Transfer], longest_us: int) -> Iterator[Flight]:
+    start = 0
+    for place, (one, later) in enumerate(pairwise(received), 1):
+        if later.at_us - one.at_us > longest_us:
+            yield _flight(received[start:place])
+            start = place
+    yield _flight(received[start:])
+
+
+def _flight(received: Sequence[Transfer]) -> Flight:
+    size_bytes = sum(one.size_bytes for one in received)
+    return Flight(start_us=received[0].at_us, end_us=received[-1].at_us, size_bytes=size_bytes)
+
+
+def _kept(trial: TrialEvidence) -> tuple[Transfer, ...]:
+    """Where transfers were dropped, all but the last: whoever drops them keeps that one, behind a hole."""
+    return trial.transfers[:-1] if trial.truncated else trial.transfers
+
+
+def _received(transfer: Transfer) -> bool:
+    return transfer.direction is Direction.RECEIVED
+
+
+def _when(transfer: Transfer) -> int:
+    return transfer.at_us
