@@ -87,6 +87,7 @@ class LabNetwork:
             furnish(self.client, End(addresses=_CLIENT, metrics=RouteMetrics(congestion_control="cubic")))
             metrics = RouteMetrics(congestion_control="cubic", initial_window=self._server_iw)
             furnish(self.server, End(addresses=_SERVER, metrics=metrics))
+            self.server.sysctl("net.ipv4.ip_unprivileged_port_start", 0)
             names = self.server.call(lambda: DnsServer(self.zone.answer, host=self.server_address4, port=53))
             self._stack.enter_context(names)
             self._stack.callback(self._gone.set)
