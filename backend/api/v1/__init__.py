@@ -48,6 +48,7 @@ ROUTERS: tuple[str, ...] = (
     "monitors",
     "tests_now",
     "runs",
+    "findings",
     "series",
     "regions",
     "channels",

@@ -1,19 +1,33 @@
 """Runs as the API tells them."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 
+from backend.api.v1.finding_shapes import (
+    CheckedColumn,
+    FoundCause,
+    OpenQuestion,
+    ToldCause,
+    checklist_of,
+    found_of,
+    question_of,
+    told_of,
+)
 from backend.api.v1.shapes import Bytes, Ms, Out, ms
 from backend.fleet.models import Region
 from backend.runs.models import Outcome, PendingRun, Trigger
 from backend.runs.models import Run as RunRow
+from backend.runs.queries import FoundCause as FoundRow
 from backend.runs.queries import ListedRun, RunState, state_of
 from backend.runs.queries import RunDetail as Detail
 from backend.sites.models import Monitor, MonitorKind
+from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, FailureKind, Stage
+from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import MissedReason
 
 
@@ -58,6 +72,8 @@ class Run(Out):
     """`state` is a stage while it has not ended, and `outcome` null; then `done`, `failed` or `missed`.
 
     `scheduled_for` is the slot: what orders runs. `late` says that the result came after its slot was given up.
+    `depth` is how deep a probe looked, null for pages and for what saw nothing. `findings` are in the order in which
+    to mend them; in lists those of light probes leave out mere information.
     """
 
     id: UUID
@@ -79,6 +95,8 @@ class Run(Out):
     metrics: Metrics
     failure: Failure | None
     missed_reason: MissedReason | None
+    depth: Depth | None
+    findings: tuple[FoundCause, ...]
 
 
 class Links(Out):
@@ -95,7 +113,14 @@ class Links(Out):
 
 
 class RunDetail(Run):
-    """`clock` says who stamped the arrivals. `links.page` is for people."""
+    """`clock` says who stamped the arrivals. `links.page` is for people.
+
+    `findings`, `not_judged` and the `checklist` of a probe are what today's rules make of its evidence.
+    """
+
+    findings: tuple[ToldCause, ...]
+    not_judged: list[OpenQuestion]
+    checklist: list[CheckedColumn]
 
     agent: str | None
     agent_version: str | None
@@ -106,16 +131,19 @@ class RunDetail(Run):
     links: Links
 
 
-def run_of(listed: ListedRun) -> Run:
-    """A run of a list."""
-    return Run(**_fields(listed.run, listed.monitor, listed.region))
+def run_of(listed: ListedRun, found: Sequence[FoundRow]) -> Run:
+    """A run of a list, with the rows of its findings."""
+    return Run(**_fields(listed.run, listed.monitor, listed.region), findings=tuple(found_of(one) for one in found))
 
 
-def detail_of(detail: Detail) -> RunDetail:
-    """One run that has ended."""
+def detail_of(detail: Detail, diagnosis: Diagnosis) -> RunDetail:
+    """One run that has ended, and what is made of its evidence."""
     run = detail.run
     return RunDetail(
         **_fields(run, detail.monitor, detail.region),
+        findings=tuple(told_of(finding) for finding in diagnosis.findings),
+        not_judged=[question_of(one) for one in diagnosis.not_judged],
+        checklist=checklist_of(diagnosis),
         agent=run.agent,
         agent_version=run.agent_version,
         browser_version=run.browser_version,
@@ -146,6 +174,10 @@ def pending_of(run: PendingRun) -> RunDetail:
         metrics=Metrics(**dict.fromkeys(Metrics.model_fields)),
         failure=None,
         missed_reason=None,
+        depth=None,
+        findings=(),
+        not_judged=[],
+        checklist=[],
         agent=run.agent or None,
         agent_version=None,
         browser_version=None,
@@ -182,6 +214,7 @@ def _fields(run: RunRow, monitor: Monitor, region: Region) -> dict[str, Any]:
         "metrics": _metrics(run),
         "failure": _failure(run),
         "missed_reason": None if run.missed_reason is None else MissedReason(run.missed_reason),
+        "depth": None if run.depth is None else Depth(run.depth),
     }
 
 

@@ -22,10 +22,12 @@ from backend.api.v1.waiting import Wait, wait_for
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
 from backend.runs import queries
 from backend.runs.agents import open_screenshot
+from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Outcome, Trigger
 from backend.runs.queries import RunDetail as Detail
 from backend.runs.queries import RunFilter
 from backend.sites.models import MonitorKind
+from workers.measurement.finding import Diagnosis
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import Measurement
 from workers.version import VERSION
@@ -72,7 +74,15 @@ def list_runs(
         limit=limit + 1,
         now=timezone.now(),
     )
-    page = page_of(request, rows, Page[Run], limit=limit, shape=run_of, key=_position)
+    found = queries.findings_of_runs([row.run for row in rows])
+    page = page_of(
+        request,
+        rows,
+        Page[Run],
+        limit=limit,
+        shape=lambda row: run_of(row, found.get(row.run.run_id, ())),
+        key=_position,
+    )
     # Ninja would make dictionaries of it before it writes them.
     return HttpResponse(written(page), content_type="application/json")
 
@@ -84,7 +94,10 @@ def get_run(request: ApiRequest, run_id: UUID, wait: Wait = 0) -> RunDetail | Ht
     pending = wait_for(lambda: queries.pending_run(home, run_id), lambda found: found is None, wait_s=wait)
     if pending is not None:
         return pending_of(pending)
-    return detail_of(_ended(request, run_id))
+    detail = _ended(request, run_id)
+    # A page's measurement takes long to read, and its findings are not part of it.
+    result = queries.result_of(detail.run) if detail.run.kind == MonitorKind.PROBE else None
+    return detail_of(detail, diagnosis_of(replace(detail, result=result).measurement) or Diagnosis())
 
 
 @router.get("/runs/{uuid:run_id}/waterfall", auth=READ, response=Waterfall)

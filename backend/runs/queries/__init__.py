@@ -1,6 +1,7 @@
 """What is read about runs. Every question starts from the organisation and takes a fixed number of statements."""
 
 from backend.runs.queries.connections import TlsQuantile, p75_tls
+from backend.runs.queries.findings import DeepRun, FoundCause, findings_of_runs, newest_deep_runs, worst_findings
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result_of, run_detail
 from backend.runs.queries.hosts import HostCosts, host_costs
 from backend.runs.queries.listing import ListedRun, RunFilter, listed_runs, pending_run
@@ -11,6 +12,8 @@ from backend.runs.queries.rollups import long_series
 from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
 
 __all__ = [
+    "DeepRun",
+    "FoundCause",
     "HostCosts",
     "LastRun",
     "ListedRun",
@@ -24,9 +27,11 @@ __all__ = [
     "SeriesPoint",
     "SiteOverview",
     "TlsQuantile",
+    "findings_of_runs",
     "host_costs",
     "listed_runs",
     "long_series",
+    "newest_deep_runs",
     "newest_measurements",
     "p75_tls",
     "pending_run",
@@ -38,4 +43,5 @@ __all__ = [
     "site_of_pending",
     "site_overview",
     "state_of",
+    "worst_findings",
 ]

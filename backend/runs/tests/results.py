@@ -9,6 +9,9 @@ from workers.measurement.connection import Connection, Header
 from workers.measurement.evidence import Depth, ProbeEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import (
+    Answer,
+    Check,
+    CheckColumn,
     Confidence,
     Diagnosis,
     Fact,
@@ -98,6 +101,7 @@ OVERFLOW = Finding(
     evidence=(Fact(name="record_bytes", value=16_401),),
 )
 NO_HTTP3 = Finding(id=FindingId.HTTP_H3, severity=Severity.INFO, confidence=Confidence.HIGH)
+CHECKED = Check(column=CheckColumn.RECORD_SIZING, answer=Answer.NO, detail="16 KB, static")
 PACED = NotJudged(id=FindingId.TCP_IW_SMALL, reason=NotJudgedReason.PACED)
 
 

@@ -66,7 +66,7 @@ def test_a_run_says_its_phases_in_milliseconds(program: Program, world: World) -
     assert (run["metrics"]["rtt_ms"], run["metrics"]["lcp_ms"], run["metrics"]["bytes"]) == (19.8, None, 47_612)
     assert datetime.fromisoformat(run["scheduled_for"]) == pending.scheduled_for
     assert run["scheduled_for"].endswith("Z")
-    assert "findings" not in run
+    assert (run["depth"], run["findings"], run["not_judged"], run["checklist"]) == (None, [], [], [])
 
 
 def test_a_page_has_its_vitals_and_links(program: Program, world: World) -> None:

@@ -1,6 +1,6 @@
 """A small world for the API's tests: an organisation with a region, a site, runs that ended and one that has not."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from backend.cast import Member
@@ -28,6 +28,10 @@ class World:
     @property
     def fleet(self) -> Fleet:
         return Fleet(organisation=self.member.organisation, regions=(self.region,), site=self.site)
+
+    def elsewhere(self, code: str) -> "World":
+        """The same, measured from another region."""
+        return replace(self, region=Region.objects.get(code=code))
 
     def monitor(self, kind: str) -> Monitor:
         return self.site.monitors.get(kind=kind)
