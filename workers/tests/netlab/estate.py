@@ -57,6 +57,9 @@ class Estate:
         site = self._sites[name]
         return f"{site.scheme}://{host_of(name)}{site.begin}"
 
+    def address(self, name: str) -> str:
+        return self._addresses[name]
+
     def _give_addresses(self) -> None:
         for address in (_NAMES, _AUTHORITY, *self._addresses.values()):
             self._give(f"{address}/24")

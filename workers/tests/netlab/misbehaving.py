@@ -75,9 +75,9 @@ class MisbehavingServer:
         return PlainSide(wire, self._conduct)
 
     def _answer_all(self, side: PlainSide | TlsSide) -> None:
-        for _ in requests(side):
+        for request in requests(side):
             self._answer(side)
-            if not self._conduct.keep_alive:
+            if not self._conduct.keep_alive or b"\r\nconnection: close" in request.lower():
                 break
         side.finish()
         with suppress(GoneError):

@@ -1,0 +1,75 @@
+"""One column of the matrix: every site of the twins probed at one round trip, side by side, with or without loss."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from workers.measurement.evidence import Depth
+from workers.measurement.messages import Failed, Measured, ProbeMeasurement
+from workers.shaping.settings import Direction, Drop
+from workers.tests.netlab.chains import Vault
+from workers.tests.netlab.estate import Estate
+from workers.tests.netlab.lab import Lab
+from workers.tests.netlab.served import Network, Served
+from workers.tests.netlab.twin import Twin
+
+# The second full packet of a connection: inside the first flight of a long handshake, otherwise inside the answer. It
+# has others behind it, so that the client sees the gap; where nothing is as long nothing is lost.
+LOSS = (Drop(direction=Direction.DOWN, nth=2, least_bytes=1400, port=443),)
+# On short paths a queue at a processor weighs more, so that fewer are under way at a time.
+_AT_ONCE = {20: 4, 80: 8, 380: 32}
+
+Measurements = Mapping[Served, ProbeMeasurement]
+
+
+def sites_of(twins: Iterable[Twin]) -> list[Served]:
+    """Each site once, however many twins share it."""
+    return list(dict.fromkeys(site for twin in twins for site in (twin.positive, twin.repaired)))
+
+
+def measure(sites: Iterable[Served], *, rtt_ms: int, lossy: bool, vault: Vault, folder: Path) -> Measurements:
+    """One deep probe of each."""
+    opened = _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder)
+    with opened as urls, ThreadPoolExecutor(_AT_ONCE[rtt_ms]) as pool:
+        found = pool.map(lambda where: probe(*where), urls.values())
+        return dict(zip(urls, found, strict=True))
+
+
+@contextmanager
+def _open(
+    sites: Iterable[Served], *, rtt_ms: int, lossy: bool, vault: Vault, folder: Path
+) -> Iterator[dict[Served, tuple[Lab, str]]]:
+    """A lab for each kind of network, and in it the sites that want it."""
+    by_network: dict[Network, list[Served]] = {}
+    for site in sites:
+        by_network.setdefault(site.network, []).append(site)
+    urls: dict[Served, tuple[Lab, str]] = {}
+    with ExitStack() as stack:
+        for number, (network, same) in enumerate(by_network.items()):
+            lab = stack.enter_context(open_lab(network, rtt_ms, LOSS if lossy else ()))
+            place = folder / f"lab{number}"
+            place.mkdir()
+            named = {f"site{index}": site for index, site in enumerate(same)}
+            estate = Estate(lab, vault, place, named)
+            urls |= {site: (lab, estate.url(name)) for name, site in named.items()}
+        yield urls
+
+
+@contextmanager
+def open_lab(network: Network, rtt_ms: float, loss: tuple[Drop, ...] = ()) -> Iterator[Lab]:
+    """A lab of that kind."""
+    with Lab(rtt_ms=rtt_ms, loss=loss, server_iw=network.server_iw, delayed_ack_ms=network.delayed_ack_ms) as lab:
+        lab.server.sysctl("net.ipv4.tcp_slow_start_after_idle", int(network.idle_restart))
+        if network.delayed_ack_ms is not None:
+            # Servers of the time of such clients did not send what Nagle holds back as a probe for a lost tail.
+            lab.server.sysctl("net.ipv4.tcp_early_retrans", 0)
+        yield lab
+
+
+def probe(lab: Lab, url: str, *, depth: Depth = Depth.DEEP) -> ProbeMeasurement:
+    """What was seen, whether or not the probe came to its end."""
+    outcome: Measured | Failed = lab.probe(url, depth=depth, ignore_certificate_errors=True)
+    measurement = outcome.measurement
+    assert isinstance(measurement, ProbeMeasurement), (url, outcome)
+    return measurement
