@@ -32,7 +32,7 @@ http {{
   ssl_certificate {folder}/server.pem;
   ssl_certificate_key {folder}/server.key;
   server {{
-    listen {host}:{origin} ssl;
+    listen {host}:{origin} ssl http2;
     root {folder}/pages;
     gzip on;
     location = /closing.css {{ keepalive_timeout 0; alias {folder}/pages/a.css; }}

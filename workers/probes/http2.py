@@ -1,0 +1,247 @@
+"""HTTP/2 on a connection that was made (RFC 9113): one GET and its answer. No socket, no clock: bytes in, bytes out.
+
+It has the face of `http1.ResponseReader`, and `outgoing()` besides: what must be sent before more can come.
+Frames are parted here, so that a hostile server is met by our own bounds; what they mean is told by h2.
+"""
+
+import re
+from dataclasses import dataclass
+
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
+from h2.events import DataReceived, Event, InformationalResponseReceived, ResponseReceived, StreamEnded, StreamReset
+from h2.exceptions import DenialOfServiceError, H2Error
+from h2.settings import SettingCodes, Settings
+
+from workers.measurement.connection import Header
+from workers.measurement.failure import FailureKind, Stage
+from workers.probes.faults import ProbeError
+from workers.probes.http1 import MAX_HEAD_BYTES, Head, OnBody, printable
+from workers.probes.request_fields import Fields
+
+MAX_INTERIM = 16
+# Chrome's windows: 6 MiB a stream, 15 MiB a connection. With smaller ones a server waits for us on a long way.
+_STREAM_WINDOW_BYTES = 6 * 1024 * 1024
+_CONNECTION_WINDOW_BYTES = 15 * 1024 * 1024
+_DEFAULT_WINDOW_BYTES = 65535
+_MAX_FRAME_BYTES = 16384
+_FRAME_HEADER_BYTES = 9
+# Frames that bring no byte of the answer: a handful on any honest connection (settings, a ping, a window update).
+_MAX_IDLE_FRAMES = 256
+_DATA, _HEADERS, _RESET, _SETTINGS, _PUSH, _PING, _GOAWAY, _WINDOW, _CONTINUATION = 0, 1, 3, 4, 5, 6, 7, 8, 9
+# What h2 shall see; the rest (priorities, extensions) may be ignored, and GOAWAY is read here (see `_take_goodbye`).
+_KNOWN = frozenset({_DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW, _CONTINUATION})
+_ACK = 1
+_PADDED = 8
+_STREAM = 1
+_STATUS = re.compile("[2-9][0-9]{2}")
+# There is no switching of protocols here: 101 is no status of HTTP/2 (RFC 9113, 8.6).
+_INTERIM_STATUS = re.compile("1(?!01)[0-9]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    kind: int
+    flags: int
+    raw: bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes of its payload."""
+        return len(self.raw) - _FRAME_HEADER_BYTES
+
+
+class Http2Conversation:
+    """Feed it what comes in, send what `outgoing()` gives; `on_body` gets the payload as it comes.
+
+    `begun` is set with the first byte of an answer that could be read, final or not: settings and the like come before
+    it. `head` is set once the head of the final answer is whole, `complete` once the body is. Raises ProbeError for
+    what is no HTTP/2, for a head over 64 KiB, a body over `max_body_bytes`, and floods of frames.
+    """
+
+    def __init__(self, fields: Fields, *, max_body_bytes: int, on_body: OnBody) -> None:
+        self.begun = False
+        self.head: Head | None = None
+        self.complete = False
+        self.body_bytes = 0
+        self.interim: tuple[int, ...] = ()
+        self._max_body_bytes = max_body_bytes
+        self._on_body = on_body
+        self._pending = bytearray()
+        self._greeted = False
+        self._head_bytes = 0
+        self._idle_frames = 0
+        self._leaving = False
+        self._h2 = _greeting(fields)
+
+    @property
+    def keeps_connection(self) -> bool:
+        """Whether another request may follow on the same connection."""
+        return self.complete and not self._leaving
+
+    def outgoing(self) -> bytes:
+        """What is to be sent now: the greeting with the request, then answers to what came. Empty when nothing."""
+        return self._h2.data_to_send()
+
+    def feed(self, data: bytes) -> None:
+        self._pending += data
+        if not self._greeted:
+            self._check_beginning()
+        while not self.complete and (frame := self._next_frame()) is not None:
+            self._take(frame)
+
+    def close(self) -> None:
+        """The server closed the connection. Raises ProbeError when that was too early."""
+        if self.complete:
+            return
+        if self.head is not None:
+            raise ProbeError(FailureKind.DOWNLOAD_INCOMPLETE, f"after {self.body_bytes} bytes")
+        if self._head_bytes or self._pending:
+            raise _invalid("it ends in the middle of its head")
+        raise ProbeError(FailureKind.CONNECTION_RESET)
+
+    def _check_beginning(self) -> None:
+        """A server says its settings first (RFC 9113, 3.4); what begins otherwise is told as soon as it can be."""
+        start = bytes(self._pending[:_FRAME_HEADER_BYTES])
+        if start.startswith(b"HTTP/"):
+            raise _invalid(f"HTTP/2 was agreed on, but it begins with {printable(bytes(self._pending[:40]))!r}")
+        if len(start) == _FRAME_HEADER_BYTES:
+            if start[3] != _SETTINGS or start[4] & _ACK:
+                raise _invalid("it does not begin with settings of HTTP/2")
+            self._greeted = True
+
+    def _next_frame(self) -> _Frame | None:
+        """The next whole frame, or as much of the body as has come: it can be read before its frame is whole."""
+        if len(self._pending) < _FRAME_HEADER_BYTES:
+            return None
+        size, kind, flags = int.from_bytes(self._pending[:3]), self._pending[3], self._pending[4]
+        if size > _MAX_FRAME_BYTES:
+            raise _invalid(f"a frame of HTTP/2 has {size} bytes, more than the {_MAX_FRAME_BYTES} we allow")
+        self.begun = self.begun or kind == _HEADERS
+        there = len(self._pending) - _FRAME_HEADER_BYTES
+        if there >= size:
+            raw = bytes(self._pending[: _FRAME_HEADER_BYTES + size])
+            del self._pending[: len(raw)]
+        elif there and kind == _DATA and not flags & _PADDED:
+            raw = self._cut_off(there, size)
+        else:
+            return None
+        return _Frame(kind=raw[3], flags=raw[4], raw=raw)
+
+    def _cut_off(self, there: int, size: int) -> bytes:
+        """What has come of a frame with a part of the body, as a frame of its own; the rest stays as another."""
+        stream = bytes(self._pending[5:_FRAME_HEADER_BYTES])
+        payload = bytes(self._pending[_FRAME_HEADER_BYTES:])
+        rest = (size - there).to_bytes(3) + bytes(self._pending[3:_FRAME_HEADER_BYTES])
+        self._pending[:] = rest
+        return there.to_bytes(3) + bytes((_DATA, 0)) + stream + payload
+
+    def _take(self, frame: _Frame) -> None:
+        self._count(frame)
+        if frame.kind == _GOAWAY:
+            self._take_goodbye(frame)
+        elif frame.kind == _PUSH:
+            raise _invalid("it pushes although we refused that")
+        elif frame.kind in _KNOWN:
+            for event in self._events(frame):
+                self._handle(event)
+
+    def _count(self, frame: _Frame) -> None:
+        if frame.kind in (_HEADERS, _CONTINUATION):
+            self._head_bytes += len(frame.raw) if self.head is None else frame.size
+            if self._head_bytes > MAX_HEAD_BYTES:
+                raise _invalid("its head is larger than 64 KiB")
+        elif frame.kind != _DATA or not frame.size:
+            self._idle_frames += 1
+            if self._idle_frames > _MAX_IDLE_FRAMES:
+                raise _invalid("a flood of frames that bring nothing")
+
+    def _events(self, frame: _Frame) -> list[Event]:
+        try:
+            return self._h2.receive_data(frame.raw)
+        except DenialOfServiceError as error:
+            raise _invalid("its head is larger than 64 KiB") from error
+        except (H2Error, ValueError) as error:
+            raise _invalid(f"HTTP/2: {printable(str(error).encode()[:120])}", stage=self._stage) from error
+
+    @property
+    def _stage(self) -> Stage:
+        return Stage.WAIT if self.head is None else Stage.DOWNLOAD
+
+    def _take_goodbye(self, frame: _Frame) -> None:
+        """A server that leaves in good manners still answers what it took on; h2 would hear nothing more of it."""
+        self._leaving = True
+        last = int.from_bytes(frame.raw[9:13]) & 0x7FFFFFFF
+        code = int.from_bytes(frame.raw[13:17])
+        if frame.size < 8 or last < _STREAM or code != ErrorCodes.NO_ERROR:
+            raise self._broken_off("GOAWAY", code)
+
+    def _broken_off(self, frame: str, code: int) -> ProbeError:
+        kind = FailureKind.CONNECTION_RESET if self.head is None else FailureKind.DOWNLOAD_INCOMPLETE
+        name = ErrorCodes(code).name if code in list(ErrorCodes) else str(code)
+        return ProbeError(kind, f"{frame} of HTTP/2 with {name}", stage=self._stage)
+
+    def _handle(self, event: Event) -> None:
+        match event:
+            case InformationalResponseReceived() | ResponseReceived():
+                self._take_head(event)
+            case DataReceived():
+                self._h2.acknowledge_received_data(event.flow_controlled_length or 0, _STREAM)
+                self._take_body(event.data or b"")
+            case StreamEnded():
+                self.complete = True
+            case StreamReset():
+                raise self._broken_off("RST_STREAM", int(event.error_code or 0))
+
+    def _take_head(self, event: InformationalResponseReceived | ResponseReceived) -> None:
+        pairs = [(printable(bytes(name)), printable(bytes(value))) for name, value in event.headers]
+        status = dict(pairs)[":status"]
+        if isinstance(event, InformationalResponseReceived):
+            self._take_interim(status)
+            return
+        if not _STATUS.fullmatch(status):
+            raise _invalid(f"its status reads {status[:20]!r}")
+        headers = tuple(Header(name=name, value=value) for name, value in pairs if not name.startswith(":"))
+        self.head = Head(status=int(status), headers=headers, size_bytes=self._head_bytes)
+        length = self.head.first("content-length") or ""
+        if length.isascii() and length.isdigit() and int(length[:18]) > self._max_body_bytes:
+            raise self._too_large()
+
+    def _take_interim(self, status: str) -> None:
+        if not _INTERIM_STATUS.fullmatch(status):
+            raise _invalid(f"its status reads {status[:20]!r}")
+        self.interim += (int(status),)
+        if len(self.interim) > MAX_INTERIM:
+            raise _invalid("it has too many interim answers")
+
+    def _take_body(self, data: bytes) -> None:
+        self.body_bytes += len(data)
+        if self.body_bytes > self._max_body_bytes:
+            raise self._too_large()
+        if data:
+            self._on_body(data)
+
+    def _too_large(self) -> ProbeError:
+        return ProbeError(FailureKind.RESPONSE_TOO_LARGE, f"more than {self._max_body_bytes} bytes")
+
+
+def _greeting(fields: Fields) -> H2Connection:
+    """A connection whose first words are ours: preface, settings, a wide window, the request."""
+    h2 = H2Connection(H2Configuration(client_side=True, header_encoding=None))
+    h2.local_settings = Settings(
+        client=True,
+        initial_values={
+            SettingCodes.ENABLE_PUSH: 0,
+            SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW_BYTES,
+            SettingCodes.MAX_HEADER_LIST_SIZE: MAX_HEAD_BYTES,
+        },
+    )
+    h2.initiate_connection()
+    h2.increment_flow_control_window(_CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
+    h2.send_headers(_STREAM, fields, end_stream=True)
+    return h2
+
+
+def _invalid(evidence: str, *, stage: Stage | None = None) -> ProbeError:
+    return ProbeError(FailureKind.RESPONSE_INVALID, evidence, stage=stage)

@@ -1,0 +1,24 @@
+"""A GET in the words of HTTP/2 and HTTP/3: names in lower case, the line of the request as pseudo headers, in the order
+of Chrome."""
+
+from workers.measurement.connection import Header
+from workers.measurement.target import Target
+
+Fields = list[tuple[str, str]]
+_ENCODINGS = "gzip, deflate, br, zstd"
+# What HTTP/1.1 says of a connection has no place here (RFC 9113, 8.2.2); the host is said by `:authority`.
+_FORBIDDEN = frozenset({"host", "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"})
+
+
+def request_fields(target: Target, headers: tuple[Header, ...], user_agent: str) -> Fields:
+    """Headers of the monitor take the place of ours of the same name; its `Host` is the authority."""
+    given = {header.name.lower(): header.value for header in headers}
+    fields = {"user-agent": user_agent, "accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    fields |= {"accept-encoding": _ENCODINGS} | given
+    return [
+        (":method", "GET"),
+        (":authority", given.get("host", target.authority)),
+        (":scheme", target.scheme),
+        (":path", target.path),
+        *((name, value) for name, value in fields.items() if name not in _FORBIDDEN),
+    ]
