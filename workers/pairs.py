@@ -17,9 +17,9 @@ from workers.measurement.pair import DialAddress, Leg, PairTarget, parse_dial_ad
 from workers.measurement.request_headers import header_fault
 from workers.measurement.target import Target, TargetError, parse_target
 from workers.probes.engine import Engine
-from workers.probes.exchange import Exchange, request_bytes
+from workers.probes.exchange import Asking, Exchange
 from workers.probes.faults import ProbeError
-from workers.probes.link import Kit, Link
+from workers.probes.link import Kit, Link, Manner
 from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import read_clocks
 
@@ -99,8 +99,7 @@ class PairJourney:
             )
         except TargetError as error:
             raise ProbeError(FailureKind.INVALID_URL, f"leg {leg}: {error}", stage=Stage.TARGET) from error
-        ignoring = self.request.ignore_certificate_errors
-        return Link(self.kit, parsed, ignore_certificate_errors=ignoring, instead=instead)
+        return Link(self.kit, parsed, Manner(instead=instead))
 
     async def _travel(self, links: dict[Leg, Link], deadline_ns: int) -> None:
         if self.tell is not None:
@@ -135,9 +134,13 @@ class PairJourney:
         recorder = HopRecorder(link.target)
         self.seen.append((leg, reused, recorder))
         exchange = Exchange(self.kit, self.request, recorder, None if len(self.seen) > 1 else self.tell)
-        agent = self.kit.settings.user_agent
-        sent = request_bytes(link.target, self.request.headers, agent, keeping_connection=True)
-        await exchange.run(link, sent, deadline_ns)
+        asking = Asking(
+            target=link.target,
+            user_agent=self.kit.settings.user_agent,
+            headers=self.request.headers,
+            keeping_connection=True,
+        )
+        await exchange.run(link, asking, deadline_ns)
         return exchange.keeps_connection
 
     def _judge_answers(self) -> None:

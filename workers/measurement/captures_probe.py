@@ -5,9 +5,11 @@ packet in. `ClockReading` pairs, taken before and after, join the two and betray
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from workers.measurement.connection import Header
-from workers.measurement.evidence import Alias, CertificateFault, HttpsRecord
+from workers.measurement.evidence import Alias, CertificateFault, HttpsRecord, Trial
+from workers.measurement.failure import Failure
 from workers.measurement.pair import Leg
 
 
@@ -38,6 +40,13 @@ class Read:
     arrival: Arrival
     size: int
     writes: int
+
+
+class Write(NamedTuple):
+    """One thing said: when its last byte left, read before the call that sent it."""
+
+    at_ns: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +113,7 @@ class HandshakeCapture:
     """A TLS handshake that came to its end. `reads` is how many of the hop's reads belong to it.
 
     `flights_sent_ns` are the instants at which our flights left, ClientHello first. `own_ns` is the processor time of
-    our own cryptography. `chain` is DER, as the server sent it.
+    our own cryptography. `chain` is DER, as the server sent it, or as it had sent it to the session that was resumed.
     """
 
     flights_sent_ns: tuple[int, ...]
@@ -115,6 +124,9 @@ class HandshakeCapture:
     protocol: str | None = None
     chain: tuple[bytes, ...] = ()
     faults: tuple[CertificateFault, ...] = ()
+    group: str | None = None
+    resumed: bool = False
+    stapled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,14 +139,36 @@ class SendCapture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseCapture:
-    """`first_read` is the index of the read with the first byte; `last_read` is None when the answer never ended."""
+    """`first_read` is the index of the read with the first byte; `last_read` is None when the answer never ended.
+
+    `readable_read` brought the rest of the first record, so that there was something to read; without TLS the two are
+    one. `head_read` and `body_read` are those after which the whole head, and some of the body, could be read.
+    `interim` are the statuses of answers before the final one.
+    """
 
     first_read: int
+    readable_read: int | None = None
+    head_read: int | None = None
+    body_read: int | None = None
     last_read: int | None = None
     status: int | None = None
+    interim: tuple[int, ...] = ()
     headers: tuple[Header, ...] = ()
     head_bytes: int | None = None
     body_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeCapture:
+    """One request and its answer on a connection that may have had others before: so many `reads` and `records`."""
+
+    asked_ns: int
+    idle_ns: int | None = None
+    send: SendCapture | None = None
+    response: ResponseCapture | None = None
+    reads: int = 0
+    records: int = 0
+    kept: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,15 +187,48 @@ class HopCapture:
     reads: tuple[Read, ...] = ()
     records: tuple[RecordHeader, ...] = ()
     received_bytes: int = 0
+    # What only the evidence of a connection needs. `dialled_ns` is when the connection was begun, made or not.
+    dialled_ns: int | None = None
+    ended_ns: int | None = None
+    addresses: tuple[str, ...] = ()
+    writes: tuple[Write, ...] = ()
+    hello_bytes: int | None = None
+    exchanges: tuple[ExchangeCapture, ...] = ()
+    # The index of the read that ended each record, of those that ended.
+    record_ends: tuple[int, ...] = ()
+    # Content types inside encrypted records of TLS 1.3, with the number of the record; handshake messages received.
+    inner_types: tuple[tuple[int, int], ...] = ()
+    messages: tuple[bytes, ...] = ()
+    # TCP_INFO as the kernel gave it, when connected, secured and at the end.
+    tcp_connected: bytes = b""
+    tcp_secured: bytes = b""
+    tcp_ended: bytes = b""
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialCapture:
+    """One connection and what it was for. `issuer_verified` is of `verified_with_fetched_issuer` of a handshake."""
+
+    trial: Trial
+    hop: HopCapture
+    before: ClockReading
+    after: ClockReading
+    failure: Failure | None = None
+    issuer_verified: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeCapture:
-    """A whole probe: redirects in order, then the answer."""
+    """A whole probe: redirects in order, then the answer.
+
+    `trials` are the connections to the last hop's host: those given up before the one that the hop used, then that one.
+    """
 
     before: ClockReading
     after: ClockReading
     hops: tuple[HopCapture, ...]
+    trials: tuple[TrialCapture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from workers.probes.journey import Journey
 from workers.probes.link import Kit
 from workers.probes.loop import Loop, LoopClosedError, Wait
 from workers.probes.names import LocalNames
-from workers.probes.openssl import make_context
+from workers.probes.openssl import Contexts
 from workers.probes.settings import ProbeSettings
 from workers.probes.stamps import stamping_socket
 
@@ -42,7 +42,7 @@ class Engine:
 
     def __init__(self, settings: ProbeSettings, *, enter: Callable[[], None] | None = None) -> None:
         """Raises RuntimeError when the installed cryptography does not fit, SSL.Error for an unreadable `ca_file`."""
-        self._kit = Kit(settings=settings, names=LocalNames(settings.names), context=make_context(settings.ca_file))
+        self._kit = Kit(settings=settings, names=LocalNames(settings.names), contexts=Contexts(settings.ca_file))
         self._loop = Loop("probes", enter=enter)
         self._slots = BoundedSemaphore(settings.in_flight)
         self._stamping = stamping_socket()

@@ -1,6 +1,8 @@
 """One request over a connection and its answer. Each step leaves its mark in the recorder before the next."""
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
@@ -12,7 +14,7 @@ from workers.probes.faults import TIMEOUTS, ProbeError
 from workers.probes.http1 import Head, ResponseReader
 from workers.probes.link import Kit, Link
 from workers.probes.loop import DeadlineError
-from workers.probes.recorder import HopRecorder
+from workers.probes.recorder import ExchangeMarks, HopRecorder
 
 Tell = Callable[[ProgressStage], None] | None
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -22,8 +24,25 @@ _WIRE_FACTOR = 8
 _BROWSER_ENCODINGS = "gzip, deflate, br, zstd"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """A GET. `headers` are the monitor's own, and may be secrets: a server that is not trusted gets none of them."""
+
+    target: Target
+    user_agent: str
+    headers: tuple[Header, ...] = ()
+    keeping_connection: bool = False
+
+    def spoken(self, *, trusted: bool) -> bytes:
+        headers = self.headers if trusted else ()
+        return request_bytes(self.target, headers, self.user_agent, keeping_connection=self.keeping_connection)
+
+
 class Exchange:
-    """From the wish to the last byte (or the head alone, when that sends us elsewhere)."""
+    """From the wish to the last byte (or the head alone, when that sends us elsewhere).
+
+    A certificate that fails verification ends a pair; a probe goes on, since the time it takes is worth knowing.
+    """
 
     def __init__(self, kit: Kit, request: RunRequest, recorder: HopRecorder, tell: Tell) -> None:
         self.finder: TextFinder | None = None
@@ -38,43 +57,50 @@ class Exchange:
         """Whether the server said that it may be asked again over the same connection."""
         return self._reader.keeps_connection
 
-    async def run(self, link: Link, sent: bytes, deadline_ns: int) -> Head:
+    async def run(self, link: Link, asking: Asking, deadline_ns: int) -> Head:
         """Asks over the link, which opens itself if need be; the head of the answer.
 
         Raises ProbeError; what was seen before is in the recorder.
         """
         try:
-            return await self._run(link, sent, deadline_ns)
+            channel = await link.channel(self._recorder, deadline_ns)
+            trusted = link.fault is None or self._request.ignore_certificate_errors
+            if self._request.kind is Kind.PAIR and not trusted:
+                raise link.fault or ProbeError(FailureKind.CERTIFICATE_INVALID)
+            return await self._run(channel, asking.spoken(trusted=trusted))
         except DeadlineError as error:
             seconds = self._request.timeout_us / 1_000_000
             raise ProbeError(TIMEOUTS[self._recorder.stage], f"within {seconds:g} s") from error
+
+    async def _run(self, channel: Channel, sent: bytes) -> Head:
+        marks = self._recorder.begin_exchange(time.monotonic_ns())
+        try:
+            self._recorder.stage = Stage.SEND
+            await channel.send(sent)
+            self._recorder.stage = Stage.WAIT
+            if self._tell is not None:
+                self._tell(ProgressStage.LOADING)
+            return await self._receive(channel, marks)
         finally:
-            cut_short = self._recorder.complete and not self._reader.complete
-            self._recorder.body_bytes = None if cut_short else self._reader.body_bytes
-            self._recorder.head = self._reader.head
+            cut_short = marks.last_read is not None and not self._reader.complete
+            marks.body_bytes = None if cut_short else self._reader.body_bytes
+            marks.head = self._reader.head
+            marks.interim = self._reader.interim
 
-    async def _run(self, link: Link, sent: bytes, deadline_ns: int) -> Head:
-        channel = await link.channel(self._recorder, deadline_ns)
-        self._recorder.stage = Stage.SEND
-        await channel.send(sent)
-        self._recorder.stage = Stage.WAIT
-        if self._tell is not None:
-            self._tell(ProgressStage.LOADING)
-        return await self._receive(channel)
-
-    async def _receive(self, channel: Channel) -> Head:
+    async def _receive(self, channel: Channel, marks: ExchangeMarks) -> Head:
         limit_bytes = self._kit.settings.max_body_bytes * _WIRE_FACTOR
         while not self._reader.complete:
             data = await channel.receive()
             if data:
                 self._reader.feed(data)
+                marks.note_progress(len(self._recorder.reads) - 1, self._reader)
             else:
                 self._reader.close()
             if self._recorder.received_bytes > limit_bytes:
                 raise ProbeError(FailureKind.RESPONSE_TOO_LARGE, f"more than {limit_bytes} bytes on the wire")
             if self._reader.head and redirects(self._reader.head, self._request):
                 break
-        self._recorder.complete = True
+        marks.last_read = len(self._recorder.reads) - 1
         assert self._reader.head is not None
         return self._reader.head
 

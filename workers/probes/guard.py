@@ -13,18 +13,28 @@ from workers.measurement.captures_probe import ConnectCapture
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.faults import ProbeError, connect_fault
 from workers.probes.loop import WRITABLE, ready
-from workers.probes.stamps import path_of, stamp_arrivals
+from workers.probes.recorder import HopRecorder
+from workers.probes.stamps import path_of, stamp_arrivals, tcp_info
 
 
-def choose(host: str, addresses: tuple[str, ...], allowed: tuple[Network, ...]) -> str:
-    """The address to dial: the first IPv4 one, or the first at all.
+def choose(host: str, addresses: tuple[str, ...], allowed: tuple[Network, ...], family: int | None = None) -> str:
+    """The address to dial: the first IPv4 one, or the first at all; only one of the `family` (4 or 6), when given.
 
     One bad answer refuses the name, since a mixed answer is what rebinding looks like; which one is never told. IPv4
     comes first because many regions have no IPv6 route, and a probe measures one address: a race measures neither.
     """
     if not all(may_measure(address, allowed=allowed) for address in addresses):
         raise ProbeError(FailureKind.BLOCKED_DESTINATION, host, stage=Stage.CONNECT)
-    return next((address for address in addresses if ":" not in address), addresses[0])
+    usual = 4 if family is None else family
+    address = next((address for address in addresses if family_of(address) == usual), None)
+    if address is None and family is not None:
+        raise ProbeError(FailureKind.DNS_NOT_FOUND, f"{host} has no address of IPv{family}")
+    return address or addresses[0]
+
+
+def family_of(address: str) -> int:
+    """4 or 6."""
+    return 6 if ":" in address else 4
 
 
 def open_socket(address: str) -> socket.socket:
@@ -36,20 +46,32 @@ def open_socket(address: str) -> socket.socket:
     return sock
 
 
-async def dial(sock: socket.socket, address: str, port: int, deadline_ns: int) -> ConnectCapture:
+async def dial(sock: socket.socket, address: str, recorder: HopRecorder, deadline_ns: int) -> None:
     """Connects to a judged address. Raises ProbeError, also when the peer is not the address that was judged."""
-    where = f"{address} port {port}"
-    started_ns = time.monotonic_ns()
+    where = f"{address} port {recorder.port}"
+    recorder.stage = Stage.CONNECT
+    recorder.dialled_ns = started_ns = time.monotonic_ns()
     try:
-        await _connect(sock, address, port, deadline_ns)
+        await _connect(sock, address, recorder.port, deadline_ns)
         ended_ns = time.monotonic_ns()
         peer = sock.getpeername()[0]
-        rtt_us, retransmits = path_of(sock)
     except OSError as error:
         raise connect_fault(error, where) from error
     if peer != address and ip_address(peer) != ip_address(address):
         raise ProbeError(FailureKind.BLOCKED_DESTINATION, stage=Stage.CONNECT)
-    return ConnectCapture(started_ns=started_ns, ended_ns=ended_ns, rtt_us=rtt_us, retransmits=retransmits)
+    recorder.tcp_connected = tcp_info(sock)
+    rtt_us, retransmits = path_of(recorder.tcp_connected)
+    recorder.connect = ConnectCapture(started_ns=started_ns, ended_ns=ended_ns, rtt_us=rtt_us, retransmits=retransmits)
+
+
+def has_route(address: str) -> bool:
+    """Whether this machine has a way to the address at all: asked of the kernel, without a packet."""
+    with socket.socket(socket.AF_INET6 if family_of(address) == 6 else socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect((address, 9))
+        except OSError:
+            return False
+    return True
 
 
 async def _connect(sock: socket.socket, address: str, port: int, deadline_ns: int) -> None:

@@ -81,19 +81,20 @@ def _headers(lines: list[bytes]) -> tuple[Header, ...]:
 class ResponseReader:
     """Feed it what comes in; `on_body` gets the payload without its framing, as it comes.
 
-    `head` is set once the head of the final answer is whole, `complete` once the body is. Raises ProbeError for what is
-    no HTTP, for a head over 64 KiB and for a body over `max_body_bytes`.
+    `head` is set once the head of the final answer is whole, `complete` once the body is; `interim` are the statuses of
+    answers before it. Raises ProbeError for what is no HTTP, for a head over 64 KiB and for a body over
+    `max_body_bytes`.
     """
 
     def __init__(self, *, max_body_bytes: int, on_body: OnBody) -> None:
         self.head: Head | None = None
         self.complete = False
         self.body_bytes = 0
+        self.interim: tuple[int, ...] = ()
         self._max_body_bytes = max_body_bytes
         self._on_body = on_body
         self._pending = bytearray()
         self._head_bytes = 0
-        self._interim = 0
         self._body: _Sized | _Chunked | _UntilClose | None = None
 
     @property
@@ -143,8 +144,8 @@ class ResponseReader:
             raise _invalid("its head is larger than 64 KiB")
         head = parse_head(raw, size_bytes=self._head_bytes)
         if head.status < 200 and head.status != 101:
-            self._interim += 1
-            if self._interim > _MAX_INTERIM:
+            self.interim += (head.status,)
+            if len(self.interim) > _MAX_INTERIM:
                 raise _invalid("it has too many interim answers")
             self._pending += rest
             if rest:

@@ -1,5 +1,6 @@
 """One connection to a target: found, dialled, secured, and then asked as often as it stays open."""
 
+import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from socket import socket
@@ -12,14 +13,16 @@ from workers.measurement.compute.certificate import certificate_error
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.pair import DialAddress
 from workers.measurement.target import Target
-from workers.probes.channels import Channel, PlainChannel, TlsChannel, Wire
+from workers.probes.channels import Channel, PlainChannel, TlsChannel
 from workers.probes.dns import resolve
 from workers.probes.faults import ProbeError
 from workers.probes.guard import choose, dial, open_socket
 from workers.probes.names import LocalNames
-from workers.probes.openssl import make_connection
+from workers.probes.openssl import USUAL, Contexts, Offer, Party, session_of
 from workers.probes.recorder import HopRecorder
 from workers.probes.settings import ProbeSettings
+from workers.probes.stamps import tcp_info
+from workers.probes.wire import Acks, Wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,25 +31,37 @@ class Kit:
 
     settings: ProbeSettings
     names: LocalNames
-    context: SSL.Context
+    contexts: Contexts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a connection is made. `instead` is dialled in place of what the target's name says, and judged like any
+    answer of a name server. `sparing` leaves half of the time for another try when the handshake comes to nothing.
+    """
+
+    instead: DialAddress | None = None
+    offer: Offer = USUAL
+    acks: Acks = Acks.AT_ONCE
+    sparing: bool = False
 
 
 class Link(AbstractContextManager["Link"]):
     """A connection that is opened when it is first needed and closed with its `with` block.
 
-    `instead` is dialled in place of what the target's name says. It is judged like any answer of a name server.
+    `fault` is what is wrong with the certificate once the connection is open; whether that matters the caller decides.
     """
 
-    def __init__(
-        self, kit: Kit, target: Target, *, ignore_certificate_errors: bool, instead: DialAddress | None = None
-    ) -> None:
+    def __init__(self, kit: Kit, target: Target, manner: Manner) -> None:
         self.target = target
+        self.fault: ProbeError | None = None
         self._kit = kit
-        self._ignore_certificate_errors = ignore_certificate_errors
-        self._instead = instead
+        self._manner = manner
         self._address: str | None = None
         self._sock: socket | None = None
+        self._recorder: HopRecorder | None = None
         self._channel: Channel | None = None
+        self._party: Party | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -54,52 +69,65 @@ class Link(AbstractContextManager["Link"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._sock is not None:
-            self._sock.close()
+        if self._sock is None:
+            return
+        if self._recorder is not None:
+            self._recorder.tcp_ended = tcp_info(self._sock)
+            self._recorder.ended_ns = time.monotonic_ns()
+        self._sock.close()
 
     async def channel(self, recorder: HopRecorder, deadline_ns: int) -> Channel:
         """The connection, opened now or before; from now on its marks go to this recorder. Raises ProbeError."""
         recorder.port = self._port
         if self._channel is None:
+            self._recorder = recorder
             self._channel = await self._open(recorder, deadline_ns)
-        else:
+        elif self._recorder is not recorder:
+            self._recorder = recorder
             recorder.address = self._address
             self._channel.turn_to(recorder)
         return self._channel
 
+    def session(self) -> SSL.Session | None:
+        """What a later connection may take up again. This one must not be used any more."""
+        return None if self._party is None else session_of(self._party.connection)
+
     @property
     def _port(self) -> int:
-        chosen = None if self._instead is None else self._instead.port
+        chosen = None if self._manner.instead is None else self._manner.instead.port
         return self.target.port if chosen is None else chosen
 
     async def _open(self, recorder: HopRecorder, deadline_ns: int) -> Channel:
         self._address = recorder.address = await self._find(recorder, deadline_ns)
         self._sock = open_socket(self._address)
-        recorder.stage = Stage.CONNECT
-        recorder.connect = await dial(self._sock, self._address, self._port, deadline_ns)
-        wire = Wire(self._sock, recorder, deadline_ns)
-        return await self._secured(wire, recorder) if self.target.secure else PlainChannel(wire)
+        await dial(self._sock, self._address, recorder, deadline_ns)
+        wire = Wire(self._sock, recorder, deadline_ns, self._manner.acks)
+        return await self._secured(wire, self._sock) if self.target.secure else PlainChannel(wire)
 
     async def _find(self, recorder: HopRecorder, deadline_ns: int) -> str:
         host, settings = self.target.host, self._kit.settings
-        if self._instead is not None:
-            return choose(host, (self._instead.address,), settings.allowed)
+        if self._manner.instead is not None:
+            return choose(host, (self._manner.instead.address,), settings.allowed)
         told = settings.resolve.get((host, self.target.port))
         if told is not None:
             return choose(host, (told,), settings.allowed)
         resolution = await resolve(host, self._kit.names, settings.names, deadline_ns)
-        recorder.lookup = resolution.lookup
+        recorder.lookup, recorder.addresses = resolution.lookup, resolution.addresses
         if not resolution.addresses:
             raise ProbeError(FailureKind.DNS_NOT_FOUND, f"{host} has no address" if resolution.exists else host)
-        return choose(host, resolution.addresses, settings.allowed)
+        return choose(host, resolution.addresses, settings.allowed, settings.family)
 
-    async def _secured(self, wire: Wire, recorder: HopRecorder) -> Channel:
+    async def _secured(self, wire: Wire, sock: socket) -> Channel:
+        recorder = wire.recorder
         recorder.stage = Stage.TLS
-        channel = TlsChannel(wire, make_connection(self._kit.context, self.target.host))
+        self._party = self._kit.contexts.party(self.target.host, self._manner.offer)
+        channel = TlsChannel(wire, self._party)
+        deadline_ns = wire.deadline_ns
+        if self._manner.sparing:
+            wire.deadline_ns = (time.monotonic_ns() + deadline_ns) // 2
         await channel.shake_hands()
-        handshake = recorder.handshake
-        if handshake is not None and not self._ignore_certificate_errors:
-            error = certificate_error(handshake.faults)
-            if error is not None:
-                raise ProbeError(error.kind, error.text)
+        wire.deadline_ns = deadline_ns
+        recorder.tcp_secured = tcp_info(sock)
+        error = None if recorder.handshake is None else certificate_error(recorder.handshake.faults)
+        self.fault = None if error is None else ProbeError(error.kind, error.text)
         return channel

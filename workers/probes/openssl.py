@@ -1,92 +1,147 @@
-"""Everything that touches OpenSSL, and the only module with private bindings of cryptography.
+"""Connections of OpenSSL over memory, as a client offers them. What is private in cryptography is in `bindings`.
 
 Verification always runs and never stops the handshake: its faults are collected, so that a bad certificate is measured
 and shown, and the caller decides whether to go on.
 """
 
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from OpenSSL import SSL, _util, crypto
+from OpenSSL import SSL, crypto
 
 from workers.measurement.evidence import CertificateFault
+from workers.probes.bindings import Notes, Tap, fault_text, missing_bindings, offer_groups, verify_host
 
-# pyOpenSSL has no public call to set the name or address that the leaf must be for, nor one for a fault's words.
-_PRIVATE = (
-    "SSL_get0_param",
-    "X509_VERIFY_PARAM_set1_host",
-    "X509_VERIFY_PARAM_set1_ip",
-    "X509_VERIFY_PARAM_set_hostflags",
-    "X509_verify_cert_error_string",
-)
-# As browsers do: the names of the certificate count, never its subject, and "w*.example.com" is no wildcard.
-_HOST_FLAGS = _util.lib.X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | _util.lib.X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
-_PROTOCOLS = [b"http/1.1"]
+HTTP11 = (b"http/1.1",)
+# What a browser offers without the hybrid key share: one share, X25519's.
+_CLASSICAL_GROUPS = "X25519:P-256"
 _MAX_FAULTS = 16
 _MAX_CHAIN = 16
 _CHUNK = 65536
 
 
-def missing_bindings() -> tuple[str, ...]:
-    """Private functions that the installed cryptography lacks; no engine starts unless this is empty."""
-    return tuple(name for name in _PRIVATE if not hasattr(_util.lib, name))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """What a ClientHello offers. The default is all that a browser does, for HTTP/1.1."""
+
+    classical: bool = False
+    tls13: bool = True
+    tickets: bool = True
+    protocols: tuple[bytes, ...] = HTTP11
+    session: SSL.Session | None = None
+    early: bytes = b""
 
 
-def make_context(ca_file: Path | None) -> SSL.Context:
-    """A client's context with the system's authorities and those of `ca_file`. Building it costs milliseconds: share.
+USUAL = Offer()
 
-    Raises RuntimeError when the installed cryptography does not fit, SSL.Error or OSError for an unreadable `ca_file`.
-    """
-    missing = missing_bindings()
-    if missing:
-        raise RuntimeError(f"this cryptography lacks {', '.join(missing)}: install the version of requirements.txt")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Party:
+    """A client's side over memory, what it notes, and the tap that must be told who is at work."""
+
+    connection: SSL.Connection
+    notes: Notes
+    tap: Tap
+
+    def listen(self) -> None:
+        """Called before OpenSSL reads anything."""
+        self.tap.listener = self.notes
+
+
+class Contexts:
+    """What all connections of an engine share: authorities and offers. Building it costs milliseconds."""
+
+    def __init__(self, ca_file: Path | None) -> None:
+        """Raises RuntimeError when the installed cryptography does not fit, SSL.Error or OSError for `ca_file`."""
+        missing = missing_bindings()
+        if missing:
+            raise RuntimeError(f"this cryptography lacks {', '.join(missing)}: install the version of requirements.txt")
+        self._usual, self._classical = _make_context(ca_file), _make_context(ca_file)
+        offer_groups(self._classical, _CLASSICAL_GROUPS)
+        self._taps = {False: Tap(self._usual), True: Tap(self._classical)}
+
+    def party(self, host: str, offer: Offer = USUAL) -> Party:
+        """A client with SNI that will ask whether the leaf is for `host`."""
+        connection = SSL.Connection(self._classical if offer.classical else self._usual, None)
+        connection.set_connect_state()
+        notes = Notes()
+        connection.set_app_data(notes)
+        if not _is_address(host):
+            connection.set_tlsext_host_name(host.encode("ascii"))
+        verify_host(connection, host)
+        connection.request_ocsp()
+        if offer is not USUAL:
+            _adjust(connection, offer)
+        return Party(connection=connection, notes=notes, tap=self._taps[offer.classical])
+
+    def trusts(self, chain: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
+        """Whether the leaf of a chain is trusted once the others (all DER) are at hand. The host is not looked at."""
+        leaf, *issuers = (crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in (*chain, *others))
+        store = self._usual.get_cert_store()
+        if store is None:
+            return False
+        try:
+            crypto.X509StoreContext(store, leaf, issuers).verify_certificate()
+        except crypto.X509StoreContextError:
+            return False
+        return True
+
+
+def _make_context(ca_file: Path | None) -> SSL.Context:
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_min_proto_version(SSL.TLS1_2_VERSION)
     context.set_default_verify_paths()
     if ca_file is not None:
         context.load_verify_locations(str(ca_file))
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
-    context.set_alpn_protos(_PROTOCOLS)
+    context.set_options(SSL.OP_NO_RENEGOTIATION)
+    context.set_alpn_protos(list(HTTP11))
     context.set_verify(SSL.VERIFY_PEER, _note_fault)
     return context
 
 
-def make_connection(context: SSL.Context, host: str) -> SSL.Connection:
-    """A client's side over memory, with SNI, that will ask whether the leaf is for `host`."""
-    connection = SSL.Connection(context, None)
-    connection.set_connect_state()
-    connection.set_app_data([])
-    parameters = _util.lib.SSL_get0_param(connection._ssl)
+def _adjust(connection: SSL.Connection, offer: Offer) -> None:
+    if not offer.tls13:
+        connection.set_options(SSL.OP_NO_TLSv1_3)
+    if not offer.tickets:
+        connection.set_options(SSL.OP_NO_TICKET)
+    if offer.protocols != HTTP11:
+        connection.set_alpn_protos(list(offer.protocols))
+    if offer.session is not None:
+        connection.set_session(offer.session)
+
+
+def _is_address(host: str) -> bool:
     try:
-        packed = ip_address(host).packed
-        accepted = _util.lib.X509_VERIFY_PARAM_set1_ip(parameters, packed, len(packed))
+        ip_address(host)
     except ValueError:
-        name = host.encode("ascii")
-        connection.set_tlsext_host_name(name)
-        _util.lib.X509_VERIFY_PARAM_set_hostflags(parameters, _HOST_FLAGS)
-        accepted = _util.lib.X509_VERIFY_PARAM_set1_host(parameters, name, len(name))
-    if accepted != 1:
-        raise RuntimeError(f"OpenSSL refuses {host!r} as a name to verify")
-    return connection
+        return False
+    return True
 
 
 def _note_fault(connection: SSL.Connection, _: crypto.X509, code: int, depth: int, accepted: int) -> bool:
-    faults: list[CertificateFault] = connection.get_app_data()
+    faults: list[CertificateFault] = connection.get_app_data().faults
     if not accepted and len(faults) < _MAX_FAULTS:
-        text = _util.text(_util.lib.X509_verify_cert_error_string(code))
-        faults.append(CertificateFault(code=code, depth=depth, text=text))
+        faults.append(CertificateFault(code=code, depth=depth, text=fault_text(code)))
     return True
 
 
 def faults_of(connection: SSL.Connection) -> tuple[CertificateFault, ...]:
-    return tuple(connection.get_app_data())
+    return tuple(connection.get_app_data().faults)
 
 
 def chain_of(connection: SSL.Connection) -> tuple[bytes, ...]:
     """The certificates as the server sent them, DER."""
     chain = connection.get_peer_cert_chain() or []
     return tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate) for certificate in chain[:_MAX_CHAIN])
+
+
+def session_of(connection: SSL.Connection) -> SSL.Session | None:
+    """The newest session of a connection that ends now. OpenSSL takes none up again whose end was not told."""
+    connection.set_shutdown(SSL.SENT_SHUTDOWN)
+    return connection.get_session()
 
 
 def take_output(connection: SSL.Connection) -> bytes:

@@ -1,8 +1,12 @@
-"""Where the marks of one hop gather while it is measured. Only facts: what they mean is said later, in compute."""
+"""Where the marks of one connection gather while it is measured: facts. What they mean is said later, in compute."""
+
+from dataclasses import dataclass
+from typing import Protocol
 
 from workers.measurement.captures_probe import (
     Arrival,
     ConnectCapture,
+    ExchangeCapture,
     HandshakeCapture,
     HopCapture,
     LookupCapture,
@@ -10,57 +14,169 @@ from workers.measurement.captures_probe import (
     RecordHeader,
     ResponseCapture,
     SendCapture,
+    Write,
 )
 from workers.measurement.failure import Stage
 from workers.measurement.target import Target
+from workers.probes.bindings import Notes
 from workers.probes.http1 import Head
 
 # A body that drips byte by byte must not fill the memory with marks: beyond these only the latest is kept.
 _MAX_READS = 2048
 _MAX_RECORDS = 512
+_MAX_WRITES = 64
+
+
+class Progress(Protocol):
+    """How far the reader of an answer has come."""
+
+    @property
+    def head(self) -> Head | None: ...
+
+    @property
+    def body_bytes(self) -> int: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class ExchangeMarks:
+    """One request and its answer, while it runs. The marks of reads are their indices."""
+
+    asked_ns: int
+    reads: int
+    records: int
+    idle_ns: int | None = None
+    send: SendCapture | None = None
+    first_read: int | None = None
+    readable_read: int | None = None
+    head_read: int | None = None
+    body_read: int | None = None
+    last_read: int | None = None
+    head: Head | None = None
+    interim: tuple[int, ...] = ()
+    body_bytes: int | None = None
+    kept: bool | None = None
+
+    def note_progress(self, read: int, reader: Progress) -> None:
+        """Something more of the answer could be read after this read."""
+        if self.head_read is None and reader.head is not None:
+            self.head_read = read
+        if self.body_read is None and reader.body_bytes:
+            self.body_read = read
+
+    def capture(self) -> ExchangeCapture:
+        return ExchangeCapture(
+            asked_ns=self.asked_ns,
+            idle_ns=self.idle_ns,
+            send=self.send,
+            response=self._response(),
+            reads=self.reads,
+            records=self.records,
+            kept=self.kept,
+        )
+
+    def _response(self) -> ResponseCapture | None:
+        if self.first_read is None:
+            return None
+        return ResponseCapture(
+            first_read=self.first_read,
+            readable_read=self.readable_read,
+            head_read=self.head_read,
+            body_read=self.body_read,
+            last_read=self.last_read,
+            status=None if self.head is None else self.head.status,
+            interim=self.interim,
+            headers=() if self.head is None else self.head.headers,
+            head_bytes=None if self.head is None else self.head.size_bytes,
+            body_bytes=None if self.head is None else self.body_bytes,
+        )
 
 
 class HopRecorder:
-    """Mutable while the hop runs; `capture()` gives what was seen so far, at any time."""
+    """Mutable while its connection is in use; `capture()` gives what was seen so far, at any time.
+
+    Of one connection that is asked several times it holds all exchanges, or each has a recorder of its own.
+    """
 
     def __init__(self, target: Target) -> None:
         self.target = target
         self.port = target.port
         self.stage = Stage.DNS
         self.address: str | None = None
+        self.addresses: tuple[str, ...] = ()
         self.lookup: LookupCapture | None = None
+        self.dialled_ns: int | None = None
+        self.ended_ns: int | None = None
         self.connect: ConnectCapture | None = None
         self.handshake: HandshakeCapture | None = None
-        self.send: SendCapture | None = None
-        self.head: Head | None = None
-        self.body_bytes: int | None = None
+        self.exchanges: list[ExchangeMarks] = []
         self.received_bytes = 0
-        self.first_read: int | None = None
-        self.complete = False
         self.reads: list[Read] = []
         self.records: list[RecordHeader] = []
-        self.sent_ns: list[int] = []
+        self.record_ends: list[int] = []
+        self.writes: list[Write] = []
+        self.hello_bytes: int | None = None
+        self.notes: Notes | None = None
+        self.tcp_connected = b""
+        self.tcp_secured = b""
+        self.tcp_ended = b""
+        self.truncated = False
+
+    @property
+    def head(self) -> Head | None:
+        """Of the latest answer."""
+        return self.exchanges[-1].head if self.exchanges else None
+
+    @property
+    def first_read(self) -> int | None:
+        """Of the latest answer."""
+        return self.exchanges[-1].first_read if self.exchanges else None
+
+    def begin_exchange(self, asked_ns: int) -> ExchangeMarks:
+        marks = ExchangeMarks(asked_ns=asked_ns, reads=len(self.reads), records=len(self.records))
+        self.exchanges.append(marks)
+        return marks
 
     def note_read(self, size: int, arrival: Arrival) -> int:
         """The index of the read just noted."""
         self.received_bytes += size
-        read = Read(arrival=arrival, size=size, writes=len(self.sent_ns))
+        read = Read(arrival=arrival, size=size, writes=len(self.writes))
         if len(self.reads) < _MAX_READS:
             self.reads.append(read)
         else:
             self.reads[-1] = read
+            self.truncated = True
         return len(self.reads) - 1
+
+    def note_write(self, at_ns: int, size: int) -> None:
+        if len(self.writes) < _MAX_WRITES:
+            self.writes.append(Write(at_ns, size))
+        else:
+            self.truncated = True
 
     def note_record(self, record: RecordHeader) -> None:
         if len(self.records) < _MAX_RECORDS:
             self.records.append(record)
+        else:
+            self.truncated = True
 
-    def note_first_byte(self, read: int) -> None:
-        if self.first_read is None:
-            self.first_read = read
+    def note_record_end(self, read: int) -> None:
+        if len(self.record_ends) < len(self.records):
+            self.record_ends.append(read)
+
+    def note_sent(self, started_ns: int, ended_ns: int) -> None:
+        if self.exchanges:
+            self.exchanges[-1].send = SendCapture(started_ns=started_ns, ended_ns=ended_ns)
+
+    def note_readable(self, first_read: int) -> None:
+        """Something of the answer can be read since the latest read; its first byte came with `first_read`."""
+        marks = self.exchanges[-1] if self.exchanges else None
+        if marks is not None and marks.first_read is None:
+            marks.first_read = first_read
+            marks.readable_read = len(self.reads) - 1
             self.stage = Stage.DOWNLOAD
 
     def capture(self) -> HopCapture:
+        exchanges = tuple(marks.capture() for marks in self.exchanges)
         return HopCapture(
             url=self.target.url,
             host=self.target.host,
@@ -69,21 +185,22 @@ class HopRecorder:
             lookup=self.lookup,
             connect=self.connect,
             handshake=self.handshake,
-            send=self.send,
-            response=self._response(),
+            send=exchanges[0].send if exchanges else None,
+            response=exchanges[0].response if exchanges else None,
             reads=tuple(self.reads),
             records=tuple(self.records),
             received_bytes=self.received_bytes,
-        )
-
-    def _response(self) -> ResponseCapture | None:
-        if self.first_read is None:
-            return None
-        return ResponseCapture(
-            first_read=self.first_read,
-            last_read=len(self.reads) - 1 if self.complete else None,
-            status=None if self.head is None else self.head.status,
-            headers=() if self.head is None else self.head.headers,
-            head_bytes=None if self.head is None else self.head.size_bytes,
-            body_bytes=None if self.head is None else self.body_bytes,
+            dialled_ns=self.dialled_ns,
+            ended_ns=self.ended_ns,
+            addresses=self.addresses,
+            writes=tuple(self.writes),
+            hello_bytes=self.hello_bytes,
+            exchanges=exchanges,
+            record_ends=tuple(self.record_ends),
+            inner_types=() if self.notes is None else tuple(self.notes.inner_types),
+            messages=() if self.notes is None else tuple(self.notes.messages),
+            tcp_connected=self.tcp_connected,
+            tcp_secured=self.tcp_secured,
+            tcp_ended=self.tcp_ended,
+            truncated=self.truncated,
         )

@@ -11,7 +11,8 @@ from workers.measurement.captures_probe import Arrival, ClockReading
 SO_TIMESTAMPNS = 35
 _TIMESPEC = struct.Struct("@ll")
 _ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size)
-_TCP_INFO_BYTES = 104
+_TCP_INFO_BYTES = 256
+_PATH_BYTES = 104
 _RTT = struct.Struct("=I")
 _RTT_OFFSET = 68
 _TOTAL_RETRANS_OFFSET = 100
@@ -41,10 +42,17 @@ def receive(sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
     return data, Arrival(user_ns=user_ns)
 
 
-def path_of(sock: socket.socket) -> tuple[int | None, int]:
+def tcp_info(sock: socket.socket) -> bytes:
+    """What the kernel knows of the connection (struct tcp_info), as much of it as this kernel has; none on an error."""
+    try:
+        return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
+    except OSError:
+        return b""
+
+
+def path_of(info: bytes) -> tuple[int | None, int]:
     """The smoothed round trip in us (right after connecting: that of the SYN alone), and segments sent again."""
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_BYTES)
-    if len(info) < _TCP_INFO_BYTES:
+    if len(info) < _PATH_BYTES:
         return None, 0
     rtt_us = _RTT.unpack_from(info, _RTT_OFFSET)[0]
     return rtt_us or None, _RTT.unpack_from(info, _TOTAL_RETRANS_OFFSET)[0]

@@ -66,7 +66,7 @@ def certificate_of(chain: tuple[bytes, ...]) -> Certificate | None:
 
 
 def _certificate(leaf: x509.Certificate, chain: tuple[bytes, ...]) -> Certificate:
-    key_type, key_bits = _key(leaf)
+    key_type, key_bits = key_of(leaf)
     return Certificate(
         subject=_text(leaf.subject),
         issuer=_text(leaf.issuer),
@@ -82,10 +82,10 @@ def _certificate(leaf: x509.Certificate, chain: tuple[bytes, ...]) -> Certificat
 
 
 def _text(name: x509.Name) -> str:
-    return _printable(name.rfc4514_string())
+    return printable_text(name.rfc4514_string())
 
 
-def _printable(text: str) -> str:
+def printable_text(text: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in text[:_MAX_NAME_CHARS])
 
 
@@ -96,10 +96,10 @@ def _names(leaf: x509.Certificate) -> tuple[str, ...]:
         return ()
     dns = names.get_values_for_type(x509.DNSName)
     addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
-    return tuple(_printable(name) for name in (*dns, *addresses)[:MAX_NAMES])
+    return tuple(printable_text(name) for name in (*dns, *addresses)[:MAX_NAMES])
 
 
-def _key(leaf: x509.Certificate) -> tuple[str | None, int | None]:
+def key_of(leaf: x509.Certificate) -> tuple[str | None, int | None]:
     try:
         key = leaf.public_key()
     except (UnsupportedAlgorithm, ValueError):

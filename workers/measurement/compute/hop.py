@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from workers.measurement.captures_probe import Arrival, ClockReading, HandshakeCapture, HopCapture, Read
+from workers.measurement.captures_probe import (
+    Arrival,
+    ClockReading,
+    HandshakeCapture,
+    HopCapture,
+    Read,
+    ResponseCapture,
+)
 from workers.measurement.compute.certificate import certificate_error, certificate_of
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Clock
@@ -79,7 +86,7 @@ def lengths_of(seen: HopCapture, clock: RunClock) -> Lengths:
     send_ns, wait_ns = _send_and_wait_ns(seen, clock)
     return Lengths(
         dns=_dns_ns(seen, clock),
-        connect=_connect_ns(seen),
+        connect=connect_ns(seen),
         tls=None if seen.handshake is None else _network_ns(seen.handshake, seen.reads, clock) + seen.handshake.own_ns,
         send=send_ns,
         wait=wait_ns,
@@ -93,7 +100,7 @@ def _dns_ns(seen: HopCapture, clock: RunClock) -> int | None:
     return max(0, clock.instant_ns(seen.lookup.answered) - seen.lookup.asked_ns)
 
 
-def _connect_ns(seen: HopCapture) -> int | None:
+def connect_ns(seen: HopCapture) -> int | None:
     """The kernel's round trip of the SYN. After a lost SYN that is the last try alone: then our own clock counts."""
     if seen.connect is None:
         return None
@@ -119,21 +126,30 @@ def _network_ns(handshake: HandshakeCapture, reads: tuple[Read, ...], clock: Run
 
 
 def _send_and_wait_ns(seen: HopCapture, clock: RunClock) -> tuple[int | None, int | None]:
-    """The send ends with its last call, never after the first byte of the answer."""
+    """The send ends with its last call, the wait when the answer can be read, never before the send."""
     if seen.send is None:
         return None, None
     sent_ns = max(seen.send.started_ns, seen.send.ended_ns)
     if seen.response is None:
         return sent_ns - seen.send.started_ns, None
-    first_ns = max(seen.send.started_ns, clock.instant_ns(seen.reads[seen.response.first_read].arrival))
+    first_ns = max(seen.send.started_ns, _readable_ns(seen, seen.response, clock))
     sent_ns = min(sent_ns, first_ns)
     return sent_ns - seen.send.started_ns, first_ns - sent_ns
+
+
+def _readable_ns(seen: HopCapture, answer: ResponseCapture, clock: RunClock) -> int:
+    """When something of the answer could first be read, which is what a browser calls the start of a response.
+
+    A TLS record can only be read whole: of a large one the first bytes are there long before.
+    """
+    read = answer.first_read if answer.readable_read is None else answer.readable_read
+    return clock.instant_ns(seen.reads[read].arrival)
 
 
 def _download_ns(seen: HopCapture, clock: RunClock) -> int | None:
     if seen.response is None or seen.response.last_read is None:
         return None
-    first_ns = clock.instant_ns(seen.reads[seen.response.first_read].arrival)
+    first_ns = _readable_ns(seen, seen.response, clock)
     return max(0, clock.instant_ns(seen.reads[seen.response.last_read].arrival) - first_ns)
 
 
@@ -186,7 +202,7 @@ def _secured(plain: Connection, handshake: HandshakeCapture, round_trips: int) -
         tls_round_trips=round_trips,
         tls_version=handshake.version,
         cipher=handshake.cipher,
-        resumed=False,
+        resumed=handshake.resumed,
         certificate=certificate_of(handshake.chain),
         certificate_error=None if error is None else error.text,
     )

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from workers.measurement.failure import FailureKind
 from workers.measurement.target import parse_target
-from workers.probes.channels import RecordFramer
 from workers.probes.faults import ProbeError
 from workers.probes.recorder import HopRecorder
+from workers.probes.records import RecordFramer
 
 
 def make_framer() -> tuple[RecordFramer, HopRecorder]:

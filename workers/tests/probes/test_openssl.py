@@ -3,7 +3,8 @@
 import pytest
 from OpenSSL import SSL, _util
 
-from workers.probes.openssl import make_connection, make_context, missing_bindings, reason_of, take_output
+from workers.probes.bindings import missing_bindings
+from workers.probes.openssl import Contexts, reason_of, take_output
 
 
 def test_the_installed_cryptography_has_what_we_need() -> None:
@@ -23,13 +24,13 @@ def test_a_cryptography_without_a_binding_is_refused_with_its_name(monkeypatch: 
     monkeypatch.setattr(_util, "lib", Without())
     assert missing_bindings() == ("X509_VERIFY_PARAM_set1_host",)
     with pytest.raises(RuntimeError, match="X509_VERIFY_PARAM_set1_host"):
-        make_context(None)
+        Contexts(None)
 
 
 def test_a_client_hello_names_the_host_but_never_an_address() -> None:
-    context = make_context(None)
+    contexts = Contexts(None)
     for host, named in (("www.example.test", True), ("192.0.2.1", False), ("2001:db8::1", False)):
-        connection = make_connection(context, host)
+        connection = contexts.party(host).connection
         with pytest.raises(SSL.WantReadError):
             connection.do_handshake()
         hello = take_output(connection)

@@ -3,7 +3,7 @@
 import socket
 from typing import Any
 
-from workers.probes.stamps import path_of, read_clocks, receive, stamp_arrivals, stamping_socket
+from workers.probes.stamps import path_of, read_clocks, receive, stamp_arrivals, stamping_socket, tcp_info
 from workers.tests.waiting import wait_for
 
 
@@ -60,7 +60,7 @@ def test_the_end_of_a_stream_has_no_stamp() -> None:
 def test_the_round_trip_of_a_new_connection_is_known() -> None:
     client, server = pair()
     with client, server:
-        rtt_us, retransmits = path_of(client)
+        rtt_us, retransmits = path_of(tcp_info(client))
     assert rtt_us is not None
     assert 0 < rtt_us < 1_000_000
     assert retransmits == 0
@@ -69,4 +69,4 @@ def test_the_round_trip_of_a_new_connection_is_known() -> None:
 def test_a_kernel_that_tells_nothing_leaves_things_unknown() -> None:
     sandboxed: Any = Sandboxed()
     stamp_arrivals(sandboxed)
-    assert path_of(sandboxed) == (None, 0)
+    assert path_of(tcp_info(sandboxed)) == (None, 0)

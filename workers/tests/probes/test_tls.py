@@ -6,10 +6,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from workers.measurement.connection import Header
 from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.probes.conftest import Lab
-from workers.tests.servers import Authority, Peer, Server, answering, response, self_signed_context
+from workers.tests.servers import Authority, Peer, Server, answering, finish, response, self_signed_context
 
 NAME = "www.example.test"
 
@@ -21,23 +22,26 @@ def named(lab: Lab) -> Lab:
 
 
 def fail_with(lab: Lab, context: ssl.SSLContext) -> tuple[Failure, ProbeMeasurement]:
-    """The failure on a server of that context; everything up to the handshake must have been measured all the same."""
+    """The failure on a server of that context, measured to the end all the same and without the monitor's secrets."""
     asked: list[bytes] = []
 
     def script(peer: Peer) -> None:
         asked.append(peer.read_request())
+        peer.send(response(b"for anybody"))
+        finish(peer)
 
     with Server(script, context=context) as server:
-        failed, measurement = lab.fail(server.url(host=NAME))
+        failed, measurement = lab.fail(server.url(host=NAME), headers=(Header(name="Authorization", value="secret"),))
     assert failed.failure.stage is Stage.TLS
-    connection = measurement.connections[0]
-    assert connection.connect is not None
-    assert connection.tls is not None
+    connection, hop = measurement.connections[0], measurement.hops[0]
     assert connection.tls_version == "TLSv1.3"
     assert connection.certificate is not None
     assert connection.certificate_error
-    assert connection.requests == 0
-    assert asked in ([], [b""])
+    assert connection.requests == 1
+    assert hop.body_bytes == len(b"for anybody")
+    assert None not in (hop.timing.connect, hop.timing.tls, hop.timing.wait, hop.timing.download)
+    assert asked[0].startswith(b"GET / HTTP/1.1")
+    assert b"secret" not in asked[0]
     return failed.failure, measurement
 
 

@@ -1,0 +1,146 @@
+"""Chains of certificates as servers sent them, said in our words."""
+
+import zlib
+from dataclasses import replace
+from functools import lru_cache
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.x509.oid import AuthorityInformationAccessOID, SignatureAlgorithmOID
+
+from workers.measurement.compute.certificate import MAX_NAMES, key_of, printable_text
+from workers.measurement.evidence import ChainCertificate
+
+_MAX_URLS = 4
+_ALGORITHMS = {
+    oid.dotted_string: name.replace("_WITH_", "-")
+    for name, oid in vars(SignatureAlgorithmOID).items()
+    if isinstance(oid, x509.ObjectIdentifier) and not name.startswith("_")
+}
+_UNREADABLE = (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, UnsupportedAlgorithm)
+
+
+@lru_cache(maxsize=1024)
+def chain_certificates(ders: tuple[bytes, ...]) -> tuple[ChainCertificate | None, ...]:
+    """Each in turn, with who of them signed it; None for what cannot be read.
+
+    Remembered, because the same site is asked every minute, and signatures are dear.
+    """
+    parsed = [_parse(der) for der in ders]
+    return tuple(
+        None if one is None else replace(_certificate(der), issued_by=_issuer_of(one, parsed))
+        for der, one in zip(ders, parsed, strict=True)
+    )
+
+
+@lru_cache(maxsize=1024)
+def zlib_bytes(ders: tuple[bytes, ...]) -> int:
+    """How large the body of the Certificate message would be with RFC 8879's zlib: each one behind its length."""
+    return len(zlib.compress(b"".join(len(der).to_bytes(3) + der + b"\0\0" for der in ders)))
+
+
+def missing_issuer_urls(ders: tuple[bytes, ...]) -> tuple[str, ...]:
+    """Where a chain's last certificate says that its issuer is found, when the server did not send that one."""
+    certificates = chain_certificates(ders)
+    seen: set[int] = set()
+    at = 0
+    while at not in seen and at < len(certificates):
+        seen.add(at)
+        one = certificates[at]
+        if one is None:
+            return ()
+        if one.issued_by is None:
+            return one.issuer_urls
+        at = one.issued_by
+    return ()
+
+
+def _parse(der: bytes) -> x509.Certificate | None:
+    try:
+        one = x509.load_der_x509_certificate(der)
+        # Read here, since they are what a certificate cannot be told without.
+        _ = one.subject, one.issuer, one.extensions
+    except _UNREADABLE:
+        return None
+    return one
+
+
+def _issuer_of(one: x509.Certificate, among: list[x509.Certificate | None]) -> int | None:
+    for index, other in enumerate(among):
+        if other is not None and other.subject == one.issuer and _signed(one, other):
+            return index
+    return None
+
+
+def _signed(one: x509.Certificate, by: x509.Certificate) -> bool:
+    try:
+        one.verify_directly_issued_by(by)
+    except (InvalidSignature, TypeError, *_UNREADABLE):
+        return False
+    return True
+
+
+@lru_cache(maxsize=2048)
+def _certificate(der: bytes) -> ChainCertificate:
+    one = x509.load_der_x509_certificate(der)
+    names = _names(one)
+    key_type, key_bits = key_of(one)
+    ocsp_urls, issuer_urls = _access(one)
+    return ChainCertificate(
+        subject=printable_text(one.subject.rfc4514_string()),
+        issuer=printable_text(one.issuer.rfc4514_string()),
+        names=tuple(printable_text(name) for name in names[:MAX_NAMES]),
+        name_count=len(names),
+        not_before=one.not_valid_before_utc,
+        not_after=one.not_valid_after_utc,
+        sha256=one.fingerprint(hashes.SHA256()).hex(),
+        der_bytes=len(der),
+        authority=_is_authority(one),
+        key_type=key_type,
+        key_bits=key_bits,
+        signature_algorithm=_ALGORITHMS.get(one.signature_algorithm_oid.dotted_string),
+        must_staple=_must_staple(one),
+        ocsp_urls=ocsp_urls,
+        issuer_urls=issuer_urls,
+    )
+
+
+def _names(one: x509.Certificate) -> list[str]:
+    try:
+        names = one.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return [*names.get_values_for_type(x509.DNSName), *map(str, names.get_values_for_type(x509.IPAddress))]
+
+
+def _is_authority(one: x509.Certificate) -> bool:
+    try:
+        return one.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        return False
+
+
+def _must_staple(one: x509.Certificate) -> bool:
+    try:
+        features = one.extensions.get_extension_for_class(x509.TLSFeature).value
+    except x509.ExtensionNotFound:
+        return False
+    return x509.TLSFeatureType.status_request in features
+
+
+def _access(one: x509.Certificate) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Where its state can be asked for by OCSP, and where its issuer's certificate is."""
+    try:
+        ways = one.extensions.get_extension_for_class(x509.AuthorityInformationAccess).value
+    except x509.ExtensionNotFound:
+        return (), ()
+    ocsp = [way for way in ways if way.access_method == AuthorityInformationAccessOID.OCSP]
+    issuers = [way for way in ways if way.access_method == AuthorityInformationAccessOID.CA_ISSUERS]
+    return _urls(ocsp), _urls(issuers)
+
+
+def _urls(ways: list[x509.AccessDescription]) -> tuple[str, ...]:
+    places = [way.access_location for way in ways]
+    urls = [place.value for place in places if isinstance(place, x509.UniformResourceIdentifier)]
+    return tuple(printable_text(url) for url in urls[:_MAX_URLS])

@@ -1,0 +1,99 @@
+"""From what was captured of a probe's connections to its evidence."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from workers.measurement.captures_probe import HopCapture, NameCapture, ProbeCapture
+from workers.measurement.compute.chain import chain_certificates
+from workers.measurement.compute.evidence_trial import trial_evidence
+from workers.measurement.compute.handshake_messages import certificate_bytes
+from workers.measurement.compute.hop import RunClock
+from workers.measurement.compute.name import name_evidence
+from workers.measurement.evidence import ChainCertificate, Depth, NameEvidence, ProbeEvidence, TrialEvidence
+
+
+class CertificateBook:
+    """Every certificate of a probe once, in the order in which servers sent them."""
+
+    def __init__(self) -> None:
+        self._ders: dict[bytes, int] = {}
+
+    def chain(self, hop: HopCapture) -> tuple[int, ...]:
+        """The places of a connection's chain; none where none was sent, as when a session is resumed."""
+        if hop.handshake is None or certificate_bytes(hop.messages) is None:
+            return ()
+        return tuple(self._ders.setdefault(der, len(self._ders)) for der in hop.handshake.chain)
+
+    def certificates(self) -> tuple[ChainCertificate | None, ...]:
+        return chain_certificates(tuple(self._ders))
+
+
+def probe_evidence(
+    capture: ProbeCapture,
+    clock: RunClock,
+    *,
+    depth: Depth = Depth.LIGHT,
+    trials: Sequence[TrialEvidence] = (),
+    book: CertificateBook | None = None,
+    names: Sequence[NameCapture] = (),
+) -> ProbeEvidence | None:
+    """All that a probe saw: its own connections, then the further `trials` of a deep one, whose chains are in `book`.
+
+    `names` are what was asked further about some of the names. None when there was nothing to be asked at all.
+    """
+    if not capture.hops:
+        return None
+    last = capture.hops[-1]
+    book = CertificateBook() if book is None else book
+    own = journey_trials(capture, book)
+    evidence = ProbeEvidence(
+        depth=depth,
+        host=last.host,
+        port=last.port,
+        secure=is_secure(last),
+        measured_at=datetime.fromtimestamp(capture.before.wall_ns / 1e9, UTC),
+        names=_names(capture.hops, names, clock),
+        trials=(*own, *trials),
+    )
+    return _with_certificates(evidence, book)
+
+
+def journey_trials(capture: ProbeCapture, book: CertificateBook) -> tuple[TrialEvidence, ...]:
+    """The connections of the journey itself to its last host."""
+    return tuple(trial_evidence(one, capture.before.monotonic_ns, book.chain(one.hop)) for one in capture.trials)
+
+
+def is_secure(hop: HopCapture) -> bool:
+    return hop.url.startswith("https:")
+
+
+def _names(hops: Iterable[HopCapture], more: Sequence[NameCapture], clock: RunClock) -> tuple[NameEvidence, ...]:
+    captures = {hop.host: NameCapture(host=hop.host, addresses=hop.addresses, lookup=hop.lookup) for hop in hops}
+    captures |= {one.host: one for one in more}
+    return tuple(name_evidence(one, clock) for one in captures.values())
+
+
+def _with_certificates(evidence: ProbeEvidence, book: CertificateBook) -> ProbeEvidence:
+    """Puts in the certificates that could be read, and leaves out of the chains those that could not."""
+    found = book.certificates()
+    readable = [one for one in found if one is not None]
+    if len(readable) == len(found):
+        return replace(evidence, certificates=tuple(readable))
+    places = {index: len([one for one in found[:index] if one is not None]) for index, _ in enumerate(found)}
+    return replace(
+        evidence,
+        certificates=tuple(
+            replace(one, issued_by=None if one.issued_by is None else places[one.issued_by]) for one in readable
+        ),
+        trials=tuple(_with_places(trial, found, places) for trial in evidence.trials),
+    )
+
+
+def _with_places(
+    trial: TrialEvidence, found: tuple[ChainCertificate | None, ...], places: dict[int, int]
+) -> TrialEvidence:
+    if trial.handshake is None:
+        return trial
+    chain = tuple(places[index] for index in trial.handshake.chain if found[index] is not None)
+    return replace(trial, handshake=replace(trial.handshake, chain=chain))

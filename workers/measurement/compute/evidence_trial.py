@@ -1,0 +1,170 @@
+"""One connection of a probe, from its capture to its evidence. All times count from its beginning."""
+
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+from workers.measurement.captures_probe import Arrival, ExchangeCapture, HopCapture, TrialCapture
+from workers.measurement.compute.chain import zlib_bytes
+from workers.measurement.compute.handshake_messages import (
+    certificate_bytes,
+    early_data_answer,
+    hello_retried,
+    tickets_of,
+)
+from workers.measurement.compute.hop import RunClock, connect_ns, kept_headers, network_us
+from workers.measurement.compute.tcp_info import tcp_state
+from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, Trial, TrialEvidence
+from workers.measurement.messages import Clock
+
+MAX_TRANSFERS = 256
+MAX_RECORDS = 256
+_APPLICATION_DATA = 23
+
+
+class _View(NamedTuple):
+    """A hop, the clock to read it by, and the instant from which its times count."""
+
+    hop: HopCapture
+    clock: RunClock
+    origin_ns: int
+
+    def us(self, at_ns: int) -> int:
+        return (at_ns - self.origin_ns + 500) // 1000
+
+    def arrival_us(self, arrival: Arrival) -> int:
+        return self.us(self.clock.instant_ns(arrival))
+
+    def read_us(self, index: int | None) -> int | None:
+        return None if index is None else self.arrival_us(self.hop.reads[index].arrival)
+
+
+def trial_evidence(capture: TrialCapture, run_ns: int, chain: tuple[int, ...]) -> TrialEvidence:
+    """`run_ns` is the beginning of the run; `chain` says which certificates were sent, and in which order."""
+    hop = capture.hop
+    clock = RunClock.of(capture.before, capture.after, (hop,))
+    view = _View(hop, clock, hop.dialled_ns or capture.before.monotonic_ns)
+    transfers, records = _transfers(view), _records(view)
+    connected_ns = connect_ns(hop)
+    return TrialEvidence(
+        trial=capture.trial,
+        started_us=max(0, (view.origin_ns - run_ns + 500) // 1000),
+        address=hop.address,
+        connect_us=None if connected_ns is None else (connected_ns + 500) // 1000,
+        syn_rtt_us=None if hop.connect is None or hop.connect.retransmits else hop.connect.rtt_us,
+        syn_retransmits=None if hop.connect is None else hop.connect.retransmits,
+        handshake=_handshake(view, capture, chain),
+        exchanges=tuple(_exchange(view, one) for one in hop.exchanges),
+        transfers=transfers[:MAX_TRANSFERS],
+        records=records[:MAX_RECORDS],
+        tcp_connected=tcp_state(hop.tcp_connected),
+        tcp_secured=tcp_state(hop.tcp_secured),
+        tcp_ended=tcp_state(hop.tcp_ended),
+        ended_us=None if hop.ended_ns is None else view.us(hop.ended_ns),
+        kernel_clock=clock.kind is Clock.KERNEL,
+        scheduling_lag_us=clock.lag_us,
+        truncated=hop.truncated or len(transfers) > MAX_TRANSFERS or len(records) > MAX_RECORDS,
+        failure=capture.failure,
+    )
+
+
+def _transfers(view: _View) -> tuple[Transfer, ...]:
+    """In the order of time. What came with one packet but was read in parts is one transfer."""
+    arrived: dict[int, int] = {}
+    for read in view.hop.reads:
+        if read.size:
+            at_us = view.arrival_us(read.arrival)
+            arrived[at_us] = arrived.get(at_us, 0) + read.size
+    moves = [(view.us(at_ns), Direction.SENT, size) for at_ns, size in view.hop.writes]
+    moves += [(at_us, Direction.RECEIVED, size) for at_us, size in arrived.items()]
+    moves.sort(key=lambda move: move[0])
+    kept = islice(moves, MAX_TRANSFERS + 1)
+    return tuple(Transfer(at_us=at_us, direction=way, size_bytes=size) for at_us, way, size in kept)
+
+
+def _records(view: _View) -> tuple[TlsRecord, ...]:
+    hop = view.hop
+    inner = dict(hop.inner_types)
+    ends = hop.record_ends
+    version = None if hop.handshake is None else hop.handshake.version
+    found = []
+    for number, header in enumerate(hop.records[: MAX_RECORDS + 1]):
+        plain = inner.get(number)
+        if plain is None and (header.content_type != _APPLICATION_DATA or version == "TLSv1.2"):
+            plain = header.content_type
+        found.append(
+            TlsRecord(
+                at_us=view.arrival_us(hop.reads[header.read].arrival),
+                content_type=header.content_type,
+                length_bytes=header.length,
+                end_us=view.read_us(ends[number]) if number < len(ends) else None,
+                application=None if plain is None else plain == _APPLICATION_DATA,
+            )
+        )
+    return tuple(found)
+
+
+def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Handshake | None:
+    hop = view.hop
+    if hop.hello_bytes is None or not hop.writes:
+        return None
+    done = hop.handshake
+    started_us = view.us(hop.writes[0].at_ns)
+    if done is None:
+        return Handshake(
+            started_us=started_us,
+            hello_bytes=hop.hello_bytes,
+            hello_retry=hello_retried(hop.messages),
+            certificate_message_bytes=certificate_bytes(hop.messages),
+        )
+    tickets = tickets_of(hop.messages, done.version)
+    sent_bytes = certificate_bytes(hop.messages)
+    return Handshake(
+        started_us=started_us,
+        hello_bytes=hop.hello_bytes,
+        ended_us=view.read_us(done.reads - 1) if done.reads else None,
+        network_us=network_us(hop, view.clock),
+        own_us=(done.own_ns + 500) // 1000,
+        version=done.version,
+        cipher=done.cipher,
+        group=done.group,
+        protocol=done.protocol,
+        resumed=done.resumed,
+        hello_retry=hello_retried(hop.messages),
+        certificate_message_bytes=sent_bytes,
+        tickets=tickets.number,
+        ticket_lifetime_s=tickets.lifetime_s,
+        max_early_data_bytes=tickets.max_early_data_bytes,
+        early_data=early_data_answer(hop.messages) if capture.trial is Trial.EARLY_DATA else None,
+        stapled=None if sent_bytes is None else done.stapled,
+        chain=chain,
+        chain_zlib_bytes=zlib_bytes(done.chain) if chain else None,
+        faults=done.faults,
+        verified_with_fetched_issuer=capture.issuer_verified,
+    )
+
+
+def _exchange(view: _View, seen: ExchangeCapture) -> Exchange:
+    hop, answer = view.hop, seen.response
+    asked = Exchange(
+        asked_us=view.us(seen.asked_ns),
+        idle_us=None if seen.idle_ns is None else (seen.idle_ns + 500) // 1000,
+        sent_us=None if seen.send is None else view.us(seen.send.ended_ns),
+        first_raw_us=next((view.arrival_us(read.arrival) for read in hop.reads[seen.reads :] if read.size), None),
+        kept=seen.kept,
+    )
+    if answer is None:
+        return asked
+    return replace(
+        asked,
+        first_application_us=view.read_us(answer.first_read),
+        first_readable_us=view.read_us(answer.first_read if answer.readable_read is None else answer.readable_read),
+        head_us=view.read_us(answer.head_read),
+        first_body_us=view.read_us(answer.body_read),
+        ended_us=view.read_us(answer.last_read),
+        status=answer.status,
+        interim=answer.interim,
+        headers=kept_headers(answer.headers),
+        head_bytes=answer.head_bytes,
+        body_bytes=answer.body_bytes,
+    )

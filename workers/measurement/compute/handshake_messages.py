@@ -1,0 +1,73 @@
+"""Handshake messages that a server sent, as far as they were kept, read for what a probe wants to know of them.
+
+Any server may send anything: what cannot be read is as if it had not been sent.
+"""
+
+from typing import NamedTuple
+
+from workers.measurement.evidence import EarlyData
+
+# RFC 8446, 4 and B.3; a HelloRetryRequest is a ServerHello with this for its random (4.1.3).
+_SERVER_HELLO, _NEW_SESSION_TICKET, _ENCRYPTED_EXTENSIONS, _CERTIFICATE = 2, 4, 8, 11
+_RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+_EARLY_DATA = 42
+_HEADER_BYTES = 4
+
+
+class Tickets(NamedTuple):
+    """How many came, and the life and early data of the last one."""
+
+    number: int
+    lifetime_s: int | None = None
+    max_early_data_bytes: int | None = None
+
+
+def _bodies(messages: tuple[bytes, ...], kind: int) -> list[bytes]:
+    return [message[_HEADER_BYTES:] for message in messages if message[:1] == bytes((kind,))]
+
+
+def hello_retried(messages: tuple[bytes, ...]) -> bool | None:
+    """Whether the server asked for another ClientHello; None when it said no hello at all."""
+    hellos = _bodies(messages, _SERVER_HELLO)
+    return any(hello[2:34] == _RETRY_RANDOM for hello in hellos) if hellos else None
+
+
+def early_data_answer(messages: tuple[bytes, ...]) -> EarlyData | None:
+    """What the server's EncryptedExtensions say of early data that was sent; None before them."""
+    for extensions in _bodies(messages, _ENCRYPTED_EXTENSIONS):
+        return EarlyData.ACCEPTED if _EARLY_DATA in _extensions(extensions) else EarlyData.REJECTED
+    return None
+
+
+def certificate_bytes(messages: tuple[bytes, ...]) -> int | None:
+    """The size of the Certificate message; None when none came, as when a session is resumed."""
+    sizes = [_HEADER_BYTES + int.from_bytes(one[1:4]) for one in messages if one[:1] == bytes((_CERTIFICATE,))]
+    return sizes[-1] if sizes else None
+
+
+def tickets_of(messages: tuple[bytes, ...], version: str | None) -> Tickets:
+    """The tickets of a connection. An empty one of TLS 1.2 says that there is none (RFC 5077, 3.3)."""
+    found = [body for body in _bodies(messages, _NEW_SESSION_TICKET) if len(body) > 6]
+    if not found:
+        return Tickets(0)
+    lifetime_s = int.from_bytes(found[-1][:4])
+    if version != "TLSv1.3":
+        return Tickets(len(found), lifetime_s or None)
+    return Tickets(len(found), lifetime_s, _early_data_of(found[-1]))
+
+
+def _early_data_of(ticket: bytes) -> int:
+    """RFC 8446, 4.6.1: lifetime, age, nonce, ticket, extensions."""
+    at = 9 + ticket[8] if len(ticket) > 8 else len(ticket)
+    at += 2 + int.from_bytes(ticket[at : at + 2])
+    return int.from_bytes(_extensions(ticket[at:]).get(_EARLY_DATA, b""))
+
+
+def _extensions(block: bytes) -> dict[int, bytes]:
+    found: dict[int, bytes] = {}
+    at, end = 2, 2 + int.from_bytes(block[:2])
+    while at + 4 <= min(end, len(block)):
+        size = int.from_bytes(block[at + 2 : at + 4])
+        found[int.from_bytes(block[at : at + 2])] = block[at + 4 : at + 4 + size]
+        at += 4 + size
+    return found

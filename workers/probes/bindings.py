@@ -1,0 +1,131 @@
+"""The only module with private bindings of cryptography: what pyOpenSSL has no public call for.
+
+`missing_bindings()` tells before any engine starts what a new cryptography has dropped; a test fails on it first.
+"""
+
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any
+
+from OpenSSL import SSL, _util
+
+from workers.measurement.evidence import CertificateFault
+
+_PRIVATE = (
+    "SSL_get0_param",
+    "X509_VERIFY_PARAM_set1_host",
+    "X509_VERIFY_PARAM_set1_ip",
+    "X509_VERIFY_PARAM_set_hostflags",
+    "X509_verify_cert_error_string",
+    "SSL_CTX_set_msg_callback",
+    "SSL_CTX_set1_curves_list",
+    "SSL_get_tlsext_status_ocsp_resp",
+    "SSL_session_reused",
+    "SSL_SESSION_get_max_early_data",
+    "SSL_write_early_data",
+)
+# As browsers do: the names of the certificate count, never its subject, and "w*.example.com" is no wildcard.
+_HOST_FLAGS = _util.lib.X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | _util.lib.X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
+# What the message callback is told besides the content types of RFC 8446, 5.1 (OpenSSL's ssl3.h, SSL3_RT_…).
+_HANDSHAKE, _RECORD_HEADER, _INNER_TYPE = 22, 256, 257
+# What of a message is kept: enough of the small ones, the type and length of a certificate.
+_CERTIFICATE = 11
+_HEADER_BYTES = 4
+_MESSAGE_BYTES = 4096
+_MAX_MESSAGES = 32
+_MAX_INNER_TYPES = 512
+
+
+@dataclass(slots=True)
+class Notes:
+    """What OpenSSL said of one connection while it worked.
+
+    `faults` are what verification held against the chain. `messages` are handshake messages received, decrypted, the
+    long ones cut. `inner_types` are content types inside encrypted records of TLS 1.3, by the number of the record.
+    """
+
+    faults: list[CertificateFault] = field(default_factory=list)
+    messages: list[bytes] = field(default_factory=list)
+    inner_types: list[tuple[int, int]] = field(default_factory=list)
+    records: int = 0
+
+
+class Tap:
+    """Hears every record and handshake message that the connections of a context read, for the one at work.
+
+    One thread works on one connection at a time; it says on whose behalf by `listener` before it calls OpenSSL.
+    """
+
+    def __init__(self, context: SSL.Context) -> None:
+        self.listener = Notes()
+        # OpenSSL keeps the bare pointer: this object must live as long as the context.
+        self._callback = _util.ffi.callback("void(int, int, int, const void *, size_t, SSL *, void *)", self._hear)
+        _util.lib.SSL_CTX_set_msg_callback(context._context, self._callback)
+
+    def _hear(self, sent: int, _: int, kind: int, data: Any, size: int, __: Any, ___: Any) -> None:
+        if sent:
+            return
+        notes = self.listener
+        if kind == _RECORD_HEADER:
+            notes.records += 1
+        elif kind == _INNER_TYPE:
+            if len(notes.inner_types) < _MAX_INNER_TYPES:
+                notes.inner_types.append((notes.records - 1, _util.ffi.buffer(data, 1)[0][0]))
+        elif kind == _HANDSHAKE and len(notes.messages) < _MAX_MESSAGES:
+            head = bytes(_util.ffi.buffer(data, min(size, _HEADER_BYTES)))
+            whole = _HEADER_BYTES if head[:1] == bytes((_CERTIFICATE,)) else _MESSAGE_BYTES
+            notes.messages.append(bytes(_util.ffi.buffer(data, min(size, whole))))
+
+
+def missing_bindings() -> tuple[str, ...]:
+    """Private functions that the installed cryptography lacks; no engine starts unless this is empty."""
+    return tuple(name for name in _PRIVATE if not hasattr(_util.lib, name))
+
+
+def verify_host(connection: SSL.Connection, host: str) -> None:
+    """Makes verification ask whether the leaf is for this name or address."""
+    parameters = _util.lib.SSL_get0_param(connection._ssl)
+    try:
+        packed = ip_address(host).packed
+        accepted = _util.lib.X509_VERIFY_PARAM_set1_ip(parameters, packed, len(packed))
+    except ValueError:
+        name = host.encode("ascii")
+        _util.lib.X509_VERIFY_PARAM_set_hostflags(parameters, _HOST_FLAGS)
+        accepted = _util.lib.X509_VERIFY_PARAM_set1_host(parameters, name, len(name))
+    if accepted != 1:
+        raise RuntimeError(f"OpenSSL refuses {host!r} as a name to verify")
+
+
+def fault_text(code: int) -> str:
+    """OpenSSL's words for a fault of verification."""
+    return str(_util.text(_util.lib.X509_verify_cert_error_string(code)))
+
+
+def offer_groups(context: SSL.Context, groups: str) -> None:
+    """Which key exchanges are offered, the first with its key share."""
+    if _util.lib.SSL_CTX_set1_curves_list(context._context, groups.encode("ascii")) != 1:
+        raise RuntimeError(f"OpenSSL refuses the groups {groups}")
+
+
+def stapled(connection: SSL.Connection) -> bool:
+    """Whether the server sent an OCSP answer with its certificate."""
+    place = _util.ffi.new("unsigned char **")
+    return bool(_util.lib.SSL_get_tlsext_status_ocsp_resp(connection._ssl, place) > 0)
+
+
+def resumed(connection: SSL.Connection) -> bool:
+    """Whether the handshake took up a session of before."""
+    return bool(_util.lib.SSL_session_reused(connection._ssl) == 1)
+
+
+def max_early_data_bytes(session: SSL.Session) -> int:
+    """How much may be sent before the handshake with this session; 0 for nothing."""
+    return int(_util.lib.SSL_SESSION_get_max_early_data(session._session))
+
+
+def write_early(connection: SSL.Connection, data: bytes) -> bool:
+    """Begins the handshake with early data; both are in the connection's output then. False when it is refused."""
+    written = _util.ffi.new("size_t *")
+    done = _util.lib.SSL_write_early_data(connection._ssl, data, len(data), written) == 1
+    _util.lib.ERR_clear_error()
+    return bool(done and written[0] == len(data))

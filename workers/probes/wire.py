@@ -1,0 +1,67 @@
+"""A connected socket that notes every read and write of a connection."""
+
+import time
+from enum import Enum
+from socket import IPPROTO_TCP, TCP_QUICKACK, socket
+
+from workers.probes.faults import broken_fault
+from workers.probes.loop import READABLE, WRITABLE, ready
+from workers.probes.recorder import HopRecorder
+from workers.probes.stamps import receive
+
+
+class Acks(Enum):
+    """When our kernel acknowledges what came: at once, or as late as most clients do."""
+
+    AT_ONCE = 1
+    DELAYED = 0
+
+
+class Wire:
+    """A connected non-blocking socket. `deadline_ns` may be changed between two calls."""
+
+    def __init__(self, sock: socket, recorder: HopRecorder, deadline_ns: int, acks: Acks = Acks.AT_ONCE) -> None:
+        self.recorder = recorder
+        self.deadline_ns = deadline_ns
+        self._sock = sock
+        self._acks = acks.value
+        self._ask_for_acks()
+
+    async def read(self, size: int, *, at_once: bool = False) -> tuple[bytes, int]:
+        """Up to `size` bytes, none at the end of the stream, and the index of the read. Raises ProbeError.
+
+        `at_once` tries before it waits, for what has most likely come together with what was just read.
+        """
+        while True:
+            if not at_once:
+                await ready(self._sock, READABLE, self.deadline_ns)
+            try:
+                data, arrival = receive(self._sock, size)
+                self._ask_for_acks()
+            except BlockingIOError:
+                at_once = False
+                continue
+            except OSError as error:
+                raise broken_fault(error, self.recorder.stage) from error
+            return data, self.recorder.note_read(len(data), arrival)
+
+    async def write(self, data: bytes) -> int:
+        """Sends all of it; when its last part left, read before that call: after it, another thread may run first."""
+        view = memoryview(data)
+        left_ns = time.monotonic_ns()
+        while view:
+            left_ns = time.monotonic_ns()
+            try:
+                sent = self._sock.send(view)
+            except BlockingIOError:
+                await ready(self._sock, WRITABLE, self.deadline_ns)
+                continue
+            except OSError as error:
+                raise broken_fault(error, self.recorder.stage) from error
+            view = view[sent:]
+        self.recorder.note_write(left_ns, len(data))
+        return left_ns
+
+    def _ask_for_acks(self) -> None:
+        """The kernel changes its mind after some packets: so this is said after each read."""
+        self._sock.setsockopt(IPPROTO_TCP, TCP_QUICKACK, self._acks)
