@@ -3,19 +3,40 @@
 import logging
 from collections.abc import Callable, Iterator
 
+from workers.diagnosis import (
+    chain_sizes,
+    key_exchange,
+    protocols,
+    redirects,
+    resumption,
+    stapling,
+    trust,
+    versions,
+)
 from workers.diagnosis.case import Case, Rule
+from workers.diagnosis.checklist import checklist
+from workers.diagnosis.checks import Judged
 from workers.diagnosis.order import findings_in_order, open_questions
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.finding import Diagnosis, Finding, NotJudged
 from workers.measurement.messages import Hop
 
-RULES: tuple[Rule, ...] = ()
+RULES: tuple[Rule, ...] = (
+    *redirects.RULES,
+    *versions.RULES,
+    *chain_sizes.RULES,
+    *trust.RULES,
+    *resumption.RULES,
+    *stapling.RULES,
+    *key_exchange.RULES,
+    *protocols.RULES,
+)
 # What to do when a rule itself is at fault.
-OnFault = Callable[[Rule, Exception], None]
+OnFault = Callable[[Callable[..., object], Exception], None]
 _log = logging.getLogger(__name__)
 
 
-def log_fault(rule: Rule, error: Exception) -> None:
+def log_fault(rule: Callable[..., object], error: Exception) -> None:
     """One rule that is wrong must not take the others' findings with it; its error stands in the log."""
     _log.error("rule %s failed: its cause is neither found nor excluded", rule.__qualname__, exc_info=error)
 
@@ -26,7 +47,12 @@ def diagnose(evidence: ProbeEvidence, hops: tuple[Hop, ...] = (), *, on_fault: O
     said = tuple(_said(case, on_fault))
     findings = findings_in_order(one for one in said if isinstance(one, Finding))
     not_judged = open_questions((one for one in said if isinstance(one, NotJudged)), findings)
-    return Diagnosis(findings=findings, not_judged=not_judged)
+    judged = Judged(
+        case=case,
+        found={finding.id: finding for finding in findings},
+        left_open={one.id: one.reason for one in not_judged},
+    )
+    return Diagnosis(findings=findings, not_judged=not_judged, checklist=checklist(judged, on_fault))
 
 
 def _said(case: Case, on_fault: OnFault) -> Iterator[Finding | NotJudged]:

@@ -1,0 +1,82 @@
+"""The hybrid key exchange that browsers offer: supported, not supported, or deadly."""
+
+from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.facts import facts, seen
+from workers.diagnosis.handshakes import AS_BROWSERS, TLS13, completed, speaks_tls13
+from workers.measurement.evidence import Depth, Trial, TrialEvidence
+from workers.measurement.failure import FailureKind
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# The public key of ML-KEM-768 alone takes 1,184 bytes (FIPS 203): a smaller hello did not bring it.
+MIN_HYBRID_HELLO_BYTES = 1_184
+# Times that it must have failed, without one success, while classical groups worked (PROBING 7, 22).
+_REPEATS = 3
+_DIED = frozenset(
+    {FailureKind.CONNECTION_RESET, FailureKind.TLS_TIMEOUT, FailureKind.TLS_ALERT, FailureKind.TLS_FAILED}
+)
+
+
+def post_quantum(case: Case) -> Verdicts:
+    """Servers and boxes before them that break on the larger hello shut browsers out; others just do without."""
+    offered = [trial for trial in case.evidence.of(*AS_BROWSERS) if _offered(trial)]
+    agreed = completed(offered)
+    died = [trial for trial in offered if _died(trial)]
+    if agreed:
+        yield from _supported(case, {one.group for one in agreed if one.version == TLS13 and one.group})
+    elif died and completed(case.evidence.of(Trial.CLASSICAL)):
+        yield _broken(case, died)
+    elif speaks_tls13(case) is not None:
+        yield NotJudged(id=FindingId.TLS_PQ, reason=NotJudgedReason.NOT_MEASURED)
+
+
+def is_hybrid(group: str) -> bool:
+    """By OpenSSL's names: X25519MLKEM768, SecP256r1MLKEM768 and others."""
+    return "MLKEM" in group.upper()
+
+
+def _supported(case: Case, groups: set[str]) -> Verdicts:
+    if any(is_hybrid(group) for group in groups):
+        return
+    if not groups:
+        hidden_by = FindingId.TLS_VERSION_OLD if speaks_tls13(case) is False else None
+        reason = NotJudgedReason.HIDDEN if hidden_by else NotJudgedReason.NOT_MEASURED
+        yield NotJudged(id=FindingId.TLS_PQ, reason=reason, hidden_by=hidden_by)
+        return
+    yield Finding(
+        id=FindingId.TLS_PQ,
+        severity=Severity.INFO,
+        confidence=Confidence.HIGH,
+        evidence=facts(supported=False, group=min(groups)),
+    )
+
+
+def _broken(case: Case, died: list[TrialEvidence]) -> Finding | NotJudged:
+    if len(died) < _REPEATS:
+        light = case.evidence.depth is Depth.LIGHT
+        reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_REPEATED
+        return NotJudged(id=FindingId.TLS_PQ, reason=reason)
+    classical = completed(case.evidence.of(Trial.CLASSICAL))
+    return Finding(
+        id=FindingId.TLS_PQ,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        evidence=facts(
+            hybrid=f"fails {seen(len(died), len(died))}",
+            failure=str(died[0].failure.kind) if died[0].failure is not None else None,
+            classical=f"works {seen(len(classical), len(case.evidence.of(Trial.CLASSICAL)))}",
+            hello_bytes=died[0].handshake.hello_bytes if died[0].handshake is not None else None,
+            classical_hello_bytes=classical[0].hello_bytes,
+        ),
+    )
+
+
+def _offered(trial: TrialEvidence) -> bool:
+    return trial.handshake is not None and trial.handshake.hello_bytes >= MIN_HYBRID_HELLO_BYTES
+
+
+def _died(trial: TrialEvidence) -> bool:
+    """The hello left and no handshake came of it."""
+    return trial.failure is not None and trial.failure.kind in _DIED and not completed((trial,))
+
+
+RULES: tuple[Rule, ...] = (post_quantum,)

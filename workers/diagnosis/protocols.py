@@ -1,0 +1,92 @@
+"""HTTP/2 and HTTP/3: spoken, announced, reachable."""
+
+from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.facts import facts, in_ms, seen
+from workers.diagnosis.handshakes import completed, negotiated_protocol
+from workers.diagnosis.headers import offers_http3
+from workers.measurement.connection import Header
+from workers.measurement.evidence import Depth, Trial
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# So often UDP must have failed before an announcement is called empty (PROBING 7, 31).
+_REPEATS = 3
+
+
+def h2_missing(case: Case) -> Verdicts:
+    """HTTP/2 was offered in the handshake and not taken up."""
+    if not case.evidence.secure or negotiated_protocol(case) == "h2":
+        return
+    offered = completed(case.evidence.of(Trial.HTTP2))
+    if not offered:
+        yield _not_judged(case, FindingId.HTTP_H2_MISSING)
+        return
+    yield Finding(
+        id=FindingId.HTTP_H2_MISSING,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        evidence=facts(alpn=offered[0].protocol or "none", offered=("h2", "http/1.1")),
+    )
+
+
+def h3(case: Case) -> Verdicts:
+    """Not offered is a remark; announced and not answering makes browsers try in vain."""
+    if not case.evidence.secure or not answer_headers(case):
+        return
+    trials = case.evidence.of(Trial.HTTP3)
+    announced, reached = http3_announced(case), http3_answers(case)
+    if announced and reached is False:
+        yield _blocked(case, len(trials))
+    elif announced and reached is None:
+        yield _not_judged(case, FindingId.HTTP_H3)
+    elif not announced and case.evidence.depth is Depth.LIGHT:
+        yield NotJudged(id=FindingId.HTTP_H3, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
+    elif not announced:
+        yield Finding(
+            id=FindingId.HTTP_H3,
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            saving_us=case.rtt_us,
+            evidence=facts(announced=False, answers=reached, rtt_ms=in_ms(case.rtt_us)),
+        )
+
+
+def _blocked(case: Case, tried: int) -> Finding | NotJudged:
+    if tried < _REPEATS:
+        return NotJudged(id=FindingId.HTTP_H3, reason=NotJudgedReason.NOT_REPEATED)
+    failed = next((one.failure for one in case.evidence.of(Trial.HTTP3) if one.failure is not None), None)
+    return Finding(
+        id=FindingId.HTTP_H3,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        evidence=facts(announced=True, answers=seen(0, tried), failure=None if failed is None else str(failed.kind)),
+    )
+
+
+def http3_answers(case: Case) -> bool | None:
+    """Whether a QUIC handshake came to its end; None when nobody tried."""
+    trials = case.evidence.of(Trial.HTTP3)
+    if not trials:
+        return None
+    return any(one.handshake is not None and one.handshake.ended_us is not None for one in trials)
+
+
+def http3_announced(case: Case) -> bool:
+    """By the Alt-Svc header of the answer or by the HTTPS record of its name."""
+    records = (name.https for name in case.evidence.names if name.host == case.evidence.host)
+    by_name = any(record is not None and "h3" in record.protocols for record in records)
+    return by_name or offers_http3(answer_headers(case))
+
+
+def answer_headers(case: Case) -> tuple[Header, ...]:
+    """Of all answers of the last host over TLS: each server behind it may say it."""
+    last = case.hops[-1].response_headers if case.hops else ()
+    over_tls = (one for trial in case.evidence.trials if trial.trial is not Trial.PLAIN for one in trial.exchanges)
+    return (*last, *(header for one in over_tls for header in one.headers))
+
+
+def _not_judged(case: Case, id: FindingId) -> NotJudged:
+    light = case.evidence.depth is Depth.LIGHT
+    return NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED)
+
+
+RULES: tuple[Rule, ...] = (h2_missing, h3)

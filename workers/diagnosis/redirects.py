@@ -1,0 +1,169 @@
+"""Redirects that stand before the page, and pages without TLS."""
+
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.facts import facts, in_ms
+from workers.diagnosis.headers import hsts_max_age_s, values
+from workers.measurement.connection import Header
+from workers.measurement.evidence import Depth, Exchange, Trial
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.messages import Hop
+from workers.measurement.target import DEFAULT_PORTS
+from workers.measurement.timing import Phases, phases_of
+
+# 180 days: below, a visitor who comes twice a year is redirected each time (PROBING 7, 6).
+MIN_HSTS_S = 180 * 86_400
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PAGE = range(200, 300)
+_TOLD = 5
+
+
+def redirect_cost(case: Case) -> Verdicts:
+    """Hops before the page; or none, but a plain http:// that leads here without HSTS to spare visitors the step."""
+    hops = case.hops
+    if len(hops) > 1 and not _redirects(hops[-1].status):
+        yield _hops_finding(hops)
+    elif case.evidence.secure:
+        yield from _step_from_plain(case)
+
+
+def _hops_finding(hops: tuple[Hop, ...]) -> Finding:
+    before = hops[:-1]
+    costs = [_cost_us(hop, hops[place + 1 :]) for place, hop in enumerate(before)]
+    known = [cost for cost in costs if cost is not None]
+    return Finding(
+        id=FindingId.HTTP_REDIRECT_COST,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        saving_us=sum(known) if len(known) == len(before) else None,
+        evidence=facts(
+            redirects=len(before),
+            urls=tuple(hop.url for hop in hops[: _TOLD + 1]),
+            statuses=tuple(str(hop.status) for hop in before[:_TOLD]),
+            costs_ms=tuple(cost / 1000 for cost in known[:_TOLD]),
+        ),
+    )
+
+
+def _cost_us(hop: Hop, later: tuple[Hop, ...]) -> int | None:
+    """What a browser spends on this hop alone.
+
+    It looks each name up once and sends further requests of one origin over the connection that is open, so what a
+    later hop would need anyway is no cost of this one.
+    """
+    phases = phases_of(hop.timing)
+    if phases.total_us is None:
+        return None
+    origins = {_origin(one.url) for one in later}
+    if _origin(hop.url) in origins:
+        return phases.total_us - _opening_us(phases)
+    hosts = {host for _, host, _ in origins}
+    return phases.total_us - (phases.dns_us or 0) if _origin(hop.url)[1] in hosts else phases.total_us
+
+
+def _opening_us(phases: Phases) -> int:
+    return (phases.dns_us or 0) + (phases.connect_us or 0) + (phases.tls_us or 0)
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts = _split(url)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    return parts.scheme, parts.hostname or "", port or DEFAULT_PORTS.get(parts.scheme)
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
+
+
+def _step_from_plain(case: Case) -> Verdicts:
+    answer = _plain_answer(case)
+    if answer is None:
+        yield from _unseen(case, FindingId.HTTP_REDIRECT_COST)
+        return
+    if not _leads_to_tls(case, answer):
+        return
+    max_age_s = hsts_max_age_s(_secure_headers(case))
+    if max_age_s is not None and max_age_s >= MIN_HSTS_S:
+        return
+    yield Finding(
+        id=FindingId.HTTP_REDIRECT_COST,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        saving_us=answer.ended_us or answer.head_us,
+        evidence=facts(
+            hsts="absent" if max_age_s is None else "short",
+            hsts_max_age_s=max_age_s,
+            plain_status=answer.status,
+            plain_ms=in_ms(answer.ended_us or answer.head_us),
+            rtt_ms=in_ms(case.rtt_us),
+        ),
+    )
+
+
+def no_tls(case: Case) -> Verdicts:
+    """The page comes over plain http:// and leads to no https://."""
+    if not case.evidence.secure:
+        last = case.hops[-1] if case.hops else None
+        if last is not None and last.status in _PAGE and _origin(last.url)[0] == "http":
+            yield _no_tls(last.url, last.status)
+        return
+    answer = _plain_answer(case)
+    if answer is None:
+        yield from _unseen(case, FindingId.HTTP_NO_TLS)
+    elif answer.status in _PAGE:
+        yield _no_tls(f"http://{case.evidence.host}/", answer.status)
+
+
+def _no_tls(url: str, status: int | None) -> Finding:
+    return Finding(
+        id=FindingId.HTTP_NO_TLS,
+        severity=Severity.HIGH,
+        confidence=Confidence.HIGH,
+        evidence=facts(url=url, status=status),
+    )
+
+
+def _plain_answer(case: Case) -> Exchange | None:
+    """What http:// answered on port 80."""
+    exchanges = (one for trial in case.evidence.of(Trial.PLAIN) for one in trial.exchanges)
+    return next((one for one in exchanges if one.status is not None), None)
+
+
+def _unseen(case: Case, id: FindingId) -> Verdicts:
+    """In one connection nobody asked; where nobody answers there is nothing to mend."""
+    if case.evidence.depth is Depth.LIGHT:
+        yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
+
+
+def _leads_to_tls(case: Case, answer: Exchange) -> bool:
+    location = next(iter(values(answer.headers, "location")), "")
+    return _redirects(answer.status) and _split(_joined(case.evidence.host, location)).scheme == "https"
+
+
+def _joined(host: str, location: str) -> str:
+    try:
+        return urljoin(f"http://{host}/", location)
+    except ValueError:
+        return ""
+
+
+def _redirects(status: int | None) -> bool:
+    return status in _REDIRECTS
+
+
+def _secure_headers(case: Case) -> tuple[Header, ...]:
+    """Of the last answer over TLS: of the journey where it ended, else of the first connection that brought one."""
+    if case.hops and case.hops[-1].response_headers:
+        return case.hops[-1].response_headers
+    answers = (one for trial in case.evidence.trials if trial.handshake for one in trial.exchanges)
+    return next((one.headers for one in answers if one.headers), ())
+
+
+RULES: tuple[Rule, ...] = (redirect_cost, no_tls)

@@ -1,0 +1,204 @@
+"""Whether returning visitors can continue a session, and send their request along with the first packet."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.facts import facts, in_ms, seen
+from workers.diagnosis.handshakes import TLS13, completed, false_start_possible, first_visits, speaks_tls13
+from workers.measurement.evidence import Depth, EarlyData, Handshake, Trial
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# So many attempts that all failed prove that none succeeds (PROBING 7, 18); flaky needs more (19).
+MIN_ATTEMPTS = 5
+MIN_ATTEMPTS_FLAKY = 10
+FLAKY_BELOW = 0.9
+# Connections without a single ticket prove that none are given.
+_MIN_WITHOUT_TICKET = 3
+_REPEATS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempts:
+    """What became of all attempts to continue a session in one way."""
+
+    tried: int = 0
+    resumed: int = 0
+
+    @property
+    def rate(self) -> float:
+        return self.resumed / self.tried if self.tried else 0.0
+
+
+def attempts_13(case: Case) -> Attempts:
+    """By a pre-shared key of TLS 1.3."""
+    return _attempts(case, (Trial.RESUMED, Trial.EARLY_DATA), old=False)
+
+
+def attempts_12(case: Case) -> dict[str, Attempts]:
+    """By each of the ways of TLS 1.2 that were tried."""
+    ways = {
+        "ticket": _attempts(case, (Trial.TLS12_TICKET,), old=True),
+        "session_id": _attempts(case, (Trial.TLS12_SESSION_ID,), old=True),
+        "either": _attempts(case, (Trial.RESUMED,), old=True),
+    }
+    return {way: one for way, one in ways.items() if one.tried}
+
+
+def _attempts(case: Case, kinds: Sequence[Trial], *, old: bool) -> Attempts:
+    shaken = completed(case.evidence.of(*kinds))
+    told = [one.resumed for one in shaken if one.resumed is not None and (one.version != TLS13) is old]
+    return Attempts(tried=len(told), resumed=sum(told))
+
+
+def missing(case: Case) -> Verdicts:
+    """Not one session could be continued; for visitors with TLS 1.3 that costs bytes and computing, else a trip."""
+    modern = speaks_tls13(case)
+    if modern is None:
+        return
+    lacking = [version for version, reason in _standing(case, modern=modern).items() if reason is None]
+    if lacking:
+        yield _missing(case, tuple(lacking), modern=modern)
+        return
+    reason = _standing(case, modern=modern).get(_visitors(modern=modern))
+    if isinstance(reason, NotJudgedReason):
+        yield NotJudged(id=FindingId.TLS_RESUMPTION_MISSING, reason=reason)
+
+
+def _visitors(*, modern: bool) -> str:
+    return TLS13 if modern else "TLSv1.2"
+
+
+def _standing(case: Case, *, modern: bool) -> dict[str, NotJudgedReason | bool | None]:
+    """For each version: True where sessions are continued, None where they never are, else why it cannot be said."""
+    standing: dict[str, NotJudgedReason | bool | None] = {}
+    if modern:
+        standing[TLS13] = _standing_13(case)
+    standing["TLSv1.2"] = _standing_12(case)
+    return standing
+
+
+def _standing_13(case: Case) -> NotJudgedReason | bool | None:
+    made = attempts_13(case)
+    if made.resumed:
+        return True
+    given = [one.tickets for one in first_visits(case) if one.version == TLS13 and one.tickets is not None]
+    if made.tried >= MIN_ATTEMPTS or (not made.tried and len(given) >= _MIN_WITHOUT_TICKET and not any(given)):
+        return None
+    return _why_open(case, made.tried)
+
+
+def _standing_12(case: Case) -> NotJudgedReason | bool | None:
+    ways = attempts_12(case)
+    if any(one.resumed for one in ways.values()):
+        return True
+    if ways and all(one.tried >= MIN_ATTEMPTS for one in ways.values()):
+        return None
+    return _why_open(case, sum(one.tried for one in ways.values()))
+
+
+def _why_open(case: Case, tried: int) -> NotJudgedReason:
+    if case.evidence.depth is Depth.LIGHT:
+        return NotJudgedReason.NEEDS_DEEP_PROBE
+    return NotJudgedReason.NOT_REPEATED if tried else NotJudgedReason.NOT_MEASURED
+
+
+def _missing(case: Case, versions: tuple[str, ...], *, modern: bool) -> Finding:
+    made = {TLS13: attempts_13(case), **attempts_12(case)}
+    return Finding(
+        id=FindingId.TLS_RESUMPTION_MISSING,
+        severity=Severity.LOW if modern else Severity.HIGH,
+        confidence=Confidence.HIGH,
+        saving_us=None if modern else case.rtt_us,
+        evidence=facts(
+            versions=versions,
+            psk=_told(made[TLS13]),
+            ticket=_told(made.get("ticket")),
+            session_id=_told(made.get("session_id")),
+            rtt_ms=in_ms(case.rtt_us),
+            false_start_possible=None if modern else all(false_start_possible(one) for one in first_visits(case)),
+        ),
+    )
+
+
+def _told(made: Attempts | None) -> str | None:
+    return None if made is None or not made.tried else seen(made.resumed, made.tried)
+
+
+def flaky(case: Case) -> Verdicts:
+    """Sessions are continued sometimes, in the way that visitors would use."""
+    modern = speaks_tls13(case)
+    if modern is None:
+        return
+    made = attempts_13(case) if modern else _best_12(case)
+    if case.evidence.depth is Depth.LIGHT and not made.tried:
+        yield NotJudged(id=FindingId.TLS_RESUMPTION_FLAKY, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
+    if not 0 < made.rate < FLAKY_BELOW:
+        return
+    if made.tried < MIN_ATTEMPTS_FLAKY:
+        yield NotJudged(id=FindingId.TLS_RESUMPTION_FLAKY, reason=NotJudgedReason.NOT_REPEATED)
+        return
+    saving_us = None if modern or case.rtt_us is None else round((1 - made.rate) * case.rtt_us)
+    yield Finding(
+        id=FindingId.TLS_RESUMPTION_FLAKY,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        saving_us=saving_us,
+        evidence=facts(version=_visitors(modern=modern), resumed=seen(made.resumed, made.tried)),
+    )
+
+
+def _best_12(case: Case) -> Attempts:
+    """Clients send a ticket where they were given one that works, else the session's id."""
+    ways = attempts_12(case)
+    working = [ways[way] for way in ("ticket", "session_id", "either") if way in ways and ways[way].resumed]
+    return next(iter(working), Attempts(tried=sum(one.tried for one in ways.values())))
+
+
+def zero_rtt(case: Case) -> Verdicts:
+    """Tickets that allow no early data, or a server that rejects all that it allowed: a remark, not a fault."""
+    modern = speaks_tls13(case)
+    if modern is None:
+        return
+    if not modern:
+        yield _hidden(FindingId.TLS_VERSION_OLD)
+        return
+    with_tickets = [one for one in first_visits(case) if one.version == TLS13 and one.tickets]
+    known = [one.max_early_data_bytes for one in with_tickets if one.max_early_data_bytes is not None]
+    rejected = _rejected(case)
+    if known and (not any(known) or rejected is not None):
+        yield Finding(
+            id=FindingId.TLS_ZERO_RTT,
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            saving_us=case.rtt_us,
+            evidence=facts(
+                max_early_data_bytes=max(known),
+                tickets=max(one.tickets or 0 for one in with_tickets),
+                rejected=rejected,
+            ),
+        )
+    elif not known:
+        yield _open_question(case, given=[one.tickets for one in first_visits(case) if one.tickets is not None])
+
+
+def _rejected(case: Case) -> str | None:
+    """How often, when it was each time."""
+    shaken: list[Handshake] = [one for one in completed(case.evidence.of(Trial.EARLY_DATA)) if one.early_data]
+    all_rejected = all(one.early_data is EarlyData.REJECTED for one in shaken)
+    return seen(len(shaken), len(shaken)) if len(shaken) >= _REPEATS and all_rejected else None
+
+
+def _open_question(case: Case, given: list[int]) -> NotJudged:
+    if given and not any(given) and _standing_13(case) is None:
+        return _hidden(FindingId.TLS_RESUMPTION_MISSING)
+    light = case.evidence.depth is Depth.LIGHT
+    reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
+    return NotJudged(id=FindingId.TLS_ZERO_RTT, reason=reason)
+
+
+def _hidden(by: FindingId) -> NotJudged:
+    return NotJudged(id=FindingId.TLS_ZERO_RTT, reason=NotJudgedReason.HIDDEN, hidden_by=by)
+
+
+RULES: tuple[Rule, ...] = (missing, flaky, zero_rtt)
