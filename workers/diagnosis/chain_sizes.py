@@ -3,7 +3,7 @@
 from workers.diagnosis.case import MIN_RTT_US, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
 from workers.diagnosis.facts import facts, in_ms
-from workers.diagnosis.handshakes import TLS13, chain_of, judged_chain
+from workers.diagnosis.tls_visits import TLS13, chain_of, judged_chain
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 

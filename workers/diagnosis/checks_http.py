@@ -3,10 +3,10 @@
 from workers.diagnosis.case import rtt_of
 from workers.diagnosis.catalogue import reason_text
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
-from workers.diagnosis.handshakes import completed, negotiated_protocol
 from workers.diagnosis.headers import hsts_max_age_s, values
 from workers.diagnosis.protocols import answer_headers, http3_announced, http3_answers
 from workers.diagnosis.redirects import MIN_HSTS_S
+from workers.diagnosis.tls_visits import completed, negotiated_protocol
 from workers.diagnosis.units import counted, ms, size
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import FindingId

@@ -6,7 +6,9 @@ from workers.diagnosis.chain_sizes import QUIC_FIRST_FLIGHT_BYTES
 from workers.diagnosis.chains import total_bytes
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.facts import seen
-from workers.diagnosis.handshakes import (
+from workers.diagnosis.key_exchange import is_hybrid
+from workers.diagnosis.resumption import MIN_ATTEMPTS, Attempts, attempts_12, attempts_13
+from workers.diagnosis.tls_visits import (
     TLS13,
     completed,
     first_visits,
@@ -14,8 +16,6 @@ from workers.diagnosis.handshakes import (
     negotiated_protocol,
     speaks_tls13,
 )
-from workers.diagnosis.key_exchange import is_hybrid
-from workers.diagnosis.resumption import MIN_ATTEMPTS, Attempts, attempts_12, attempts_13
 from workers.diagnosis.units import counted, size
 from workers.measurement.evidence import Handshake, Trial
 from workers.measurement.finding import FindingId, Severity

@@ -2,7 +2,7 @@
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, seen
-from workers.diagnosis.handshakes import AS_BROWSERS, TLS13, completed, speaks_tls13
+from workers.diagnosis.tls_visits import AS_BROWSERS, TLS13, completed, speaks_tls13
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity

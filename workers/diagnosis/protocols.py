@@ -2,8 +2,8 @@
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
-from workers.diagnosis.handshakes import completed, negotiated_protocol
 from workers.diagnosis.headers import offers_http3
+from workers.diagnosis.tls_visits import completed, negotiated_protocol
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Trial
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity

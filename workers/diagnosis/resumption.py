@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
-from workers.diagnosis.handshakes import TLS13, completed, false_start_possible, first_visits, speaks_tls13
+from workers.diagnosis.tls_visits import TLS13, completed, false_start_possible, first_visits, speaks_tls13
 from workers.measurement.evidence import Depth, EarlyData, Handshake, Trial
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 

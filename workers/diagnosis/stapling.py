@@ -2,7 +2,7 @@
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, seen
-from workers.diagnosis.handshakes import first_visits, judged_chain
+from workers.diagnosis.tls_visits import first_visits, judged_chain
 from workers.measurement.finding import Confidence, Finding, FindingId, Severity
 
 

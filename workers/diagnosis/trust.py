@@ -10,8 +10,8 @@ from datetime import timedelta
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, path_of
 from workers.diagnosis.facts import facts
-from workers.diagnosis.handshakes import judged_chain
 from workers.diagnosis.issuers import Trust, trust_fault
+from workers.diagnosis.tls_visits import judged_chain
 from workers.measurement.evidence import ChainCertificate, Handshake
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, Severity
 

@@ -2,7 +2,7 @@
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
-from workers.diagnosis.handshakes import AS_BROWSERS, TLS13, completed, false_start_possible, first_visits
+from workers.diagnosis.tls_visits import AS_BROWSERS, TLS13, completed, false_start_possible, first_visits
 from workers.measurement.evidence import Handshake
 from workers.measurement.finding import Confidence, Finding, FindingId, Severity
 

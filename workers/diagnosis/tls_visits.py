@@ -1,0 +1,66 @@
+"""What several rules ask of a probe's TLS handshakes."""
+
+from collections.abc import Iterable
+
+from workers.diagnosis.case import Case
+from workers.measurement.evidence import ChainCertificate, Handshake, Trial, TrialEvidence
+
+TLS13 = "TLSv1.3"
+# Connections whose ClientHello is a browser's on a first visit.
+AS_BROWSERS = (Trial.FULL, Trial.DELAYED_ACK, Trial.HTTP2)
+# The same, where those cannot be had: without the hybrid key share.
+_NEXT_BEST = (Trial.CLASSICAL,)
+
+
+def completed(trials: Iterable[TrialEvidence]) -> tuple[Handshake, ...]:
+    """The handshakes that came to an agreement."""
+    shaken = (trial.handshake for trial in trials)
+    return tuple(one for one in shaken if one is not None and one.version is not None and one.ended_us is not None)
+
+
+def first_visits(case: Case) -> tuple[Handshake, ...]:
+    """Full handshakes as browsers make them; where the server breaks on those, with classical groups."""
+    for kinds in (AS_BROWSERS, _NEXT_BEST):
+        full = tuple(one for one in completed(case.evidence.of(*kinds)) if not one.resumed)
+        if full:
+            return full
+    return ()
+
+
+def speaks_tls13(case: Case) -> bool | None:
+    """Whether browsers get TLS 1.3 here; None when nobody got anything."""
+    versions = {one.version for one in first_visits(case)}
+    return TLS13 in versions if versions else None
+
+
+def negotiated_protocol(case: Case) -> str | None:
+    """What ALPN agreed on in any handshake: the best there was."""
+    protocols = {one.protocol for one in completed(case.evidence.trials)}
+    return next((name for name in ("h2", "http/1.1") if name in protocols), None) or next(
+        (name for name in sorted(filter(None, protocols))), None
+    )
+
+
+def false_start_possible(shaken: Handshake) -> bool:
+    """Whether Chrome, Firefox and Safari would send their request early over this TLS 1.2 handshake.
+
+    They do with ALPN, ECDHE and an AEAD cipher (BoringSSL's ssl_can_false_start), told by OpenSSL's name of it.
+    """
+    cipher = shaken.cipher or ""
+    authenticated = "GCM" in cipher or "CHACHA20" in cipher
+    return shaken.protocol is not None and cipher.startswith("ECDHE-") and authenticated
+
+
+def chain_of(case: Case, shaken: Handshake) -> tuple[ChainCertificate, ...]:
+    """The certificates as they were sent."""
+    known = case.evidence.certificates
+    return tuple(known[index] for index in shaken.chain if 0 <= index < len(known))
+
+
+def judged_chain(case: Case) -> tuple[Handshake, tuple[ChainCertificate, ...]] | None:
+    """The handshake whose certificates are judged: the first that a browser would see any in."""
+    for shaken in (*first_visits(case), *completed(case.evidence.of(Trial.TLS12, Trial.OTHER_FAMILY))):
+        chain = chain_of(case, shaken)
+        if chain:
+            return shaken, chain
+    return None
