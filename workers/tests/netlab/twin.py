@@ -47,8 +47,11 @@ class Twin:
     """`positive` has the fault `id`, `repaired` differs in the one setting that mends it.
 
     `with_it` are findings that are true of the positive by the same fault, `both` those that are true of either by
-    construction, besides what `background` knows of its kind of server. `cost` names the time by which the two must
-    differ as the finding's saving claims. At other round trips than `rtts_ms` the two are not told apart.
+    construction, besides what `background` knows of its kind of server; `hidden` are those of the background that the
+    fault hides; `instead` is said of the positive where loss keeps the fault itself from being judged.
+
+    `cost` names the time by which the two must differ as the finding's saving claims. At other round trips than
+    `rtts_ms` the two are not told apart.
     """
 
     id: Id
@@ -57,6 +60,8 @@ class Twin:
     repaired: Served
     with_it: frozenset[Id] = frozenset()
     both: frozenset[Id] = frozenset()
+    hidden: frozenset[Id] = frozenset()
+    instead: frozenset[Id] = frozenset()
     cost: Cost | None = None
     rtts_ms: tuple[int, ...] = RTTS_MS
 
@@ -64,7 +69,7 @@ class Twin:
         """All findings of that site without loss."""
         site = self.repaired if repaired else self.positive
         found = self.both | background(site, rtt_ms)
-        return found if repaired else found | {self.id} | self.with_it
+        return found if repaired else (found - self.hidden) | {self.id} | self.with_it
 
 
 def background(site: Served, rtt_ms: int) -> frozenset[Id]:
@@ -75,8 +80,9 @@ def background(site: Served, rtt_ms: int) -> frozenset[Id]:
     if not site.quic:
         found.add(Id.HTTP_H3)
     if isinstance(site.conduct, NginxConduct):
-        found.add(Id.TLS_PQ)
+        found |= {Id.TLS_PQ} if "TLSv1.3" in site.conduct.protocols else set()
         found |= set() if site.conduct.http2 else {Id.HTTP_H2_MISSING}
     if isinstance(site.conduct, Conduct):
-        found |= {Id.HTTP_H2_MISSING, Id.TLS_ZERO_RTT}
+        found |= {Id.TLS_ZERO_RTT} if site.conduct.newest == "TLSv1.3" else set()
+        found.add(Id.HTTP_H2_MISSING)
     return frozenset(found)

@@ -136,11 +136,10 @@ ANSWERS = (
         repaired=replace(NGINX, quic=True),
     ),
     Twin(
-        id=Id.HTTP_H3,
+        id=Id.TLS_CHAIN_LARGE,
         name="h3-amplified",
         positive=replace(NGINX, quic=True, chain=ChainWish(size_bytes=5500)),
         repaired=replace(NGINX, quic=True, chain=ChainWish(size_bytes=2000)),
-        with_it=frozenset({Id.TLS_CHAIN_LARGE, Id.TLS_CERT_COMPRESSION}),
         cost=Cost.QUIC_HANDSHAKE,
     ),
     Twin(

@@ -56,12 +56,14 @@ VERSIONS = (
         name="pq-reset",
         positive=OWN.but(hello_limit_bytes=1000),
         repaired=OWN,
+        hidden=frozenset({Id.HTTP_H2_MISSING}),
     ),
     Twin(
         id=Id.TLS_PQ,
         name="pq-silence",
         positive=OWN.but(hello_limit_bytes=1000, refusal=Refusal.SILENCE),
         repaired=OWN,
+        hidden=frozenset({Id.HTTP_H2_MISSING}),
     ),
     Twin(id=Id.TLS_PQ, name="pq-missing", positive=NGINX.but(http2=False, early_data=False), repaired=OWN),
 )
@@ -98,7 +100,7 @@ FLIGHTS = (
         name="chain-18k",
         positive=_chain(size_bytes=18_000),
         repaired=_chain(size_bytes=2000),
-        with_it=frozenset({Id.TLS_CHAIN_LARGE, Id.TLS_CERT_COMPRESSION}),
+        instead=frozenset({Id.TLS_CHAIN_LARGE}),
         cost=Cost.HANDSHAKE,
     ),
     Twin(
