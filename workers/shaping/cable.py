@@ -1,19 +1,21 @@
-"""A network of two ends, a client's and another's, with a delay link between them and nothing else on it.
+"""Two networks joined by a delay link.
 
-    client namespace      junction namespace        the other end
-    eth0 ───────────────  near ▷ link ▷ far  ──────  eth0
+    client          junction          another network
+    eth0 ────────── n0 ▷ link ▷ f0 ────────── eth0
 
 The link is a process on two packet sockets, not a TUN device: it sees when the kernel had a packet, and needs no device
 node. Both `eth0` have the same hardware address and ask nobody for one, so that frames pass as they are.
 """
 
+import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_interface
 from itertools import count
 
 from workers.shaping import netlink, offloads
 from workers.shaping.links import Links, wire
-from workers.shaping.namespace import Namespace
+from workers.shaping.namespace import Namespace, Network
 from workers.shaping.netlink import NO_METRICS, RouteMetrics
 from workers.shaping.settings import LinkSettings
 
@@ -31,20 +33,32 @@ class End:
     metrics: RouteMetrics = NO_METRICS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plug:
+    """Where a cable ends: an interface to be made in a namespace."""
+
+    network: Network
+    interface: str = INTERFACE
+
+
 class Cable:
-    """A delay link between the `eth0` of two namespaces, until it is closed or the namespaces end."""
+    """A delay link between two interfaces of two namespaces, until it is closed."""
 
     def __init__(self, links: Links, junction: Namespace) -> None:
         self.key = f"{next(_ORDER)}"
         self._links = links
         self._junction = junction
 
-    def join(self, client: Namespace, other: Namespace, settings: LinkSettings) -> None:
+    def join(self, client: Plug, other: Plug, settings: LinkSettings) -> None:
         """Raises ShapingError, and NotPermittedError without the rights for it."""
         near, far = f"n{self.key}", f"f{self.key}"
-        for namespace, end in ((client, near), (other, far)):
-            namespace.call(lambda end=end: _plug(self._junction, end))  # type: ignore[misc]  # mypy loses the default
-        self._links.add(self.key, wire(self._junction, near), wire(self._junction, far), settings)
+        _plug(client, near, self._junction, _JUNCTION_MAC)
+        try:
+            _plug(other, far, self._junction, _JUNCTION_MAC)
+            self._links.add(self.key, _wire(self._junction, near), _wire(self._junction, far), settings)
+        except BaseException:
+            self._junction.call(lambda: netlink.remove_link(near))
+            raise
 
     def change(self, settings: LinkSettings) -> None:
         self._links.change(self.key, settings)
@@ -54,26 +68,50 @@ class Cable:
         return self._links.report(self.key)
 
     def close(self) -> None:
+        """Removes the link and both interfaces."""
         self._links.remove(self.key)
+        self._junction.call(self._unplug)
+
+    def _unplug(self) -> None:
+        for end in (f"n{self.key}", f"f{self.key}"):
+            with suppress(OSError):
+                netlink.remove_link(end)
 
 
-def _plug(junction: Namespace, end: str) -> None:
-    netlink.add_veth(INTERFACE, end_in=junction.fd, end_name=end, mac=_MAC, end_mac=_JUNCTION_MAC)
-    offloads.switch_off(INTERFACE)
-    netlink.set_up(INTERFACE)
+def join_directly(client: Plug, other: Plug) -> None:
+    """A cable without a link of ours: whoever shapes it does it on the interfaces."""
+    _plug(client, other.interface, other.network, _MAC)
+    other.network.call(lambda: _ready(other.interface))
 
 
-def furnish(namespace: Namespace, end: End) -> None:
-    """Gives a plugged end its addresses, the routes to its neighbours, a loopback, and a TCP that learns nothing.
-
-    What TCP remembers of earlier connections (`tcp_no_metrics_save`) would make each measurement depend on the last.
-    """
-    namespace.call(lambda: _furnish(end))
-    namespace.sysctl("net.ipv4.tcp_no_metrics_save", 1)
+def _plug(plug: Plug, end: str, junction: Network, end_mac: bytes) -> None:
+    plug.network.call(
+        lambda: netlink.add_veth(plug.interface, end_in=junction.fd, end_name=end, mac=_MAC, end_mac=end_mac)
+    )
+    plug.network.call(lambda: _ready(plug.interface))
 
 
-def _furnish(end: End) -> None:
-    netlink.set_up("lo", quiet=False)
+def _ready(interface: str) -> None:
+    offloads.switch_off(interface)
+    netlink.set_up(interface)
+
+
+def _wire(junction: Namespace, end: str) -> socket.socket:
+    return junction.call(lambda: wire(end))
+
+
+def furnish(plug: Plug, end: End) -> None:
+    """Gives an interface its addresses and the routes to its neighbours."""
+    plug.network.call(lambda: _furnish(plug.interface, end))
+
+
+def _furnish(interface: str, end: End) -> None:
     for address in map(ip_interface, end.addresses):
-        netlink.add_address(INTERFACE, address)
-        netlink.add_route(INTERFACE, str(address.network), metrics=end.metrics)
+        netlink.add_address(interface, address)
+        netlink.add_route(interface, str(address.network), metrics=end.metrics)
+
+
+def make_home(namespace: Namespace) -> None:
+    """A loopback, and a TCP that learns nothing from one connection for the next."""
+    namespace.call(lambda: netlink.set_up("lo", quiet=False))
+    namespace.sysctl("net.ipv4.tcp_no_metrics_save", 1)

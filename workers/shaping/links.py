@@ -15,7 +15,6 @@ import workers
 from workers.shaping import netlink, offloads
 from workers.shaping.faults import ShapingError
 from workers.shaping.link_process import MAX_ORDER_BYTES
-from workers.shaping.namespace import Namespace
 from workers.shaping.settings import LinkSettings
 
 _SO_TIMESTAMPNS = 35
@@ -29,12 +28,8 @@ _RECEIVE_BYTES = 8 * 1024 * 1024
 _ANSWER_S = 10.0
 
 
-def wire(junction: Namespace, name: str) -> socket.socket:
-    """Brings up an interface of the junction as the end of a link: a socket that reads and writes whole frames."""
-    return junction.call(lambda: _tap(name))
-
-
-def _tap(name: str) -> socket.socket:
+def wire(name: str) -> socket.socket:
+    """Brings up an interface of the calling thread's network as the end of a link: a socket of whole frames."""
     offloads.switch_off(name)
     netlink.set_up(name)
     sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC, 0)

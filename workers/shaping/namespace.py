@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self, TypeVar
+from typing import IO, Any, Protocol, Self, TypeVar
 
 from workers.shaping.faults import NotPermittedError, ShapingError
 
@@ -27,6 +27,27 @@ _MISSING = (
     "this process may not make a network of its own: it needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW. "
     "Run it as root, or in a container with these capabilities, or measure with the profile 'native'."
 )
+
+
+class Network(Protocol):
+    """Somewhere to act: a namespace, or where this process is."""
+
+    fd: int
+
+    def call(self, action: Callable[[], T], /) -> T: ...
+
+
+class Here:
+    """The network of the thread that makes it; to be used in that thread."""
+
+    def __init__(self) -> None:
+        self.fd = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
+
+    def call(self, action: Callable[[], T], /) -> T:
+        return action()
+
+    def close(self) -> None:
+        os.close(self.fd)
 
 
 class Namespace:
@@ -47,7 +68,7 @@ class Namespace:
         """Moves the calling thread, and what it starts from now on, into this network."""
         _check(_LIBC.setns(self.fd, _CLONE_NEWNET), "enter a network")
 
-    def call(self, action: Callable[[], T]) -> T:
+    def call(self, action: Callable[[], T], /) -> T:
         """What the action returns or raises, carried out inside. Sockets that it opens stay inside."""
         future: Future[T] = Future()
         self._orders.put((action, future))

@@ -3,6 +3,7 @@
 Every function acts in the network of the calling thread, so that it is called by `Namespace.call`.
 """
 
+import errno
 import os
 import socket
 import struct
@@ -12,6 +13,11 @@ from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_network
 
 from workers.shaping.faults import NotPermittedError, ShapingError
+
+
+class TakenError(ShapingError):
+    """There is something of that name already."""
+
 
 Interface = IPv4Interface | IPv6Interface
 
@@ -48,18 +54,18 @@ NO_METRICS = RouteMetrics()
 def add_veth(name: str, *, end_in: int, end_name: str, mac: bytes, end_mac: bytes) -> None:
     """A cable from `name` here to `end_name` in the namespace of that file descriptor. Both ends are down."""
     end = _IFINFO.pack(0, 0, 0, 0, 0) + b"".join(
-        (_text(_IFNAME, end_name), _attribute(_ADDRESS, end_mac), _u32(_NET_NS_FD, end_in))
+        (text(_IFNAME, end_name), attribute(_ADDRESS, end_mac), _u32(_NET_NS_FD, end_in))
     )
-    info = _text(_INFO_KIND, "veth") + _nested(_INFO_DATA, _attribute(_VETH_PEER | _NESTED, end))
+    info = text(_INFO_KIND, "veth") + nested(_INFO_DATA, attribute(_VETH_PEER | _NESTED, end))
     body = _IFINFO.pack(0, 0, 0, 0, 0)
-    body += _text(_IFNAME, name) + _attribute(_ADDRESS, mac) + _nested(_LINKINFO, info)
-    _ask(_NEWLINK, body, _CREATE | _EXCLUSIVE, f"make a cable named {name}")
+    body += text(_IFNAME, name) + attribute(_ADDRESS, mac) + nested(_LINKINFO, info)
+    request(_NEWLINK, body, _CREATE | _EXCLUSIVE, f"make a cable named {name}")
 
 
 def remove_link(name: str) -> None:
     """Removes an interface, and with it the other end of its cable."""
     body = _IFINFO.pack(0, 0, socket.if_nametoindex(name), 0, 0)
-    _ask(_DELLINK, body, 0, f"remove the interface {name}")
+    request(_DELLINK, body, 0, f"remove the interface {name}")
 
 
 def set_up(name: str, *, quiet: bool = True) -> None:
@@ -67,10 +73,10 @@ def set_up(name: str, *, quiet: bool = True) -> None:
     flags = _IFF_UP | (_IFF_NOARP if quiet else 0)
     index = socket.if_nametoindex(name)
     if quiet:
-        mode = _nested(socket.AF_INET6, _attribute(_INET6_ADDR_GEN_MODE, bytes([_GEN_MODE_NONE])))
-        silent = _IFINFO.pack(0, 0, index, 0, 0) + _nested(_AF_SPEC, mode)
-        _ask(_NEWLINK, silent, 0, f"keep {name} without an address of its own making")
-    _ask(_NEWLINK, _IFINFO.pack(0, 0, index, flags, flags), 0, f"bring {name} up")
+        mode = nested(socket.AF_INET6, attribute(_INET6_ADDR_GEN_MODE, bytes([_GEN_MODE_NONE])))
+        silent = _IFINFO.pack(0, 0, index, 0, 0) + nested(_AF_SPEC, mode)
+        request(_NEWLINK, silent, 0, f"keep {name} without an address of its own making")
+    request(_NEWLINK, _IFINFO.pack(0, 0, index, flags, flags), 0, f"bring {name} up")
 
 
 def add_address(name: str, interface: Interface) -> None:
@@ -78,8 +84,8 @@ def add_address(name: str, interface: Interface) -> None:
     family = socket.AF_INET if interface.version == 4 else socket.AF_INET6
     body = _IFADDR.pack(family, interface.network.prefixlen, 0, 0, socket.if_nametoindex(name))
     packed = interface.ip.packed
-    body += _attribute(_IFA_LOCAL, packed) + _attribute(_IFA_ADDRESS, packed) + _u32(_IFA_FLAGS, _NODAD_NOPREFIXROUTE)
-    _ask(_NEWADDR, body, _CREATE | _EXCLUSIVE, f"give {name} the address {interface}")
+    body += attribute(_IFA_LOCAL, packed) + attribute(_IFA_ADDRESS, packed) + _u32(_IFA_FLAGS, _NODAD_NOPREFIXROUTE)
+    request(_NEWADDR, body, _CREATE | _EXCLUSIVE, f"give {name} the address {interface}")
 
 
 def add_route(name: str, destination: str, *, via: str | None = None, metrics: RouteMetrics = NO_METRICS) -> None:
@@ -88,10 +94,10 @@ def add_route(name: str, destination: str, *, via: str | None = None, metrics: R
     family = socket.AF_INET if network.version == 4 else socket.AF_INET6
     scope = _SCOPE_LINK if via is None and family == socket.AF_INET else _UNIVERSE
     body = _RTMSG.pack(family, network.prefixlen, 0, 0, _MAIN_TABLE, _STATIC, scope, _UNICAST, 0)
-    body += _attribute(_RTA_DST, network.network_address.packed) + _u32(_RTA_OIF, socket.if_nametoindex(name))
+    body += attribute(_RTA_DST, network.network_address.packed) + _u32(_RTA_OIF, socket.if_nametoindex(name))
     if via is not None:
-        body += _attribute(_RTA_GATEWAY, ip_address(via).packed)
-    _ask(_NEWROUTE, body + _metrics(metrics), _CREATE | _EXCLUSIVE, f"route {destination} through {name}")
+        body += attribute(_RTA_GATEWAY, ip_address(via).packed)
+    request(_NEWROUTE, body + _metrics(metrics), _CREATE | _EXCLUSIVE, f"route {destination} through {name}")
 
 
 def _metrics(metrics: RouteMetrics) -> bytes:
@@ -99,25 +105,28 @@ def _metrics(metrics: RouteMetrics) -> bytes:
     if metrics.initial_window is not None:
         parts += _u32(_RTAX_INITCWND, metrics.initial_window)
     if metrics.congestion_control is not None:
-        parts += _text(_RTAX_CC_ALGO, metrics.congestion_control)
-    return _nested(_RTA_METRICS, parts) if parts else b""
+        parts += text(_RTAX_CC_ALGO, metrics.congestion_control)
+    return nested(_RTA_METRICS, parts) if parts else b""
 
 
-def _attribute(kind: int, payload: bytes) -> bytes:
+def attribute(kind: int, payload: bytes) -> bytes:
+    """One attribute of a message, padded."""
     size = 4 + len(payload)
     return struct.pack("=HH", size, kind) + payload + bytes(-size % 4)
 
 
-def _nested(kind: int, payload: bytes) -> bytes:
-    return _attribute(kind | _NESTED, payload)
+def nested(kind: int, payload: bytes) -> bytes:
+    """An attribute made of attributes."""
+    return attribute(kind | _NESTED, payload)
 
 
-def _text(kind: int, text: str) -> bytes:
-    return _attribute(kind, text.encode() + b"\0")
+def text(kind: int, words: str) -> bytes:
+    """An attribute of text."""
+    return attribute(kind, words.encode() + b"\0")
 
 
 def _u32(kind: int, value: int) -> bytes:
-    return _attribute(kind, struct.pack("=I", value))
+    return attribute(kind, struct.pack("=I", value))
 
 
 @contextmanager
@@ -127,25 +136,30 @@ def _route_socket() -> Iterator[socket.socket]:
         yield sock
 
 
-def _ask(kind: int, body: bytes, flags: int, what: str) -> None:
+def request(kind: int, body: bytes, flags: int, what: str) -> None:
     """One request, and the kernel's word on it. Raises ShapingError."""
     message = _HEADER.pack(_HEADER.size + len(body), kind, _REQUEST_ACK | flags, 1, 0) + body
     with _route_socket() as sock:
         sock.send(message)
         answer = sock.recv(65536)
-    code = error_code(answer)
+    code = next((code for code in error_codes(answer) if code), 0)
     if code in (1, 13):
         raise NotPermittedError(f"this process may not {what}: it needs CAP_NET_ADMIN. Run it as root.")
+    if code == errno.EEXIST:
+        raise TakenError(f"cannot {what}: there is one already")
     if code:
         raise ShapingError(f"cannot {what}: {os.strerror(code)}")
 
 
-def error_code(answer: bytes) -> int:
-    """The errno in a netlink answer; 0 is success."""
-    kind = _HEADER.unpack_from(answer)[1]
-    if kind != _ERROR:
-        return 0
-    return -int(struct.unpack_from("=i", answer, _HEADER.size)[0])
+def error_codes(answers: bytes) -> list[int]:
+    """The errno of each message that ends a request; 0 is success."""
+    codes, at = [], 0
+    while at + _HEADER.size <= len(answers):
+        size, kind = _HEADER.unpack_from(answers, at)[:2]
+        if kind == _ERROR:
+            codes.append(-int(struct.unpack_from("=i", answers, at + _HEADER.size)[0]))
+        at += max(_HEADER.size, (size + 3) & ~3)
+    return codes
 
 
 def names() -> Sequence[str]:

@@ -15,7 +15,7 @@ from ipaddress import ip_interface
 from types import TracebackType
 from typing import Any, Self, overload
 
-from workers.shaping.cable import Cable, End, furnish
+from workers.shaping.cable import Cable, End, Plug, furnish, make_home
 from workers.shaping.links import Links
 from workers.shaping.namespace import Namespace
 from workers.shaping.netlink import RouteMetrics
@@ -82,11 +82,14 @@ class LabNetwork:
             self.client = self._stack.enter_context(Namespace("client"))
             self.server = self._stack.enter_context(Namespace("server"))
             self._cable = Cable(links, junction)
-            self._cable.join(self.client, self.server, self._numbers)
+            client, server = Plug(network=self.client), Plug(network=self.server)
+            self._cable.join(client, server, self._numbers)
             self._stack.callback(self._cable.close)
-            furnish(self.client, End(addresses=_CLIENT, metrics=RouteMetrics(congestion_control="cubic")))
+            make_home(self.client)
+            make_home(self.server)
+            furnish(client, End(addresses=_CLIENT, metrics=RouteMetrics(congestion_control="cubic")))
             metrics = RouteMetrics(congestion_control="cubic", initial_window=self._server_iw)
-            furnish(self.server, End(addresses=_SERVER, metrics=metrics))
+            furnish(server, End(addresses=_SERVER, metrics=metrics))
             self.server.sysctl("net.ipv4.ip_unprivileged_port_start", 0)
             names = self.server.call(lambda: DnsServer(self.zone.answer, host=self.server_address4, port=53))
             self._stack.enter_context(names)
