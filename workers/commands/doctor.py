@@ -22,8 +22,8 @@ from workers.browser.faults import BrowserError
 from workers.config import AgentConfig, ConfigError, load_config
 from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, queue_name
+from workers.probes.bindings import missing_bindings
 from workers.probes.names import LocalNames
-from workers.probes.openssl import missing_bindings
 from workers.probes.settings import NameSettings
 from workers.probes.stamps import receive, stamp_arrivals
 from workers.service import Service, ServiceError

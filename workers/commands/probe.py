@@ -30,12 +30,14 @@ from workers.probes.settings import ProbeSettings
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, shows, and gives the exit code. Raises UsageError."""
-    request = replace(request_of(arguments, Kind.PROBE), depth=arguments.depth)
+    request = replace(request_of(arguments, Kind.PROBE), depth=arguments.depth, profile=arguments.profile)
     settings = ProbeSettings(
         in_flight=1,
         allowed=allowed_of(arguments),
         extra_ports=EVERY_PORT,
         ca_file=arguments.cacert,
+        family=arguments.family,
+        resolve={(host, port): address for host, port, address in arguments.resolve},
     )
     with Engine(settings) as engine:
         samples = [engine.probe(one, tell) for one in _requests(request, arguments.samples)]

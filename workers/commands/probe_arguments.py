@@ -1,8 +1,10 @@
 """What `firstbyte probe` takes besides the options that all measuring commands share."""
 
 import argparse
+from ipaddress import ip_address
 
 from workers.measurement.evidence import Depth
+from workers.measurement.profile import NATIVE, PROFILES, Profile, parse_profile
 
 PROBE = """\
 Asks for the URL over connections of our own and says where the milliseconds before the first byte go, and why: DNS,
@@ -19,6 +21,14 @@ def add_probe(parser: argparse.ArgumentParser) -> None:
     depth.add_argument("--light", dest="depth", action="store_const", const=Depth.LIGHT, help="one connection")
     more = "measure N times, the first as deep as asked for; the one with the median first byte is told (1)"
     parser.add_argument("--samples", metavar="N", type=_samples, default=1, help=more)
+    names = ", ".join(name for name in PROFILES if name != NATIVE.name)
+    shape = f"shape this machine's network for it (needs root): {names}, or DOWN/UP/RTT/LOSS in kbit/s, ms and percent"
+    parser.add_argument("--profile", metavar="NAME", type=_profile, default=NATIVE, help=shape)
+    instead = "connect to ADDR instead of looking HOST up, as curl does (may be repeated)"
+    parser.add_argument("--resolve", metavar="HOST:PORT:ADDR", type=_instead, action="append", default=[], help=instead)
+    family = parser.add_mutually_exclusive_group()
+    family.add_argument("--ipv4", dest="family", action="store_const", const=4, help="use IPv4 addresses only")
+    family.add_argument("--ipv6", dest="family", action="store_const", const=6, help="use IPv6 addresses only")
     parser.add_argument("--flights", action="store_true", help="draw what went which way on the connection, and when")
 
 
@@ -27,3 +37,25 @@ def _samples(text: str) -> int:
     if not 1 <= count <= _MAX_SAMPLES:
         raise argparse.ArgumentTypeError(f"must be from 1 to {_MAX_SAMPLES}")
     return count
+
+
+def _profile(text: str) -> Profile:
+    try:
+        return parse_profile(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _instead(text: str) -> tuple[str, int, str]:
+    """Host, port and address. An IPv6 address may stand in brackets."""
+    host, _, rest = text.partition(":")
+    port, _, address = rest.partition(":")
+    try:
+        number, parsed = int(port), ip_address(address.strip("[]"))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not HOST:PORT:ADDRESS, such as a.example:443:192.0.2.1"
+        ) from error
+    if not host or not 0 < number < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r} lacks a host, or its port is not from 1 to 65535")
+    return host.lower(), number, str(parsed)

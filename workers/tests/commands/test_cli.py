@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -39,7 +40,7 @@ def test_a_probe_is_drawn_and_progress_stays_out_of_the_way(site: str) -> None:
     assert lines[0] == f"{site}/"
     assert lines[1].startswith("  200  http/1.1  127.0.0.1:")
     assert any(line.startswith("  Wait") and "█" in line for line in lines)
-    assert lines[-1].startswith("first byte")
+    assert any(line.startswith("first byte") for line in lines)
     assert "\x1b" not in done.stdout
     assert "connecting" in done.stderr
 
@@ -53,6 +54,33 @@ def test_json_is_one_document_and_nothing_else(site: str) -> None:
     assert document["phases"]["ttfb_ms"] > 0
     assert document["phases"]["tls_ms"] is None
     assert done.stdout.count("\n") == 1
+
+
+def test_a_host_can_be_given_an_address_as_with_curl(site: str) -> None:
+    port = urlsplit(site).port
+    url = f"http://shop.example:{port}/"
+    done = firstbyte("probe", "--json", "--light", "--resolve", f"shop.example:{port}:127.0.0.1", url)
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["address"]) == (0, "127.0.0.1")
+    assert document["phases"]["dns_ms"] is None
+
+
+def test_a_family_that_the_host_lacks_is_told(site: str) -> None:
+    done = firstbyte("probe", "--json", "--ipv6", f"{site}/")
+    assert done.returncode == 4
+    assert json.loads(done.stdout)["error"]["stage"] in ("dns", "connect")
+
+
+def test_of_several_samples_each_is_told(site: str) -> None:
+    document = json.loads(firstbyte("probe", "--json", "--light", "--samples", "3", f"{site}/").stdout)
+    times = [sample["phases"]["ttfb_ms"] for sample in document["samples"]]
+    assert len(times) == 3
+    assert document["phases"]["ttfb_ms"] == sorted(times)[1]
+
+
+def test_the_flights_of_a_connection_are_drawn_when_asked_for(site: str) -> None:
+    done = firstbyte("probe", "--light", "--flights", f"{site}/")
+    assert any("◀ SYN, ACK" in line for line in done.stdout.splitlines())
 
 
 def test_what_cannot_be_measured_ends_with_4_and_says_why() -> None:
@@ -75,6 +103,11 @@ def test_what_cannot_be_measured_ends_with_4_and_says_why() -> None:
         (["probe", "--timeout", "nan", "https://example.org/"], "from 0.1 to 120 seconds"),
         (["probe", "--allow-private", "10.0.0.1/8", "https://example.org/"], "--allow-private"),
         (["probe", "--cacert", "/dev/null", "https://example.org/"], "holds no certificate"),
+        (["probe", "--samples", "0", "https://example.org/"], "from 1 to 50"),
+        (["probe", "--profile", "5g", "https://example.org/"], "is no profile"),
+        (["probe", "--resolve", "example.org:443", "https://example.org/"], "is not HOST:PORT:ADDRESS"),
+        (["probe", "--ipv4", "--ipv6", "https://example.org/"], "not allowed with"),
+        (["probe", "--deep", "--light", "https://example.org/"], "not allowed with"),
         (["agent"], "FIRSTBYTE_REGION: is missing"),
     ],
 )
