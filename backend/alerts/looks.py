@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from backend.alerts.incidents import Change, Scene
+from backend.alerts.judgement.certificates import Shown, ends_first
 from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
 from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, from_us, to_us
 from backend.alerts.models import Resolution, Rule
@@ -90,13 +91,12 @@ class Look:
         newest = {sample.region: sample.run_id for sample in self._sight.samples if sample.seen is Seen.UP}
         return list(newest.values())
 
-    def show(self, seen: Sequence[tuple[UUID, str, datetime]]) -> None:
-        """Certificates of those runs: (run, host, end). Third parties' are not the site's to renew."""
-        host = urlsplit(self.row.url).hostname
-        own = [one for one in seen if one[1] == host] or (list(seen) if self.row.kind == "probe" else [])
-        if not own:
+    def show(self, seen: Sequence[Shown]) -> None:
+        """Certificates of those runs."""
+        found = ends_first(seen, kind=self.row.kind, host=urlsplit(self.row.url).hostname)
+        if found is None:
             return
-        run_id, shown, ends = min(own, key=lambda one: one[2])
+        run_id, shown, ends = found
         self._certificate_us = self._now_us
         for evaluator in self._judge.certificates():
             evaluator.show(to_us(ends), shown, run_id.hex)

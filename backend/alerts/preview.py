@@ -1,21 +1,21 @@
 """What a rule would have told in the last two weeks: the judge's own code over stored runs; nothing is written."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.utils import timezone
 
 from backend.accounts.models import Organisation
+from backend.alerts.hindsight import Past, Tried, Turn, certificates, silences, silent_regions, slower_cdns, turn_of
 from backend.alerts.incidents import JOIN
 from backend.alerts.judgement.monitors import MonitorJudge, RuleSpec, Subject, applies
 from backend.alerts.judgement.samples import Sample, from_us
 from backend.alerts.metrics import measured_by
 from backend.alerts.parameters import checked
+from backend.alerts.previewed import Preview
 from backend.alerts.reading import SAMPLE_SQL, sample_of
-from backend.alerts.states import State
 from backend.analysis.events import AlertClass
 from backend.analysis.replay import replay
 from backend.analysis.settings import settings_for
@@ -36,34 +36,14 @@ WHERE monitor_id = ANY(%(monitors)s::bigint[]) AND region_id = ANY(%(regions)s::
     AND scheduled_for >= %(since)s AND scheduled_for < %(until)s AND trigger = 'schedule'
 ORDER BY monitor_id, region_id, scheduled_for, attempt LIMIT %(limit)s
 """
-_NOT_REPLAYED = {
-    "certificate": "Certificates end once in weeks or months: there is nothing to try it on.",
-    "no_data": "Which agents lived at the time is not kept, so this cannot be tried on the past.",
-    "agent": "Which agents lived at the time is not kept, so this cannot be tried on the past.",
-    "cdn": "Comparisons of the CDN with the origin keep their own history.",
+# What is told of besides single runs.
+_BY_KIND: Mapping[str, Callable[[RuleSpec, Past], Tried]] = {
+    "certificate": certificates,
+    "no_data": silences,
+    "agent": silent_regions,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
-    """`alerts` is how many incidents the rule would have opened since `since`, `moments` when the latest of them began.
-
-    None, with the reason, for a rule that cannot be tried on the past. `runs` is how many runs it was tried on.
-    """
-
-    alerts: int | None
-    since: datetime
-    runs: int = 0
-    moments: tuple[datetime, ...] = ()
-    reason: str = ""
-
-
-class _Turn(NamedTuple):
-    """When something became bad or good, and what."""
-
-    at_us: int
-    what: str
-    is_bad: bool
+_AS_IT_WAS = "Comparisons are judged as they come, so this counts what was found then."
+_NOT_YET = "Comparisons are judged as they come: once a rule looks, this says what it found."
 
 
 def preview(
@@ -79,21 +59,58 @@ def preview(
     """Tries a rule on the past of a site, one of its monitors, or all sites. Raises InvalidRuleError."""
     complete = checked(kind, params)
     until = now or timezone.now()
-    if kind in _NOT_REPLAYED:
-        return Preview(alerts=None, since=until - PERIOD, reason=_NOT_REPLAYED[kind])
     spec = RuleSpec(rule_id=0, version=1, kind=kind, params=complete, delay_us=delay_s * 1_000_000)
-    monitors = [found for found in _monitors(organisation, site, monitor) if _concerns(spec, found)]
     regions = {region.pk: region.code for region in usable_regions(organisation)}
-    since = until - _period(monitors, len(regions))
-    samples = _samples(monitors, regions, since, until)
-    turns = sorted(turn for found in monitors for turn in _turns(spec, found, samples[found.pk], since, until))
-    moments = _openings(turns)
-    runs = sum(len(mine) for mine in samples.values())
-    return Preview(alerts=len(moments), since=since, runs=runs, moments=tuple(moments[-MAX_MOMENTS:]))
+    if kind == "cdn":
+        pairs = _monitors(organisation, site, monitor, kinds=["pair"])
+        return _of_cdn(organisation, site, _past(spec, pairs, regions, until))
+    monitors = [one for one in _monitors(organisation, site, monitor) if _concerns(spec, one)]
+    past = _past(spec, monitors, regions, until)
+    tried = _BY_KIND.get(kind, _of_runs)(spec, past)
+    moments = _openings(sorted(tried.turns))
+    return Preview(alerts=len(moments), since=past.since, runs=tried.runs, moments=tuple(moments[-MAX_MOMENTS:]))
 
 
-def _monitors(organisation: Organisation, site: Site | None, monitor: Monitor | None) -> list[Monitor]:
-    found = Monitor.objects.filter(site__organisation=organisation, site__status=SiteStatus.ACTIVE)
+def _past(spec: RuleSpec, monitors: Sequence[Monitor], regions: Mapping[int, str], until: datetime) -> Past:
+    """Two weeks, or as much as there is time to look at."""
+    if spec.kind == "agent":
+        monitors = _closest_watched(monitors, regions.values())
+    a_second = sum((len(monitor.regions) or len(regions)) / monitor.interval_s for monitor in monitors)
+    # Of certificates a few runs a day are looked at, however many there are.
+    is_too_much = a_second > 0 and spec.kind != "certificate"
+    period = min(PERIOD, timedelta(seconds=MAX_RUNS / a_second)) if is_too_much else PERIOD
+    return Past(monitors=monitors, regions=regions, since=until - period, until=until, limit=2 * MAX_RUNS)
+
+
+def _closest_watched(monitors: Sequence[Monitor], regions: Iterable[str]) -> list[Monitor]:
+    """Of each region the monitor that is measured most often: agents that are silent are so to all."""
+    chosen = {}
+    for code in regions:
+        here = [monitor for monitor in monitors if not monitor.regions or code in monitor.regions]
+        for monitor in sorted(here, key=lambda monitor: (monitor.interval_s, monitor.pk))[:1]:
+            chosen[monitor.pk] = monitor
+    return list(chosen.values())
+
+
+def _of_cdn(organisation: Organisation, site: Site | None, past: Past) -> Preview:
+    found = slower_cdns(organisation, site, past)
+    if found.since is None:
+        return Preview(alerts=None, since=past.since, reason=_NOT_YET)
+    moments = tuple(found.moments[-MAX_MOMENTS:])
+    return Preview(alerts=len(found.moments), since=found.since, runs=found.runs, moments=moments, reason=_AS_IT_WAS)
+
+
+def _of_runs(spec: RuleSpec, past: Past) -> Tried:
+    samples = _samples(past)
+    turns = [turn for monitor in past.monitors for turn in _turns(spec, monitor, samples[monitor.pk], past)]
+    return Tried(turns=turns, runs=sum(len(mine) for mine in samples.values()))
+
+
+def _monitors(
+    organisation: Organisation, site: Site | None, monitor: Monitor | None, *, kinds: Sequence[str] = ("probe", "page")
+) -> list[Monitor]:
+    active = Monitor.objects.filter(site__organisation=organisation, site__status=SiteStatus.ACTIVE)
+    found = active.filter(kind__in=kinds)
     if site is not None:
         found = found.filter(site=site)
     if monitor is not None:
@@ -104,53 +121,38 @@ def _monitors(organisation: Organisation, site: Site | None, monitor: Monitor | 
 def _concerns(spec: RuleSpec, monitor: Monitor) -> bool:
     if spec.kind == "regression":
         return any(measured_by(metric, monitor.kind) for metric in spec.params["metrics"])
+    if spec.kind == "agent":
+        return True
     return applies(spec, monitor.kind)
 
 
-def _period(monitors: Sequence[Monitor], regions: int) -> timedelta:
-    """Two weeks, or as much as there is time to look at."""
-    a_second = sum((len(monitor.regions) or regions) / monitor.interval_s for monitor in monitors)
-    return min(PERIOD, timedelta(seconds=MAX_RUNS / a_second)) if a_second else PERIOD
-
-
-def _samples(
-    monitors: Sequence[Monitor], regions: Mapping[int, str], since: datetime, until: datetime
-) -> dict[int, list[Sample]]:
-    parameters = {
-        "monitors": [monitor.pk for monitor in monitors],
-        "regions": list(regions),
-        "since": since,
-        "until": until,
-        "limit": 2 * MAX_RUNS,
-    }
+def _samples(past: Past) -> dict[int, list[Sample]]:
     slots: dict[tuple[int, int, datetime], list[Row]] = defaultdict(list)
-    for row in fetch(_RUNS, parameters) if monitors else ():
+    for row in fetch(_RUNS, past.parameters()) if past.monitors else ():
         slots[row[0], row[1], row[2]].append(row)
-    found: dict[int, list[Sample]] = {monitor.pk: [] for monitor in monitors}
+    found: dict[int, list[Sample]] = {monitor.pk: [] for monitor in past.monitors}
     for (monitor_id, region_id, _), rows in slots.items():
-        found[monitor_id].append(sample_of(rows, regions[region_id]))
+        found[monitor_id].append(sample_of(rows, past.regions[region_id]))
     for mine in found.values():
         mine.sort(key=lambda sample: sample.at_us)
     return found
 
 
-def _turns(
-    spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample], since: datetime, until: datetime
-) -> Iterator[_Turn]:
+def _turns(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample], past: Past) -> Iterator[Turn]:
     if spec.kind == "regression":
-        yield from _changes_of_speed(spec, monitor, samples, since, until)
+        yield from _changes_of_speed(spec, monitor, samples, past)
         return
     judge = MonitorJudge([spec], Subject(kind=monitor.kind, interval_s=monitor.interval_s), {})
     for sample in samples:
         for heard in judge.observe(sample):
-            if heard.step:
-                yield _Turn(heard.step.at_us, str(monitor.pk), heard.step.after is not State.OK)
+            turn = turn_of(heard, monitor)
+            if turn is not None:
+                yield turn
 
 
-def _changes_of_speed(
-    spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample], since: datetime, until: datetime
-) -> Iterator[_Turn]:
-    deploys = [deploy.at.timestamp() for deploy in deploys_between(monitor.site, since, until)]
+def _changes_of_speed(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample], past: Past) -> Iterator[Turn]:
+    deploys = [deploy.at.timestamp() for deploy in deploys_between(monitor.site, past.since, past.until)]
+    scope = f"site {monitor.site_id}"
     for metric in dict.fromkeys(spec.params["metrics"]):
         if not measured_by(metric, monitor.kind):
             continue
@@ -164,23 +166,25 @@ def _changes_of_speed(
             if at is None or alert.alert_class is AlertClass.IMPROVEMENT:
                 continue
             what = f"{monitor.pk} {metric}"
-            yield _Turn(round(at * 1e6), what, is_bad=True)
+            yield Turn(round(at * 1e6), scope, what, is_bad=True)
             if told.ended_at is not None:
-                yield _Turn(round(told.ended_at * 1e6), what, is_bad=False)
+                yield Turn(round(told.ended_at * 1e6), scope, what, is_bad=False)
 
 
-def _openings(turns: Sequence[_Turn]) -> list[datetime]:
-    """When incidents would have opened: what is bad at the same time, or again within twenty minutes, is one."""
-    bad: set[str] = set()
+def _openings(turns: Sequence[Turn]) -> list[datetime]:
+    """When incidents would have opened: what is bad in a scope at one time, or again within twenty minutes, is one."""
+    bad: dict[str, set[str]] = defaultdict(set)
     openings: list[datetime] = []
-    closed_at: datetime | None = None
+    closed_at: dict[str, datetime] = {}
     for turn in turns:
-        at = from_us(turn.at_us)
+        at, here = from_us(turn.at_us), bad[turn.scope]
         if not turn.is_bad:
-            bad.discard(turn.what)
-            closed_at = closed_at if bad else at
+            was_bad = turn.what in here
+            here.discard(turn.what)
+            if was_bad and not here:
+                closed_at[turn.scope] = at
             continue
-        if not bad and (closed_at is None or at - closed_at >= JOIN):
+        if not here and (turn.scope not in closed_at or at - closed_at[turn.scope] >= JOIN):
             openings.append(at)
-        bad.add(turn.what)
+        here.add(turn.what)
     return openings

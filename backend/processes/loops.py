@@ -37,6 +37,7 @@ LOOPS: dict[str, Callable[[], Step]] = {
     "judging": _of("backend.alerts.judging", "Judging"),
     "trends": _of("backend.alerts.trends"),
     "delivery": _of("backend.alerts.delivery"),
+    "previews": _of("backend.alerts.previews"),
     "gates": _of("backend.gates.steps"),
     "comparing": _of("backend.compare.steps"),
 }

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -15,8 +15,12 @@ from backend.sites.models import Monitor, Site
 from backend.web import units
 
 if TYPE_CHECKING:
-    from backend.alerts.preview import Preview
+    from backend.alerts.previewed import Kept, Preview
 
+# Less than this is said to be so.
+_WHOLE = timedelta(days=13)
+# A rule that tells more often than this in two weeks is one that people learn to ignore.
+LOUD = 14
 # Trying a rule reads up to 60,000 runs: the same rule is not tried again for a while, nor two rules at once.
 KEPT_S, LONGEST_S = 300, 30
 SHOWN = 5
@@ -52,17 +56,49 @@ def tried(
 def sentence(found: "Preview", now: datetime) -> Tried:
     """What came of it, in words."""
     if found.alerts is None:
-        return Tried(title="This rule cannot be tried on the past", text=found.reason)
+        return Tried(title="Nothing is known of this yet", text=found.reason)
     if not found.runs:
         return Tried(title="There is nothing to try it on yet", text="No run of the last 14 days concerns it.")
-    days = max(1, round((now - found.since).total_seconds() / 86_400))
-    count = f"{units.count(found.alerts)} alert{'' if found.alerts == 1 else 's'}"
     latest = found.moments[-SHOWN:][::-1]
+    text = found.reason or f"Tried on {units.count(found.runs)} runs; nothing was stored."
     return Tried(
-        title=f"Would have sent {count} in the last {days} day{'s' if days > 1 else ''}",
-        text=f"Tried on {units.count(found.runs)} runs; nothing was stored." + (" The latest:" if latest else ""),
+        title=f"Would have sent {_alerts(found)} in the last {_days(found, now)}",
+        text=text + (" The latest:" if latest else ""),
         moments=latest,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What a list says of a rule: `at` is when it was worked out."""
+
+    text: str
+    is_loud: bool = False
+    at: datetime | None = None
+
+
+def cell_of(kept: "Kept | None", now: datetime) -> Cell:
+    """Of the last two weeks, in a word or two."""
+    if kept is None:
+        return Cell(text="being worked out")
+    found = kept.preview
+    if found.alerts is None or not found.runs:
+        return Cell(text="nothing to try it on yet", at=kept.at)
+    since = "" if now - found.since > _WHOLE else f" in {_days(found, now)}"
+    text = f"{_alerts(found)}{since}" if found.alerts else f"no alert{since}"
+    return Cell(text=text, is_loud=found.alerts > LOUD, at=kept.at)
+
+
+def _alerts(found: "Preview") -> str:
+    return f"{units.count(found.alerts or 0)} alert{'' if found.alerts == 1 else 's'}"
+
+
+def _days(found: "Preview", now: datetime) -> str:
+    """Hours, where there is less than a day and a half."""
+    hours = max(1, round((now - found.since).total_seconds() / 3_600))
+    if hours < 36:
+        return f"{hours} h"
+    return f"{round(hours / 24)} days"
 
 
 def _try(organisation: Organisation, settings: RuleSettings, site: Site | None, monitor: Monitor | None) -> "Preview":

@@ -1,7 +1,9 @@
 """How long the certificate that a site shows is still good."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
 
 from backend.alerts.judgement.samples import Memory, Sample, Standing
 from backend.alerts.states import State
@@ -15,6 +17,19 @@ class DaysLeft:
 
     warn: int
     critical: int
+
+
+# The run that saw a certificate, the host that showed it, and when it ends.
+Shown = tuple[UUID, str, datetime]
+
+
+def ends_first(seen: Sequence[Shown], *, kind: str, host: str | None) -> Shown | None:
+    """Of the certificates that a monitor of a kind saw, the site's own that ends first.
+
+    Third parties' are not the site's to renew.
+    """
+    own = [one for one in seen if one[1] == host] or (list(seen) if kind == "probe" else [])
+    return min(own, key=lambda one: one[2], default=None)
 
 
 class CertificateEnds:

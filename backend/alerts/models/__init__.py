@@ -10,6 +10,7 @@ from backend.alerts.models.incidents import (
     Resolution,
     Silence,
 )
+from backend.alerts.models.previews import RulePreview
 from backend.alerts.models.rules import Maintenance, Rule, RuleKind
 from backend.alerts.models.watches import Trend, Watch
 
@@ -28,6 +29,7 @@ __all__ = [
     "Resolution",
     "Rule",
     "RuleKind",
+    "RulePreview",
     "Silence",
     "Trend",
     "Watch",

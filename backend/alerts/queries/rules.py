@@ -10,6 +10,7 @@ from django.utils import timezone
 from backend.accounts.models import Organisation
 from backend.alerts.models import Channel, Maintenance, Rule
 from backend.alerts.parameters import KINDS
+from backend.alerts.previewed import Kept, kept_of
 from backend.sites.models import Site
 
 MAX_WINDOWS = 200
@@ -17,13 +18,17 @@ MAX_WINDOWS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRow:
-    """A rule in a list. `channels` are those it tells, also where it tells all; `open` its open incidents."""
+    """A rule in a list. `channels` are those it tells, also where it tells all; `open` its open incidents.
+
+    `kept` is what it would have told in the last two weeks; None until that is worked out.
+    """
 
     rule: Rule
     channels: tuple[Channel, ...]
     tells_all: bool
     open: int
     last_at: datetime | None
+    kept: Kept | None
 
     @property
     def question(self) -> str:
@@ -56,7 +61,7 @@ def _rows(organisation: Organisation, wanted: Q) -> list[RuleRow]:
         last_at=Max("members__incident__opened_at"),
     )
     channels = list(Channel.objects.filter(organisation=organisation).order_by("name"))
-    ordered = counted.select_related("site", "monitor", "organisation").prefetch_related("channels")
+    ordered = counted.select_related("site", "monitor", "organisation", "preview").prefetch_related("channels")
     return [
         RuleRow(
             rule=rule,
@@ -64,6 +69,7 @@ def _rows(organisation: Organisation, wanted: Q) -> list[RuleRow]:
             tells_all=rule.notify and not rule.channels.all(),
             open=rule.open_count,
             last_at=rule.last_at,
+            kept=kept_of(rule),
         )
         for rule in ordered.order_by("site__name", "site", "pk")
     ]
@@ -72,7 +78,7 @@ def _rows(organisation: Organisation, wanted: Q) -> list[RuleRow]:
 def rule(organisation: Organisation, public_id: UUID) -> Rule | None:
     """A rule of the organisation. One statement."""
     found = Rule.objects.filter(organisation=organisation, public_id=public_id)
-    return found.select_related("site", "monitor", "organisation").first()
+    return found.select_related("site", "monitor", "organisation", "preview").first()
 
 
 def maintenance_windows(organisation: Organisation, site: Site | None = None) -> list[Maintenance]:

@@ -5,7 +5,8 @@ import pytest
 from backend.alerts import preview as preview_module
 from backend.alerts.models import Incident
 from backend.alerts.parameters import InvalidRuleError
-from backend.alerts.preview import Preview, preview
+from backend.alerts.preview import preview
+from backend.alerts.previewed import Preview
 from backend.alerts.tests.world import World, make_world, told
 from backend.cast import Member
 
@@ -38,14 +39,6 @@ def test_a_stricter_rule_would_have_told_more() -> None:
     assert tried(world, "failures", failed=1, of_last=1).alerts == 1
     assert tried(world, "budget", metric="ttfb_ms", limit=150, of_last=3).alerts == 1
     assert tried(world, "budget", metric="lcp_ms", limit=1, of_last=3).runs == 0
-
-
-def test_what_cannot_be_tried_says_why() -> None:
-    world = make_world(rules=["availability"])
-    for kind in ("certificate", "no_data", "cdn", "agent"):
-        found = tried(world, kind)
-        assert found.alerts is None
-        assert found.reason
 
 
 def test_a_faulty_rule_is_refused() -> None:

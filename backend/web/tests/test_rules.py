@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from backend.alerts.models import Maintenance, Rule
+from backend.alerts.models import Maintenance, Rule, RulePreview
 from backend.alerts.parameters import KINDS
 from backend.cast import Member
 from backend.runs.tests.results import FAILED
@@ -64,6 +64,29 @@ def test_every_kind_of_rule_is_said_in_words_and_has_a_form(client: Client, worl
         assert "<form" in look(client, world.member, f"/alerts/rules/add/?kind={kind}"), kind
     for rule in Rule.objects.all():
         assert rule.title in look(client, world.member, reverse("web:rule", args=[rule.public_id]))
+
+
+def test_the_list_says_what_each_rule_would_have_sent(client: Client, world: World) -> None:
+    quiet, loud = make_rule(world), make_rule(world, "failures")
+    assert look(client, world.member, "/alerts/rules/").count("being worked out") == 2
+    now = timezone.now()
+    for rule, alerts, days in ((quiet, 0, 14), (loud, 31, 5)):
+        RulePreview.objects.create(
+            rule=rule,
+            version=rule.version,
+            computed_at=now - timedelta(hours=2),
+            since=now - timedelta(days=days),
+            alerts=alerts,
+            runs=9_000,
+            moments=[now.isoformat()] * min(alerts, 3),
+        )
+    text = look(client, world.member, "/alerts/rules/")
+    assert "no alert <" in text
+    assert "31 alerts in 5 days" in text
+    assert text.count("2 h ago") >= 2
+    text = look(client, world.member, reverse("web:rule", args=[loud.public_id]))
+    assert "Would have sent 31 alerts in the last 5 days" in text
+    assert "Tried on 9,000 runs" in text
 
 
 def test_the_verdict_names_who_is_told(client: Client, world: World) -> None:
@@ -135,7 +158,7 @@ def test_a_rule_is_tried_on_the_past_before_it_is_stored(world: World, send: Sen
         reverse("web:rule", args=[rule.public_id]),
         **USUAL | {"param_warn_days": "20", "param_critical_days": "3", "preview": "1"},
     )
-    assert "This rule cannot be tried on the past" in text
+    assert "Would have sent " in text
     rule.refresh_from_db()
     assert rule.params["warn_days"] == 14
 

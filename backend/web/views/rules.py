@@ -14,13 +14,14 @@ from backend.alerts.actions import rules as actions
 from backend.alerts.actions.rules import RuleSettings
 from backend.alerts.models import Channel, Rule
 from backend.alerts.parameters import KINDS, InvalidRuleError
+from backend.alerts.previewed import kept_of
 from backend.alerts.queries import rules as queries
 from backend.sites.actions import MAX_SITES
 from backend.sites.lists import sites_after
 from backend.sites.models import Site, SiteStatus
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.rules import KindForm, MaintenanceForm, RuleChoices, RuleForm
-from backend.web.rule_preview import tried
+from backend.web.rule_preview import cell_of, sentence, tried
 from backend.web.rules_page import SUGGESTIONS, groups_of, in_words, suggestions_for, verdict_of
 
 
@@ -28,9 +29,12 @@ from backend.web.rules_page import SUGGESTIONS, groups_of, in_words, suggestions
 @needs(Permission.READ)
 def overview(request: MemberRequest) -> HttpResponse:
     """All rules, what each looks for, and what is suggested."""
-    rows = queries.rules(request.organisation)
+    rows, now = queries.rules(request.organisation), timezone.now()
     context = {
-        "groups": [(group.name, [(row, in_words(row.rule)) for row in group.rows]) for group in groups_of(rows)],
+        "groups": [
+            (group.name, [(row, in_words(row.rule), cell_of(row.kept, now)) for row in group.rows])
+            for group in groups_of(rows)
+        ],
         "verdict": verdict_of(rows),
         "suggestions": suggestions_for(rows),
         "kind_form": KindForm(),
@@ -85,7 +89,8 @@ def change(request: MemberRequest, rule_id: UUID) -> HttpResponse:
     rule = _rule(request, rule_id)
     choices = RuleChoices(settings=actions.settings_of(rule), channels=_channels(request))
     form = RuleForm(request.POST if request.method == "POST" else None, choices=choices)
-    trial = None
+    kept = kept_of(rule) if request.method != "POST" else None
+    trial = None if kept is None else sentence(kept.preview, timezone.now())
     if request.method == "POST" and form.is_valid():
         try:
             if "preview" not in request.POST:

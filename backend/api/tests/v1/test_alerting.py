@@ -94,9 +94,9 @@ def test_rules_come_in_pages_and_by_site(world: World, program: Program) -> None
 def test_a_rule_is_tried_on_the_past(world: World, program: Program) -> None:
     tried = program.post("rules/preview", {"kind": "failures", "params": {"failed": 1, "of_last": 1}}).json()
     assert (tried["alerts"], tried["moments"]) == (0, [])
-    untried = program.post("rules/preview", {"kind": "certificate"}).json()
+    untried = program.post("rules/preview", {"kind": "cdn"}).json()
     assert untried["alerts"] is None
-    assert "nothing to try it on" in untried["reason"]
+    assert "once a rule looks" in untried["reason"]
     assert faults(program.post("rules/preview", {"kind": "budget", "params": {"limit": 0}})) == ["#/params/limit"]
 
 
