@@ -1,0 +1,132 @@
+"""How much of certificates is sent: found where it is too much, silent where it is needed."""
+
+import pytest
+
+from workers.measurement.evidence import ChainCertificate, ProbeEvidence, Trial
+from workers.measurement.finding import FindingId, Severity
+from workers.tests.diagnosis.sites import (
+    HOST,
+    INTERMEDIATE,
+    LEAF,
+    RTT_US,
+    authority,
+    certificate,
+    deep_site,
+    fact,
+    finding,
+    judge,
+    left_open,
+    sent,
+    shaken,
+    without,
+)
+
+_LARGE, _NEEDLESS, _OCSP = FindingId.TLS_CHAIN_LARGE, FindingId.TLS_CHAIN_NEEDLESS, FindingId.TLS_OCSP
+_ROOT = authority("Root CA", "Root CA", der_bytes=700)
+
+
+def of_size(size: int) -> ProbeEvidence:
+    return sent(certificate(HOST, "Issuing CA", der_bytes=size - 1_000), INTERMEDIATE)
+
+
+def slow_quic(evidence: ProbeEvidence, rtts: float) -> ProbeEvidence:
+    return shaken(evidence, (Trial.HTTP3,), network_us=round(rtts * RTT_US))
+
+
+@pytest.mark.parametrize(("size", "large"), [(2_000, False), (4_096, False), (4_097, True), (9_400, True)])
+def test_a_chain_above_four_kilobytes_is_worth_a_remark(size: int, large: bool) -> None:
+    found = finding(_LARGE, without(of_size(size), Trial.HTTP3))
+    assert (found is not None) is large
+    if found is not None:
+        assert (found.severity, found.saving_us) == (Severity.INFO, None)
+        assert fact(found, "chain_bytes") == size
+
+
+@pytest.mark.parametrize("size", [3_700, 5_500])
+def test_a_chain_above_what_quic_may_send_costs_its_visitors_a_round_trip(size: int) -> None:
+    found = finding(_LARGE, slow_quic(of_size(size), 2.1))
+    assert found is not None
+    assert (found.severity, found.saving_us) == (Severity.MEDIUM, RTT_US)
+
+
+def test_the_cause_of_amplification_is_the_chain_and_told_once() -> None:
+    ids = [one.id for one in judge(slow_quic(of_size(5_500), 2.1)).findings]
+    assert ids.count(_LARGE) == 1
+    assert FindingId.HTTP_H3 not in ids
+
+
+def test_a_long_chain_that_costs_quic_nothing_is_a_remark() -> None:
+    found = finding(_LARGE, slow_quic(of_size(5_500), 1.05))
+    assert found is not None
+    assert found.severity is Severity.INFO
+
+
+def test_a_slow_quic_handshake_with_a_short_chain_has_another_cause() -> None:
+    assert finding(_LARGE, slow_quic(of_size(2_000), 2.1)) is None
+
+
+def test_whether_certificates_are_compressed_cannot_be_seen_from_here() -> None:
+    assert left_open(FindingId.TLS_CERT_COMPRESSION, of_size(5_000)) == "not_measured"
+    assert left_open(FindingId.TLS_CERT_COMPRESSION, of_size(2_000)) is None
+
+
+@pytest.mark.parametrize(
+    ("chain", "needless"),
+    [
+        ((LEAF, INTERMEDIATE), None),
+        ((LEAF, INTERMEDIATE, _ROOT), ("CN=Root CA",)),
+        ((LEAF, LEAF, INTERMEDIATE), (f"CN={HOST}",)),
+        ((LEAF, INTERMEDIATE, INTERMEDIATE), ("CN=Issuing CA",)),
+        ((LEAF, INTERMEDIATE, authority("Stranger", "Elsewhere")), ("CN=Stranger",)),
+        # In another order they are all needed.
+        ((LEAF, authority("Upper CA", "Root CA"), authority("Issuing CA", "Upper CA")), None),
+        # Cross-signed for old clients: two ways up.
+        ((LEAF, INTERMEDIATE, authority("Issuing CA", "Old Root CA")), None),
+        ((LEAF, INTERMEDIATE, authority("Root CA", "Old Root CA")), None),
+        ((certificate(HOST, HOST),), None),
+        ((LEAF,), None),
+    ],
+)
+def test_what_leads_nowhere_is_needless(chain: tuple[ChainCertificate, ...], needless: tuple[str, ...] | None) -> None:
+    found = finding(_NEEDLESS, sent(*chain))
+    assert (None if found is None else fact(found, "needless")) == needless
+    assert found is None or found.severity is Severity.LOW
+
+
+def test_certificates_that_sign_each_other_come_to_an_end() -> None:
+    loop = (LEAF, authority("Issuing CA", "Other CA"), authority("Other CA", "Issuing CA"))
+    assert finding(_NEEDLESS, sent(*loop)) is None
+
+
+def with_responder(*, must_staple: bool = False) -> ChainCertificate:
+    return certificate(HOST, "Issuing CA", ocsp_urls=("http://ocsp.example.net",), must_staple=must_staple)
+
+
+@pytest.mark.parametrize(
+    ("leaf", "stapled", "severity"),
+    [
+        (LEAF, False, None),
+        (with_responder(), True, None),
+        (with_responder(), False, Severity.LOW),
+        (with_responder(must_staple=True), False, Severity.CRITICAL),
+        (with_responder(must_staple=True), True, None),
+        (certificate(HOST, "Issuing CA", must_staple=True), False, Severity.CRITICAL),
+        (with_responder(), None, None),
+    ],
+)
+def test_a_staple_is_missed_where_there_could_be_one(
+    leaf: ChainCertificate, stapled: bool | None, severity: Severity | None
+) -> None:
+    found = finding(_OCSP, sent(leaf, INTERMEDIATE, stapled=stapled))
+    assert (None if found is None else found.severity) is severity
+
+
+def test_a_server_that_staples_from_the_second_connection_on_staples() -> None:
+    first_without = shaken(sent(with_responder(), INTERMEDIATE, stapled=True), (Trial.HTTP2,), stapled=False)
+    assert finding(_OCSP, first_without) is None
+    demanded = shaken(sent(with_responder(must_staple=True), INTERMEDIATE, stapled=True), (Trial.HTTP2,), stapled=False)
+    assert fact(finding(_OCSP, demanded), "without_staple") == "1 of 5"
+
+
+def test_the_faultless_site_has_none_of_these() -> None:
+    assert not judge(deep_site()).findings

@@ -1,0 +1,79 @@
+"""The hybrid key exchange: supported, missing, or deadly."""
+
+from dataclasses import replace
+
+from workers.measurement.evidence import Depth, ProbeEvidence, Trial
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.finding import FindingId, Severity
+from workers.tests.diagnosis.sites import (
+    CLASSICAL_HELLO_BYTES,
+    deep_site,
+    fact,
+    finding,
+    handshake,
+    judge,
+    left_open,
+    light_site,
+    shaken,
+    trial,
+    without,
+)
+
+_PQ = FindingId.TLS_PQ
+_BROWSERS = (Trial.FULL, Trial.DELAYED_ACK, Trial.HTTP2)
+
+
+def broken(times: int, kind: FailureKind = FailureKind.CONNECTION_RESET) -> ProbeEvidence:
+    """The hybrid hello dies that often; all else is asked with classical groups."""
+    dead = handshake(Trial.FULL, version=None, ended_us=None, group=None, chain=())
+    died = trial(Trial.FULL, handshake=dead, exchanges=(), failure=failure(kind))
+    rest = shaken(without(deep_site(), Trial.FULL), _BROWSERS, hello_bytes=CLASSICAL_HELLO_BYTES, group="X25519")
+    return replace(rest, trials=(*[died] * times, *rest.trials))
+
+
+def test_a_server_that_knows_it_is_left_alone() -> None:
+    assert finding(_PQ, deep_site()) is None
+    assert finding(_PQ, light_site()) is None
+
+
+def test_a_server_that_does_without_is_worth_a_remark() -> None:
+    for site in (deep_site(), light_site()):
+        found = finding(_PQ, shaken(site, _BROWSERS, group="X25519"))
+        assert found is not None
+        assert found.severity is Severity.INFO
+        assert fact(found, "group") == "X25519"
+
+
+def test_a_server_that_dies_of_it_each_time_shuts_browsers_out() -> None:
+    for kind in (FailureKind.CONNECTION_RESET, FailureKind.TLS_TIMEOUT, FailureKind.TLS_ALERT):
+        found = finding(_PQ, broken(3, kind))
+        assert found is not None
+        assert (found.severity, found.saving_us) == (Severity.CRITICAL, None)
+        assert fact(found, "hybrid") == "fails 3 of 3"
+        assert judge(broken(3, kind)).findings[0].id is _PQ
+
+
+def test_twice_is_not_each_time() -> None:
+    assert finding(_PQ, broken(2)) is None
+    assert left_open(_PQ, broken(2)) == "not_repeated"
+    assert left_open(_PQ, replace(broken(1), depth=Depth.LIGHT)) == "needs_deep_probe"
+
+
+def test_one_hybrid_handshake_that_works_acquits() -> None:
+    mixed = replace(broken(3), trials=(*broken(3).trials, trial(Trial.FULL)))
+    assert finding(_PQ, mixed) is None
+
+
+def test_a_server_that_refuses_every_hello_is_not_blamed_for_this_one() -> None:
+    dead = without(broken(3), *(set(Trial) - {Trial.FULL}))
+    assert finding(_PQ, dead) is None
+
+
+def test_a_connection_that_was_never_made_says_nothing_of_hellos() -> None:
+    assert finding(_PQ, broken(3, FailureKind.CONNECT_REFUSED)) is None
+
+
+def test_a_hello_without_it_proves_nothing() -> None:
+    site = shaken(deep_site(), _BROWSERS, hello_bytes=CLASSICAL_HELLO_BYTES, group="X25519")
+    assert finding(_PQ, site) is None
+    assert left_open(_PQ, site) == "not_measured"

@@ -1,0 +1,85 @@
+"""HTTP/2 and HTTP/3: spoken, announced, reachable."""
+
+from dataclasses import replace
+
+from workers.measurement.evidence import HttpsRecord, ProbeEvidence, Trial
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.finding import FindingId, Severity
+from workers.tests.diagnosis.sites import (
+    HSTS,
+    RTT_US,
+    answered,
+    changed,
+    deep_site,
+    fact,
+    finding,
+    left_open,
+    light_site,
+    repeated,
+    shaken,
+    trial,
+    without,
+)
+
+_H2, _H3 = FindingId.HTTP_H2_MISSING, FindingId.HTTP_H3
+
+
+def unannounced(evidence: ProbeEvidence) -> ProbeEvidence:
+    names = tuple(replace(name, https=None) for name in evidence.names)
+    return replace(answered(evidence, set(Trial) - {Trial.PLAIN}, headers=(HSTS,)), names=names)
+
+
+def blocked(evidence: ProbeEvidence, times: int) -> ProbeEvidence:
+    dead = trial(Trial.HTTP3, handshake=None, exchanges=(), failure=failure(FailureKind.TLS_TIMEOUT))
+    return repeated(changed(evidence, (Trial.HTTP3,), lambda _: dead), Trial.HTTP3, times)
+
+
+def test_a_site_that_speaks_both_is_left_alone() -> None:
+    for id in (_H2, _H3):
+        assert finding(id, deep_site()) is None
+        assert left_open(id, deep_site()) is None
+
+
+def test_http2_that_was_offered_and_not_taken_up_is_missing() -> None:
+    for protocol in ("http/1.1", None):
+        found = finding(_H2, shaken(deep_site(), (Trial.HTTP2,), protocol=protocol))
+        assert found is not None
+        assert found.severity is Severity.MEDIUM
+        assert fact(found, "alpn") == (protocol or "none")
+
+
+def test_http2_that_was_not_offered_is_not_judged() -> None:
+    assert left_open(_H2, light_site()) == "needs_deep_probe"
+    assert left_open(_H2, without(deep_site(), Trial.HTTP2)) == "not_measured"
+
+
+def test_http3_that_nothing_announces_is_a_remark() -> None:
+    found = finding(_H3, unannounced(deep_site()))
+    assert found is not None
+    assert (found.severity, found.saving_us) == (Severity.INFO, RTT_US)
+    assert fact(found, "answers") is True
+
+
+def test_an_announcement_that_leads_nowhere_is_a_fault_when_it_fails_each_time() -> None:
+    found = finding(_H3, blocked(deep_site(), 3))
+    assert found is not None
+    assert (found.severity, fact(found, "answers")) == (Severity.MEDIUM, "0 of 3")
+    assert finding(_H3, blocked(deep_site(), 2)) is None
+    assert left_open(_H3, blocked(deep_site(), 2)) == "not_repeated"
+
+
+def test_udp_that_is_blocked_where_nothing_is_announced_is_no_fault() -> None:
+    found = finding(_H3, blocked(unannounced(deep_site()), 3))
+    assert found is not None
+    assert found.severity is Severity.INFO
+
+
+def test_an_https_record_announces_as_well() -> None:
+    silent = unannounced(deep_site())
+    names = tuple(replace(name, https=HttpsRecord(protocols=("h3",))) for name in silent.names)
+    assert finding(_H3, replace(silent, names=names)) is None
+
+
+def test_one_connection_cannot_show_whether_udp_answers() -> None:
+    assert left_open(_H3, light_site()) == "needs_deep_probe"
+    assert left_open(_H3, unannounced(light_site())) == "needs_deep_probe"
