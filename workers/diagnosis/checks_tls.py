@@ -18,7 +18,7 @@ from workers.diagnosis.tls_visits import (
 )
 from workers.diagnosis.units import counted, size
 from workers.measurement.evidence import Handshake, Trial
-from workers.measurement.finding import FindingId, Severity
+from workers.measurement.finding import Answer, FindingId, Severity
 
 # The longest life of a certificate by the day it is issued on (CA/Browser Forum, ballot SC-081v3).
 _LIFETIMES = (
@@ -133,8 +133,9 @@ def certificate_compression(judged: Judged) -> Told:
     if shaken is not None and shaken.version != TLS13:
         return no(_NEEDS_13)
     if shaken is None or shaken.chain_zlib_bytes is None:
-        return unknown(judged)
-    return unknown(judged, f"not measured; zlib would make {size(total_bytes(chain))} {size(shaken.chain_zlib_bytes)}")
+        return Told(Answer.UNKNOWN, "cannot be seen from here")
+    gain = f"zlib would make {size(total_bytes(chain))} {size(shaken.chain_zlib_bytes)}"
+    return Told(Answer.UNKNOWN, f"cannot be seen from here; {gain}")
 
 
 def small_chain(judged: Judged) -> Told:

@@ -1,0 +1,201 @@
+""" "Is TLS fast yet": twenty columns in their order, each with its answer and the evidence for it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from workers.measurement.connection import Header
+from workers.measurement.evidence import HttpsRecord, ProbeEvidence, Question, TlsRecord, Trial
+from workers.measurement.finding import Answer, CheckColumn
+from workers.tests.diagnosis.sites import (
+    HOST,
+    HSTS,
+    INTERMEDIATE,
+    LEAF,
+    NOW,
+    RTT_US,
+    answer,
+    answered,
+    certificate,
+    changed,
+    check,
+    deep_site,
+    judge,
+    light_site,
+    sent,
+    shaken,
+    trial,
+    without,
+)
+
+_VISITS = (Trial.FULL, Trial.DELAYED_ACK, Trial.HTTP2, Trial.CLASSICAL)
+_FIRST = (Trial.FULL, Trial.CLASSICAL, Trial.TLS12)
+
+
+def told(column: CheckColumn, evidence: ProbeEvidence) -> tuple[Answer, str]:
+    one = check(column, evidence)
+    return one.answer, one.detail
+
+
+def with_records(*lengths: int) -> ProbeEvidence:
+    records = tuple(
+        TlsRecord(at_us=place, content_type=23, length_bytes=length, application=True)
+        for place, length in enumerate(lengths)
+    )
+    return changed(deep_site(), _FIRST, lambda one: replace(one, records=records))
+
+
+def only_tls12() -> ProbeEvidence:
+    site = without(deep_site(), Trial.RESUMED, Trial.EARLY_DATA)
+    return shaken(site, _VISITS, version="TLSv1.2", cipher="ECDHE-RSA-AES128-GCM-SHA256", group="X25519", tickets=1)
+
+
+@pytest.mark.parametrize("site", [deep_site(), light_site(), light_site(trials=()), deep_site(secure=False)])
+def test_there_are_always_twenty_columns_in_their_order(site: ProbeEvidence) -> None:
+    assert [one.column for one in judge(site).checklist] == list(CheckColumn)
+
+
+def test_a_faultless_site_says_no_nowhere() -> None:
+    assert not [one for one in judge(deep_site()).checklist if one.answer is Answer.NO]
+
+
+def test_what_one_connection_cannot_show_is_unknown() -> None:
+    answers = {one.column: one.answer for one in judge(light_site()).checklist}
+    assert answers[CheckColumn.TLS13] is Answer.YES
+    assert answers[CheckColumn.SMALL_CHAIN] is Answer.YES
+    assert answers[CheckColumn.HTTP2] is Answer.UNKNOWN
+    assert answers[CheckColumn.SESSION_TICKETS] is Answer.UNKNOWN
+    assert not [
+        one for one in judge(light_site(trials=())).checklist if one.answer is Answer.YES and one.column != "ech"
+    ]
+
+
+def test_a_site_without_tls_has_no_tls_to_judge() -> None:
+    answers = [one.answer for one in judge(deep_site(secure=False, trials=())).checklist]
+    assert answers.count(Answer.NOT_APPLICABLE) == 18
+
+
+@pytest.mark.parametrize(
+    ("lengths", "answer", "words"),
+    [
+        ((4_096,) * 5, Answer.YES, "static, 4.1 kB"),
+        ((1_400,) * 14, Answer.YES, "static, 1.4 kB"),
+        ((1_369,) * 11 + (16_384,) * 2, Answer.YES, "dynamic, 1.4 kB to 16.4 kB"),
+        ((16_384, 4_000), Answer.NO, "static, 16.4 kB"),
+        ((6_000,), Answer.NO, "static, 6.0 kB"),
+        ((700,), Answer.UNKNOWN, "the answer is too small to tell (700 B)"),
+        ((), Answer.UNKNOWN, "no records seen"),
+    ],
+)
+def test_record_sizes_are_those_of_the_first_window(lengths: tuple[int, ...], answer: Answer, words: str) -> None:
+    assert told(CheckColumn.RECORD_SIZING, with_records(*lengths)) == (answer, words)
+
+
+def test_a_server_without_tls_1_3_lacks_what_comes_with_it() -> None:
+    site = only_tls12()
+    assert told(CheckColumn.TLS13, site) == (Answer.NO, "TLSv1.2 at most")
+    for column in (CheckColumn.ZERO_RTT, CheckColumn.PQ_KEY_EXCHANGE, CheckColumn.CERTIFICATE_COMPRESSION):
+        assert told(column, site) == (Answer.NO, "needs TLS 1.3")
+    assert told(CheckColumn.SESSION_TICKETS, site) == (Answer.YES, "TLS 1.2: 1 of 1")
+    assert check(CheckColumn.FORWARD_SECRECY, site).answer is Answer.YES
+
+
+def test_static_rsa_has_no_forward_secrecy() -> None:
+    site = shaken(only_tls12(), _VISITS, cipher="AES128-SHA256")
+    assert told(CheckColumn.FORWARD_SECRECY, site) == (Answer.NO, "AES128-SHA256")
+    fallback = shaken(deep_site(), (Trial.TLS12,), cipher="AES128-SHA256")
+    assert check(CheckColumn.FORWARD_SECRECY, fallback).detail.endswith("not with TLS 1.2 (AES128-SHA256)")
+
+
+def test_a_server_that_refuses_tls_1_2_needs_no_session_ids() -> None:
+    refused = trial(Trial.TLS12, handshake=None, exchanges=())
+    site = changed(without(deep_site(), Trial.TLS12_SESSION_ID), (Trial.TLS12,), lambda _: refused)
+    assert told(CheckColumn.SESSION_IDS, site) == (Answer.NOT_APPLICABLE, "TLS 1.3 only")
+
+
+def test_no_ticket_at_all_is_a_plain_no() -> None:
+    kinds = (Trial.RESUMED, Trial.EARLY_DATA, Trial.TLS12_TICKET)
+    site = shaken(without(deep_site(), *kinds), _VISITS, tickets=0, max_early_data_bytes=None)
+    assert told(CheckColumn.SESSION_TICKETS, site) == (Answer.NO, "none given")
+    assert told(CheckColumn.ZERO_RTT, site) == (Answer.NO, "no tickets")
+
+
+def test_stapling_is_asked_of_certificates_that_name_a_responder() -> None:
+    named = certificate(HOST, "Issuing CA", ocsp_urls=("http://ocsp.example.net",))
+    assert told(CheckColumn.OCSP_STAPLING, sent(named, INTERMEDIATE)) == (Answer.NO, "not stapled")
+    assert told(CheckColumn.OCSP_STAPLING, sent(named, INTERMEDIATE, stapled=True)) == (Answer.YES, "stapled")
+    assert check(CheckColumn.OCSP_STAPLING, sent(LEAF, INTERMEDIATE)).answer is Answer.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("days", "year", "answer"),
+    [
+        (90, 2026, Answer.YES),
+        (199, 2026, Answer.YES),
+        (397, 2026, Answer.NO),
+        (199, 2027, Answer.NO),
+        (90, 2029, Answer.NO),
+        (47, 2029, Answer.YES),
+        (397, 2025, Answer.YES),
+    ],
+)
+def test_a_certificate_is_short_by_the_rule_of_its_day(days: int, year: int, answer: Answer) -> None:
+    now = NOW.replace(year=year)
+    leaf = certificate(HOST, "Issuing CA", not_before=now - timedelta(days=1), not_after=now + timedelta(days=days - 1))
+    site = replace(sent(leaf, INTERMEDIATE), measured_at=now)
+    assert check(CheckColumn.SHORT_CERTIFICATES, site).answer is answer
+
+
+def test_http3_needs_an_announcement_and_an_answer() -> None:
+    assert told(CheckColumn.HTTP3, deep_site()) == (Answer.YES, "announced, and it answers")
+    dead = trial(Trial.HTTP3, handshake=None, exchanges=())
+    assert told(CheckColumn.HTTP3, changed(deep_site(), (Trial.HTTP3,), lambda _: dead))[0] is Answer.NO
+    silent = answered(deep_site(names=()), set(Trial), headers=(HSTS,))
+    assert told(CheckColumn.HTTP3, silent) == (Answer.NO, "it answers, but nothing announces it")
+    nothing = without(silent, Trial.HTTP3)
+    assert told(CheckColumn.HTTP3, nothing) == (Answer.NO, "not announced")
+    assert told(CheckColumn.QUIC_ZERO_RTT, nothing) == (Answer.NOT_APPLICABLE, "no HTTP/3")
+
+
+def test_ech_is_in_the_https_record() -> None:
+    (name,) = deep_site().names
+    plain = replace(name, https=HttpsRecord(protocols=("h2",)))
+    asked = replace(name, https=None, questions=(Question(record_type="HTTPS", took_us=9_000, code="NOERROR"),))
+    unasked = replace(name, https=None)
+    answers = [check(CheckColumn.ECH, deep_site(names=(one,))).answer for one in (name, plain, asked, unasked)]
+    assert answers == [Answer.YES, Answer.NO, Answer.NO, Answer.UNKNOWN]
+
+
+def test_hints_are_of_use_to_pages_that_take_thought() -> None:
+    assert check(CheckColumn.EARLY_HINTS, deep_site()).answer is Answer.NOT_APPLICABLE
+    late_us = answer().asked_us + RTT_US + 300_000
+    slow = answered(deep_site(), set(Trial), first_application_us=late_us)
+    assert check(CheckColumn.EARLY_HINTS, slow).answer is Answer.NO
+    assert check(CheckColumn.EARLY_HINTS, answered(slow, (Trial.HTTP2,), interim=(103,))).answer is Answer.YES
+
+
+@pytest.mark.parametrize(
+    ("value", "answer", "detail"),
+    [
+        ("max-age=31536000", Answer.YES, "365 days"),
+        ("max-age=15552000; preload", Answer.YES, "180 days, preload"),
+        ("max-age=86400", Answer.NO, "1 day"),
+        ("max-age=0", Answer.NO, "max-age is 0"),
+        ("preload", Answer.NO, "absent"),
+    ],
+)
+def test_hsts_counts_from_half_a_year_on(value: str, answer: Answer, detail: str) -> None:
+    header = Header(name="Strict-Transport-Security", value=value)
+    assert told(CheckColumn.HSTS, answered(deep_site(), set(Trial), headers=(header,))) == (answer, detail)
+
+
+def test_several_addresses_were_not_all_asked() -> None:
+    (name,) = deep_site().names
+    many = deep_site(names=(replace(name, addresses=("192.0.2.1", "192.0.2.2")),))
+    assert check(CheckColumn.RESUMPTION_EVERYWHERE, many).answer is Answer.UNKNOWN
+
+
+def test_a_small_page_tells_nothing_of_the_window() -> None:
+    assert check(CheckColumn.INITIAL_WINDOW, deep_site()).answer is Answer.YES
+    assert check(CheckColumn.INITIAL_WINDOW, answered(deep_site(), set(Trial), body_bytes=900)).answer is Answer.UNKNOWN

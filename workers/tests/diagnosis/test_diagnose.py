@@ -1,0 +1,51 @@
+"""The whole diagnosis: of a faultless site, of anything at all, and with a rule that is itself at fault."""
+
+import logging
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from workers.diagnosis import diagnose as diagnosing
+from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.diagnose import diagnose
+from workers.measurement.evidence import ProbeEvidence
+from workers.measurement.finding import CheckColumn, FindingId, Severity
+from workers.measurement.messages import Hop
+from workers.tests.diagnosis import anything
+from workers.tests.diagnosis.sites import deep_site, judge, light_site, sent, without
+
+_REMARKS_ONLY = (Severity.INFO,)
+
+
+@pytest.mark.parametrize("site", [deep_site(), light_site()])
+def test_a_healthy_site_has_nothing_to_mend(site: ProbeEvidence) -> None:
+    assert all(one.severity in _REMARKS_ONLY for one in judge(site).findings)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(anything.evidence(), anything.hops())
+def test_no_evidence_whatever_makes_a_rule_fail(evidence: ProbeEvidence, hops: tuple[Hop, ...]) -> None:
+    diagnosis = judge(evidence, *hops)
+    assert [one.column for one in diagnosis.checklist] == list(CheckColumn)
+    told = [(one.id, one.host) for one in diagnosis.findings]
+    assert len(set(told)) == len(told)
+    assert not {one.id for one in diagnosis.findings} & {one.id for one in diagnosis.not_judged}
+    assert all(one.saving_us is None or one.saving_us >= 0 for one in diagnosis.findings)
+    assert diagnosis == judge(evidence, *hops)
+
+
+def test_a_rule_at_fault_is_logged_and_takes_no_other_with_it(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(case: Case) -> Verdicts:
+        raise ZeroDivisionError(case.evidence.host)
+
+    rules: Iterable[Rule] = (broken, *diagnosing.RULES)
+    monkeypatch.setattr(diagnosing, "RULES", tuple(rules))
+    site = sent(*deep_site().certificates, *deep_site().certificates)
+    with caplog.at_level(logging.ERROR):
+        found = diagnose(without(site)).findings
+    assert FindingId.TLS_CHAIN_NEEDLESS in {one.id for one in found}
+    assert "broken failed" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
