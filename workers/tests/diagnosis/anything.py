@@ -89,7 +89,8 @@ def _of(kind: Any) -> st.SearchStrategy[Any]:
         return st.lists(_of(get_args(kind)[0]), max_size=4).map(tuple)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return st.sampled_from(list(kind))
-    assert isinstance(kind, type) and is_dataclass(kind), f"no strategy for {kind}"
+    assert isinstance(kind, type), f"no strategy for {kind}"
+    assert is_dataclass(kind), f"no strategy for {kind}"
     hints = get_type_hints(kind)
     return st.builds(kind, **{field.name: _of(hints[field.name]) for field in fields(kind)})
 
