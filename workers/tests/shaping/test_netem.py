@@ -7,8 +7,8 @@ import pytest
 from workers.shaping import netem
 from workers.shaping.settings import LinkSettings
 
-# What `tc qdisc add dev lo root netem delay 150ms loss 0.5% limit 120 rate 1600kbit` sends: struct tc_netem_qopt but for
-# the delay, which an attribute gives in ns and tc in ticks; and the attribute TCA_NETEM_RATE.
+# What `tc qdisc add dev lo root netem delay 150ms loss 0.5% limit 120 rate 1600kbit` sends: struct tc_netem_qopt but
+# for the delay, which an attribute gives in ns and tc in ticks; and the attribute TCA_NETEM_RATE.
 _LIMIT_AND_LOSS = bytes.fromhex("78000000 14ae4701")
 _RATE = bytes.fromhex("14000600 400d0300 00000000 00000000 00000000")
 
