@@ -14,7 +14,7 @@ _CHUNK = 1_000
 # leg that fails says nothing of the site.
 _ENROL = """
 WITH fresh AS (
-    SELECT m.id, m.site_id, s.organisation_id FROM sites_monitor m JOIN sites_site s ON s.id = m.site_id
+    SELECT m.id, m.kind, m.site_id, s.organisation_id FROM sites_monitor m JOIN sites_site s ON s.id = m.site_id
     WHERE s.status = 'active' AND m.kind <> 'pair' AND (%(site)s::bigint IS NULL OR s.id = %(site)s)
         AND NOT EXISTS (SELECT FROM alerts_watch w WHERE w.monitor_id = m.id)
     ORDER BY m.id LIMIT %(limit)s
@@ -24,6 +24,9 @@ WITH fresh AS (
 ), trend AS (
     INSERT INTO alerts_trend (monitor_id, due_at, memory)
     SELECT id, %(now)s, '{}' FROM fresh ON CONFLICT DO NOTHING
+), scrutiny AS (
+    INSERT INTO alerts_scrutiny (monitor_id, due_at, memory)
+    SELECT id, %(now)s, '{}' FROM fresh WHERE kind = 'probe' ON CONFLICT DO NOTHING
 )
 SELECT DISTINCT f.organisation_id, f.site_id, NOT EXISTS (
     SELECT FROM alerts_watch w JOIN sites_monitor m ON m.id = w.monitor_id JOIN sites_site s ON s.id = m.site_id

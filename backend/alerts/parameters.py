@@ -10,11 +10,15 @@ from typing import Any
 from backend.alerts.judgement.budgets import Budget
 from backend.alerts.judgement.certificates import DaysLeft
 from backend.alerts.judgement.failures import FailureLimit
+from backend.alerts.judgement.findings import FindingLimit
 from backend.alerts.metrics import METRICS
+from workers.measurement.finding import FindingId, Severity
 
 MAX_OF_LAST = 50
 MAX_REGIONS = 50
 MAX_INTERVALS = 100
+# A day has one as a rule, and more where something changed.
+MAX_DEEP_RUNS = 10
 MAX_DELAY_S = 24 * 3600
 # What a probe and a page have, that visitors feel and that rarely moves by itself.
 DEFAULT_METRICS = ("ttfb_ms", "lcp_ms")
@@ -79,6 +83,16 @@ def budget(params: Json) -> Budget:
 
 def days_left(params: Json) -> DaysLeft:
     return DaysLeft(warn=params["warn_days"], critical=params["critical_days"])
+
+
+def finding_limit(params: Json) -> FindingLimit:
+    return FindingLimit(
+        min_severity=Severity(params["min_severity"]),
+        ids=frozenset(params["ids"]),
+        found=params["found"],
+        of_last=params["of_last"],
+        regions=params["regions"],
+    )
 
 
 def _names(kind: KindOfRule) -> str:
@@ -164,6 +178,29 @@ def _regression_faults(params: Json) -> Faults:
         yield "tell", "tell must be slowdown (at once) or regression (once it has lasted)."
 
 
+def _finding_faults(params: Json) -> Faults:
+    if params["min_severity"] not in set(Severity):
+        yield "min_severity", f"min_severity must be one of {', '.join(Severity)}."
+    yield from _id_faults(params["ids"])
+    wrong = [
+        *_whole(params, "of_last", 1, MAX_DEEP_RUNS),
+        *_whole(params, "found", 1, MAX_DEEP_RUNS),
+        *_whole(params, "regions", 1, MAX_REGIONS),
+    ]
+    yield from wrong
+    if not wrong and params["found"] > params["of_last"]:
+        yield "found", f"{params['found']} of the last {params['of_last']} deep runs can never have it."
+
+
+def _id_faults(ids: object) -> Faults:
+    if not isinstance(ids, list) or len(ids) > len(FindingId):
+        yield "ids", "ids must be a list of findings; an empty one means all."
+        return
+    unknown = [str(id)[:40] for id in ids if not isinstance(id, str) or id not in set(FindingId)]
+    if unknown:
+        yield "ids", f"There is no finding {unknown[0]!r}; they are {', '.join(FindingId)}."
+
+
 KINDS: dict[str, KindOfRule] = {
     "availability": KindOfRule(
         label="Availability",
@@ -213,6 +250,14 @@ KINDS: dict[str, KindOfRule] = {
         cause="speed",
         severity="warning",
     ),
+    "finding": KindOfRule(
+        label="Finding",
+        question="Did a cause of slowness or failure appear?",
+        defaults={"min_severity": "critical", "ids": [], "found": 2, "of_last": 2, "regions": 1},
+        faults=_finding_faults,
+        cause="finding",
+        severity="critical",
+    ),
     "cdn": KindOfRule(
         label="CDN slower than origin",
         question="Does the CDN make the site slower?",
@@ -232,5 +277,5 @@ KINDS: dict[str, KindOfRule] = {
     ),
 }
 # What a site begins with; an organisation begins with `agent`.
-DEFAULTS_OF_SITE = ("availability", "certificate", "no_data", "regression", "cdn")
+DEFAULTS_OF_SITE = ("availability", "certificate", "no_data", "regression", "finding", "cdn")
 DEFAULTS_OF_ORGANISATION = ("agent",)

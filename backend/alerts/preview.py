@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from backend.accounts.models import Organisation
+from backend.alerts.finding_hindsight import findings
 from backend.alerts.hindsight import Past, Tried, Turn, certificates, silences, silent_regions, slower_cdns, turn_of
 from backend.alerts.incidents import JOIN
 from backend.alerts.judgement.monitors import MonitorJudge, RuleSpec, Subject, applies
@@ -41,6 +42,7 @@ _BY_KIND: Mapping[str, Callable[[RuleSpec, Past], Tried]] = {
     "certificate": certificates,
     "no_data": silences,
     "agent": silent_regions,
+    "finding": findings,
 }
 _AS_IT_WAS = "Comparisons are judged as they come, so this counts what was found then."
 _NOT_YET = "Comparisons are judged as they come: once a rule looks, this says what it found."
@@ -76,8 +78,8 @@ def _past(spec: RuleSpec, monitors: Sequence[Monitor], regions: Mapping[int, str
     if spec.kind == "agent":
         monitors = _closest_watched(monitors, regions.values())
     a_second = sum((len(monitor.regions) or len(regions)) / monitor.interval_s for monitor in monitors)
-    # Of certificates a few runs a day are looked at, however many there are.
-    is_too_much = a_second > 0 and spec.kind != "certificate"
+    # Of certificates and deep probes there are a few runs a day to look at, however many there are.
+    is_too_much = a_second > 0 and spec.kind not in ("certificate", "finding")
     period = min(PERIOD, timedelta(seconds=MAX_RUNS / a_second)) if is_too_much else PERIOD
     return Past(monitors=monitors, regions=regions, since=until - period, until=until, limit=2 * MAX_RUNS)
 
@@ -123,6 +125,8 @@ def _concerns(spec: RuleSpec, monitor: Monitor) -> bool:
         return any(measured_by(metric, monitor.kind) for metric in spec.params["metrics"])
     if spec.kind == "agent":
         return True
+    if spec.kind == "finding":
+        return monitor.kind == "probe"
     return applies(spec, monitor.kind)
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from django.db import Error, transaction
 from django.utils import timezone
 
+from backend.alerts.deeper import look_deeper, probes_of_site
 from backend.alerts.explaining import explained
 from backend.alerts.histories import StoredHistory
 from backend.alerts.incidents import Change, apply_all
@@ -83,7 +84,9 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     batch = read(_streams(rows, memories, now), now)
     rules = rules_for(rows, kinds=[RuleKind.REGRESSION])
     looks = [TrendLook(row, memories[row.monitor_id], rules[row.monitor_id], batch, now) for row in rows]
-    apply_all([change for look in looks for change in look.changes()], now=now)
+    changes = [change for look in looks for change in look.changes()]
+    apply_all(changes, now=now)
+    _look_why(changes, now)
     remember(
         "alerts_trend",
         [row.monitor_id for row in rows],
@@ -91,6 +94,15 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
         [look.due_at for look in looks],
     )
     return len(rows)
+
+
+def _look_why(changes: Sequence[Change], now: datetime) -> None:
+    """Where something has just become slower, the site's probes look deeper."""
+    for change in changes:
+        opens = change.step is not None and change.step.before is State.OK and change.standing.state is not State.OK
+        if opens and change.monitor_id is not None:
+            for probe in probes_of_site(change.monitor_id):
+                look_deeper(probe, change.standing.regions, now=now)
 
 
 def _watch_one(now: datetime) -> int:

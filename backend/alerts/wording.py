@@ -9,6 +9,8 @@ from backend.alerts.judgement.samples import from_us
 from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import METRICS, written
 from backend.alerts.states import State
+from workers.diagnosis.catalogue import entry
+from workers.measurement.finding import FindingId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +138,20 @@ def _cdn(name: str, account: Account) -> str:
     return str(account.facts.get("title") or f"{name}: the CDN is slower than the origin")
 
 
+def _finding(name: str, account: Account) -> str:
+    saving_us = account.facts.get("saving_us")
+    cost = f", which costs {written('ttfb_ms', saving_us / 1000)}" if saving_us else ""
+    where = f" in {joined(account.regions)}" if account.regions else ""
+    return f"{name}: {_cause_title(account)}{cost}{where}"
+
+
+def _cause_title(account: Account) -> str:
+    """The finding in today's words, within a sentence; by its id where it is one that we do not know any more."""
+    id = str(account.facts.get("finding", ""))
+    title = entry(FindingId(id)).title if id in set(FindingId) else id
+    return title if title[1:2].isupper() else title[:1].lower() + title[1:]
+
+
 def _agent(name: str, account: Account) -> str:
     return f"Region {name} is silent: no agent heard since {clock(account.since)}"
 
@@ -147,6 +163,7 @@ _TITLES = {
     "certificate": _certificate,
     "no_data": _no_data,
     "regression": _regression,
+    "finding": _finding,
     "cdn": _cdn,
     "agent": _agent,
 }
@@ -155,6 +172,7 @@ _OVER = {
     "speed": "{name} is as fast as it was",
     "certificate": "{name} has a certificate with time left",
     "no_data": "{name} is measured again",
+    "finding": "{name}: what was found is mended",
     "cdn": "{name}: the CDN is no longer slower than the origin",
     "agent": "Region {name} is back",
 }
@@ -169,6 +187,8 @@ def _over_title(story: Story, lead: Account, event: Event, at: datetime) -> str:
         title = f"{story.name} is within its limits again"
     if all(account.kind == "failures" for account in story.accounts):
         title = f"{story.name}: runs no longer fail"
+    if lead.kind == "finding":
+        title = f"{story.name}: mended: {_cause_title(lead)}"
     return f"{title}, after {spent}"
 
 
@@ -182,8 +202,23 @@ def _sentences(account: Account) -> list[str]:
         told.append(
             f"{facts['monitors']} monitors are not measured there; their sites raise no alerts of their own for it."
         )
+    if account.kind == "finding":
+        told += _about_finding(facts)
     told += [str(sentence) for sentence in facts.get("sentences", ())]
     return told
+
+
+def _about_finding(facts: Mapping[str, Any]) -> list[str]:
+    told = [f"Seen in {facts['seen']} of the last {facts['looked']} deep probes."]
+    if facts["finding"] in set(FindingId):
+        told.append(_first_sentence(entry(FindingId(facts["finding"])).advice))
+    return told
+
+
+def _first_sentence(text: str) -> str:
+    """Up to the first full stop that ends a sentence: those of versions and names have no space behind them."""
+    end = text.find(". ")
+    return text if end < 0 else text[: end + 1]
 
 
 def _facts(story: Story, lead: Account, at: datetime, *, over: bool) -> tuple[Fact, ...]:
@@ -222,6 +257,7 @@ def _data(story: Story, *, flapping: bool) -> dict[str, Any]:
             {
                 "kind": account.kind,
                 "metric": account.metric or None,
+                "finding": account.facts.get("finding"),
                 "state": account.state.value,
                 "regions": list(account.regions),
                 "since": account.since.isoformat(),

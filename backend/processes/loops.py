@@ -36,6 +36,7 @@ def _of(module: str, name: str = "step") -> Callable[[], Step]:
 LOOPS: dict[str, Callable[[], Step]] = {
     "judging": _of("backend.alerts.judging", "Judging"),
     "trends": _of("backend.alerts.trends"),
+    "scrutiny": _of("backend.alerts.scrutiny"),
     "delivery": _of("backend.alerts.delivery"),
     "previews": _of("backend.alerts.previews"),
     "gates": _of("backend.gates.steps"),

@@ -35,6 +35,13 @@ class Group:
 
 SUGGESTIONS = (
     Suggestion(
+        slug="findings",
+        kind="finding",
+        params={"min_severity": "high"},
+        title="A cause that costs a round trip appeared",
+        reason="such as a lost session cache or a second TLS round trip after a deploy",
+    ),
+    Suggestion(
         slug="lcp",
         kind="budget",
         params={"metric": "lcp_ms", "limit": 2_500, "critical_limit": 4_000},
@@ -98,7 +105,7 @@ def in_words(rule: Rule) -> str:
 
 
 def _like(kind: str, params: Mapping[str, Any]) -> tuple[str, object]:
-    return kind, params.get("metric")
+    return kind, params.get("metric") or params.get("min_severity")
 
 
 def _budget(params: Mapping[str, Any]) -> str:
@@ -125,6 +132,19 @@ def _regression(params: Mapping[str, Any]) -> str:
     return f"{joined(labels)} slower than usual by {params['min_change_pct']:g} % or more; told {when}"
 
 
+def _finding(params: Mapping[str, Any]) -> str:
+    ids = params["ids"]
+    what = f"One of {units.count(len(ids))} chosen causes" if ids else "Any cause"
+    if len(ids) == 1:
+        what = f"The cause {ids[0]}"
+    regions = params["regions"]
+    place = "any region" if regions == 1 else f"{regions} regions or more"
+    least = "" if params["min_severity"] == "info" else f", {params['min_severity']} or worse"
+    if params["min_severity"] == "critical":
+        least = " that makes visitors fail"
+    return f"{what}{least}; found by {params['found']} of the last {params['of_last']} deep probes in {place}"
+
+
 _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "availability": lambda params: (
         "It cannot be reached" + ("; another region is asked before it counts" if params["confirm"] else "")
@@ -136,6 +156,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "no_data": lambda params: f"No measurement for {params['intervals']} intervals although agents run",
     "regression": _regression,
+    "finding": _finding,
     "cdn": lambda _: "The CDN is slower than the origin, by the verdict of a pairing",
     "agent": lambda params: f"No agent of a region was heard for {params['silent_s']} s",
 }

@@ -12,7 +12,7 @@ from backend.alerts.models.incidents import (
 )
 from backend.alerts.models.previews import RulePreview
 from backend.alerts.models.rules import Maintenance, Rule, RuleKind
-from backend.alerts.models.watches import Trend, Watch
+from backend.alerts.models.watches import Scrutiny, Trend, Watch
 
 __all__ = [
     "Cause",
@@ -30,6 +30,7 @@ __all__ = [
     "Rule",
     "RuleKind",
     "RulePreview",
+    "Scrutiny",
     "Silence",
     "Trend",
     "Watch",

@@ -21,12 +21,13 @@ _STATES = [(state.value, state.value.replace("_", " ")) for state in State]
 
 
 class Cause(models.TextChoices):
-    """What an incident is about; a site has one open incident for each."""
+    """What an incident is about; a site has one open incident for each, and for each finding."""
 
     AVAILABILITY = "availability", "Availability"
     SPEED = "speed", "Speed"
     CERTIFICATE = "certificate", "Certificate"
     NO_DATA = "no_data", "No data"
+    FINDING = "finding", "Finding"
     CDN = "cdn", "CDN"
     AGENT = "agent", "Silent region"
 

@@ -25,6 +25,7 @@ class RuleKind(models.TextChoices):
     CERTIFICATE = "certificate", KINDS["certificate"].label
     NO_DATA = "no_data", KINDS["no_data"].label
     REGRESSION = "regression", KINDS["regression"].label
+    FINDING = "finding", KINDS["finding"].label
     CDN = "cdn", KINDS["cdn"].label
     AGENT = "agent", KINDS["agent"].label
 

@@ -20,6 +20,21 @@ class Watch(models.Model):
         return f"watch of {self.pk}"
 
 
+class Scrutiny(models.Model):
+    """The same for what deep probes find; only probe monitors have one."""
+
+    monitor = models.OneToOneField(Monitor, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    due_at = models.DateTimeField()
+    memory = models.TextField(default="{}")
+
+    class Meta:
+        indexes = [models.Index(fields=["due_at"], name="scrutiny_due")]
+        verbose_name_plural = "scrutinies"
+
+    def __str__(self) -> str:
+        return f"scrutiny of {self.pk}"
+
+
 class Trend(models.Model):
     """The same for the slower question whether a monitor's metrics have changed; its memory is larger."""
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 def test_a_new_site_is_watched_from_now_on_with_rules_of_its_own() -> None:
     world = make_world()
     kinds = set(Rule.objects.filter(site=world.fleet.site).values_list("kind", flat=True))
-    assert kinds == {"availability", "certificate", "no_data", "regression", "cdn"}
+    assert kinds == {"availability", "certificate", "no_data", "regression", "finding", "cdn"}
     assert Rule.objects.get(site=None).kind == "agent"
     assert Watch.objects.count() == 1
 

@@ -13,6 +13,9 @@ from backend.alerts.models import Channel
 from backend.alerts.models.rules import MAX_REASON_CHARS, MAX_RULE_NAME_CHARS
 from backend.alerts.parameters import KINDS, InvalidRuleError
 from backend.sites.models import Site
+from workers.diagnosis.catalogue import entry
+from workers.measurement.finding import FindingId
+from workers.measurement.finding import Severity as CauseSeverity
 
 _METRICS = [
     (metric.name, f"{metric.label} ({metric.unit})" if metric.unit else metric.label) for metric in METRICS.values()
@@ -40,12 +43,25 @@ _LABELS = {
     "min_change_pct": "Smallest change in %",
     "tell": "Tell",
     "silent_s": "Seconds of silence",
+    "min_severity": "From this severity on",
+    "ids": "Only these causes",
+    "found": "Deep probes that found it",
 }
 _LABELS_OF_KIND = {
     ("budget", "of_last"): "Median of the last … runs",
     ("budget", "regions"): "Over in at least … regions",
+    ("finding", "of_last"): "Of the last … deep probes",
+    ("finding", "regions"): "Found in at least … regions",
 }
 _OPTIONAL = frozenset({"critical_limit"})
+_SEVERITIES = [
+    (CauseSeverity.CRITICAL.value, "critical: visitors fail"),
+    (CauseSeverity.HIGH.value, "high: a round trip or 200 ms on every new visit"),
+    (CauseSeverity.MEDIUM.value, "medium: on some visits, or 50 ms"),
+    (CauseSeverity.LOW.value, "low"),
+    (CauseSeverity.INFO.value, "info: could be better"),
+]
+_CAUSES = [(id.value, entry(id).title) for id in FindingId]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +162,17 @@ def _field(name: str, value: object, own_label: str | None) -> forms.Field:
     if name == "metrics":
         return forms.MultipleChoiceField(
             label=label, choices=_METRICS, initial=value, widget=forms.CheckboxSelectMultiple
+        )
+    if name == "min_severity":
+        return forms.ChoiceField(label=label, choices=_SEVERITIES, initial=value)
+    if name == "ids":
+        return forms.MultipleChoiceField(
+            label=label,
+            choices=_CAUSES,
+            initial=value,
+            required=False,
+            widget=forms.SelectMultiple(attrs={"size": 8}),
+            help_text="None chosen means all.",
         )
     if isinstance(value, bool):
         return forms.BooleanField(label=label, initial=value, required=False)

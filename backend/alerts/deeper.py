@@ -1,0 +1,59 @@
+"""Deep probes that nobody asked for: where something changed, one looks why, and not more often than is decent."""
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from backend.fleet.models import Region
+from backend.runs.actions import RunsError, request_runs
+from backend.runs.models import PendingRun, Run, Trigger
+from backend.sites.models import Monitor, MonitorKind, SiteStatus
+
+log = logging.getLogger(__name__)
+
+# Of one monitor in one region.
+MAX_DIAGNOSES, PERIOD = 4, timedelta(hours=6)
+
+
+def look_deeper(monitor_id: int, regions: Iterable[str], *, now: datetime) -> list[str]:
+    """Asks for a deep run of a probe in regions by their codes, inside a transaction; the codes where it did.
+
+    Not where one is under way, or where there have been enough for a while.
+    """
+    monitor = Monitor.objects.select_related("site__organisation").filter(pk=monitor_id, kind=MonitorKind.PROBE).first()
+    if monitor is None or monitor.paused or monitor.site.status != SiteStatus.ACTIVE:
+        return []
+    return [code for code in sorted(set(regions)) if _may(monitor, code, now) and _ask(monitor, code)]
+
+
+def probes_of_site(monitor_id: int) -> list[int]:
+    """The probe monitors of the site that a monitor belongs to: what they see explains what a page load feels."""
+    mine = Monitor.objects.filter(pk=monitor_id).values("site")
+    return list(
+        Monitor.objects.filter(site__in=mine, kind=MonitorKind.PROBE).order_by("pk").values_list("pk", flat=True)
+    )
+
+
+def _may(monitor: Monitor, code: str, now: datetime) -> bool:
+    place = {"monitor_id": monitor.pk, "region__code": code}
+    if PendingRun.objects.filter(depth="deep", **place).exists():
+        return False
+    recent = Run.objects.filter(
+        monitor_id=monitor.pk,
+        region_id__in=list(Region.objects.filter(code=code).values_list("pk", flat=True)),
+        scheduled_for__gt=now - PERIOD,
+        trigger=Trigger.DIAGNOSE,
+    )
+    return recent.count() < MAX_DIAGNOSES
+
+
+def _ask(monitor: Monitor, code: str) -> bool:
+    try:
+        with transaction.atomic():
+            request_runs(actor=None, monitor=monitor, regions=[code], trigger=Trigger.DIAGNOSE)
+    except RunsError as error:
+        log.info("%s is not looked at deeper from %s: %s", monitor.public_id, code, error)
+        return False
+    return True

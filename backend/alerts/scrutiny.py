@@ -1,0 +1,231 @@
+"""Whether causes have come or gone: what deep probes found, made into incidents by the rules of kind `finding`.
+
+Deep runs are few, so all that a rule goes by is read anew whenever one has come in; only what was told is remembered.
+Where one run says something else than those before it, another is asked for instead of waiting until tomorrow.
+"""
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import Error, transaction
+from django.utils import timezone
+
+from backend.alerts.deeper import look_deeper
+from backend.alerts.incidents import Change, Scene, apply_all
+from backend.alerts.judgement.findings import Looks, causes, standing, undecided
+from backend.alerts.judgement.samples import Memory, Standing, to_us
+from backend.alerts.judgement.tracks import Step, Track
+from backend.alerts.models import Resolution, Rule, RuleKind
+from backend.alerts.parameters import finding_limit
+from backend.alerts.reading import Due, due, remember
+from backend.alerts.rules_of import rules_for
+from backend.alerts.seen_deep import News, deep_looks, new_in_light_runs, newest_of
+from backend.alerts.states import State
+from backend.runs.sql import fetch
+
+log = logging.getLogger(__name__)
+
+BATCH = 200
+IDLE_S, BUSY_S = 2.0, 0.0
+_BATCHES = 50
+LOOK_EVERY = timedelta(seconds=60)
+# Somebody may be waiting for the second of two runs.
+ANXIOUS_LOOK = timedelta(seconds=10)
+PUT_OFF = timedelta(minutes=10)
+
+_PUT_OFF = """
+UPDATE alerts_scrutiny SET due_at = %(later)s WHERE monitor_id = (
+    SELECT monitor_id FROM alerts_scrutiny WHERE due_at <= %(now)s ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+) RETURNING monitor_id
+"""
+
+
+def step(clock: Callable[[], datetime] = timezone.now) -> float:
+    """Looks at the monitors that are due; the seconds to wait. Raises django.db.Error."""
+    for _ in range(_BATCHES):
+        if watch_next(clock()) < BATCH:
+            return IDLE_S
+    return BUSY_S
+
+
+def watch_next(now: datetime) -> int:
+    """Looks at a batch; how many monitors. One that cannot be looked at keeps no other from its turn."""
+    try:
+        return watch_batch(now)
+    except Error:
+        raise
+    except Exception:
+        log.exception("a batch of findings cannot be looked at; its monitors are taken one by one")
+    return sum(_watch_one(now) for _ in range(BATCH))
+
+
+def _watch_one(now: datetime) -> int:
+    try:
+        return watch_batch(now, limit=1)
+    except Error:
+        raise
+    except Exception:
+        put_off = fetch(_PUT_OFF, {"now": now, "later": now + PUT_OFF})
+        log.exception("findings of monitors %s cannot be looked at; tried again in %s", put_off, PUT_OFF)
+    return 1
+
+
+@transaction.atomic
+def watch_batch(now: datetime, limit: int = BATCH) -> int:
+    """Looks at monitors whose look is due; how many. A fixed number of statements, unless something has changed."""
+    rows = due("alerts_scrutiny", now, limit)
+    if not rows:
+        return 0
+    memories: dict[int, Memory] = {row.monitor_id: json.loads(row.memory) for row in rows}
+    rules = rules_for(rows, kinds=[RuleKind.FINDING])
+    newest = newest_of([row.monitor_id for row in rows], now)
+    scrutinies = [
+        Scrutiny(row, memories[row.monitor_id], rules[row.monitor_id], newest.get(row.monitor_id, {}), now)
+        for row in rows
+    ]
+    looks = deep_looks([one.row.monitor_id for one in scrutinies if one.has_news], now)
+    news = new_in_light_runs([one.row.monitor_id for one in scrutinies if not one.is_off], now)
+    changes = [
+        change for one in scrutinies if one.has_news for change in one.changes(looks.get(one.row.monitor_id, {}))
+    ]
+    apply_all(changes, now=now)
+    for one in scrutinies:
+        one.ask(news.get(one.row.monitor_id, {}))
+    remember(
+        "alerts_scrutiny",
+        [row.monitor_id for row in rows],
+        [one.memory() for one in scrutinies],
+        [one.due_at for one in scrutinies],
+    )
+    return len(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mind:
+    """What a rule thinks of the causes of one monitor; those it has nothing to say of are left out."""
+
+    version: int
+    tracks: Mapping[str, Track]
+    regions: Mapping[str, list[str]]
+
+
+class Scrutiny:
+    """One look at one monitor: made, then `changes` once if it has news, then `ask`, then `memory`.
+
+    `newest` is the newest deep run by region, None where there was none yet.
+    """
+
+    def __init__(
+        self, row: Due, memory: Memory, rules: Sequence[Rule], newest: Mapping[str, UUID | None], now: datetime
+    ) -> None:
+        self.row = row
+        self._memory, self._rules, self._newest, self._now = memory, rules, newest, now
+        self.is_off = row.paused or not row.active
+        self._basis = {
+            "runs": {code: run.hex for code, run in sorted(newest.items()) if run},
+            "rules": {str(rule.pk): rule.version for rule in rules},
+            "off": self.is_off,
+        }
+        self._minds: dict[str, Any] = dict(memory.get("minds", {}))
+        self.has_news = self._basis != memory.get("basis") or self._is_patient()
+        self._unsure: list[str] = list(memory.get("unsure", ()))
+
+    def changes(self, looks: Looks) -> list[Change]:
+        """What the rules make of the deep runs of each region."""
+        before, self._minds, unsure = self._minds, {}, set()
+        found: list[Change] = []
+        for rule in self._rules:
+            mind = _remembered(before.get(str(rule.pk)), rule.version)
+            if self.is_off:
+                found += [self._over(rule, id, Resolution.PAUSED) for id, track in mind.tracks.items() if track.told]
+                continue
+            changes, after, open_in = self._judge(rule, mind, looks)
+            found += changes
+            unsure |= open_in
+            self._minds[str(rule.pk)] = _kept(after)
+        self._unsure = sorted(unsure)
+        return found
+
+    def ask(self, news: News) -> None:
+        """Asks for a deep run where there was none yet, where one disagrees, and where light runs show what is new."""
+        if self.is_off:
+            return
+        unseen = [code for code, run in self._newest.items() if run is None]
+        look_deeper(self.row.monitor_id, {*unseen, *self._unsure, *news}, now=self._now)
+
+    def memory(self) -> str:
+        """What the next look goes on from."""
+        kept = {"basis": self._basis, "minds": self._minds, "unsure": self._unsure}
+        return json.dumps(kept, separators=(",", ":"))
+
+    @property
+    def due_at(self) -> datetime:
+        is_anxious = bool(self._unsure) or None in self._newest.values()
+        return self._now + (ANXIOUS_LOOK if is_anxious and not self.is_off else LOOK_EVERY)
+
+    def _is_patient(self) -> bool:
+        """Whether something is bad and has not lasted long enough to be told."""
+        return any(track["told"] is None for mind in self._minds.values() for track in mind["t"].values())
+
+    def _judge(self, rule: Rule, mind: _Mind, looks: Looks) -> tuple[list[Change], _Mind, set[str]]:
+        limit, now_us = finding_limit(rule.params), to_us(self._now)
+        tracks: dict[str, Track] = {}
+        regions: dict[str, list[str]] = {}
+        unsure: set[str] = set()
+        found = []
+        for id in sorted(causes(looks, limit) | set(mind.tracks)):
+            track = mind.tracks.get(id, Track())
+            seen = standing(id, looks, limit, current=track.state, now_us=now_us)
+            unsure.update(undecided(id, looks, limit, current=track.state))
+            track, heard = track.advance(seen, now_us, rule.delay_s * 1_000_000)
+            is_moved = track.told is not None and seen.firm and list(seen.regions) != mind.regions.get(id)
+            if heard or is_moved:
+                found.append(self._change(rule, id, seen, heard))
+            if track.memory():
+                tracks[id] = track
+                regions[id] = list(seen.regions) if seen.firm else mind.regions.get(id, [])
+        return found, _Mind(version=rule.version, tracks=tracks, regions=regions), unsure
+
+    def _over(self, rule: Rule, id: str, resolution: Resolution) -> Change:
+        return self._change(rule, id, Standing(state=State.OK, since_us=to_us(self._now)), None, resolution)
+
+    def _change(
+        self,
+        rule: Rule,
+        id: str,
+        standing: Standing,
+        step: Step | None,
+        resolution: Resolution = Resolution.RECOVERED,
+    ) -> Change:
+        # A site has an incident for each cause: one is mended while others stay.
+        scene = Scene(
+            organisation_id=self.row.organisation_id, key=f"{self.row.site_public_id}/{id}", site_id=self.row.site_id
+        )
+        return Change(
+            rule=rule,
+            scene=scene,
+            standing=standing,
+            step=step,
+            monitor_id=self.row.monitor_id,
+            resolution=resolution,
+        )
+
+
+def _remembered(kept: Mapping[str, Any] | None, version: int) -> _Mind:
+    """Nothing for a rule that has changed: what it had told was ended then."""
+    if not kept or kept["v"] != version:
+        return _Mind(version=version, tracks={}, regions={})
+    return _Mind(
+        version=version,
+        tracks={id: Track.remembered(track) for id, track in kept["t"].items()},
+        regions=kept["r"],
+    )
+
+
+def _kept(mind: _Mind) -> Memory:
+    return {"v": mind.version, "t": {id: track.memory() for id, track in mind.tracks.items()}, "r": dict(mind.regions)}
