@@ -7,6 +7,7 @@ of a monitor, and now and then what is normal is learned anew from nine days of 
 import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from backend.alerts.rules_of import rules_for
 from backend.alerts.states import State
 from backend.analysis.detector import Detector
 from backend.analysis.events import AlertClass, Event, Kind
+from backend.analysis.sensitivity import sight
 from backend.analysis.settings import settings_for
 from backend.runs.sql import fetch
 from backend.sites.models import Site
@@ -216,6 +218,10 @@ class TrendLook:
                     confirms=event.kind is Kind.CONFIRMED,
                 )
         self._kept[eye.key] = {"version": eye.rule.version, "detector": detector.state(), "track": track.memory()}
+        if detector.model is not None:
+            # For pages, which know no numpy.
+            found = asdict(sight(detector.model, settings))
+            self._kept[eye.key]["sight"] = {name: round(value, 2) for name, value in found.items()}
 
     def _events(self, detector: Detector, metric: str) -> Iterator[Event]:
         now = self._now.timestamp()

@@ -11,6 +11,7 @@ from backend.alerts import trends
 from backend.alerts.actions.incidents import accept
 from backend.alerts.actions.rules import RuleSettings, change_rule
 from backend.alerts.models import Rule, Trend
+from backend.alerts.queries.sight import sight
 from backend.alerts.tests.world import World, make_world, only_incident, titles, told
 from backend.alerts.upkeep import tidy
 from backend.cast import Member
@@ -198,3 +199,22 @@ def test_looks_that_come_late_find_the_same() -> None:
     site.look()
     tidy(site.world.now)
     assert told() == ["opened"]
+
+
+def test_how_small_a_change_would_be_noticed_is_kept_for_the_page() -> None:
+    site = Site()
+    site.pass_time(10, usual)
+    (found,) = sight(site.world.fleet.site)
+    (seen,) = found.seen
+    assert (found.kind, found.learning, seen.metric, seen.regions) == ("probe", (), "ttfb_ms", 3)
+    assert seen.typical == pytest.approx(158, abs=3)
+    assert 5 <= seen.day_pct <= seen.hour_pct < 20
+
+
+def test_what_is_still_being_learned_is_said_to_be() -> None:
+    site = Site()
+    Run.objects.all().delete()
+    Trend.objects.update(memory="{}")
+    site.look()
+    (found,) = sight(site.world.fleet.site)
+    assert (found.seen, found.learning) == ((), ("ttfb_ms",))

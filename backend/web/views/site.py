@@ -11,6 +11,7 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.queries.sight import sight
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
 from backend.runs.partitions import retention_start
@@ -21,6 +22,7 @@ from backend.web import trend
 from backend.web.access import MemberRequest, needs
 from backend.web.overview import overview_of
 from backend.web.series import METRIC_NAMES, metrics_of, series_table
+from backend.web.sight import sight_of
 from workers.measurement.messages import Kind
 
 RUNS_SHOWN, RUNS_IN_STRIP = 30, 120
@@ -51,6 +53,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "choice": choice,
         "ranges": trend.RANGES,
         "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
+        "sight": sight_of(sight(site), choice.kind),
         **_trend(monitor, choice, now),
         **_runs(monitor, _region(regions, choice), _before(request)),
     }
