@@ -1,66 +1,168 @@
-"""What several rules ask of a probe's TLS handshakes."""
+"""Rules on the flights of the TLS handshake: what the server waits for in the middle of it (PROBING 7, 10-11, 16-17).
 
-from collections.abc import Iterable
+A pause before the server's first byte is its key's; a pause after that is put down to one cause by `gaps`.
+"""
 
-from workers.diagnosis.case import Case
-from workers.measurement.evidence import ChainCertificate, Handshake, Trial, TrialEvidence
+from statistics import median
 
-TLS13 = "TLSv1.3"
-# Connections whose ClientHello is a browser's on a first visit.
-AS_BROWSERS = (Trial.FULL, Trial.DELAYED_ACK, Trial.HTTP2)
-# The same, where those cannot be had: without the hybrid key share.
-_NEXT_BEST = (Trial.CLASSICAL,)
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
+from workers.diagnosis.flights import handshake_turns, packet_time_us
+from workers.diagnosis.gaps import GapKind, KnownGap, handshake_gaps, ruler_of
+from workers.diagnosis.thinking import plain_think_us
+from workers.diagnosis.weighing import Sure, fact, jitter_us, ms_of, visits, weigh
+from workers.diagnosis.windows import known_window
+from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
+from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-
-def completed(trials: Iterable[TrialEvidence]) -> tuple[Handshake, ...]:
-    """The handshakes that came to an agreement."""
-    shaken = (trial.handshake for trial in trials)
-    return tuple(one for one in shaken if one is not None and one.version is not None and one.ended_us is not None)
-
-
-def first_visits(case: Case) -> tuple[Handshake, ...]:
-    """Full handshakes as browsers make them; where the server breaks on those, with classical groups."""
-    for kinds in (AS_BROWSERS, _NEXT_BEST):
-        full = tuple(one for one in completed(case.evidence.of(*kinds)) if not one.resumed)
-        if full:
-            return full
-    return ()
-
-
-def speaks_tls13(case: Case) -> bool | None:
-    """Whether browsers get TLS 1.3 here; None when nobody got anything."""
-    versions = {one.version for one in first_visits(case)}
-    return TLS13 in versions if versions else None
+# PROBING 7.17.
+MIN_STALL_US = 50_000
+# PROBING 7.16.
+MIN_KEY_COST_US = 15_000
+LARGE_RSA_BITS = 2048
+# A stall differs from one connection to the next by less than this part of it, or it is no property of the server.
+_STEADY = 0.5
+_SIGNED = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2, Trial.TLS12)
+# A pause must stand out of what the path itself does by so much.
+_JITTERS = 1.5
+_PACKETS = 3
 
 
-def negotiated_protocol(case: Case) -> str | None:
-    """What ALPN agreed on in any handshake: the best there was."""
-    protocols = {one.protocol for one in completed(case.evidence.trials)}
-    return next((name for name in ("h2", "http/1.1") if name in protocols), None) or next(
-        (name for name in sorted(filter(None, protocols))), None
+def cert_flush_stall(case: Case) -> Verdicts:
+    """tls.cert_flush_stall: Nagle's algorithm holds the end of the server's handshake until we have acknowledged it."""
+    window = known_window(case)
+    sure = _sight(case, FindingId.TLS_CERT_FLUSH_STALL, GapKind.HELD, window)
+    if isinstance(sure, Sure):
+        # A server whose window is four segments stops at the same byte: unless its window is known, that may be it.
+        confidence = sure.confidence if window is not None else Confidence.MEDIUM
+        yield _paused(FindingId.TLS_CERT_FLUSH_STALL, sure, confidence)
+    elif sure is not None:
+        yield sure
+
+
+def chain_exceeds_iw(case: Case) -> Verdicts:
+    """tls.chain_exceeds_iw: the server's handshake is larger than its initial window."""
+    sure = _sight(case, FindingId.TLS_CHAIN_EXCEEDS_IW, GapKind.WINDOW, known_window(case))
+    if isinstance(sure, Sure):
+        yield _paused(FindingId.TLS_CHAIN_EXCEEDS_IW, sure, sure.confidence)
+    elif sure is not None:
+        yield sure
+
+
+def handshake_stall(case: Case) -> Verdicts:
+    """tls.handshake_stall: the server stops in the middle of its handshake, and not for the network."""
+    sure = _sight(case, FindingId.TLS_HANDSHAKE_STALL, GapKind.SERVER, known_window(case), MIN_STALL_US)
+    if not isinstance(sure, Sure):
+        if sure is not None:
+            yield sure
+        return
+    pauses = [sum(gap.gap.duration_us for gap in gaps) for gaps in sure.seen]
+    middle = median(pauses)
+    if max(abs(pause - middle) for pause in pauses) > _STEADY * middle:
+        yield NotJudged(id=FindingId.TLS_HANDSHAKE_STALL, reason=NotJudgedReason.NOT_REPEATED)
+        return
+    yield _paused(FindingId.TLS_HANDSHAKE_STALL, sure, sure.confidence, Severity.MEDIUM)
+
+
+def key_cost(case: Case) -> Verdicts:
+    """tls.key_cost: the server takes long before it says anything, or has a key that makes it."""
+    key = _server_key(case)
+    large = key is not None and is_large_rsa(key)
+    least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
+    trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
+
+    def look(trial: TrialEvidence) -> int | None:
+        lead = lead_us(trial) or 0
+        return lead if lead > max(least_us, _PACKETS * packet_time_us(trial)) else None
+
+    sure = weigh(case, FindingId.TLS_KEY_COST, trials, look, counts_round_trips=False)
+    if isinstance(sure, Sure):
+        yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
+    elif large:
+        leads = [lead_us(trial) or 0 for trial in trials if not lost_packets(trial)]
+        lead = round(median(leads)) - (plain_think_us(case) or 0) if leads else None
+        yield _slow_key(key, None if lead is None else max(0, lead), Confidence.HIGH, ())
+    elif sure is not None:
+        yield sure
+
+
+def is_large_rsa(key: ChainCertificate) -> bool:
+    """Whether signing with it takes the server several times what RSA 2048 takes."""
+    return (key.key_type or "").upper().startswith("RSA") and (key.key_bits or 0) > LARGE_RSA_BITS
+
+
+def _sight(
+    case: Case, id: FindingId, kind: GapKind, window: float | None, least_us: int = 0
+) -> Sure[tuple[KnownGap, ...]] | NotJudged | None:
+    jitter = jitter_us(case)
+
+    def look(trial: TrialEvidence) -> tuple[KnownGap, ...] | None:
+        found = handshake_gaps(trial, ruler_of(trial, jitter, window))
+        mine = tuple(one for one in found if one.kind is kind and one.gap.duration_us >= least_us)
+        return mine or None
+
+    trials = [trial for trial in visits(case) if handshake_turns(trial)]
+    return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER)
+
+
+def _paused(
+    id: FindingId,
+    sure: Sure[tuple[KnownGap, ...]],
+    confidence: Confidence,
+    severity: Severity = Severity.HIGH,
+) -> Finding:
+    """What it costs is the time in which nothing came."""
+    saving_us = round(median(sum(one.gap.duration_us for one in gaps) for gaps in sure.seen))
+    first = sure.seen[0][0]
+    mss = ruler_of(sure.trials[0]).mss
+    return Finding(
+        id=id,
+        severity=severity,
+        confidence=confidence,
+        saving_us=saving_us,
+        evidence=sure.facts(
+            fact("gap_ms", ms_of(saving_us)),
+            fact("gap_rtt", round(saving_us / (sure.rtt_us or 1), 2)),
+            fact("bytes_before", first.gap.bytes_before),
+            fact("bytes_after", first.gap.bytes_after),
+            fact("handshake_bytes", first.turn.size_bytes),
+            fact("mss_bytes", mss),
+        ),
     )
 
 
-def false_start_possible(shaken: Handshake) -> bool:
-    """Whether Chrome, Firefox and Safari would send their request early over this TLS 1.2 handshake.
-
-    They do with ALPN, ECDHE and an AEAD cipher (BoringSSL's ssl_can_false_start), told by OpenSSL's name of it.
-    """
-    cipher = shaken.cipher or ""
-    authenticated = "GCM" in cipher or "CHACHA20" in cipher
-    return shaken.protocol is not None and cipher.startswith("ECDHE-") and authenticated
-
-
-def chain_of(case: Case, shaken: Handshake) -> tuple[ChainCertificate, ...]:
-    """The certificates as they were sent."""
-    known = case.evidence.certificates
-    return tuple(known[index] for index in shaken.chain if 0 <= index < len(known))
-
-
-def judged_chain(case: Case) -> tuple[Handshake, tuple[ChainCertificate, ...]] | None:
-    """The handshake whose certificates are judged: the first that a browser would see any in."""
-    for shaken in (*first_visits(case), *completed(case.evidence.of(Trial.TLS12, Trial.OTHER_FAMILY))):
-        chain = chain_of(case, shaken)
-        if chain:
-            return shaken, chain
+def _server_key(case: Case) -> ChainCertificate | None:
+    """The server's own certificate, as the first full handshake brought it."""
+    certificates = case.evidence.certificates
+    for trial in case.evidence.of(*_SIGNED):
+        chain = trial.handshake.chain if trial.handshake is not None else ()
+        if chain and chain[0] < len(certificates):
+            return certificates[chain[0]]
     return None
+
+
+def _slow_key(
+    key: ChainCertificate | None, saving_us: int | None, confidence: Confidence, facts: tuple[Fact, ...]
+) -> Finding:
+    return Finding(
+        id=FindingId.TLS_KEY_COST,
+        severity=Severity.MEDIUM,
+        confidence=confidence,
+        saving_us=saving_us,
+        evidence=(
+            fact("key_type", None if key is None else key.key_type),
+            fact("key_bits", None if key is None else key.key_bits),
+            fact("server_stall_ms", None if saving_us is None else ms_of(saving_us)),
+            *facts,
+        ),
+    )
+
+
+def lead_us(trial: TrialEvidence) -> int | None:
+    """How long the server took, beyond a round trip, to begin its handshake."""
+    rtt_us, turns = rtt_of(trial), handshake_turns(trial)
+    if rtt_us is None or not turns:
+        return None
+    return max(0, max(turn.start_us - turn.asked_us - rtt_us for turn in turns))
+
+
+RULES: tuple[Rule, ...] = (cert_flush_stall, chain_exceeds_iw, handshake_stall, key_cost)

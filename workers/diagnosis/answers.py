@@ -1,0 +1,232 @@
+"""Rules on answers: when they begin, whether they flow, and what becomes of the connection (PROBING 7, 29, 32-33).
+
+Each stretch of waiting is told once: before the first byte it is thinking, after it a stall.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
+from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
+from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, jitter_us, ms_of, unrepeated, visits, weigh
+from workers.diagnosis.windows import first_answer, known_window, rounds
+from workers.measurement.evidence import Trial, TrialEvidence
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# PROBING 7.32. What a good server may take is no fault.
+SLOW_THINK_US, VERY_SLOW_THINK_US = 200_000, 600_000
+GOOD_THINK_US = 50_000
+# PROBING 7.33.
+MIN_BODY_STALL_US = 150_000
+BUFFERED_THINK_US = 150_000
+BUFFERED_BODY_BYTES = 14_000
+# On a path as unsteady as this part of its round trip thinking is not told from the way.
+_THINK_RTT = 0.3
+_JITTERS = 1.5
+_ASKED = (Trial.FULL, Trial.CLASSICAL)
+_REFUSALS = 400
+_EARLY_HINTS = 103
+_MOST_HEADER = 200
+
+
+def keepalive_off(case: Case) -> Verdicts:
+    """http.keepalive_off: the server closes the connection after each answer."""
+    id = FindingId.HTTP_KEEPALIVE_OFF
+    trials = [trial for trial in visits(case, _ASKED) if _was_answered(trial) and trial.exchanges[0].kept is not None]
+    sure = weigh(case, id, trials, _opening_if_closed_us, counts_round_trips=False)
+    if isinstance(sure, Sure):
+        yield Finding(
+            id=id,
+            severity=Severity.LOW if _keeps_over_http2(case) else Severity.HIGH,
+            confidence=Confidence.HIGH,
+            saving_us=round(median(sure.seen)),
+            evidence=sure.facts(
+                fact("opening_ms", ms_of(median(sure.seen))),
+                fact("connection_header", header(sure.trials[0], "connection")),
+            ),
+        )
+    elif sure is not None:
+        yield sure
+
+
+def think_time(case: Case) -> Verdicts:
+    """http.think_time: the server takes long to begin its answer."""
+    id = FindingId.HTTP_THINK_TIME
+    trials = [trial for trial in _thoughtful(case) if not is_late(trial)]
+    clean = [trial for trial in trials if not lost_packets(trial)]
+    thinks = _thinks(clean)
+    least_us = _least_us(case, SLOW_THINK_US)
+    slow = [think for think in thinks if think > least_us]
+    if len(thinks) >= LEAST_SEEN and median(thinks) > least_us:
+        yield _thinking(clean, thinks, len(slow))
+    elif len(thinks) < LEAST_SEEN and any(think > least_us for think in _thinks(trials)):
+        lossy = len(clean) < len(trials)
+        yield NotJudged(id=id, reason=NotJudgedReason.LOSS if lossy else unrepeated(case))
+    elif slow:
+        yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
+    elif not trials and _thoughtful(case):
+        yield NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
+
+
+def body_stall(case: Case) -> Verdicts:
+    """http.body_stall: the answer begins in time and then stops, not for the network."""
+    id, jitter, window = FindingId.HTTP_BODY_STALL, jitter_us(case), known_window(case)
+
+    def look(trial: TrialEvidence) -> _Stall | None:
+        return _stall(trial, ruler_of(trial, jitter, window))
+
+    trials = [trial for trial in visits(case, _ASKED) if first_answer(trial) is not None]
+    sure = weigh(case, id, trials, look, counts_round_trips=False)
+    if isinstance(sure, Sure):
+        yield Finding(
+            id=id,
+            severity=Severity.MEDIUM,
+            confidence=sure.confidence,
+            saving_us=round(median(one.saving_us for one in sure.seen)),
+            evidence=sure.facts(
+                fact("gap_ms", ms_of(median(one.pause_us for one in sure.seen))),
+                fact("bytes_before", sure.seen[0].bytes_before),
+                fact("body_bytes", sure.trials[0].exchanges[0].body_bytes),
+            ),
+        )
+    elif sure is not None:
+        yield sure
+
+
+def buffered_response(case: Case) -> Verdicts:
+    """http.buffered_response: a page that takes thinking is sent when all of it is ready, not as it grows."""
+    id = FindingId.HTTP_BUFFERED_RESPONSE
+    least_us, jitter = _least_us(case, BUFFERED_THINK_US), jitter_us(case)
+
+    def look(trial: TrialEvidence) -> int | None:
+        think = first_think_us(trial)
+        return think if think is not None and think > least_us and _in_one_go(trial, jitter) else None
+
+    trials = [trial for trial in visits(case, _ASKED) if _is_page(trial)]
+    sure = weigh(case, id, trials, look, counts_round_trips=False)
+    if isinstance(sure, Sure):
+        # The milliseconds of a server that thinks for too long are told by `think_time`.
+        told = any(isinstance(one, Finding) for one in think_time(case))
+        think = round(median(sure.seen))
+        yield Finding(
+            id=id,
+            severity=Severity.MEDIUM,
+            confidence=sure.confidence,
+            saving_us=None if told else think,
+            evidence=sure.facts(
+                fact("think_ms", ms_of(think)), fact("body_bytes", sure.trials[0].exchanges[0].body_bytes)
+            ),
+        )
+    elif sure is not None:
+        yield sure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stall:
+    """Pauses of the server within one answer, and how much sooner it would have ended without them."""
+
+    pause_us: int
+    bytes_before: int
+    saving_us: int
+
+
+def header(trial: TrialEvidence, name: str) -> str | None:
+    """The first header of this name in the first answer of a connection, cut to what evidence may hold."""
+    headers = trial.exchanges[0].headers if trial.exchanges else ()
+    return next((one.value[:_MOST_HEADER] for one in headers if one.name.lower() == name), None)
+
+
+def _was_answered(trial: TrialEvidence) -> bool:
+    """Whether there was an answer that a server gives whose mind is not on closing."""
+    status = trial.exchanges[0].status if trial.exchanges else None
+    return status is not None and status < _REFUSALS
+
+
+def _opening_if_closed_us(trial: TrialEvidence) -> int | None:
+    if trial.exchanges[0].kept is not False:
+        return None
+    shake = trial.handshake
+    tls_us = 0 if shake is None or shake.ended_us is None else shake.ended_us - shake.started_us
+    return (trial.connect_us or 0) + tls_us
+
+
+def _keeps_over_http2(case: Case) -> bool:
+    """Whether browsers are spared, since they would use HTTP/2 and its connection stays."""
+    return any(
+        trial.handshake is not None
+        and trial.handshake.protocol == "h2"
+        and _was_answered(trial)
+        and trial.exchanges[0].kept is not False
+        for trial in case.evidence.of(Trial.HTTP2)
+    )
+
+
+def _thoughtful(case: Case) -> list[TrialEvidence]:
+    kinds = THOUGHTFUL if case.evidence.secure else (*THOUGHTFUL, Trial.PLAIN)
+    return [trial for trial in case.evidence.of(*kinds) if first_think_us(trial) is not None]
+
+
+def _thinks(trials: Sequence[TrialEvidence]) -> list[int]:
+    return [think for trial in trials if (think := first_think_us(trial)) is not None]
+
+
+def _least_us(case: Case, law_us: int) -> float:
+    """The threshold, or what stands out of this path where that is more."""
+    return max(law_us, _THINK_RTT * (case.rtt_us or 0), _JITTERS * jitter_us(case))
+
+
+def _thinking(trials: Sequence[TrialEvidence], thinks: list[int], slow: int) -> Finding:
+    middle, high = median(thinks), quantiles(thinks, n=20, method="inclusive")[-1]
+    timing = header(trials[0], "server-timing")
+    return Finding(
+        id=FindingId.HTTP_THINK_TIME,
+        severity=Severity.HIGH if middle > VERY_SLOW_THINK_US else Severity.MEDIUM,
+        confidence=Confidence.HIGH if slow == len(thinks) else Confidence.MEDIUM,
+        saving_us=round(middle) - GOOD_THINK_US,
+        evidence=(
+            fact("think_ms", ms_of(middle)),
+            fact("think_p95_ms", ms_of(high)),
+            fact("spread", round(high / middle, 2)),
+            fact("seen", f"{slow} of {len(thinks)}"),
+            *([fact("server_timing", timing)] if timing else []),
+        ),
+    )
+
+
+def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
+    exchange = trial.exchanges[0]
+    pauses = [
+        one
+        for one in answer_gaps(trial, exchange, ruler)
+        if one.kind is GapKind.SERVER
+        and one.gap.duration_us > MIN_BODY_STALL_US
+        and one.gap.start_us >= (exchange.first_application_us or 0)
+    ]
+    if not pauses:
+        return None
+    turn = pauses[0].turn
+    pause_us = sum(one.gap.duration_us for one in pauses)
+    # Without the pauses the window would still have taken its round trips.
+    window = round(min(ruler.window_segments or USUAL_WINDOW, USUAL_WINDOW))
+    needed_us = (rounds(turn.size_bytes, ruler.mss, window) - 1) * ruler.rtt_us
+    saving_us = min(pause_us, turn.end_us - turn.start_us - needed_us)
+    return _Stall(pause_us=pause_us, bytes_before=pauses[0].gap.bytes_before, saving_us=max(0, saving_us))
+
+
+def _is_page(trial: TrialEvidence) -> bool:
+    if not trial.exchanges or not (header(trial, "content-type") or "").lower().startswith("text/html"):
+        return False
+    return (trial.exchanges[0].body_bytes or 0) > BUFFERED_BODY_BYTES and _EARLY_HINTS not in trial.exchanges[0].interim
+
+
+def _in_one_go(trial: TrialEvidence, jitter: int) -> bool:
+    """Whether nothing but the window stopped the answer once it had begun."""
+    exchange = trial.exchanges[0]
+    begun_us = exchange.first_application_us or 0
+    known = answer_gaps(trial, exchange, ruler_of(trial, jitter))
+    return all(one.kind is GapKind.WINDOW for one in known if one.gap.start_us >= begun_us)
+
+
+RULES: tuple[Rule, ...] = (keepalive_off, think_time, body_stall, buffered_response)

@@ -1,0 +1,140 @@
+"""What a silence inside one turn of a server is put down to, each to one cause (PROBING 1b-1c, table of gaps)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workers.diagnosis.case import rtt_of
+from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of, packet_time_us
+from workers.measurement.evidence import Exchange, TrialEvidence
+
+# A wait for an acknowledgement is a round trip, give or take (PROBING 1b).
+_LEAST_RTT, _MOST_RTT = 0.85, 1.15
+# What a client adds that delays its acknowledgements: Linux and today's Windows 40 ms, RFC 1122 stacks 200 ms.
+_DELAYS_US = ((35_000, 60_000), (180_000, 230_000))
+# The window of nearly every server since 2011 (RFC 6928), and the smaller ones before.
+USUAL_WINDOW = 10
+_OLD_WINDOWS = (2, 3, 4)
+# nginx before 1.5.6 wrote a handshake through a buffer of this size.
+FLUSHED_BYTES = 4096
+_FLUSHES = (1, 2, 3)
+# How far sizes on the wire may be from whole segments and still be made of them.
+_SEGMENT_TOLERANCE_BYTES = 16
+# Silences shorter than this part of a round trip may be the path's own unsteadiness.
+_STALL_RTT = 0.3
+# Packets on a slow link come apart by themselves; a stall is this many times longer.
+_STALL_PACKETS = 4
+_LEAST_STALL_US = 3_000
+# What the path itself does to a sender that has filled its window: a round trip, and what queues add to it.
+_LONGEST_ROUND_RTT = 1.5
+
+
+class GapKind(StrEnum):
+    """`window`: the congestion window was full. `held`: Nagle's algorithm kept a last small segment until all before
+    it was acknowledged. `server`: the server had nothing to send. `unclear`: it may be one or the other."""
+
+    WINDOW = "window"
+    HELD = "held"
+    SERVER = "server"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownGap:
+    """A gap, what caused it, and the turn it lies in."""
+
+    gap: Gap
+    kind: GapKind
+    turn: Turn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruler:
+    """What the gaps of one connection are measured with. `jitter_us` is how unsteady its path is known to be;
+    `window_segments` the server's initial window where it is known to be other than the usual one."""
+
+    rtt_us: int
+    mss: int
+    jitter_us: int = 0
+    window_segments: float | None = None
+
+    def near(self, us: float) -> bool:
+        """Whether that is a round trip."""
+        return _LEAST_RTT * self.rtt_us <= us <= _MOST_RTT * self.rtt_us
+
+    def waits_for_ack(self, us: float) -> bool:
+        """A round trip, with or without a delayed acknowledgement."""
+        return self.near(us) or any(least <= us - self.rtt_us <= most for least, most in _DELAYS_US)
+
+    def may_be_near(self, us: float) -> bool:
+        """Whether that may be a round trip on a path that is as unsteady as this one."""
+        return _LEAST_RTT * self.rtt_us - self.jitter_us <= us <= _MOST_RTT * self.rtt_us + 2 * self.jitter_us
+
+    def fills_window(self, size_bytes: int, spare: int) -> bool:
+        """Whether that is the server's initial window, or more, less `spare` segments."""
+        window = self.window_segments or USUAL_WINDOW
+        return size_bytes >= (min(window, USUAL_WINDOW) - spare) * self.mss
+
+    def is_old_window(self, size_bytes: int) -> bool:
+        """Whether it is exactly as many full segments as small initial windows have."""
+        return any(abs(size_bytes - window * self.mss) <= _SEGMENT_TOLERANCE_BYTES for window in _OLD_WINDOWS)
+
+    def is_flushed(self, size_bytes: int) -> bool:
+        """Whether it is whole buffers of a server that flushes them, and full segments."""
+        rests = (size_bytes - count * FLUSHED_BYTES for count in _FLUSHES)
+        near = _SEGMENT_TOLERANCE_BYTES
+        return any(rest >= -near and (rest + near) % self.mss <= 2 * near for rest in rests)
+
+
+def ruler_of(trial: TrialEvidence, jitter_us: int = 0, window_segments: float | None = None) -> Ruler:
+    return Ruler(rtt_us=rtt_of(trial) or 0, mss=mss_of(trial), jitter_us=jitter_us, window_segments=window_segments)
+
+
+def handshake_gaps(trial: TrialEvidence, ruler: Ruler) -> tuple[KnownGap, ...]:
+    """The silences inside the flights of the server's handshake."""
+    turns = handshake_turns(trial, _stall_us(trial, ruler))
+    return tuple(_known(turns, ruler, _handshake_kind))
+
+
+def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple[KnownGap, ...]:
+    """The silences inside one answer, what came before its first byte included."""
+    turn = answer_turn(trial, exchange, _stall_us(trial, ruler))
+    return () if turn is None else tuple(_known((turn,), ruler, _answer_kind))
+
+
+def _known(turns: tuple[Turn, ...], ruler: Ruler, kind_of: Callable[[Gap, Ruler, Turn], GapKind]) -> Iterator[KnownGap]:
+    for turn in turns:
+        for gap in turn.gaps():
+            yield KnownGap(gap=gap, kind=kind_of(gap, ruler, turn), turn=turn)
+
+
+def _handshake_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
+    round_trip = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
+    if ruler.fills_window(gap.bytes_before, 1):
+        return GapKind.WINDOW if round_trip else _unless_near(gap, ruler)
+    held = gap.bytes_after < ruler.mss and ruler.is_flushed(gap.bytes_before)
+    if held and ruler.waits_for_ack(gap.duration_us):
+        return GapKind.HELD
+    if ruler.is_old_window(gap.bytes_before) and round_trip:
+        return GapKind.WINDOW
+    return _unless_near(gap, ruler)
+
+
+def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
+    full = ruler.fills_window(gap.bytes_before, 2)
+    if full and gap.period_us <= _LONGEST_ROUND_RTT * ruler.rtt_us + 2 * ruler.jitter_us:
+        return GapKind.WINDOW
+    held = gap.bytes_after < ruler.mss and not turn.cut and not full
+    if held and ruler.waits_for_ack(gap.duration_us):
+        return GapKind.HELD
+    return _unless_near(gap, ruler)
+
+
+def _unless_near(gap: Gap, ruler: Ruler) -> GapKind:
+    near = ruler.may_be_near(gap.duration_us) or ruler.may_be_near(gap.period_us)
+    return GapKind.UNCLEAR if near else GapKind.SERVER
+
+
+def _stall_us(trial: TrialEvidence, ruler: Ruler) -> int:
+    least_us = max(_STALL_RTT * ruler.rtt_us, 1.5 * ruler.jitter_us, _STALL_PACKETS * packet_time_us(trial))
+    return max(round(least_us), _LEAST_STALL_US)

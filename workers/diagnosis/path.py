@@ -1,0 +1,208 @@
+"""Rules on the way to the server: how far, how reliable, and over which family (PROBING 7, 3-5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
+from workers.diagnosis.flights import handshake_round_trips
+from workers.diagnosis.weighing import LEAST_SEEN, fact, ms_of
+from workers.measurement.evidence import Depth, Trial, TrialEvidence
+from workers.measurement.failure import FailureKind, Stage
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# PROBING 7.3. A server that is near is taken to be 30 ms away.
+FAR_US, VERY_FAR_US = 100_000, 200_000
+NEAR_US = 30_000
+FAR_SHARE = 0.5
+# PROBING 7.4: two of five.
+LEAST_LOSSY = 2
+LOSSY_SHARE = 0.4
+# PROBING 7.5. What a browser waits before it tries the other family (RFC 8305, connection attempt delay).
+SLOWER_TIMES, SLOWER_US = 1.5, 30_000
+HAPPY_EYEBALLS_US = 250_000
+
+_FIRST_VISIT = (Trial.FULL, Trial.CLASSICAL, Trial.TLS12)
+_TCP = (*_FIRST_VISIT, Trial.RESUMED, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID, Trial.HTTP2, Trial.PLAIN)
+# Failures that say that the server, or the way to it, does not answer; not that this machine has no such network.
+_OWN_FAULTS = (FailureKind.CONNECT_UNREACHABLE, FailureKind.BLOCKED_DESTINATION, FailureKind.INTERNAL_ERROR)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Visit:
+    """A first visit's round trips up to the first readable byte, and how long it took, from the SYN on."""
+
+    round_trips: int
+    first_byte_us: int
+
+
+def rtt_high(case: Case) -> Verdicts:
+    """tcp.rtt_high: most of the wait for the first byte is distance."""
+    kinds = _FIRST_VISIT if case.evidence.secure else (Trial.FULL, Trial.PLAIN)
+    trials = case.evidence.of(*kinds)
+    rtt_us = min((trip for trial in trials if (trip := rtt_of(trial)) is not None), default=0)
+    visits = [visit for trial in trials if not lost_packets(trial) and (visit := _visit(trial)) is not None]
+    if rtt_us <= FAR_US or not visits:
+        return
+    if case.evidence.profile_verified is not None:
+        # The distance is one that we made.
+        yield NotJudged(id=FindingId.TCP_RTT_HIGH, reason=NotJudgedReason.NOT_MEASURED)
+        return
+    round_trips = round(median(visit.round_trips for visit in visits))
+    first_byte_us = median(visit.first_byte_us for visit in visits)
+    if round_trips * rtt_us <= FAR_SHARE * first_byte_us:
+        return
+    yield Finding(
+        id=FindingId.TCP_RTT_HIGH,
+        severity=Severity.HIGH if rtt_us > VERY_FAR_US else Severity.MEDIUM,
+        confidence=Confidence.HIGH if len(visits) >= LEAST_SEEN else Confidence.MEDIUM,
+        saving_us=(rtt_us - NEAR_US) * round_trips,
+        evidence=(
+            fact("rtt_ms", ms_of(rtt_us)),
+            fact("round_trips", round_trips),
+            fact("ttfb_ms", ms_of(first_byte_us)),
+            fact("share_percent", round(100 * round_trips * rtt_us / first_byte_us)),
+        ),
+    )
+
+
+def loss(case: Case) -> Verdicts:
+    """tcp.loss: packets get lost on the way."""
+    trials = [trial for trial in case.evidence.of(*_TCP) if trial.connect_us is not None]
+    lossy = [trial for trial in trials if lost_packets(trial)]
+    if not lossy:
+        return
+    if len(lossy) < LEAST_LOSSY or len(lossy) < LOSSY_SHARE * len(trials):
+        light = case.evidence.depth is Depth.LIGHT
+        reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_REPEATED
+        yield NotJudged(id=FindingId.TCP_LOSS, reason=reason)
+        return
+    ended = [trial.tcp_ended for trial in lossy if trial.tcp_ended is not None]
+    yield Finding(
+        id=FindingId.TCP_LOSS,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH if len(trials) >= LEAST_SEEN else Confidence.MEDIUM,
+        saving_us=_lost_us(lossy, trials),
+        evidence=(
+            fact("seen", f"{len(lossy)} of {len(trials)}"),
+            fact("syn_retransmits", sum(trial.syn_retransmits or 0 for trial in lossy)),
+            fact("retransmits", sum(state.total_retransmits or 0 for state in ended)),
+            fact("out_of_order_packets", sum(state.out_of_order_packets or 0 for state in ended)),
+            fact("connect_ms", ms_of(median(trial.connect_us or 0 for trial in lossy))),
+        ),
+    )
+
+
+def ipv6(case: Case) -> Verdicts:
+    """ipv6.broken_or_slow: the name has IPv6 addresses, and over them the site is not there, or farther."""
+    both = {":" in address for name in case.evidence.names for address in name.addresses if _is_target(case, name.host)}
+    others = [trial for trial in case.evidence.of(Trial.OTHER_FAMILY) if trial.address is not None]
+    if len(both) < 2:
+        return
+    if not others:
+        light = case.evidence.depth is Depth.LIGHT
+        reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
+        yield NotJudged(id=FindingId.IPV6_BROKEN_OR_SLOW, reason=reason)
+        return
+    six = [trial for trial in case.evidence.trials if trial.trial is not Trial.HTTP3 and ":" in (trial.address or "")]
+    four = [trial for trial in case.evidence.trials if trial.trial is not Trial.HTTP3 and "." in (trial.address or "")]
+    failed = [trial for trial in six if trial in others and trial.failure is not None]
+    if failed:
+        yield _broken(case, failed, others)
+    else:
+        yield from _slower(six, four)
+
+
+def _visit(trial: TrialEvidence) -> _Visit | None:
+    if not trial.exchanges or trial.exchanges[0].first_readable_us is None:
+        return None
+    shake = handshake_round_trips(trial)
+    if trial.handshake is not None and shake is None:
+        return None
+    connect_and_ask = 2
+    flights = shake.flights if shake is not None else 0
+    return _Visit(round_trips=connect_and_ask + flights, first_byte_us=trial.exchanges[0].first_readable_us)
+
+
+def _lost_us(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) -> int | None:
+    """What a connection with loss takes longer than one without; None where there is none of its kind to compare."""
+    extras = [extra for trial in lossy if (extra := _extra_us(trial, trials)) is not None]
+    return round(median(extras)) if extras else None
+
+
+def _extra_us(trial: TrialEvidence, trials: Sequence[TrialEvidence]) -> int | None:
+    rtt_us = rtt_of(trial)
+    if trial.syn_retransmits and rtt_us is not None and trial.connect_us is not None:
+        return trial.connect_us - rtt_us
+    alike = [took for one in trials if one.trial is trial.trial and not lost_packets(one) and (took := _took_us(one))]
+    took_us = _took_us(trial)
+    return max(0, round(took_us - median(alike))) if alike and took_us is not None else None
+
+
+def _took_us(trial: TrialEvidence) -> int | None:
+    return trial.exchanges[0].ended_us if trial.exchanges else None
+
+
+def _is_target(case: Case, host: str) -> bool:
+    return host == case.evidence.host
+
+
+def _broken(case: Case, failed: list[TrialEvidence], others: list[TrialEvidence]) -> Finding | NotJudged:
+    id = FindingId.IPV6_BROKEN_OR_SLOW
+    failures = [trial.failure for trial in failed if trial.failure is not None]
+    if any(failure.kind in _OWN_FAULTS for failure in failures):
+        return NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED)
+    if len(failed) < LEAST_SEEN or len(failed) < len(others):
+        return NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
+    return Finding(
+        id=id,
+        severity=Severity.HIGH,
+        confidence=Confidence.HIGH if failures[0].kind is FailureKind.CONNECT_REFUSED else Confidence.MEDIUM,
+        saving_us=_fallback_us(case, failures[0].kind, failures[0].stage),
+        evidence=(
+            fact("address", failed[0].address),
+            fact("failure", failures[0].kind.value),
+            fact("stage", failures[0].stage.value),
+            fact("seen", f"{len(failed)} of {len(others)}"),
+        ),
+    )
+
+
+def _fallback_us(case: Case, kind: FailureKind, stage: Stage) -> int | None:
+    """What a browser loses before it uses the other family. After a connection was made it does not try it."""
+    if stage is not Stage.CONNECT:
+        return None
+    if kind is FailureKind.CONNECT_REFUSED:
+        return min(case.rtt_us or HAPPY_EYEBALLS_US, HAPPY_EYEBALLS_US)
+    return HAPPY_EYEBALLS_US
+
+
+def _slower(six: list[TrialEvidence], four: list[TrialEvidence]) -> Verdicts:
+    id = FindingId.IPV6_BROKEN_OR_SLOW
+    far, near = _trips(six), _trips(four)
+    if not far or not near:
+        return
+    slow = [trip for trip in far if trip > max(SLOWER_TIMES * min(near), min(near) + SLOWER_US)]
+    if not slow or len(slow) < len(far):
+        return
+    if len(slow) < LEAST_SEEN or len(near) < LEAST_SEEN:
+        yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
+        return
+    yield Finding(
+        id=id,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        saving_us=min(far) - min(near),
+        evidence=(
+            fact("ipv6_rtt_ms", ms_of(min(far))),
+            fact("ipv4_rtt_ms", ms_of(min(near))),
+            fact("seen", f"{len(slow)} of {len(far)}"),
+        ),
+    )
+
+
+def _trips(trials: Sequence[TrialEvidence]) -> list[int]:
+    return [trip for trial in trials if not trial.syn_retransmits and (trip := rtt_of(trial)) is not None]
+
+
+RULES: tuple[Rule, ...] = (rtt_high, loss, ipv6)

@@ -1,0 +1,177 @@
+"""Rules on TLS records: too large for the first window, or needlessly small (PROBING 1c and 7, 24-25)."""
+
+from dataclasses import dataclass
+from itertools import accumulate
+from statistics import median
+
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
+from workers.diagnosis.flights import Turn, mss_of
+from workers.diagnosis.gaps import USUAL_WINDOW
+from workers.diagnosis.weighing import Sure, fact, ms_of, visits, weigh
+from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window, tickets_before
+from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# A record that waits for a window takes at least so much of a round trip (PROBING 1c).
+_LEAST_WAIT_RTT = 0.7
+# Two segments less than the usual window is as little as a full one looks; it may have grown by a long chain.
+_SPARE_SEGMENTS, _GROWN_SEGMENTS = 2, 2
+# A record of 4 KB with its overhead: what the repaired server would have sent first, and what is called large.
+_REPAIRED_BYTES = 4096 + 22
+LARGE_RECORD_BYTES = 4300
+# PROBING 7.25.
+TINY_RECORD_BYTES = 2048
+LEAST_TINY_BODY_BYTES = 100_000
+_HEADER_BYTES = 5
+_APPLICATION = 23
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Overflow:
+    """The first record of an answer that did not fit: until when it kept us waiting that a small one would not have."""
+
+    saving_us: int
+    length_bytes: int
+    bytes_before: int
+    wait_us: int
+
+
+def record_overflow(case: Case) -> Verdicts:
+    """tls.record_overflow: the first record of the answer is larger than the window, so nothing of it can be read."""
+    id = FindingId.TLS_RECORD_OVERFLOW
+    trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if _first_record(trial) is not None]
+    sure = weigh(case, id, trials, _overflow)
+    if isinstance(sure, Sure):
+        yield _overflowing(sure)
+    elif sure is not None:
+        yield sure
+    elif (known_window(case) or USUAL_WINDOW) < SMALL_BELOW and all(map(_stopped_by_small_window, trials)):
+        yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL)
+    elif trials:
+        yield from _not_triggered(trials)
+
+
+def record_tiny(case: Case) -> Verdicts:
+    """tls.record_tiny: a large body comes in nothing but small records."""
+    for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)):
+        sizes = sorted(one.length_bytes for one in answer_records(trial, trial.exchanges[0])) if trial.exchanges else []
+        if sizes and (trial.exchanges[0].body_bytes or 0) > LEAST_TINY_BODY_BYTES and sizes[-1] < TINY_RECORD_BYTES:
+            yield Finding(
+                id=FindingId.TLS_RECORD_TINY,
+                severity=Severity.INFO,
+                confidence=Confidence.HIGH,
+                evidence=(
+                    fact("record_bytes", round(median(sizes))),
+                    fact("largest_record_bytes", sizes[-1]),
+                    fact("body_bytes", trial.exchanges[0].body_bytes),
+                ),
+            )
+            return
+
+
+def answer_records(trial: TrialEvidence, exchange: Exchange) -> tuple[TlsRecord, ...]:
+    """The records that carried this answer, in order; those of which it is not known are left out."""
+    if exchange.first_application_us is None or exchange.ended_us is None:
+        return ()
+    since_us, until_us = exchange.first_application_us, exchange.ended_us
+    return tuple(
+        one
+        for one in trial.records
+        if since_us <= one.at_us <= until_us and one.content_type == _APPLICATION and one.application is not False
+    )
+
+
+def _first_record(trial: TrialEvidence) -> TlsRecord | None:
+    records = answer_records(trial, trial.exchanges[0]) if trial.exchanges else ()
+    return records[0] if records else None
+
+
+def _overflow(trial: TrialEvidence) -> _Overflow | None:
+    found, record, rtt_us = first_answer(trial), _first_record(trial), rtt_of(trial)
+    if found is None or record is None or record.end_us is None or rtt_us is None:
+        return None
+    before = _bytes_before_wait(found[1], record)
+    wait_us = record.end_us - record.at_us
+    if before is None or wait_us < _LEAST_WAIT_RTT * rtt_us:
+        return None
+    mss, tickets = mss_of(trial), tickets_before(trial, found[0])
+    least, most = (USUAL_WINDOW - _SPARE_SEGMENTS) * mss, (USUAL_WINDOW + _GROWN_SEGMENTS) * mss + tickets
+    if not least <= before <= most:
+        return None
+    saving_us = record.end_us - _readable_us(trial, record)
+    return _Overflow(saving_us=saving_us, length_bytes=record.length_bytes, bytes_before=before, wait_us=wait_us)
+
+
+def _bytes_before_wait(turn: Turn, record: TlsRecord) -> int | None:
+    """What had come of the turn when the record stopped for the first time; None where it came in one go."""
+    within = (gap for gap in turn.gaps() if record.at_us <= gap.start_us and gap.end_us <= (record.end_us or 0))
+    return next((gap.bytes_before for gap in within), None)
+
+
+def _readable_us(trial: TrialEvidence, record: TlsRecord) -> int:
+    """When the first part of this record was here that a repaired server would have sealed alone."""
+    received = sorted(
+        ((one.at_us, one.size_bytes) for one in trial.transfers if one.direction is Direction.RECEIVED),
+        key=lambda one: one[0],
+    )
+    since = sum(size for at_us, size in received if at_us < record.at_us)
+    place = _stream_place(trial, record)
+    start = since if place is None else place
+    totals = accumulate(size for _, size in received)
+    return next((at for (at, _), total in zip(received, totals, strict=True) if total >= start + _REPAIRED_BYTES), 0)
+
+
+def _stream_place(trial: TrialEvidence, record: TlsRecord) -> int | None:
+    """Where the record begins in all that the server sent; None when earlier ones were not kept."""
+    if trial.truncated:
+        return None
+    before = trial.records[: trial.records.index(record)]
+    return sum(_HEADER_BYTES + one.length_bytes for one in before)
+
+
+def _overflowing(sure: Sure[_Overflow]) -> Finding:
+    return Finding(
+        id=FindingId.TLS_RECORD_OVERFLOW,
+        severity=Severity.HIGH,
+        confidence=sure.confidence,
+        saving_us=round(median(one.saving_us for one in sure.seen)),
+        evidence=sure.facts(
+            fact("triggered", True),
+            fact("record_bytes", sure.seen[0].length_bytes),
+            fact("bytes_before", sure.seen[0].bytes_before),
+            fact("wait_ms", ms_of(median(one.wait_us for one in sure.seen))),
+        ),
+    )
+
+
+def _stopped_by_small_window(trial: TrialEvidence) -> bool:
+    """Whether the record had to wait after fewer bytes than the usual window has."""
+    found, record = first_answer(trial), _first_record(trial)
+    if found is None or record is None or lost_packets(trial):
+        return False
+    before = _bytes_before_wait(found[1], record)
+    return before is not None and before < (USUAL_WINDOW - _SPARE_SEGMENTS) * mss_of(trial)
+
+
+def _not_triggered(trials: list[TrialEvidence]) -> Verdicts:
+    """Where the answer is smaller than the window: whether its records would be too large for a larger answer."""
+    id = FindingId.TLS_RECORD_OVERFLOW
+    if any(is_paced(trial) for trial in trials):
+        yield NotJudged(id=id, reason=NotJudgedReason.PACED)
+        return
+    trial = trials[0]
+    largest = max((one.length_bytes for one in answer_records(trial, trial.exchanges[0])), default=0)
+    first = first_answer(trial)
+    small = first is not None and not first[1].cut and first[1].size_bytes < USUAL_WINDOW * mss_of(trial)
+    if small and largest > LARGE_RECORD_BYTES:
+        yield Finding(
+            id=id,
+            severity=Severity.INFO,
+            confidence=Confidence.MEDIUM,
+            evidence=(fact("triggered", False), fact("record_bytes", largest)),
+        )
+    elif small:
+        yield NotJudged(id=id, reason=NotJudgedReason.RESPONSE_SMALL)
+
+
+RULES: tuple[Rule, ...] = (record_overflow, record_tiny)

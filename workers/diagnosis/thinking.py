@@ -1,0 +1,66 @@
+"""How long a server thinks about an answer: from the request sent to its own first byte, less a round trip (1f).
+
+Tickets of TLS 1.3 come first and would hide it, so the first record that carries the answer counts.
+"""
+
+from collections.abc import Iterator
+from statistics import median
+
+from workers.diagnosis.case import Case, rtt_of
+from workers.diagnosis.gaps import ruler_of
+from workers.diagnosis.windows import tickets_before
+from workers.measurement.evidence import Exchange, Trial, TrialEvidence
+
+# All that wait for the same answer. What came as early data, or over another transport, waits for other things too.
+THOUGHTFUL = (
+    Trial.FULL,
+    Trial.CLASSICAL,
+    Trial.HTTP2,
+    Trial.TLS12,
+    Trial.RESUMED,
+    Trial.TLS12_TICKET,
+    Trial.TLS12_SESSION_ID,
+)
+
+
+def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
+    """None where the request was not answered."""
+    rtt_us = rtt_of(trial)
+    if rtt_us is None or exchange.sent_us is None or exchange.first_application_us is None:
+        return None
+    return max(0, exchange.first_application_us - exchange.sent_us - rtt_us)
+
+
+def first_think_us(trial: TrialEvidence) -> int | None:
+    """That of the connection's first request; of the second where the first may have waited for our acknowledgement.
+
+    A server under Nagle's algorithm holds a short answer back until its tickets are acknowledged, which looks like a
+    round trip of thinking. On the same connection asked again there are no tickets; None where it was not.
+    """
+    thinks = [think for exchange in trial.exchanges[:2] if (think := think_us(trial, exchange)) is not None]
+    if not thinks:
+        return None
+    if not _may_be_held(trial, trial.exchanges[0], thinks[0]):
+        return thinks[0]
+    return min(thinks) if len(thinks) > 1 else None
+
+
+def plain_think_us(case: Case) -> int | None:
+    """What this server takes for an answer that is no trouble: the plain one, or else the quickest of all."""
+    plain = [think for trial in case.evidence.of(Trial.PLAIN) for think in _thinks(trial)]
+    if plain:
+        return round(median(plain))
+    return min((think for trial in case.evidence.of(*THOUGHTFUL) for think in _thinks(trial)), default=None)
+
+
+def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
+    ruler = ruler_of(trial)
+    small = (exchange.head_bytes or 0) + (exchange.body_bytes or 0) < ruler.mss
+    return small and tickets_before(trial, exchange) > 0 and ruler.waits_for_ack(think)
+
+
+def _thinks(trial: TrialEvidence) -> Iterator[int]:
+    for exchange in trial.exchanges:
+        think = think_us(trial, exchange)
+        if think is not None:
+            yield think

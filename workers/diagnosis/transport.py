@@ -1,0 +1,201 @@
+"""Rules on TCP as the server is set up: its window, what idling does to it, and small writes (PROBING 7, 26-28)."""
+
+from collections.abc import Iterator
+from statistics import median
+
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
+from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of
+from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, answer_gaps, ruler_of
+from workers.diagnosis.weighing import Sure, fact, is_late, is_short, ms_of, visits, weigh
+from workers.diagnosis.windows import (
+    LEAST_ANSWER_BYTES,
+    Window,
+    first_answer,
+    is_paced,
+    rounds,
+    telling_trials,
+    window_of,
+)
+from workers.measurement.evidence import Depth, Trial, TrialEvidence
+from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# What our delayed acknowledgement adds to a wait for it: Linux's timer of 40 ms (PROBING 1e).
+_DELAY_US = (30_000, 60_000)
+_ASKED = (Trial.FULL, Trial.CLASSICAL)
+
+
+def iw_small(case: Case) -> Verdicts:
+    """tcp.iw_small: the server begins with fewer than ten segments."""
+    id = FindingId.TCP_IW_SMALL
+    if not any(first_answer(trial) for trial in visits(case, _ASKED)):
+        return
+    telling = telling_trials(case)
+    if not telling:
+        yield NotJudged(id=id, reason=NotJudgedReason.RESPONSE_SMALL)
+        return
+    countable = [trial for trial in telling if not is_paced(trial)]
+    if not countable and not is_short(telling):
+        yield NotJudged(id=id, reason=NotJudgedReason.PACED)
+        return
+    sure = weigh(case, id, countable or telling, _small_window)
+    if isinstance(sure, Sure):
+        yield from _small(sure)
+    elif sure is not None:
+        yield sure
+
+
+def idle_restart(case: Case) -> Verdicts:
+    """tcp.idle_restart: after a pause the server begins again with its initial window."""
+    id = FindingId.TCP_IDLE_RESTART
+    asked = [trial for trial in case.evidence.of(*_ASKED) if trial.exchanges]
+    trials = [trial for trial in asked if _kept_turns(trial) is not None]
+    if not trials:
+        if asked and asked[0].exchanges[0].kept is not False:
+            light = case.evidence.depth is Depth.LIGHT
+            yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED)
+        return
+    if all(_fits_window(trial) for trial in trials):
+        yield NotJudged(id=id, reason=NotJudgedReason.RESPONSE_SMALL)
+        return
+    sure = weigh(case, id, trials, _restart_gap)
+    if isinstance(sure, Sure):
+        saving_us = round(median(gap.duration_us for gap in sure.seen))
+        yield Finding(
+            id=id,
+            severity=Severity.LOW,
+            confidence=sure.confidence,
+            saving_us=saving_us,
+            evidence=sure.facts(
+                fact("gap_ms", ms_of(saving_us)),
+                fact("bytes_before", sure.seen[0].bytes_before),
+                fact("idle_ms", ms_of(_kept_idle_us(sure.trials[0]))),
+            ),
+        )
+    elif sure is not None:
+        yield sure
+
+
+def nagle_delayed_ack(case: Case) -> Verdicts:
+    """tcp.nagle_delayed_ack: a small end of the answer waits for our acknowledgement, which most clients delay."""
+    id = FindingId.TCP_NAGLE_DELAYED_ACK
+    quick = [trial for trial in visits(case, _ASKED) if _usable(trial)]
+    if not quick:
+        return
+    if case.evidence.depth is Depth.LIGHT:
+        yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
+        return
+    delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if _usable(trial)]
+    held = weigh(case, id, delayed, _held_us, counts_round_trips=False)
+    hurried = held if is_short(quick) else weigh(case, id, quick, _held_us)
+    if isinstance(held, Sure) and isinstance(hurried, Sure):
+        yield from _compared(held, hurried, quick)
+    elif isinstance(held, NotJudged) and hurried is not None:
+        yield held
+    elif isinstance(hurried, NotJudged):
+        yield hurried
+
+
+def _small_window(trial: TrialEvidence) -> Window | None:
+    window = window_of(trial)
+    return window if window is not None and window.small else None
+
+
+def _small(sure: Sure[Window]) -> Iterator[Finding]:
+    costs = [_extra_us(trial) for trial in sure.trials]
+    saving_us = round(median(costs))
+    if not saving_us:
+        return
+    least = min(sure.seen, key=lambda window: window.segments)
+    first = first_answer(sure.trials[0])
+    yield Finding(
+        id=FindingId.TCP_IW_SMALL,
+        severity=Severity.HIGH,
+        confidence=sure.confidence,
+        saving_us=saving_us,
+        evidence=sure.facts(
+            fact("initial_window_segments", least.usual),
+            fact("estimates", tuple(round(window.segments, 1) for window in sure.seen)),
+            fact("mss_bytes", mss_of(sure.trials[0])),
+            fact("answer_bytes", None if first is None else first[1].size_bytes),
+        ),
+    )
+
+
+def _extra_us(trial: TrialEvidence) -> int:
+    """What the rounds cost that a usual window would not have needed."""
+    found = first_answer(trial)
+    if found is None:
+        return 0
+    turn = found[1]
+    gaps = sorted(gap.duration_us for gap in turn.gaps())
+    needless = len(turn.flights) - rounds(turn.size_bytes, mss_of(trial))
+    return sum(gaps[-needless:]) if needless > 0 else 0
+
+
+def _kept_turns(trial: TrialEvidence) -> tuple[Turn, Turn] | None:
+    """The answers to the request asked at once again, and to the one after a pause."""
+    again = [exchange for exchange in trial.exchanges[1:] if not exchange.idle_us]
+    later = [exchange for exchange in trial.exchanges[1:] if exchange.idle_us]
+    if not again or not later:
+        return None
+    turns = answer_turn(trial, again[0]), answer_turn(trial, later[0])
+    return None if turns[0] is None or turns[1] is None else (turns[0], turns[1])
+
+
+def _kept_idle_us(trial: TrialEvidence) -> int:
+    return next((exchange.idle_us for exchange in trial.exchanges if exchange.idle_us), 0)
+
+
+def _fits_window(trial: TrialEvidence) -> bool:
+    turns = _kept_turns(trial)
+    return turns is None or turns[1].size_bytes < max(LEAST_ANSWER_BYTES, USUAL_WINDOW * mss_of(trial))
+
+
+def _restart_gap(trial: TrialEvidence) -> Gap | None:
+    turns = _kept_turns(trial)
+    if turns is None or len(turns[1].flights) <= len(turns[0].flights):
+        return None
+    gap, ruler = turns[1].gaps()[0], ruler_of(trial)
+    return gap if ruler.near(gap.duration_us) or ruler.near(gap.period_us) else None
+
+
+def _usable(trial: TrialEvidence) -> bool:
+    return first_answer(trial) is not None
+
+
+def _held_us(trial: TrialEvidence) -> int | None:
+    """How long the end of an answer was held back in this connection; None when it was not."""
+    ruler = ruler_of(trial)
+    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
+    return max((one.gap.duration_us for one in known if one.kind is GapKind.HELD), default=None)
+
+
+def _longest_us(trial: TrialEvidence) -> int:
+    """The longest silence in the first answers, whatever caused it."""
+    ruler = ruler_of(trial)
+    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
+    return max((one.gap.duration_us for one in known), default=0)
+
+
+def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -> Iterator[Finding]:
+    """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
+    clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
+    delayed_us, quick_us = median(held.seen), median(_longest_us(trial) for trial in clean)
+    least, most = _DELAY_US
+    # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
+    always = quick_us - hurried.rtt_us > least and delayed_us - held.rtt_us > least
+    if not least <= delayed_us - quick_us <= most and not always:
+        return
+    yield Finding(
+        id=FindingId.TCP_NAGLE_DELAYED_ACK,
+        severity=Severity.HIGH,
+        confidence=held.confidence,
+        saving_us=round(delayed_us),
+        evidence=held.facts(
+            fact("gap_delayed_ack_ms", ms_of(delayed_us)),
+            fact("gap_quick_ack_ms", ms_of(quick_us)),
+        ),
+    )
+
+
+RULES: tuple[Rule, ...] = (iw_small, idle_restart, nagle_delayed_ack)

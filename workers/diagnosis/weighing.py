@@ -1,0 +1,120 @@
+"""How often a cause was seen, in which connections, and whether that is enough to say so (PROBING 7, conventions)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Generic, TypeVar
+
+from workers.diagnosis.case import CLEAR_RTT_US, MIN_RTT_US, Case, lost_packets, rtt_of
+from workers.measurement.evidence import Depth, Trial, TrialEvidence
+from workers.measurement.finding import Confidence, Fact, FactValue, FindingId, NotJudged, NotJudgedReason
+
+# What was seen less often may have been chance ("3/3").
+LEAST_SEEN = 3
+# With a clock of our own process, read later than this part of a round trip, a connection proves nothing (PROBING 5).
+_LATE_RTT = 0.05
+# Connections that begin as a new visitor's do; of them one that fails says something else.
+_VISITS = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2)
+
+Seen = TypeVar("Seen")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sure(Generic[Seen]):
+    """A cause seen each time: what was seen, and in which connections."""
+
+    seen: tuple[Seen, ...]
+    trials: tuple[TrialEvidence, ...]
+
+    @property
+    def rtt_us(self) -> int:
+        return round(median(rtt_of(trial) or 0 for trial in self.trials))
+
+    @property
+    def confidence(self) -> Confidence:
+        return Confidence.HIGH if self.rtt_us >= CLEAR_RTT_US else Confidence.MEDIUM
+
+    def facts(self, *facts: Fact) -> tuple[Fact, ...]:
+        """These, and what holds for every cause that was counted."""
+        counted = f"{len(self.seen)} of {len(self.trials)}"
+        return (*facts, fact("rtt_ms", ms_of(self.rtt_us)), fact("seen", counted))
+
+
+def visits(
+    case: Case, kinds: Sequence[Trial] = _VISITS, spare: Sequence[Trial] = (Trial.TLS12,)
+) -> list[TrialEvidence]:
+    """Connections that shook hands in full; those of `spare` kinds too where the others are too few. Without TLS all
+    that were made for the page."""
+    if not case.evidence.secure:
+        return [trial for trial in case.evidence.of(*kinds, Trial.PLAIN) if trial.exchanges]
+    made = [trial for trial in case.evidence.of(*kinds) if _is_full(trial)]
+    if len(made) < LEAST_SEEN:
+        made += [trial for trial in case.evidence.of(*spare) if _is_full(trial)]
+    return made
+
+
+def weigh(
+    case: Case,
+    id: FindingId,
+    trials: Sequence[TrialEvidence],
+    look: Callable[[TrialEvidence], Seen | None],
+    *,
+    counts_round_trips: bool = True,
+) -> Sure[Seen] | NotJudged | None:
+    """Whether `look` sees the cause in each connection that can show it, at least three times.
+
+    None when it is not there, or there is no connection to look at.
+    """
+    if not trials:
+        return None
+    if counts_round_trips and is_short(trials):
+        return NotJudged(id=id, reason=NotJudgedReason.RTT_SHORT)
+    timely = [trial for trial in trials if not is_late(trial)]
+    if not timely:
+        return NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
+    clean = tuple(trial for trial in timely if not lost_packets(trial))
+    seen = tuple(one for trial in clean if (one := look(trial)) is not None)
+    if len(seen) == len(clean) >= LEAST_SEEN:
+        return Sure(seen=seen, trials=clean)
+    if any(look(trial) is not None for trial in timely if lost_packets(trial)):
+        return NotJudged(id=id, reason=NotJudgedReason.LOSS)
+    if not seen:
+        return None
+    return NotJudged(id=id, reason=unrepeated(case))
+
+
+def unrepeated(case: Case) -> NotJudgedReason:
+    """Why what was seen too rarely is no finding."""
+    return NotJudgedReason.NEEDS_DEEP_PROBE if case.evidence.depth is Depth.LIGHT else NotJudgedReason.NOT_REPEATED
+
+
+def is_short(trials: Sequence[TrialEvidence]) -> bool:
+    """Whether the way is too short to tell a round trip from a busy server."""
+    trips = [trip for trial in trials if (trip := rtt_of(trial)) is not None]
+    return min(trips, default=0) < MIN_RTT_US
+
+
+def is_late(trial: TrialEvidence) -> bool:
+    """Whether its stamps are our own and too late to be believed."""
+    return not trial.kernel_clock and (trial.scheduling_lag_us or 0) > _LATE_RTT * (rtt_of(trial) or 0)
+
+
+def jitter_us(case: Case) -> int:
+    """How far the round trips of this probe's connections lie apart: what is shorter than this may be the path's."""
+    trials = [trial for trial in case.evidence.trials if trial.trial is not Trial.OTHER_FAMILY]
+    trips = [trial.syn_rtt_us for trial in trials if trial.syn_rtt_us and not trial.syn_retransmits]
+    return max(trips) - min(trips) if trips else 0
+
+
+def fact(name: str, value: FactValue) -> Fact:
+    return Fact(name=name, value=value)
+
+
+def ms_of(us: float) -> float:
+    """Milliseconds to a hundredth, as facts tell them."""
+    return round(us / 1000, 2)
+
+
+def _is_full(trial: TrialEvidence) -> bool:
+    shake = trial.handshake
+    return shake is not None and shake.ended_us is not None and not shake.resumed

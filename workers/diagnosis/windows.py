@@ -1,0 +1,135 @@
+"""The server's initial congestion window, from how much of an answer came before it waited for us (PROBING 1b-1c)."""
+
+from dataclasses import dataclass
+from math import ceil
+
+from workers.diagnosis.case import Case, lost_packets
+from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of
+from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of
+from workers.diagnosis.weighing import is_late, is_short
+from workers.measurement.evidence import Exchange, Trial, TrialEvidence
+
+# An answer must be larger to show a window of ten segments (PROBING 7.26).
+LEAST_ANSWER_BYTES = 15_000
+# A window below is small: ten, less a segment that the sender may hold back (PROBING 7.26).
+SMALL_BELOW = 9
+# What servers are set to (PROBING 1c).
+_USUAL = (2, 3, 4, 10, 16, 20, 25, 30)
+# Acknowledgements of a longer handshake open the window before the answer begins.
+_SHORT_HANDSHAKE_SEGMENTS = 4
+# The server's tickets of TLS 1.3 leave as a segment of their own, and the last of the window waits to be filled up.
+_TICKET_SEGMENTS = 1
+_DEFERRED_SEGMENTS = 1
+_ASKING = (
+    Trial.FULL,
+    Trial.CLASSICAL,
+    Trial.RESUMED,
+    Trial.TLS12,
+    Trial.TLS12_TICKET,
+    Trial.TLS12_SESSION_ID,
+)
+# A flight that takes longer than this part of a round trip is no flight: the sender, or the link, spreads it.
+_SPREAD_RTT = 0.5
+_RECORD_HEADER_BYTES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """`segments` as counted; with `at_least` nothing stopped the sender, so it may be more."""
+
+    segments: float
+    at_least: bool = False
+
+    @property
+    def small(self) -> bool:
+        return not self.at_least and self.segments < SMALL_BELOW
+
+    @property
+    def usual(self) -> int:
+        """The setting that is nearest."""
+        return min(_USUAL, key=lambda one: abs(one - self.segments))
+
+
+def first_answer(trial: TrialEvidence) -> tuple[Exchange, Turn] | None:
+    """The first request of a connection and what came of it; None unless it was answered to the end."""
+    if not trial.exchanges:
+        return None
+    turn = answer_turn(trial, trial.exchanges[0])
+    return None if turn is None else (trial.exchanges[0], turn)
+
+
+def telling_trials(case: Case) -> list[TrialEvidence]:
+    """Connections whose first answer is large enough to show the window that they began with."""
+    return [
+        trial
+        for trial in case.evidence.of(*_ASKING)
+        if (found := first_answer(trial)) is not None
+        and (found[1].size_bytes >= LEAST_ANSWER_BYTES or found[1].cut)
+        and _handshake_bytes(trial) <= _SHORT_HANDSHAKE_SEGMENTS * mss_of(trial)
+    ]
+
+
+def window_of(trial: TrialEvidence) -> Window | None:
+    """What one connection's first answer shows. None when its flights cannot be told apart, or a pause in it is none
+    of the window's."""
+    found = first_answer(trial)
+    if found is None:
+        return None
+    exchange, turn = found
+    ruler = ruler_of(trial)
+    gaps = turn.gaps()
+    if not gaps:
+        whole = turn.size_bytes / ruler.mss
+        return None if _is_spread(turn, ruler) else Window(segments=whole, at_least=True)
+    if not _is_slow_start(gaps[0], ruler):
+        return None
+    tickets = tickets_before(trial, exchange)
+    extra = (_TICKET_SEGMENTS + _DEFERRED_SEGMENTS) if tickets else 0
+    return Window(segments=(gaps[0].flight_bytes - tickets) / ruler.mss + extra)
+
+
+def is_paced(trial: TrialEvidence) -> bool:
+    """Whether the answer was spread over the time of round trips, so that no flights can be counted."""
+    found = first_answer(trial)
+    return found is not None and not found[1].gaps() and _is_spread(found[1], ruler_of(trial))
+
+
+def known_window(case: Case) -> float | None:
+    """The smallest window that at least two connections agree on, in segments; None where none is known."""
+    if is_short(case.evidence.of(*_ASKING)):
+        return None
+    clean = [trial for trial in telling_trials(case) if not lost_packets(trial) and not is_late(trial)]
+    seen = sorted(window.segments for trial in clean if (window := window_of(trial)) is not None)
+    return seen[0] if len(seen) > 1 else None
+
+
+def rounds(size_bytes: int, mss: int, window: int = USUAL_WINDOW) -> int:
+    """How many flights so many bytes take in slow start: the window doubles with each."""
+    segments, count = ceil(size_bytes / mss), 0
+    while segments > 0:
+        segments -= window * 2**count
+        count += 1
+    return count
+
+
+def tickets_before(trial: TrialEvidence, exchange: Exchange) -> int:
+    """Bytes of records that came after the request was sent and were none of its answer."""
+    sent_us, first_us = exchange.sent_us, exchange.first_application_us
+    if sent_us is None or first_us is None:
+        return 0
+    before = [one for one in trial.records if sent_us <= one.at_us <= first_us and one.application is False]
+    return sum(_RECORD_HEADER_BYTES + one.length_bytes for one in before)
+
+
+def _is_spread(turn: Turn, ruler: Ruler) -> bool:
+    return turn.flights[0].spread_us > _SPREAD_RTT * ruler.rtt_us
+
+
+def _is_slow_start(gap: Gap, ruler: Ruler) -> bool:
+    """Whether that pause is a full window's: a round trip, and then at most twice as much as before."""
+    round_trip = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
+    return round_trip and gap.next_bytes <= 2 * gap.flight_bytes + 2 * ruler.mss
+
+
+def _handshake_bytes(trial: TrialEvidence) -> int:
+    return sum(turn.size_bytes for turn in handshake_turns(trial))
