@@ -81,8 +81,11 @@ class Http2Conversation:
         return self.complete and not self._leaving
 
     def outgoing(self) -> bytes:
-        """What is to be sent now: the greeting with the request, then answers to what came. Empty when nothing."""
-        return self._h2.data_to_send()
+        """What is to be sent now: the greeting with the request, then answers to what came. Empty when nothing.
+
+        Once the answer is complete nobody waits for a word of ours, and the server may be gone.
+        """
+        return b"" if self.complete else self._h2.data_to_send()
 
     def feed(self, data: bytes) -> None:
         self._pending += data

@@ -13,6 +13,7 @@ from OpenSSL import SSL, crypto
 
 from workers.measurement.evidence import CertificateFault
 from workers.probes.bindings import Notes, Tap, fault_text, missing_bindings, offer_groups, verify_host
+from workers.probes.trust import chain_faults
 
 HTTP11 = (b"http/1.1",)
 # What a browser offers without the hybrid key share: one share, X25519's.
@@ -75,6 +76,10 @@ class Contexts:
         if offer is not USUAL:
             _adjust(connection, offer)
         return Party(connection=connection, notes=notes, tap=self._taps[offer.classical])
+
+    def faults(self, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
+        """What is wrong with a chain that came over no connection of OpenSSL's, as `faults_of` says of one that did."""
+        return chain_faults(self._usual.get_cert_store() or crypto.X509Store(), chain, host)
 
     def trusts(self, chain: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
         """Whether the leaf of a chain is trusted once the others (all DER) are at hand. The host is not looked at."""
