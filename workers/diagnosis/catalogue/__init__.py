@@ -1,21 +1,24 @@
 """How findings are told to people: one definition for the terminal, the pages, the API and messages."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from workers.diagnosis.catalogue import answers, certificates, handshake, path
 from workers.diagnosis.catalogue.columns import Column, column
 from workers.diagnosis.catalogue.entry import Counts, Entry, Setting
 from workers.diagnosis.catalogue.reasons import reason_text
+from workers.diagnosis.catalogue.settings import SETTINGS
 from workers.measurement.finding import FindingId
 
 __all__ = ["Column", "Counts", "Entry", "Setting", "column", "entry", "reason_text"]
 
-_ENTRIES: Mapping[FindingId, Entry] = {
+_WRITTEN: Mapping[FindingId, Entry] = {
     **path.ENTRIES,
     **handshake.ENTRIES,
     **certificates.ENTRIES,
     **answers.ENTRIES,
 }
+_ENTRIES = {id: replace(written, settings=SETTINGS.get(id, ())) for id, written in _WRITTEN.items()}
 
 
 def entry(id: FindingId) -> Entry:

@@ -32,25 +32,3 @@ class Entry:
     advice: str
     counts: Counts | None = None
     settings: tuple[Setting, ...] = ()
-
-
-def settings(**by_server: str) -> tuple[Setting, ...]:
-    """Settings by server, in the order given."""
-    return tuple(Setting(server=_NAMES[key], setting=text) for key, text in by_server.items())
-
-
-_NAMES = {
-    "nginx": "nginx",
-    "apache": "Apache",
-    "haproxy": "HAProxy",
-    "caddy": "Caddy",
-    "cloudflare": "Cloudflare",
-    "fastly": "Fastly",
-    "cloudfront": "CloudFront",
-    "akamai": "Akamai",
-    "linux": "Linux",
-    "openssl": "OpenSSL",
-    "dns": "DNS zone",
-    "html": "HTML",
-    "certbot": "certbot",
-}

@@ -88,8 +88,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="Returning visitors pay for a full handshake",
         explanation=(
             "The server never accepted a session that it had set up before, so nobody can continue where they left "
-            "off. With TLS 1.2 that costs a round trip on each new connection, with TLS 1.3 certificates and computing "
-            "time."
+            "off. With TLS 1.2 that costs a round trip on each new connection (browsers that send early hide it), "
+            "with TLS 1.3 certificates and computing time."
         ),
         advice="Switch on a session cache that all workers share, or session tickets.",
         counts=Counts.RETURNING_VISIT,

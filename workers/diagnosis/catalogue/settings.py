@@ -1,0 +1,161 @@
+"""What to write in which server or CDN, where it differs and is known: names as in each one's own reference.
+
+nginx.org (1.29), Apache 2.4, HAProxy 3, Caddy 2; zone settings of Cloudflare's API, CloudFront's distribution
+configuration, Fastly's and Akamai's service and property APIs.
+"""
+
+from collections.abc import Mapping
+
+from workers.diagnosis.catalogue.entry import Setting
+from workers.measurement.finding import FindingId
+
+_NAMES = {
+    "nginx": "nginx",
+    "apache": "Apache",
+    "haproxy": "HAProxy",
+    "caddy": "Caddy",
+    "cloudflare": "Cloudflare",
+    "fastly": "Fastly",
+    "cloudfront": "CloudFront",
+    "akamai": "Akamai",
+    "linux": "Linux",
+    "certbot": "certbot",
+    "html": "HTML",
+}
+_HSTS = "max-age=31536000"
+_CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+
+
+def _settings(**by_server: str) -> tuple[Setting, ...]:
+    """In the order given."""
+    return tuple(Setting(server=_NAMES[key], setting=text) for key, text in by_server.items())
+
+
+SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
+    FindingId.HTTP_REDIRECT_COST: _settings(
+        nginx=f'add_header Strict-Transport-Security "{_HSTS}" always;',
+        apache=f'Header always set Strict-Transport-Security "{_HSTS}"',
+        haproxy=f'http-response set-header Strict-Transport-Security "{_HSTS}"',
+        caddy=f'header Strict-Transport-Security "{_HSTS}"',
+        cloudflare="zone setting security_header: strict_transport_security enabled, max_age 31536000",
+    ),
+    FindingId.HTTP_NO_TLS: _settings(
+        nginx="return 301 https://$host$request_uri;  (in the server of port 80)",
+        apache="Redirect permanent / https://www.example.org/",
+        haproxy="http-request redirect scheme https code 301 unless { ssl_fc }",
+        caddy="does it by itself for every site that is named by its host",
+        cloudflare="zone setting always_use_https: on",
+        cloudfront="ViewerProtocolPolicy: redirect-to-https",
+    ),
+    FindingId.TLS_VERSION_OLD: _settings(
+        nginx="ssl_protocols TLSv1.2 TLSv1.3;",
+        apache="SSLProtocol -all +TLSv1.2 +TLSv1.3",
+        haproxy="ssl-default-bind-options ssl-min-ver TLSv1.2  (and no ssl-max-ver)",
+        caddy="tls {\n    protocols tls1.2 tls1.3\n}  (the default)",
+        cloudflare="zone setting tls_1_3: on",
+        akamai="TLS 1.3 in the deployment settings of the certificate",
+    ),
+    FindingId.TLS_NO_FALSE_START: _settings(
+        nginx=f"ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {_CIPHERS};",
+        apache=f"SSLProtocol -all +TLSv1.2 +TLSv1.3\nSSLCipherSuite {_CIPHERS}",
+        haproxy=f"ssl-default-bind-ciphers {_CIPHERS}",
+        cloudflare="zone setting tls_1_3: on",
+    ),
+    FindingId.TLS_HELLO_RETRY: _settings(
+        nginx="ssl_ecdh_curve auto;  (or X25519:prime256v1:secp384r1)",
+        apache="SSLOpenSSLConfCmd Groups X25519:P-256:P-384",
+        haproxy="ssl-default-bind-curves X25519:P-256:P-384",
+        caddy="tls {\n    curves x25519mlkem768 x25519 secp256r1\n}",
+    ),
+    FindingId.TLS_PQ: _settings(
+        nginx="ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1;  (OpenSSL 3.5)",
+        apache="SSLOpenSSLConfCmd Groups X25519MLKEM768:X25519:P-256  (OpenSSL 3.5)",
+        haproxy="ssl-default-bind-curves X25519MLKEM768:X25519:P-256  (OpenSSL 3.5)",
+        caddy="tls {\n    curves x25519mlkem768 x25519 secp256r1\n}",
+    ),
+    FindingId.TLS_CHAIN_INCOMPLETE: _settings(
+        nginx="ssl_certificate /etc/letsencrypt/live/www.example.org/fullchain.pem;",
+        apache="SSLCertificateFile /etc/letsencrypt/live/www.example.org/fullchain.pem",
+        haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates), or issuers-chain-path <dir>",
+        caddy="tls fullchain.pem privkey.pem",
+    ),
+    FindingId.TLS_CERT_EXPIRED: _settings(certbot='certbot renew --deploy-hook "systemctl reload nginx"'),
+    FindingId.TLS_CERT_EXPIRING: _settings(certbot='certbot renew --deploy-hook "systemctl reload nginx"'),
+    FindingId.TLS_KEY_WEAK: _settings(
+        certbot="certbot certonly --key-type ecdsa -d www.example.org",
+        caddy="tls {\n    key_type p256\n}",
+    ),
+    FindingId.TLS_KEY_COST: _settings(
+        certbot="certbot certonly --key-type ecdsa -d www.example.org",
+        caddy="tls {\n    key_type p256\n}",
+    ),
+    FindingId.TLS_RESUMPTION_MISSING: _settings(
+        nginx="ssl_session_cache shared:TLS:10m; ssl_session_timeout 1d; ssl_session_tickets on;",
+        apache='SSLSessionCache "shmcb:logs/ssl_scache(512000)"\nSSLSessionTickets on',
+        haproxy="tune.ssl.cachesize 100000  (and no no-tls-tickets)",
+    ),
+    FindingId.TLS_RESUMPTION_FLAKY: _settings(
+        nginx="ssl_session_ticket_key /etc/nginx/ticket.key;  (the same file on each server)",
+        apache="SSLSessionTicketKeyFile /etc/apache2/ticket.key  (the same file on each server)",
+        haproxy="tls-ticket-keys /run/haproxy/ticket.keys  (on the bind line, the same file on each server)",
+    ),
+    FindingId.TLS_ZERO_RTT: _settings(
+        nginx="ssl_early_data on; proxy_set_header Early-Data $ssl_early_data;",
+        haproxy="allow-0rtt  (on the bind line)",
+        cloudflare="zone setting 0rtt: on",
+    ),
+    FindingId.TLS_OCSP: _settings(
+        nginx="ssl_stapling on; ssl_stapling_verify on; resolver 192.0.2.53;",
+        apache='SSLStaplingCache "shmcb:logs/ssl_stapling(32768)"\nSSLUseStapling on',
+        haproxy="ocsp-update.mode on",
+        caddy="staples by itself",
+    ),
+    FindingId.TLS_CERT_COMPRESSION: _settings(nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2)"),
+    FindingId.TLS_RECORD_OVERFLOW: _settings(
+        nginx="ssl_buffer_size 4k;",
+        apache="H2TLSWarmUpSize 1048576  (for HTTP/2: small records first, which is the default)",
+        haproxy="tune.ssl.maxrecord 2859",
+    ),
+    FindingId.TLS_RECORD_TINY: _settings(
+        nginx="ssl_buffer_size 4k;",
+        haproxy="tune.ssl.maxrecord 2859  (which grows; tune.ssl.hard-maxrecord does not)",
+    ),
+    FindingId.TLS_CERT_FLUSH_STALL: _settings(nginx="version 1.5.6 or later"),
+    FindingId.TCP_IW_SMALL: _settings(linux="ip route change default via GATEWAY dev DEVICE initcwnd 10"),
+    FindingId.TCP_IDLE_RESTART: _settings(linux="sysctl -w net.ipv4.tcp_slow_start_after_idle=0"),
+    FindingId.TCP_NAGLE_DELAYED_ACK: _settings(nginx="tcp_nodelay on;  (the default; SPDY since 1.7.8)"),
+    FindingId.HTTP_KEEPALIVE_OFF: _settings(
+        nginx="keepalive_timeout 65s;",
+        apache="KeepAlive On\nKeepAliveTimeout 15",
+        haproxy="option http-keep-alive\ntimeout http-keep-alive 15s",
+        caddy="servers {\n    timeouts {\n        idle 2m\n    }\n}",
+    ),
+    FindingId.HTTP_H2_MISSING: _settings(
+        nginx="http2 on;  (before 1.25.1: listen 443 ssl http2;)",
+        apache="Protocols h2 http/1.1",
+        haproxy="alpn h2,http/1.1  (on the bind line)",
+        caddy="servers {\n    protocols h1 h2 h3\n}  (the default)",
+        cloudflare="zone setting http2: on",
+        cloudfront="HttpVersion: http2and3",
+    ),
+    FindingId.HTTP_H3: _settings(
+        nginx="listen 443 quic reuseport; add_header Alt-Svc 'h3=\":443\"; ma=86400';",
+        haproxy="bind quic4@:443 ssl crt /etc/haproxy/site.pem alpn h3\n"
+        "http-response set-header alt-svc 'h3=\":443\"; ma=86400'",
+        caddy="servers {\n    protocols h1 h2 h3\n}  (the default; open UDP port 443)",
+        cloudflare="zone setting http3: on",
+        fastly="POST /service/<id>/version/<number>/http3",
+        cloudfront="HttpVersion: http2and3",
+        akamai="behavior http3, enable: true  (with QUIC and TLS 1.3 in the certificate's deployment settings)",
+    ),
+    FindingId.HTTP_BUFFERED_RESPONSE: _settings(
+        nginx="proxy_buffering off;  early_hints $http2$http3;  (1.29, passes on what the application sends)",
+        apache="H2EarlyHints on",
+        haproxy='http-request early-hint Link "</style.css>; rel=preload; as=style"',
+        caddy="reverse_proxy app:8000 {\n    flush_interval -1\n}",
+        cloudflare="zone setting early_hints: on",
+    ),
+    FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX: _settings(
+        html='<link rel="preconnect" href="https://static.example.org">'
+    ),
+}

@@ -1,0 +1,54 @@
+"""Every cause, reason and column is told to people, in one voice, and docs/findings.md says the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from workers.diagnosis.catalogue import column, entry, reason_text
+from workers.diagnosis.catalogue.page import page
+from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason
+
+_PAGE = Path(__file__).parents[3] / "docs" / "findings.md"
+_SENTENCE_END = re.compile(r"[.](?=\s+[A-Z]|$)")
+_LONGEST_TITLE = 80
+
+
+@pytest.mark.parametrize("id", FindingId)
+def test_every_cause_has_a_title_an_explanation_and_advice(id: FindingId) -> None:
+    told = entry(id)
+    assert not told.title[0].islower()
+    assert not told.title.endswith(".")
+    assert len(told.title) <= _LONGEST_TITLE
+    assert len(_SENTENCE_END.findall(told.explanation)) == 2, "an explanation has two sentences"
+    assert told.explanation.endswith(".")
+    assert told.advice.endswith(".")
+
+
+def test_titles_tell_causes_apart() -> None:
+    assert len({entry(id).title for id in FindingId}) == len(FindingId)
+
+
+def test_settings_name_each_server_once_and_fit_a_line() -> None:
+    for id in FindingId:
+        servers = [one.server for one in entry(id).settings]
+        assert len(set(servers)) == len(servers), id
+        assert all(len(line) <= 120 for one in entry(id).settings for line in one.setting.split("\n")), id
+
+
+@pytest.mark.parametrize("reason", NotJudgedReason)
+def test_every_reason_continues_not_judged(reason: NotJudgedReason) -> None:
+    assert reason_text(reason).startswith("because ")
+    assert not reason_text(reason).endswith(".")
+
+
+@pytest.mark.parametrize("id", CheckColumn)
+def test_every_column_has_a_title_and_one_sentence(id: CheckColumn) -> None:
+    told = column(id)
+    assert told.title
+    assert len(_SENTENCE_END.findall(told.explanation)) == 1
+
+
+def test_the_page_of_the_docs_says_what_the_catalogue_says() -> None:
+    told = _PAGE.read_text(encoding="utf-8")
+    assert told == page(), "write it anew: python -m workers.diagnosis.catalogue > docs/findings.md"
