@@ -12,6 +12,9 @@ from workers.measurement.evidence import Exchange, TrialEvidence
 _LEAST_RTT, _MOST_RTT = 0.85, 1.15
 # What a client adds that delays its acknowledgements: Linux and today's Windows 40 ms, RFC 1122 stacks 200 ms.
 _DELAYS_US = ((35_000, 60_000), (180_000, 230_000))
+# When Linux sends a lost last segment again: by its probe after two round trips, or by its timer, which begins at three
+# (RFC 8985, 7.2; RFC 6298, 2.2) or is 200 ms beyond one.
+_REPEATS_RTT = (2, 3)
 # The window of nearly every server since 2011 (RFC 6928), and the smaller ones before.
 USUAL_WINDOW = 10
 _OLD_WINDOWS = (2, 3, 4)
@@ -65,6 +68,11 @@ class Ruler:
     def waits_for_ack(self, us: float) -> bool:
         """A round trip, with or without a delayed acknowledgement."""
         return self.near(us) or any(least <= us - self.rtt_us <= most for least, most in _DELAYS_US)
+
+    def may_be_repeated(self, us: float) -> bool:
+        """Whether a last segment that got lost is sent again after so long. Nothing behind it tells of that loss."""
+        repeats = (trips * self.rtt_us for trips in _REPEATS_RTT)
+        return self.waits_for_ack(us) or any(_LEAST_RTT * one <= us <= _MOST_RTT * one for one in repeats)
 
     def may_be_near(self, us: float) -> bool:
         """Whether that may be a round trip on a path that is as unsteady as this one."""
@@ -132,7 +140,8 @@ def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
 
 def _unless_near(gap: Gap, ruler: Ruler) -> GapKind:
     near = ruler.may_be_near(gap.duration_us) or ruler.may_be_near(gap.period_us)
-    return GapKind.UNCLEAR if near else GapKind.SERVER
+    repeated = gap.bytes_after <= ruler.mss and ruler.may_be_repeated(gap.duration_us)
+    return GapKind.UNCLEAR if near or repeated else GapKind.SERVER
 
 
 def _stall_us(trial: TrialEvidence, ruler: Ruler) -> int:

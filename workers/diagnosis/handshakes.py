@@ -6,11 +6,11 @@ A pause before the server's first byte is its key's; a pause after that is put d
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
-from workers.diagnosis.flights import handshake_turns, packet_time_us
-from workers.diagnosis.gaps import GapKind, KnownGap, handshake_gaps, ruler_of
+from workers.diagnosis.flights import handshake_turns, mss_of, packet_time_us
+from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import plain_think_us
 from workers.diagnosis.weighing import Sure, fact, jitter_us, ms_of, visits, weigh
-from workers.diagnosis.windows import known_window
+from workers.diagnosis.windows import SMALL_BELOW, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -41,8 +41,14 @@ def cert_flush_stall(case: Case) -> Verdicts:
 
 def chain_exceeds_iw(case: Case) -> Verdicts:
     """tls.chain_exceeds_iw: the server's handshake is larger than its initial window."""
-    sure = _sight(case, FindingId.TLS_CHAIN_EXCEEDS_IW, GapKind.WINDOW, known_window(case))
-    if isinstance(sure, Sure):
+    window = known_window(case)
+    sure = _sight(case, FindingId.TLS_CHAIN_EXCEEDS_IW, GapKind.WINDOW, window)
+    if isinstance(sure, Sure) and (window or USUAL_WINDOW) < SMALL_BELOW and _fits_usual_window(sure):
+        # A chain of usual size: it is the window that is too small, and that is told with all that it costs.
+        yield NotJudged(
+            id=FindingId.TLS_CHAIN_EXCEEDS_IW, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL
+        )
+    elif isinstance(sure, Sure):
         yield _paused(FindingId.TLS_CHAIN_EXCEEDS_IW, sure, sure.confidence)
     elif sure is not None:
         yield sure
@@ -113,7 +119,7 @@ def _paused(
     """What it costs is the time in which nothing came."""
     saving_us = round(median(sum(one.gap.duration_us for one in gaps) for gaps in sure.seen))
     first = sure.seen[0][0]
-    mss = ruler_of(sure.trials[0]).mss
+    mss = mss_of(sure.trials[0])
     return Finding(
         id=id,
         severity=severity,
@@ -128,6 +134,11 @@ def _paused(
             fact("mss_bytes", mss),
         ),
     )
+
+
+def _fits_usual_window(sure: Sure[tuple[KnownGap, ...]]) -> bool:
+    sizes = (gaps[0].turn.size_bytes / mss_of(trial) for gaps, trial in zip(sure.seen, sure.trials, strict=True))
+    return max(sizes) <= USUAL_WINDOW
 
 
 def _server_key(case: Case) -> ChainCertificate | None:

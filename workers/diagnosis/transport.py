@@ -5,13 +5,14 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of
-from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, answer_gaps, ruler_of
+from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, answer_gaps, handshake_gaps, ruler_of
 from workers.diagnosis.weighing import Sure, fact, is_late, is_short, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
     Window,
     first_answer,
     is_paced,
+    known_window,
     rounds,
     telling_trials,
     window_of,
@@ -39,7 +40,7 @@ def iw_small(case: Case) -> Verdicts:
         return
     sure = weigh(case, id, countable or telling, _small_window)
     if isinstance(sure, Sure):
-        yield from _small(sure)
+        yield from _small(sure, known_window(case))
     elif sure is not None:
         yield sure
 
@@ -100,9 +101,9 @@ def _small_window(trial: TrialEvidence) -> Window | None:
     return window if window is not None and window.small else None
 
 
-def _small(sure: Sure[Window]) -> Iterator[Finding]:
-    costs = [_extra_us(trial) for trial in sure.trials]
-    saving_us = round(median(costs))
+def _small(sure: Sure[Window], window: float | None) -> Iterator[Finding]:
+    new = [trial for trial in sure.trials if trial.handshake is None or not trial.handshake.resumed]
+    saving_us = round(median(_extra_us(trial) + _handshake_extra_us(trial, window) for trial in new or sure.trials))
     if not saving_us:
         return
     least = min(sure.seen, key=lambda window: window.segments)
@@ -130,6 +131,14 @@ def _extra_us(trial: TrialEvidence) -> int:
     gaps = sorted(gap.duration_us for gap in turn.gaps())
     needless = len(turn.flights) - rounds(turn.size_bytes, mss_of(trial))
     return sum(gaps[-needless:]) if needless > 0 else 0
+
+
+def _handshake_extra_us(trial: TrialEvidence, window: float | None) -> int:
+    """What the handshake waited for a small window, where it would have fitted the usual one."""
+    known = handshake_gaps(trial, ruler_of(trial, window_segments=window))
+    mine = [one for one in known if one.kind is GapKind.WINDOW]
+    fits = all(one.turn.size_bytes <= USUAL_WINDOW * mss_of(trial) for one in mine)
+    return sum(one.gap.duration_us for one in mine) if fits else 0
 
 
 def _kept_turns(trial: TrialEvidence) -> tuple[Turn, Turn] | None:

@@ -1,0 +1,180 @@
+"""A path and a server as they might be, simulated segment by segment: what TCP does with what the server writes.
+
+Slow start with one acknowledgement a segment, Nagle's algorithm, delayed acknowledgements, a narrow link, jitter that
+keeps the order, packets lost and sent again. Times are in microseconds; nothing waits.
+"""
+
+import heapq
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
+
+MSS = 1448
+_DELAYED_ACK_US = 40_000
+_AGAIN_US = 200_000
+_DUPLICATES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """`jitter` is a share of the round trip, drawn anew for each packet. `rate_bytes_s` is of the last link.
+
+    `lost` are the numbers of the server's segments, from 0, that never arrive the first time.
+    """
+
+    rtt_ms: float = 80
+    iw: int = 10
+    mss: int = MSS
+    nagle: bool = False
+    rate_bytes_s: float | None = None
+    jitter: float = 0.0
+    delayed_ack: bool = False
+    idle_restart: bool = False
+    lost: tuple[int, ...] = ()
+    seed: int = 0
+
+    @property
+    def rtt_us(self) -> int:
+        return round(self.rtt_ms * 1000)
+
+
+@dataclass(order=True, slots=True)
+class _Event:
+    at_us: float
+    number: int
+    kind: str = field(compare=False)
+    value: int = field(compare=False, default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A segment at the client; `end` is how many bytes of the server's stream are there then."""
+
+    at_us: int
+    size: int
+    end: int
+
+
+class Wire:
+    """The server's half of one connection: `write` in order of time, then `deliver` what those writes come to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._random = Random(path.seed)
+        self._numbers = count()
+        self._events: list[_Event] = []
+        self._queue: deque[int] = deque()
+        self._flying: dict[int, int] = {}
+        self._window = float(path.iw)
+        self._segment = 0
+        self._sizes: list[int] = []
+        self._kept: set[int] = set()
+        self._expected = 0
+        self._link_free_us = 0.0
+        self._last_us = 0.0
+        self._held: int | None = None
+        self._stream = 0
+        self.arrivals: list[Arrival] = []
+        self.reordered = 0
+
+    def one_way_us(self) -> float:
+        """From the client to the server, or back, now."""
+        half = self._path.rtt_us / 2
+        return half + self._random.random() * self._path.jitter * self._path.rtt_us / 2
+
+    def write(self, at_us: float, size: int) -> None:
+        self._put(at_us, "write", size)
+
+    def rest(self) -> None:
+        """The connection was idle: what the kernel does to the window."""
+        if self._path.idle_restart:
+            self._window = min(self._window, float(self._path.iw))
+
+    def deliver(self) -> None:
+        """All that was written, to the last byte."""
+        while self._events:
+            event = heapq.heappop(self._events)
+            if event.kind == "write":
+                self._queue.append(event.value)
+                self._send(event.at_us)
+            elif event.kind == "ack":
+                self._acknowledged(event)
+            elif event.kind == "again":
+                self._put(self._reaches_us(event.at_us, self._sizes[event.value]), "arrival", event.value)
+            else:
+                self._arrive(event)
+
+    def _put(self, at_us: float, kind: str, value: int = 0) -> None:
+        heapq.heappush(self._events, _Event(at_us, next(self._numbers), kind, value))
+
+    def _send(self, now_us: float) -> None:
+        while self._queue and len(self._flying) < int(self._window):
+            size = self._next_size()
+            if not size:
+                return
+            self._flying[self._segment] = size
+            self._sizes.append(size)
+            if self._segment in self._path.lost:
+                # Nobody noticed in time: the server's own timer.
+                self._put(now_us + self._path.rtt_us + _AGAIN_US, "again", self._segment)
+            else:
+                self._put(self._reaches_us(now_us, size), "arrival", self._segment)
+            self._segment += 1
+
+    def _next_size(self) -> int:
+        """Of the segment that may leave now: none while Nagle holds a small one back."""
+        size = min(sum(self._queue), self._path.mss)
+        if not self._path.nagle:
+            # Each write leaves by itself where nothing holds it back.
+            size = min(size, self._queue[0] if self._queue[0] < self._path.mss else self._path.mss)
+        elif size < self._path.mss and any(one < self._path.mss for one in self._flying.values()):
+            return 0
+        left = size
+        while left:
+            taken = min(left, self._queue[0])
+            self._queue[0] -= taken
+            left -= taken
+            if not self._queue[0]:
+                self._queue.popleft()
+        return size
+
+    def _reaches_us(self, now_us: float, size: int) -> float:
+        rate = self._path.rate_bytes_s
+        self._link_free_us = max(self._link_free_us, now_us) + (size / rate * 1e6 if rate else 2)
+        self._last_us = max(self._last_us + 1, self._link_free_us + self.one_way_us())
+        return self._last_us
+
+    def _arrive(self, event: _Event) -> None:
+        """What comes behind a hole is kept, and what it tells makes the server send the missing one again."""
+        if event.value < self._expected or event.value in self._kept:
+            return
+        self._kept.add(event.value)
+        if event.value > self._expected:
+            self.reordered += 1
+            if len(self._kept) == _DUPLICATES:
+                self._put(event.at_us + self.one_way_us(), "again", self._expected)
+            return
+        while self._expected in self._kept:
+            self._kept.discard(self._expected)
+            self._take(event.at_us, self._expected)
+            self._expected += 1
+
+    def _take(self, at_us: float, number: int) -> None:
+        size = self._sizes[number]
+        self._stream += size
+        self.arrivals.append(Arrival(at_us=round(at_us), size=size, end=self._stream))
+        waits = self._path.delayed_ack and self._held is None
+        self._held = number if waits else None
+        wait_us = _DELAYED_ACK_US if waits else 0
+        self._put(at_us + wait_us + self.one_way_us(), "ack", number)
+
+    def _acknowledged(self, event: _Event) -> None:
+        self._held = None if self._held == event.value else self._held
+        told = [number for number in self._flying if number <= event.value]
+        for number in told:
+            # The window grows while it is used: Linux's rule in slow start.
+            self._window += len(self._flying) * 2 > self._window
+            del self._flying[number]
+        if told:
+            self._send(event.at_us)

@@ -1,0 +1,310 @@
+"""Evidence of probes that were never made: what the engine would have seen of a server on a path."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from workers.measurement.connection import Header
+from workers.measurement.evidence import (
+    ChainCertificate,
+    Depth,
+    Direction,
+    Exchange,
+    Handshake,
+    NameEvidence,
+    ProbeEvidence,
+    TcpState,
+    TlsRecord,
+    Transfer,
+    Trial,
+    TrialEvidence,
+)
+from workers.tests.diagnosis.path import Path, Wire
+
+MEASURED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
+ADDRESS = "192.0.2.1"
+IDLE_US = 2_000_000
+_OWN_US = 600
+_RECORD_HEADER = 5
+_SEALED = 17
+_HELLO = {Trial.FULL: 1541, Trial.DELAYED_ACK: 1541}
+_SHORT_HELLO = 250
+_RESUMED = (Trial.RESUMED, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
+_OLD = (Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """What a server does. The default is faultless. Times are in microseconds.
+
+    `handshake_bytes` is its first flight; `flush_bytes` splits it into writes of that size, `stall` is (after so many
+    bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer.
+    """
+
+    handshake_bytes: int = 3000
+    flush_bytes: int | None = None
+    stall: tuple[int, int] | None = None
+    sign_us: int = 500
+    version: str = "TLSv1.3"
+    tickets_bytes: int = 574
+    record_bytes: int = 4096
+    head_bytes: int = 250
+    body_bytes: int = 4000
+    head_apart: bool = False
+    body_stall: tuple[int, int] | None = None
+    think_us: tuple[int, ...] = (300,)
+    keeps: bool = True
+    key_bits: int = 256
+    content_type: str = "text/html"
+
+
+class Connection:
+    """One connection as it goes: `shake`, then `ask` as often as wanted, then `evidence`."""
+
+    def __init__(self, path: Path, server: Server, trial: Trial) -> None:
+        self.path, self.server, self.trial = path, server, trial
+        self.wire = Wire(path)
+        self.transfers: list[Transfer] = []
+        self.records: list[TlsRecord] = []
+        self.exchanges: list[Exchange] = []
+        self.syn_rtt_us = round(2 * self.wire.one_way_us())
+        self.now_us = float(self.syn_rtt_us + 100)
+        self.old = trial in _OLD or server.version == "TLSv1.2"
+        self._end = 0
+        self._pending: list[tuple[int, int, int, bool | None]] = []
+
+    def shake(self) -> Handshake:
+        started_us = self.now_us
+        hello = _HELLO.get(self.trial, _SHORT_HELLO)
+        resumed = self.trial in _RESUMED
+        total = 300 if resumed else self.server.handshake_bytes
+        self._hear(self._say(hello) + (0 if resumed else self.server.sign_us), self._flight(total), content_type=22)
+        if self.old and not resumed:
+            self.now_us += _OWN_US
+            self._hear(self._say(93), [(250, 0)], content_type=22)
+        ended_us = self._arrived(self._end)
+        return Handshake(
+            started_us=round(started_us),
+            hello_bytes=hello,
+            ended_us=ended_us,
+            network_us=round(ended_us - started_us - (_OWN_US if self.old and not resumed else 0)),
+            own_us=_OWN_US,
+            version="TLSv1.2" if self.old else "TLSv1.3",
+            cipher="TLS_AES_128_GCM_SHA256",
+            group="X25519",
+            protocol="http/1.1",
+            resumed=resumed,
+            chain=() if resumed else (0,),
+        )
+
+    def ask(self, number: int, idle_us: int | None = None) -> None:
+        self.now_us += _OWN_US if idle_us is None else idle_us
+        if idle_us:
+            self.wire.rest()
+        asked_us, first_record = round(self.now_us), len(self.records)
+        at_us = self._say(200)
+        if not number and not self.old and self.server.tickets_bytes:
+            self._hear(at_us, [(self.server.tickets_bytes, 0)], content_type=23, application=False, last=False)
+        think_us = self.server.think_us[number % len(self.server.think_us)]
+        self._hear(at_us + think_us, self._answer(), content_type=23, application=True)
+        own = [one for one in self.records[first_record:] if one.application]
+        self.exchanges.append(
+            Exchange(
+                asked_us=asked_us,
+                idle_us=idle_us,
+                sent_us=asked_us,
+                first_raw_us=self.records[first_record].at_us,
+                first_application_us=own[0].at_us,
+                first_readable_us=own[0].end_us,
+                head_us=own[0].end_us,
+                first_body_us=own[min(1, len(own) - 1)].end_us,
+                ended_us=self._arrived(self._end),
+                status=200,
+                headers=(Header(name="Content-Type", value=self.server.content_type),),
+                head_bytes=self.server.head_bytes,
+                body_bytes=self.server.body_bytes,
+                kept=self.server.keeps,
+            )
+        )
+
+    def evidence(self, handshake: Handshake | None) -> TrialEvidence:
+        state = TcpState(
+            rtt_us=self.syn_rtt_us,
+            min_rtt_us=self.syn_rtt_us,
+            rcv_mss_bytes=self.path.mss,
+            total_retransmits=0,
+            out_of_order_packets=self.wire.reordered,
+        )
+        return TrialEvidence(
+            trial=self.trial,
+            started_us=0,
+            address=ADDRESS,
+            connect_us=self.syn_rtt_us,
+            syn_rtt_us=self.syn_rtt_us,
+            syn_retransmits=0,
+            handshake=handshake,
+            exchanges=tuple(self.exchanges),
+            transfers=tuple(sorted(self.transfers, key=lambda one: one.at_us)),
+            records=tuple(self.records),
+            tcp_connected=replace(state, rcv_mss_bytes=536, out_of_order_packets=0),
+            tcp_ended=state,
+            ended_us=round(self.now_us),
+        )
+
+    def _flight(self, total: int) -> list[tuple[int, int]]:
+        """The writes of the first flight, each with the pause before it."""
+        if self.server.stall is not None:
+            after, pause_us = self.server.stall
+            return [(after, 0), (total - after, pause_us)] if after < total else [(total, 0)]
+        size = self.server.flush_bytes or total
+        return [(min(size, total - at), 0) for at in range(0, total, size)]
+
+    def _answer(self) -> list[tuple[int, int]]:
+        """The writes of an answer in bytes of the wire, each with the pause before it."""
+        head, body = self.server.head_bytes, self.server.body_bytes
+        if self.server.head_apart:
+            return [(head, 0), (body, 0)]
+        if self.server.body_stall is not None:
+            after, pause_us = self.server.body_stall
+            return [(head + after, 0), (body - after, pause_us)]
+        return [(head + body, 0)]
+
+    def _say(self, size: int) -> float:
+        """Gives the instant at which it is with the server."""
+        self.transfers.append(Transfer(at_us=round(self.now_us), direction=Direction.SENT, size_bytes=size))
+        return self.now_us + self.wire.one_way_us()
+
+    def _hear(
+        self,
+        at_us: float,
+        writes: Sequence[tuple[int, int]],
+        *,
+        content_type: int,
+        application: bool | None = None,
+        last: bool = True,
+    ) -> None:
+        """What the server writes from `at_us` on, cut into records, until all of it has come."""
+        for size, pause_us in writes:
+            at_us += pause_us
+            pieces = self._records(size) if application else [size]
+            self.wire.write(at_us, sum(pieces))
+            for piece in pieces:
+                self._pending.append((self._end, self._end + piece, content_type, application))
+                self._end += piece
+        if last:
+            self._receive()
+
+    def _records(self, size: int) -> list[int]:
+        whole, rest = divmod(size, self.server.record_bytes)
+        overhead = _RECORD_HEADER + _SEALED
+        return [self.server.record_bytes + overhead] * whole + ([rest + overhead] if rest else [])
+
+    def _receive(self) -> None:
+        before = len(self.wire.arrivals)
+        self.wire.deliver()
+        for arrival in self.wire.arrivals[before:]:
+            self.transfers.append(Transfer(at_us=arrival.at_us, direction=Direction.RECEIVED, size_bytes=arrival.size))
+        for start, end, content_type, application in self._pending:
+            self.records.append(
+                TlsRecord(
+                    at_us=self._arrived(start + _RECORD_HEADER),
+                    content_type=content_type,
+                    length_bytes=end - start - _RECORD_HEADER,
+                    end_us=self._arrived(end),
+                    application=application,
+                )
+            )
+        self._pending = []
+        self.now_us = float(self._arrived(self._end))
+
+    def _arrived(self, place: int) -> int:
+        """When the byte before this place of the server's stream was there."""
+        return next(one.at_us for one in self.wire.arrivals if one.end >= place)
+
+
+def connection(path: Path, server: Server, trial: Trial = Trial.FULL, **changes: Any) -> TrialEvidence:
+    """One connection: a full one asks three times, others once."""
+    path = replace(path, delayed_ack=trial is Trial.DELAYED_ACK)
+    made = Connection(path, server, trial)
+    handshake = made.shake()
+    made.now_us += _OWN_US
+    made.ask(0)
+    if trial is Trial.FULL and server.keeps:
+        made.ask(1)
+        made.ask(2, IDLE_US)
+    return replace(made.evidence(handshake), **changes)
+
+
+DEEP = (
+    *[Trial.FULL] * 3,
+    Trial.RESUMED,
+    Trial.TLS12,
+    Trial.TLS12_TICKET,
+    Trial.CLASSICAL,
+    *[Trial.DELAYED_ACK] * 3,
+)
+
+
+def deep(
+    path: Path, server: Server, *, trials: Sequence[Trial] = DEEP, lossy: int = 0, **changes: Any
+) -> ProbeEvidence:
+    """A deep probe. In the first `lossy` connections the path loses what `path.lost` says, in the others nothing."""
+    clean = replace(path, lost=())
+    made = [
+        connection(replace(path if number < lossy else clean, seed=path.seed + number), server, trial)
+        for number, trial in enumerate(trials)
+    ]
+    return probe(made, server, **changes)
+
+
+def light(path: Path, server: Server, **changes: Any) -> ProbeEvidence:
+    """One connection that asked once."""
+    made = Connection(path, server, Trial.FULL)
+    handshake = made.shake()
+    made.now_us += _OWN_US
+    made.ask(0)
+    return probe([made.evidence(handshake)], server, depth=Depth.LIGHT, **changes)
+
+
+def probe(trials: Sequence[TrialEvidence], server: Server | None = None, **changes: Any) -> ProbeEvidence:
+    values: dict[str, Any] = {
+        "depth": Depth.DEEP,
+        "host": "www.example.org",
+        "port": 443,
+        "secure": True,
+        "measured_at": MEASURED_AT,
+        "names": (name(),),
+        "certificates": (leaf(server or Server()),),
+        "trials": tuple(trials),
+    }
+    return ProbeEvidence(**(values | changes))
+
+
+def name(**changes: Any) -> NameEvidence:
+    """A lookup of a local resolver that had to ask."""
+    values: dict[str, Any] = {
+        "host": "www.example.org",
+        "resolver": "192.0.2.53",
+        "took_us": 18_000,
+        "again_us": 1_000,
+        "addresses": (ADDRESS,),
+        "min_ttl_s": 300,
+    }
+    return NameEvidence(**(values | changes))
+
+
+def leaf(server: Server) -> ChainCertificate:
+    return ChainCertificate(
+        subject="CN=www.example.org",
+        issuer="CN=An authority",
+        names=("www.example.org",),
+        name_count=1,
+        not_before=MEASURED_AT - timedelta(days=20),
+        not_after=MEASURED_AT + timedelta(days=70),
+        sha256="0" * 64,
+        der_bytes=1000,
+        authority=False,
+        key_type="RSA" if server.key_bits > 1000 else "EC",
+        key_bits=server.key_bits,
+    )
