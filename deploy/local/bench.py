@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
 
-from deploy.local import up
+from deploy.local import netlab, up
+from deploy.local.netlab import Way
 from deploy.local.places import Places
 from deploy.local.process import StepError, descendants
 from deploy.local.state import holder
@@ -20,14 +21,21 @@ IDLE_LIMIT_MB = 700.0
 _QUIET_WITHIN_S = 240.0
 _BROWSER = "chromium"
 # Benches that come with the code they measure: each prints its ratios and ends with 0 when they are met.
-_MODULES = {"service": ("backend.bench",), "pages": ("workers.bench", "pages"), "pairs": ("workers.bench", "pairs")}
+_MODULES = {
+    "service": ("backend.bench",),
+    "pages": ("workers.bench", "pages"),
+    "pairs": ("workers.bench", "pairs"),
+    "accuracy": ("workers.bench", "accuracy"),
+}
+# Those that make networks of their own.
+_IN_NETWORKS = frozenset({"accuracy"})
 _PASSED_ON = ("FIRSTBYTE_BROWSERTIME",)
 
 
 def bench(places: Places, arguments: Sequence[str]) -> int:
     """Runs the parts named, or all of them; 0 when every limit is met. Raises StepError."""
     parts = {"start": partial(start_and_memory, places)}
-    parts |= {name: partial(_module, places, module) for name, module in _MODULES.items()}
+    parts |= {name: partial(_module, places, name) for name in _MODULES}
     unknown = set(arguments) - set(parts)
     if unknown:
         raise StepError(f"There is no bench '{', '.join(sorted(unknown))}'. There are: {', '.join(parts)}.")
@@ -93,10 +101,21 @@ def _line(name: str, value: float, limit: float, unit: str) -> bool:
     return met
 
 
-def _module(places: Places, module: Sequence[str]) -> bool:
+def _module(places: Places, name: str) -> bool:
+    prefix, prepare = _way(name)
     passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     sys.stdout.flush()
-    command = [str(places.python), "-m", *module]
+    command = [*prefix, str(places.python), "-m", *_MODULES[name]]
     with workshop_to_ourselves(places):
         workshop = open_workshop(places)
-        return subprocess.run(command, cwd=workshop, env=tool_environment(places) | passed).returncode == 0
+        env = tool_environment(places) | passed
+        return subprocess.run(command, cwd=workshop, env=env, preexec_fn=prepare).returncode == 0
+
+
+def _way(name: str) -> Way:
+    if name not in _IN_NETWORKS:
+        return (), lambda: None
+    way = netlab.way()
+    if way is None:
+        raise StepError(netlab.CANNOT_RUN)
+    return way

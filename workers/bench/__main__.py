@@ -1,6 +1,7 @@
 """`python -m workers.bench`: a table of ratios with their targets; `--json` for one document on stdout.
 
-`pages` is a page run beside other ways to load the page, `pairs` a pair beside two probes.
+`pages` is a page run beside other ways to load the page, `pairs` a pair beside two probes. `accuracy`, which is only
+run when it is named, compares a probe's phases with the packets of its network, in ms.
 """
 
 import argparse
@@ -8,6 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 
+from workers.bench import accuracy
 from workers.bench.pages import Ratio, compare_page_runs
 from workers.bench.pairs import compare_pairs
 
@@ -17,13 +19,19 @@ _PARTS: dict[str, tuple[str, Callable[[int], Sequence[Ratio]]]] = {
     "pairs": ("CPU seconds of one pair, cold and reused, medians of interleaved rounds", lambda n: [compare_pairs(n)]),
 }
 
+_ACCURACY = "accuracy"
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workers.bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*_PARTS, []], help=f"which of {', '.join(_PARTS)}; all by default")
+    parser.add_argument(
+        "parts", nargs="*", choices=[*_PARTS, _ACCURACY, []], help=f"which of {', '.join(_PARTS)}; all by default"
+    )
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds; medians are compared (default 7)")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
+    if options.parts == [_ACCURACY]:
+        return _tell_accuracy(as_json=options.json)
     found: dict[str, Sequence[Ratio]] = {}
     for part in options.parts or _PARTS:
         title, measure = _PARTS[part]
@@ -35,6 +43,17 @@ def main() -> int:
     if options.json:
         print(json.dumps([_document(ratio) for ratios in found.values() for ratio in ratios], indent=2))
     return 0 if all(any(ratio.met for ratio in ratios) for ratios in found.values()) else 1
+
+
+def _tell_accuracy(*, as_json: bool) -> int:
+    found = accuracy.measure()
+    if as_json:
+        print(json.dumps([row for one in found for row in accuracy.document(one)], indent=2))
+    else:
+        print(f"{'phases minus packets, ms':24}{'p50':>9}{'p95':>9}{'p99':>9}{'max':>9}")
+        for one in found:
+            print("\n".join(accuracy.lines(one)))
+    return 0 if all(accuracy.met(one, phase) for one in found for phase in accuracy.LIMITS_US) else 1
 
 
 def _document(ratio: Ratio) -> dict[str, object]:
