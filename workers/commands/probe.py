@@ -4,8 +4,10 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
+from workers.commands import UsageError
 from workers.commands.measuring import (
     EVERY_PORT,
     allowed_of,
@@ -24,8 +26,11 @@ from workers.measurement.canvas import Canvas
 from workers.measurement.drawing import draw
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, RunRequest
+from workers.measurement.profile import Profile
 from workers.probes.engine import Engine
 from workers.probes.settings import ProbeSettings
+from workers.shaping.faults import ShapingError
+from workers.shaping.place import ShapedPlace
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,13 +44,24 @@ def run(arguments: argparse.Namespace) -> int:
         family=arguments.family,
         resolve={(host, port): address for host, port, address in arguments.resolve},
     )
-    with Engine(settings) as engine:
+    with _engine(settings, request.profile) as engine:
         samples = [engine.probe(one, tell) for one in _requests(request, arguments.samples)]
     if arguments.json:
         write(json.dumps(probe_document(request.url, samples), ensure_ascii=False))
     else:
         write(_drawing(samples, canvas_of(sys.stdout), flights=arguments.flights))
     return exit_code(telling_sample(samples))
+
+
+@contextmanager
+def _engine(settings: ProbeSettings, profile: Profile) -> Iterator[Engine]:
+    """An engine in this machine's network, or in one that is shaped for it. Raises UsageError where none can be."""
+    with ExitStack() as stack:
+        try:
+            place = stack.enter_context(ShapedPlace(profile)) if profile.shapes else None
+        except ShapingError as error:
+            raise UsageError(f"--profile {profile.name}: {error}") from error
+        yield stack.enter_context(Engine(settings, enter=place.enter if place else None))
 
 
 def _requests(request: RunRequest, samples: int) -> Iterator[RunRequest]:
