@@ -26,6 +26,7 @@ from workers.shaping.links import Links
 from workers.shaping.namespace import Here, Namespace
 from workers.shaping.nat import Masquerade
 from workers.shaping.netlink import TakenError
+from workers.shaping.relay import Relay, is_loopback
 from workers.shaping.settings import LinkSettings
 
 # Of the addresses kept for measuring networks (RFC 2544, C.2.2) and of a random unique local prefix (RFC 4193).
@@ -39,10 +40,11 @@ _OURS, _INSIDE = 1, 2
 class ShapedPlace:
     """A network whose way out has the numbers of a profile. Made, used and closed in this machine's network.
 
+    `resolvers` are the name servers that this machine asks; those on its own loopback are made to answer inside too.
     Raises ShapingError, and NotPermittedError without the rights for it. `by_netem` tells who shapes.
     """
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, *, resolvers: tuple[str, ...] = ()) -> None:
         self.profile = profile
         self._settings = LinkSettings.of_profile(profile)
         self._stack = ExitStack()
@@ -53,6 +55,7 @@ class ShapedPlace:
             self._stack.callback(self._here.close)
             self._interface, self.by_netem = self._join()
             self._lead_out(int(self._interface.removeprefix(_NAME)))
+            self._lead_to(tuple(filter(is_loopback, resolvers)))
             self._stack = self._stack.pop_all()
 
     def enter(self) -> None:
@@ -110,6 +113,12 @@ class ShapedPlace:
             uplink.forward6()
         leaving = Masquerade(self._interface, tuple(ip_interface(text).ip for text in theirs))
         self._stack.callback(leaving.close)
+
+    def _lead_to(self, resolvers: tuple[str, ...]) -> None:
+        if resolvers:
+            self.namespace.sysctl("net.ipv4.ip_unprivileged_port_start", 0)
+            relay = Relay(self.namespace, resolvers, delay_us=self._settings.rtt_us)
+            self._stack.callback(relay.close)
 
 
 def _route_out(gateways: tuple[str, ...]) -> None:

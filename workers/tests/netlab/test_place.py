@@ -10,7 +10,10 @@ from ipaddress import ip_interface
 from threading import Event, Thread
 from time import monotonic_ns
 
+import dns.message
+import dns.query
 import pytest
+from dns.message import Message
 
 from workers.measurement.addresses import parse_networks
 from workers.measurement.compute.shaping import Passage, keeps_profile
@@ -23,7 +26,7 @@ from workers.shaping.faults import NotPermittedError
 from workers.shaping.namespace import Namespace
 from workers.shaping.place import ShapedPlace
 from workers.tests.builders import build_request
-from workers.tests.servers import Server, keeping, response
+from workers.tests.servers import DnsServer, Server, Zone, keeping, response
 
 _MAC = bytes.fromhex("020000000003")
 _WORLD = ("192.0.2.1/24", "2001:db8::1/64")
@@ -42,8 +45,8 @@ class Machine:
     callers: list[str]
 
     @contextmanager
-    def shaped(self, profile: Profile) -> Iterator[ShapedPlace]:
-        place = self.network.call(lambda: ShapedPlace(profile))
+    def shaped(self, profile: Profile, *resolvers: str) -> Iterator[ShapedPlace]:
+        place = self.network.call(lambda: ShapedPlace(profile, resolvers=resolvers))
         try:
             yield place
         finally:
@@ -150,6 +153,24 @@ def test_an_engine_measures_from_inside() -> None:
     assert isinstance(outcome, Measured)
     assert isinstance(outcome.measurement, ProbeMeasurement)
     assert 50_000 <= (outcome.measurement.connections[0].rtt_us or 0) < 60_000
+
+
+def test_a_resolver_on_the_machines_own_loopback_answers_inside_after_the_round_trip() -> None:
+    zone, resolver = Zone(a={"www.example.test": [SERVER4]}), "127.0.0.53"
+    with machine() as here:
+        here.network.sysctl("net.ipv4.ip_unprivileged_port_start", 0)
+        names = here.network.call(lambda: DnsServer(zone.answer, host=resolver, port=53))
+        with names, here.shaped(parse_profile("-/-/80"), resolver, SERVER4) as shaped:
+            for by_tcp in (False, True):
+                before_ns = monotonic_ns()
+                answer = shaped.namespace.call(lambda by_tcp=by_tcp: _look_up(resolver, by_tcp=by_tcp))  # type: ignore[misc]  # mypy loses the default
+                assert (monotonic_ns() - before_ns) // 1_000_000 >= 80
+                assert str(answer.answer[0][0]) == SERVER4
+
+
+def _look_up(resolver: str, *, by_tcp: bool) -> Message:
+    ask = dns.query.tcp if by_tcp else dns.query.udp
+    return ask(dns.message.make_query("www.example.test", "A"), resolver, timeout=10)
 
 
 def test_a_program_can_be_started_inside() -> None:
