@@ -8,6 +8,7 @@ from backend.compare.models import Pairing
 from backend.compare.queries import AssetComparison, Comparison, RegionComparison
 from backend.web import units
 from backend.web.cdn.bars import LegBar, Scale, leg_bars, scale_of
+from backend.web.cdn.caches import difference_of
 from backend.web.cdn.words import advice, first_verdict_in, pill, reasons_text, signed, title_of
 from backend.web.overview import Level, Word
 from backend.web.waterfall.text import printable
@@ -61,6 +62,7 @@ class AssetRow:
     side: Side
     legs: tuple[LegBar, ...]
     sizes: tuple[str, str]
+    size_difference: str
     cache: str
     flags: tuple[str, ...]
 
@@ -167,9 +169,14 @@ def _asset_row(one: AssetComparison, scale: Scale, *, reused: bool) -> AssetRow:
         side=side_of(found),
         legs=leg_bars(found, scale),
         sizes=(_size(found.a), _size(found.b)),
+        size_difference=difference_of(_body_bytes(found.a), _body_bytes(found.b)),
         cache=_cache(found.a),
         flags=_sentences([one.region], reused=reused, in_all=False),
     )
+
+
+def _body_bytes(facts: LegFacts | None) -> float | None:
+    return None if facts is None else facts.body_bytes
 
 
 def _size(facts: LegFacts | None) -> str:

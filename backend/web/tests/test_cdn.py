@@ -17,14 +17,16 @@ from backend.cast import Member
 from backend.compare.actions import look_at_hosts
 from backend.compare.judging import judge_pairing
 from backend.compare.models import Pairing
-from backend.compare.queries import Comparison, RegionComparison
+from backend.compare.queries import Comparison, Hits, RegionComparison, RegionHits
 from backend.compare.samples import Window
 from backend.fleet.models import Region
 from backend.runs.ingest import ingest
 from backend.runs.tests.factories import NOW, Fleet, make_pending, make_region
 from backend.runs.tests.results import FAILED, line_of, pair
 from backend.sites.models import Host, Monitor
+from backend.web import units
 from backend.web.cdn.bars import leg_bars, scale_of
+from backend.web.cdn.caches import difference_of, hit_rows
 from backend.web.cdn.export import csv_of, document_of
 from backend.web.cdn.words import advice, first_verdict_in, reasons_text, title_of
 from backend.web.tests import measurements
@@ -32,7 +34,7 @@ from backend.web.tests.world import World, make_pairing, make_world
 from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
 from workers.diagnosis.pairs import compare
 from workers.measurement.messages import Measured
-from workers.measurement.pair import CacheState
+from workers.measurement.pair import CacheReport, CacheState
 from workers.measurement.timing import Phases
 
 Show = Callable[..., str]
@@ -321,3 +323,58 @@ def test_hosts_of_pairs_do_not_count_as_the_pages(world: World) -> None:
     feed(world, make_pairing(world.site), 1)
     assert look_at_hosts(site=world.site, now=NOW) == 0
     assert not Host.objects.exists()
+
+
+def region_hits(*buckets: tuple[int, int]) -> RegionHits:
+    return RegionHits(
+        region=Region(name="Frankfurt"),
+        since=NOW - timedelta(hours=len(buckets)),
+        width=timedelta(hours=1),
+        buckets=tuple(Hits(hits=hits, told=told) for hits, told in buckets),
+    )
+
+
+def test_the_hit_rate_is_drawn_bar_by_bar_and_said_in_words() -> None:
+    (row,) = hit_rows([region_hits((4, 4), (0, 0), (1, 2), (0, 4))])
+    assert (row.name, row.rate, row.answers, row.width) == ("Frankfurt", "50 %", "10 answers", 40)
+    assert [(bar.x, bar.y, bar.height) for bar in row.bars] == [(1, 0, 36), (21, 18, 18), (31, 34.5, 1.5)]
+    assert row.spoken.startswith("Frankfurt: 50 % hits over the whole period; ")
+    assert "1 of 2" in row.spoken
+
+
+def test_without_a_word_from_any_cache_there_is_no_drawing() -> None:
+    assert hit_rows([region_hits((0, 0)), region_hits((0, 0))]) == []
+    silent, telling = hit_rows([region_hits((0, 0)), region_hits((1, 1))])
+    assert (silent.rate, silent.answers, silent.bars) == (units.ABSENT, "no answer said so", ())
+    assert telling.answers == "1 answer"
+
+
+@pytest.mark.parametrize(
+    ("cdn", "origin", "text"),
+    [
+        (410, 520, "21 % less than the origin"),
+        (2_000, 500, "300 % more than the origin"),
+        (1_000, 1_004, ""),
+        (None, 5, ""),
+        (5, 0, ""),
+    ],
+)
+def test_bytes_that_differ_are_said_to(cdn: float | None, origin: float | None, text: str) -> None:
+    assert difference_of(cdn, origin) == text
+
+
+@pytest.mark.django_db
+def test_the_page_shows_the_cache_over_time_and_who_sends_the_bytes(world: World, show: Show) -> None:
+    loaded(world)
+    pairing = make_pairing(world.site)
+    fleet = Fleet(organisation=world.member.organisation, regions=(world.region,), site=world.site)
+    for n in range(24):
+        state = CacheState.HIT if n % 4 else CacheState.MISS
+        pending = make_pending(fleet, pairing.monitor, scheduled_for=NOW - timedelta(minutes=1 + 5 * n))
+        ingest(world.region, [line_of(pending, pair(cache=CacheReport(state=state)))], now=NOW)
+    text = show()
+    assert "Cache of the CDN over time" in text
+    assert "<strong>75 %</strong>" in text
+    assert "not in the cache" in text
+    assert "Of 1,000 views the CDN sends" in text
+    assert "At 75 % hits the CDN in turn fetches about" in text

@@ -26,6 +26,7 @@ from backend.sites import queries as sites
 from backend.sites.actions import SiteLimitError
 from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs
+from backend.web.cdn.caches import HEIGHT, bytes_text, hit_rows, missed_of
 from backend.web.cdn.export import csv_of, document_of
 from backend.web.cdn.page import page_of
 from backend.web.forms.cdn import PairingForm
@@ -74,18 +75,26 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     comparison = queries.comparison_of(choice.pairing, regions, _window(choice.period))
     region = choice.region or next((one.region for one in comparison.regions), None)
     assets = queries.compare_assets(pairings, region, comparison.window) if region else []
+    places = [one.region for one in comparison.regions]
+    caches = queries.hits_over_time(choice.pairing, places, comparison.window)
+    hosts = hosts_of(sites.hosts(site), costs_of(site, [region] if region else [], choice.period), timezone.now())
+    of_region = next((one.all for one in caches if one.region == region), queries.Hits())
     context = {
         "section": "sites",
         "tab": "cdn",
         "site": site,
         "choice": choice,
         "pairings": pairings,
-        "places": [one.region for one in comparison.regions],
+        "places": places,
         "region": region,
         "periods": PERIODS,
         "views": VIEWS,
         "page": page_of(comparison, assets, reused=choice.reused),
-        "hosts": hosts_of(sites.hosts(site), costs_of(site, [region] if region else [], choice.period), timezone.now()),
+        "hosts": hosts,
+        "caches": hit_rows(caches),
+        "cache_height": HEIGHT,
+        "missed": missed_of(assets),
+        "bytes_text": bytes_text(hosts.rows, of_region),
     }
     return render(request, "sites/cdn.html", context)
 
