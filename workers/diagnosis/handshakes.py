@@ -6,11 +6,11 @@ A pause before the server's first byte is its key's; a pause after that is put d
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
-from workers.diagnosis.flights import handshake_turns, mss_of, packet_time_us
+from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, handshake_gaps, ruler_of
-from workers.diagnosis.thinking import plain_think_us
+from workers.diagnosis.thinking import plain_think_us, think_us
 from workers.diagnosis.weighing import Sure, fact, jitter_us, ms_of, visits, weigh
-from workers.diagnosis.windows import SMALL_BELOW, known_window
+from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -78,7 +78,8 @@ def key_cost(case: Case) -> Verdicts:
 
     def look(trial: TrialEvidence) -> int | None:
         lead = lead_us(trial) or 0
-        return lead if lead > max(least_us, _PACKETS * packet_time_us(trial)) else None
+        link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
+        return lead if lead > max(least_us, link_us) else None
 
     sure = weigh(case, FindingId.TLS_KEY_COST, trials, look, counts_round_trips=False)
     if isinstance(sure, Sure):
@@ -134,6 +135,20 @@ def _paused(
             fact("mss_bytes", mss),
         ),
     )
+
+
+def _by_link_us(trial: TrialEvidence) -> float:
+    """What the first packet of the handshake may take on a narrow link, if that is why the answer's first took as long
+    as it did."""
+    answer, turns = first_answer(trial), handshake_turns(trial)
+    think = None if answer is None else think_us(trial, answer[0])
+    if answer is None or think is None or not turns:
+        return 0
+    return think * max(1, _first_packet_bytes(trial, turns[0]) / _first_packet_bytes(trial, answer[1]))
+
+
+def _first_packet_bytes(trial: TrialEvidence, turn: Turn) -> int:
+    return sum(one.size_bytes for one in trial.transfers if one.at_us == turn.start_us) or 1
 
 
 def _fits_usual_window(sure: Sure[tuple[KnownGap, ...]]) -> bool:

@@ -22,6 +22,8 @@ from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudged
 
 # What our delayed acknowledgement adds to a wait for it: Linux's timer of 40 ms (PROBING 1e).
 _DELAY_US = (30_000, 60_000)
+# What a stack adds that delays them as long as RFC 1122 allows it to.
+_ALWAYS_US = (180_000, 230_000)
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
 
 
@@ -192,7 +194,8 @@ def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -
     delayed_us, quick_us = median(held.seen), median(_longest_us(trial) for trial in clean)
     least, most = _DELAY_US
     # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
-    always = quick_us - hurried.rtt_us > least and delayed_us - held.rtt_us > least
+    longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
+    always = all(longest)
     if not least <= delayed_us - quick_us <= most and not always:
         return
     yield Finding(

@@ -1,0 +1,56 @@
+"""Precision first: of a faultless server nothing is said, however far, unsteady or narrow the way to it is."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workers.diagnosis import answers, handshakes, path, records, transport
+from workers.diagnosis.case import Case
+from workers.diagnosis.suspicions import wanted_repeats
+from workers.measurement.finding import FindingId as Id
+from workers.tests.diagnosis.judging import found
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, deep, light
+
+RULES = (*path.RULES, *transport.RULES, *handshakes.RULES, *records.RULES, *answers.RULES)
+WAYS = st.builds(
+    Path,
+    rtt_ms=st.floats(0.2, 900),
+    iw=st.sampled_from([10, 16, 20, 32]),
+    mss=st.sampled_from([1448, 1460, 1400, 1388, 1220]),
+    rate_bytes_s=st.none() | st.floats(30_000, 10_000_000),
+    jitter=st.floats(0, 0.2),
+    seed=st.integers(0, 10_000),
+)
+SERVERS = st.builds(
+    Server,
+    handshake_bytes=st.integers(900, 9_000),
+    sign_us=st.integers(100, 2_000),
+    version=st.sampled_from(["TLSv1.3", "TLSv1.2"]),
+    tickets_bytes=st.sampled_from([0, 79, 250, 574]),
+    record_bytes=st.sampled_from([1370, 4096]),
+    head_bytes=st.integers(150, 900),
+    body_bytes=st.integers(0, 90_000),
+    think_us=st.tuples(st.integers(100, 20_000)),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(way=WAYS, server=SERVERS)
+def test_a_healthy_server_has_no_finding(way: Path, server: Server) -> None:
+    assert found(RULES, deep(way, server)).keys() <= {Id.TCP_RTT_HIGH}
+
+
+@settings(max_examples=100, deadline=None)
+@given(way=WAYS, server=SERVERS)
+def test_a_light_probe_of_a_healthy_server_has_no_finding(way: Path, server: Server) -> None:
+    assert found(RULES, light(way, server)).keys() <= {Id.TCP_RTT_HIGH}
+
+
+@settings(max_examples=100, deadline=None)
+@given(way=WAYS, server=SERVERS)
+def test_a_healthy_server_on_a_steady_way_is_left_alone(way: Path, server: Server) -> None:
+    """More connections cost the target something, so that they need a reason."""
+    steady = replace(way, jitter=0.0, rate_bytes_s=None)
+    assert not wanted_repeats(Case(evidence=deep(steady, server)))
