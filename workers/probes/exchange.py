@@ -93,7 +93,7 @@ class Exchange:
             data = await channel.receive()
             if data:
                 self._reader.feed(data)
-                marks.note_progress(len(self._recorder.reads) - 1, self._reader)
+                marks.note_progress(len(self._recorder.reads) - 1, self._reader.head, self._reader.body_bytes)
             else:
                 self._reader.close()
             if self._recorder.received_bytes > limit_bytes:

@@ -1,7 +1,6 @@
 """Where the marks of one connection gather while it is measured: facts. What they mean is said later, in compute."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from workers.measurement.captures_probe import (
     Arrival,
@@ -27,16 +26,6 @@ _MAX_RECORDS = 512
 _MAX_WRITES = 64
 
 
-class Progress(Protocol):
-    """How far the reader of an answer has come."""
-
-    @property
-    def head(self) -> Head | None: ...
-
-    @property
-    def body_bytes(self) -> int: ...
-
-
 @dataclass(slots=True, kw_only=True)
 class ExchangeMarks:
     """One request and its answer, while it runs. The marks of reads are their indices."""
@@ -56,11 +45,11 @@ class ExchangeMarks:
     body_bytes: int | None = None
     kept: bool | None = None
 
-    def note_progress(self, read: int, reader: Progress) -> None:
-        """Something more of the answer could be read after this read."""
-        if self.head_read is None and reader.head is not None:
+    def note_progress(self, read: int, head: Head | None, body_bytes: int) -> None:
+        """So much of the answer could be read after this read."""
+        if self.head_read is None and head is not None:
             self.head_read = read
-        if self.body_read is None and reader.body_bytes:
+        if self.body_read is None and body_bytes:
             self.body_read = read
 
     def capture(self) -> ExchangeCapture:
