@@ -44,11 +44,12 @@ class Departures:
 class _Lane:
     """One direction: packets one after the other at the rate, then all of them by the delay later."""
 
-    __slots__ = ("delay_ns", "free_ns", "kbit_s", "outlet", "queue_bytes")
+    __slots__ = ("delay_ns", "free_ns", "kbit_s", "latest_ns", "outlet", "queue_bytes")
 
     def __init__(self, outlet: Outlet) -> None:
         self.outlet = outlet
         self.free_ns = 0
+        self.latest_ns = 0
         self.delay_ns = 0
         self.kbit_s: int | None = None
         self.queue_bytes = 0
@@ -56,7 +57,9 @@ class _Lane:
     def departure_ns(self, size: int, arrival_ns: int) -> int | None:
         """When a packet of so many bytes leaves; None if the queue is too full for it."""
         if self.kbit_s is None:
-            return arrival_ns + self.delay_ns
+            # Stamps are read from two clocks, one after the other: packets that came together must not overtake.
+            self.latest_ns = max(self.latest_ns, arrival_ns + self.delay_ns)
+            return self.latest_ns
         begins_ns = max(arrival_ns, self.free_ns)
         waiting_bytes = (begins_ns - arrival_ns) * self.kbit_s // 8_000_000
         if waiting_bytes + size > self.queue_bytes:
@@ -81,6 +84,7 @@ class Link:
         up, down = self._lanes[Direction.UP], self._lanes[Direction.DOWN]
         rtt_ns = settings.rtt_us * 1000
         down.delay_ns, up.delay_ns = rtt_ns // 2, rtt_ns - rtt_ns // 2
+        down.latest_ns = up.latest_ns = 0
         down.kbit_s, up.kbit_s = settings.down_kbit_s, settings.up_kbit_s
         down.queue_bytes = up.queue_bytes = settings.queue_bytes
         self._settings = settings

@@ -76,6 +76,16 @@ def test_the_line_is_free_again_after_a_pause() -> None:
     assert world.run() == [10, 510]
 
 
+def test_no_packet_overtakes_another() -> None:
+    """Though its stamp says that it came a little earlier."""
+    world = World(LinkSettings(rtt_us=80_000))
+    first, second = full(), frame(up=False, payload=100)
+    world.link.take_in(DOWN, first, 5 * MS)
+    world.link.take_in(DOWN, second, 5 * MS - 2000)
+    assert world.run() == [45, 45]
+    assert [what for _, _, what in world.out] == [first, second]
+
+
 def test_each_direction_has_its_own_rate() -> None:
     world = World(LinkSettings.of_profile(Profile(name="x", down_kbit_s=12_000, up_kbit_s=1200)))
     world.link.take_in(UP, full(), 0)
