@@ -6,6 +6,7 @@ agent ─┬─ courier     uploads the spool, heartbeats, progress (the only on
        └─ page-now    queues page.now, page.gate: one browser, so that a person never waits behind the schedule
 """
 
+import contextlib
 import fcntl
 import functools
 import logging
@@ -49,6 +50,8 @@ class Toolbox(Protocol):
 
     def prober(self, config: AgentConfig) -> AbstractContextManager[Prober]: ...
 
+    def shaped(self, config: AgentConfig) -> AbstractContextManager[Prober]: ...
+
     def loader(self, config: AgentConfig, *, browsers: int) -> AbstractContextManager[Loader]: ...
 
     def about(self, config: AgentConfig) -> About: ...
@@ -63,6 +66,7 @@ class _Post:
     slots: int
     instruments: Callable[[], AbstractContextManager[Any]]
     is_probe: bool
+    shaped: Callable[[], AbstractContextManager[Prober | None]] = contextlib.nullcontext
 
 
 def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
@@ -87,9 +91,9 @@ def _posts(config: AgentConfig, toolbox: Toolbox) -> tuple[_Post, ...]:
     pages = functools.partial(toolbox.loader, config)
     probes = functools.partial(toolbox.prober, config)
     many, one = functools.partial(pages, browsers=config.browsers), functools.partial(pages, browsers=1)
-    slots = config.probes_in_flight
+    shaped, slots = functools.partial(toolbox.shaped, config), config.probes_in_flight
     return (
-        _Post(name="probe", queues=_RAW_QUEUES, slots=slots, instruments=probes, is_probe=True),
+        _Post(name="probe", queues=_RAW_QUEUES, slots=slots, instruments=probes, is_probe=True, shaped=shaped),
         _Post(name="page", queues=("page",), slots=config.browsers, instruments=many, is_probe=False),
         _Post(name="page-now", queues=("page.now", "page.gate"), slots=1, instruments=one, is_probe=False),
     )
@@ -108,10 +112,11 @@ def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> int:
     """The life of a measuring process."""
     log_as(post.name)
     spool = Spool(config.spool_dir)
-    with post.instruments() as instrument:
+    with post.instruments() as instrument, post.shaped() as shaped:
         instruments = Instruments(
             agent=config.agent_name,
             prober=instrument if post.is_probe else None,
+            shaped=shaped,
             loader=None if post.is_probe else instrument,
             extra_ports=config.extra_ports,
         )

@@ -57,6 +57,8 @@ class Instruments:
 
     agent: str
     prober: Prober | None = None
+    # For requests whose profile shapes something: `workers.shaped.ShapedProber`.
+    shaped: Prober | None = None
     loader: Loader | None = None
     extra_ports: frozenset[int] = frozenset()
 
@@ -111,7 +113,7 @@ _KEPT = tuple(name for name in RunResult.__dataclass_fields__ if name != "outcom
 
 
 def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> tuple[Outcome, bytes | None]:
-    if request.profile.shapes:
+    if request.profile.shapes and (instruments.shaped is None or request.kind is Kind.PAGE):
         return Failed(failure=failure(FailureKind.PROFILE_UNAVAILABLE, request.profile.name)), None
     try:
         parse_target(request.url, extra_ports=instruments.extra_ports)
@@ -126,10 +128,11 @@ def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgr
 def _use_instrument(
     request: RunRequest, instruments: Instruments, on_progress: OnProgress
 ) -> tuple[Outcome, bytes | None]:
-    if request.kind is Kind.PROBE and instruments.prober is not None:
-        return instruments.prober.probe(request, on_progress), None
-    if request.kind is Kind.PAIR and instruments.prober is not None:
-        return instruments.prober.pair(request, on_progress), None
+    prober = instruments.shaped if request.profile.shapes else instruments.prober
+    if request.kind is Kind.PROBE and prober is not None:
+        return prober.probe(request, on_progress), None
+    if request.kind is Kind.PAIR and prober is not None:
+        return prober.pair(request, on_progress), None
     if request.kind is Kind.PAGE and instruments.loader is not None:
         run = instruments.loader.load(request, on_progress)
         return run.outcome, run.screenshot

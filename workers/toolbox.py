@@ -12,6 +12,7 @@ from workers.config import AgentConfig
 from workers.pairs import PairEngine
 from workers.probes.settings import ProbeSettings
 from workers.pulse import About
+from workers.shaped import ShapedProber
 
 log = logging.getLogger(__name__)
 
@@ -21,14 +22,13 @@ class Toolbox:
 
     @contextmanager
     def prober(self, config: AgentConfig) -> Iterator[PairEngine]:
-        settings = ProbeSettings(
-            in_flight=config.probes_in_flight,
-            allowed=config.private_targets,
-            extra_ports=config.extra_ports,
-            ca_file=config.ca_file,
-        )
-        with PairEngine(settings) as engine:
+        with PairEngine(_probe_settings(config)) as engine:
             yield engine
+
+    @contextmanager
+    def shaped(self, config: AgentConfig) -> Iterator[ShapedProber]:
+        with ShapedProber(_probe_settings(config)) as prober:
+            yield prober
 
     @contextmanager
     def loader(self, config: AgentConfig, *, browsers: int) -> Iterator[BrowserPool]:
@@ -50,3 +50,12 @@ class Toolbox:
             log.warning("pages cannot be measured here: %s", error)
             return About(agent=config.agent_name)
         return About(agent=config.agent_name, browser_version=chromium.version, browser_sandbox=chromium.sandbox)
+
+
+def _probe_settings(config: AgentConfig) -> ProbeSettings:
+    return ProbeSettings(
+        in_flight=config.probes_in_flight,
+        allowed=config.private_targets,
+        extra_ports=config.extra_ports,
+        ca_file=config.ca_file,
+    )

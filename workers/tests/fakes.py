@@ -59,6 +59,10 @@ class FakeToolbox:
         yield FakeProber(diary_of(config.spool_dir))
 
     @contextmanager
+    def shaped(self, config: AgentConfig) -> Iterator[FakeProber]:
+        yield FakeProber(diary_of(config.spool_dir))
+
+    @contextmanager
     def loader(self, config: AgentConfig, *, browsers: int) -> Iterator[FakeLoader]:
         yield FakeLoader(diary_of(config.spool_dir))
 

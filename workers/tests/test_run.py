@@ -73,6 +73,19 @@ def test_a_profile_that_this_region_cannot_shape_is_our_lack() -> None:
     assert "4g" in outcome.failure.detail
 
 
+def test_a_profile_is_measured_by_the_instrument_that_shapes() -> None:
+    instruments = Instruments(agent="eu-1", shaped=FakeProber())
+    outcome = run(build_request(profile=Profile(name="4g", rtt_us=150_000)), instruments).result.outcome
+    assert isinstance(outcome, Measured)
+    assert failed(run(build_request(), instruments)).failure.kind == "internal_error"
+
+
+def test_a_page_is_not_measured_without_the_profile_that_was_asked_for() -> None:
+    instruments = Instruments(agent="eu-1", shaped=FakeProber(), loader=FakeLoader())
+    outcome = failed(run(build_request(kind=Kind.PAGE, profile=Profile(name="4g", rtt_us=1)), instruments))
+    assert outcome.failure.kind == "profile_unavailable"
+
+
 @pytest.mark.parametrize("url", ["ftp://example.org/", "https://user:pw@example.org/", "https://example.org:22/", ""])
 def test_an_address_that_cannot_be_measured_is_named_with_the_reason(url: str) -> None:
     assert failed(run(build_request(url=url))).failure.kind == "invalid_url"

@@ -1,0 +1,81 @@
+"""Probes through profiles, each in the network that its request asks for."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from workers import shaped
+from workers.measurement.addresses import parse_networks
+from workers.measurement.failure import FailureKind
+from workers.measurement.messages import Failed, Measured, ProbeMeasurement
+from workers.measurement.profile import PROFILES, Profile, parse_profile
+from workers.probes.settings import ProbeSettings
+from workers.shaped import ShapedProber, marked
+from workers.shaping import netlink
+from workers.shaping.faults import NotPermittedError
+from workers.tests.builders import build_request
+from workers.tests.netlab.test_place import SERVER4, Machine, machine
+from workers.tests.servers import Server, keeping, response
+
+SETTINGS = ProbeSettings(allowed=parse_networks("192.0.2.0/24"), extra_ports=frozenset(range(1024, 65536)))
+
+
+@contextmanager
+def prober(here: Machine) -> Iterator[Callable[[str, Profile], Measured | Failed]]:
+    """Measures from the made-up machine."""
+    instrument = ShapedProber(SETTINGS)
+
+    def probe(url: str, profile: Profile) -> Measured | Failed:
+        request = build_request(url=url, profile=profile, timeout_us=20_000_000)
+        return here.network.call(lambda: instrument.probe(request))
+
+    try:
+        yield probe
+    finally:
+        here.network.call(instrument.close)
+
+
+def serving(here: Machine) -> Server:
+    return here.world.call(lambda: Server(keeping(response()), host=SERVER4))
+
+
+def measured(outcome: Measured | Failed) -> ProbeMeasurement:
+    assert isinstance(outcome, Measured), outcome
+    assert isinstance(outcome.measurement, ProbeMeasurement)
+    return outcome.measurement
+
+
+def test_each_request_is_measured_through_its_own_profile_and_verified() -> None:
+    with machine() as here, prober(here) as probe, serving(here) as server:
+        outcomes = {rtt: probe(server.url(host=SERVER4), parse_profile(f"-/-/{rtt}")) for rtt in (30, 60, 90)}
+    for rtt_ms, outcome in outcomes.items():
+        measurement = measured(outcome)
+        assert rtt_ms * 1000 <= (measurement.connections[0].rtt_us or 0) < rtt_ms * 1000 + 10_000
+        assert measurement.evidence is not None
+        assert measurement.evidence.profile_verified is True
+        again = marked(outcome, parse_profile(f"-/-/{rtt_ms + 30}"))
+        assert measured(again).evidence != measurement.evidence
+
+
+def test_a_profile_asked_for_again_is_there_and_many_do_not_pile_up() -> None:
+    with machine() as here, prober(here) as probe:
+        before = len(here.network.call(netlink.names))
+        with serving(here) as server:
+            for rtt in (10, 11, 10, 12, 13, 14, 15, 10):
+                measured(probe(server.url(host=SERVER4), parse_profile(f"-/-/{rtt}")))
+        assert len(here.network.call(netlink.names)) == before + shaped._KEPT
+
+
+def test_without_the_rights_for_it_the_run_fails_by_our_lack_and_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(profile: Profile, resolvers: tuple[str, ...]) -> None:
+        raise NotPermittedError("Run it as root.")
+
+    monkeypatch.setattr(shaped, "ShapedPlace", refuse)
+    with ShapedProber(SETTINGS) as instrument:
+        outcome = instrument.probe(build_request(url=f"http://{SERVER4}/", profile=PROFILES["3g"]))
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is FailureKind.PROFILE_UNAVAILABLE
+    assert "3g: Run it as root." in outcome.failure.detail
