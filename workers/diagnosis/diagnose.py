@@ -4,12 +4,18 @@ import logging
 from collections.abc import Callable, Iterator
 
 from workers.diagnosis import (
+    answers,
     chain_sizes,
+    handshakes,
     key_exchange,
+    names,
+    path,
     protocols,
+    records,
     redirects,
     resumption,
     stapling,
+    transport,
     trust,
     versions,
 )
@@ -22,14 +28,20 @@ from workers.measurement.finding import Diagnosis, Finding, NotJudged
 from workers.measurement.messages import Hop
 
 RULES: tuple[Rule, ...] = (
+    *names.RULES,
+    *path.RULES,
     *redirects.RULES,
     *versions.RULES,
+    *handshakes.RULES,
     *chain_sizes.RULES,
     *trust.RULES,
     *resumption.RULES,
     *stapling.RULES,
     *key_exchange.RULES,
+    *records.RULES,
+    *transport.RULES,
     *protocols.RULES,
+    *answers.RULES,
 )
 # What to do when a rule itself is at fault.
 OnFault = Callable[[Callable[..., object], Exception], None]

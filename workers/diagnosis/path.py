@@ -133,7 +133,7 @@ def _lost_us(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) ->
 def _extra_us(trial: TrialEvidence, trials: Sequence[TrialEvidence]) -> int | None:
     rtt_us = rtt_of(trial)
     if trial.syn_retransmits and rtt_us is not None and trial.connect_us is not None:
-        return trial.connect_us - rtt_us
+        return max(0, trial.connect_us - rtt_us)
     alike = [took for one in trials if one.trial is trial.trial and not lost_packets(one) and (took := _took_us(one))]
     took_us = _took_us(trial)
     return max(0, round(took_us - median(alike))) if alike and took_us is not None else None

@@ -5,9 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from workers.diagnosis.checks import Judged
+from workers.diagnosis.checks_http import initial_window
 from workers.measurement.connection import Header
 from workers.measurement.evidence import HttpsRecord, ProbeEvidence, Question, TlsRecord, Trial
-from workers.measurement.finding import Answer, CheckColumn
+from workers.measurement.finding import Answer, CheckColumn, FindingId, NotJudgedReason
 from workers.tests.diagnosis.sites import (
     HOST,
     HSTS,
@@ -17,6 +19,7 @@ from workers.tests.diagnosis.sites import (
     RTT_US,
     answer,
     answered,
+    case,
     certificate,
     changed,
     check,
@@ -196,6 +199,14 @@ def test_several_addresses_were_not_all_asked() -> None:
     assert check(CheckColumn.RESUMPTION_EVERYWHERE, many).answer is Answer.UNKNOWN
 
 
-def test_a_small_page_tells_nothing_of_the_window() -> None:
-    assert check(CheckColumn.INITIAL_WINDOW, deep_site()).answer is Answer.YES
-    assert check(CheckColumn.INITIAL_WINDOW, answered(deep_site(), set(Trial), body_bytes=900)).answer is Answer.UNKNOWN
+def window(evidence: ProbeEvidence, **open_for: NotJudgedReason) -> Answer:
+    left_open = {FindingId(f"tcp.{name}"): reason for name, reason in open_for.items()}
+    return initial_window(Judged(case=case(evidence), found={}, left_open=left_open)).answer
+
+
+def test_the_window_is_known_where_it_was_put_to_the_test() -> None:
+    assert window(deep_site()) is Answer.YES
+    assert window(answered(deep_site(), set(Trial), body_bytes=900)) is Answer.UNKNOWN
+    assert window(deep_site(), iw_small=NotJudgedReason.LOSS) is Answer.UNKNOWN
+    assert window(deep_site(), idle_restart=NotJudgedReason.NOT_MEASURED) is Answer.UNKNOWN
+    assert window(light_site()) is Answer.UNKNOWN

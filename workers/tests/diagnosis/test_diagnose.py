@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 from workers.diagnosis import diagnose as diagnosing
 from workers.diagnosis.case import Case, Rule, Verdicts
@@ -23,7 +23,13 @@ def test_a_healthy_site_has_nothing_to_mend(site: ProbeEvidence) -> None:
     assert all(one.severity in _REMARKS_ONLY for one in judge(site).findings)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+# Without shrinking, which takes minutes for evidence of this size.
+@settings(
+    max_examples=100,
+    deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(anything.evidence(), anything.hops())
 def test_no_evidence_whatever_makes_a_rule_fail(evidence: ProbeEvidence, hops: tuple[Hop, ...]) -> None:
     diagnosis = judge(evidence, *hops)
