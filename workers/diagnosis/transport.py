@@ -182,10 +182,9 @@ def _held_us(trial: TrialEvidence) -> int | None:
 
 
 def _longest_us(trial: TrialEvidence) -> int:
-    """The longest silence in the first answers, whatever caused it."""
-    ruler = ruler_of(trial)
-    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
-    return max((one.gap.duration_us for one in known), default=0)
+    """The longest silence in the first answers, whatever caused it: a narrow link too."""
+    turns = (answer_turn(trial, exchange, longest_us=0) for exchange in trial.exchanges[:2])
+    return max((gap.duration_us for turn in turns if turn is not None for gap in turn.gaps()), default=0)
 
 
 def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -> Iterator[Finding]:
