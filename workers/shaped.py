@@ -85,9 +85,8 @@ class ShapedProber:
                 self._close_unused()
 
     def _make(self, profile: Profile) -> _Through:
-        resolvers = tuple(server.address for server in LocalNames(self._settings.names).servers())
         with ExitStack() as stack:
-            place = stack.enter_context(ShapedPlace(profile, resolvers=resolvers))
+            place = stack.enter_context(open_place(profile, self._settings))
             engine = stack.enter_context(PairEngine(self._settings, enter=place.enter))
             self._open[profile] = _Through(engine, stack.pop_all())
         return self._open[profile]
@@ -96,6 +95,12 @@ class ShapedProber:
         unused = [profile for profile, through in self._open.items() if not through.users]
         for profile in unused[: max(0, len(self._open) - _KEPT)]:
             self._open.pop(profile).stack.close()
+
+
+def open_place(profile: Profile, settings: ProbeSettings) -> ShapedPlace:
+    """A network of the profile in which an engine with these settings finds its name servers. Raises ShapingError."""
+    servers = LocalNames(settings.names).servers()
+    return ShapedPlace(profile, resolvers=tuple(server.address for server in servers))
 
 
 def marked(outcome: Measured | Failed, profile: Profile) -> Measured | Failed:

@@ -29,8 +29,8 @@ from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasuremen
 from workers.measurement.profile import Profile
 from workers.probes.engine import Engine
 from workers.probes.settings import ProbeSettings
+from workers.shaped import marked, open_place
 from workers.shaping.faults import ShapingError
-from workers.shaping.place import ShapedPlace
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         resolve={(host, port): address for host, port, address in arguments.resolve},
     )
     with _engine(settings, request.profile) as engine:
-        samples = [engine.probe(one, tell) for one in _requests(request, arguments.samples)]
+        samples = [marked(engine.probe(one, tell), one.profile) for one in _requests(request, arguments.samples)]
     if arguments.json:
         write(json.dumps(probe_document(request.url, samples), ensure_ascii=False))
     else:
@@ -58,7 +58,7 @@ def _engine(settings: ProbeSettings, profile: Profile) -> Iterator[Engine]:
     """An engine in this machine's network, or in one that is shaped for it. Raises UsageError where none can be."""
     with ExitStack() as stack:
         try:
-            place = stack.enter_context(ShapedPlace(profile)) if profile.shapes else None
+            place = stack.enter_context(open_place(profile, settings)) if profile.shapes else None
         except ShapingError as error:
             raise UsageError(f"--profile {profile.name}: {error}") from error
         yield stack.enter_context(Engine(settings, enter=place.enter if place else None))
