@@ -70,7 +70,10 @@ def preview(
     past = _past(spec, monitors, regions, until)
     tried = _BY_KIND.get(kind, _of_runs)(spec, past)
     moments = _openings(sorted(tried.turns))
-    return Preview(alerts=len(moments), since=past.since, runs=tried.runs, moments=tuple(moments[-MAX_MOMENTS:]))
+    # Before there was a site there was nothing to tell.
+    begun = min((one.site.created_at for one in past.monitors if one.site.created_at < until), default=past.since)
+    since = max(past.since, begun)
+    return Preview(alerts=len(moments), since=since, runs=tried.runs, moments=tuple(moments[-MAX_MOMENTS:]))
 
 
 def _past(spec: RuleSpec, monitors: Sequence[Monitor], regions: Mapping[int, str], until: datetime) -> Past:

@@ -65,3 +65,11 @@ def test_another_organisations_site_has_no_past_here(charlie: Member) -> None:
     world.minutes("... xxx xxx")
     found = preview(charlie.organisation, kind="availability", params={}, site=world.fleet.site, now=world.now)
     assert (found.alerts, found.runs) == (0, 0)
+
+
+def test_a_young_site_has_no_two_weeks_behind_it() -> None:
+    world = make_world(rules=["availability"])
+    world.minutes("... ...")
+    world.fleet.site.created_at = world.now - timedelta(hours=5)
+    world.fleet.site.save()
+    assert tried(world, "availability").since == world.now - timedelta(hours=5)
