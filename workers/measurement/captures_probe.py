@@ -209,14 +209,13 @@ class HopCapture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialCapture:
-    """One connection and what it was for. `issuer_verified` is of `verified_with_fetched_issuer` of a handshake."""
+    """One connection and what it was for."""
 
     trial: Trial
     hop: HopCapture
     before: ClockReading
     after: ClockReading
     failure: Failure | None = None
-    issuer_verified: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

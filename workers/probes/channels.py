@@ -7,7 +7,7 @@ from OpenSSL import SSL
 
 from workers.measurement.captures_probe import HandshakeCapture
 from workers.measurement.failure import FailureKind, Stage
-from workers.probes.bindings import resumed, stapled
+from workers.probes.bindings import resumed, stapled, write_early
 from workers.probes.faults import ProbeError
 from workers.probes.openssl import Party, chain_of, faults_of, reason_of, take_output
 from workers.probes.recorder import HopRecorder
@@ -31,6 +31,15 @@ class Channel(Protocol):
         """Some bytes of the answer; none at its end."""
         ...
 
+    @property
+    def latest_read(self) -> int:
+        """The index of the read with the first byte of what was just received."""
+        ...
+
+    def until(self, deadline_ns: int) -> None:
+        """From now on, waits end at this instant with DeadlineError."""
+        ...
+
     def turn_to(self, recorder: HopRecorder) -> None:
         """The next request over the same connection leaves its marks there."""
         ...
@@ -41,6 +50,7 @@ class PlainChannel:
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
+        self._latest_read = 0
 
     async def send(self, request: bytes) -> None:
         started_ns = time.monotonic_ns()
@@ -49,10 +59,15 @@ class PlainChannel:
 
     async def receive(self) -> bytes:
         begun = self._wire.recorder.first_read is not None
-        data, read = await self._wire.read(_BULK_BYTES if begun else _EDGE_BYTES)
-        if data and not begun:
-            self._wire.recorder.note_readable(read)
+        data, self._latest_read = await self._wire.read(_BULK_BYTES if begun else _EDGE_BYTES)
         return data
+
+    @property
+    def latest_read(self) -> int:
+        return self._latest_read
+
+    def until(self, deadline_ns: int) -> None:
+        self._wire.deadline_ns = deadline_ns
 
     def turn_to(self, recorder: HopRecorder) -> None:
         self._wire.recorder = recorder
@@ -67,12 +82,19 @@ class TlsChannel:
         self._connection = party.connection
         self._framer = RecordFramer(wire.recorder)
         self._ended = False
+        self._unread = b""
         wire.recorder.notes = party.notes
 
-    async def shake_hands(self) -> None:
-        """Raises ProbeError when the handshake fails. What is wrong with the certificate is noted, no failure here."""
+    async def shake_hands(self, early: bytes = b"") -> None:
+        """Raises ProbeError when the handshake fails. What is wrong with the certificate is noted, no failure here.
+
+        `early` is a request that goes along with the ClientHello where the session allows it.
+        """
         own_ns = 0
         recorder = self._wire.recorder
+        if early:
+            recorder.begin_exchange(time.monotonic_ns())
+            write_early(self._connection, early)
         while True:
             began_ns = time.thread_time_ns()
             done = self._advance()
@@ -81,13 +103,26 @@ class TlsChannel:
                 break
             output = take_output(self._connection)
             if output:
-                if recorder.hello_bytes is None:
-                    recorder.hello_bytes = record_bytes(output)
-                await self._wire.write(output)
+                await self._say(output)
             await self._feed(_BULK_BYTES)
             if recorder.received_bytes > _MAX_HANDSHAKE_BYTES:
                 raise ProbeError(FailureKind.TLS_FAILED, f"more than {_MAX_HANDSHAKE_BYTES} bytes", stage=Stage.TLS)
         recorder.handshake = self._capture(own_ns)
+
+    async def _say(self, output: bytes) -> None:
+        """A flight of the handshake. A request that went along with the first one has been sent with it."""
+        recorder = self._wire.recorder
+        left_ns = await self._wire.write(output)
+        if recorder.hello_bytes is None:
+            recorder.hello_bytes = record_bytes(output)
+            recorder.note_sent(left_ns, left_ns)
+
+    async def finish_handshake(self) -> None:
+        """Sends our last flight at once, where no request goes along with it. What came early can be read then."""
+        output = take_output(self._connection)
+        if output:
+            await self._wire.write(output)
+        self._unread = self._decrypted()
 
     async def send(self, request: bytes) -> None:
         started_ns = time.monotonic_ns()
@@ -96,16 +131,24 @@ class TlsChannel:
         self._wire.recorder.note_sent(started_ns, ended_ns)
 
     async def receive(self) -> bytes:
+        if self._unread:
+            data, self._unread = self._unread, b""
+            return data
         begun = self._wire.recorder.first_read is not None
         while not self._ended:
             if not await self._feed(_BULK_BYTES if begun else self._framer.wanted):
                 return b""
             data = self._decrypted()
             if data:
-                if not begun:
-                    self._wire.recorder.note_readable(self._framer.latest_read)
                 return data
         return b""
+
+    @property
+    def latest_read(self) -> int:
+        return self._framer.latest_read
+
+    def until(self, deadline_ns: int) -> None:
+        self._wire.deadline_ns = deadline_ns
 
     def turn_to(self, recorder: HopRecorder) -> None:
         self._wire.recorder = recorder

@@ -5,13 +5,17 @@ certificate parsing never make another probe late.
 """
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore
 from types import TracebackType
 from typing import Self, TypeVar
 
+from workers.diagnosis.diagnosed import diagnosed
 from workers.measurement.compute.probe import probe_measurement
+from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
 from workers.probes.exchange import Tell
 from workers.probes.journey import Journey
@@ -71,32 +75,46 @@ class Engine:
 
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
         """Measures one target and waits for it. A bad target is a Failed; only our own fault raises (EngineError)."""
-        outcome = self.capture(
-            lambda kit, tell: Journey(kit=kit, request=request, tell=tell).run(), request, on_progress
-        )
-        measurement = probe_measurement(outcome.capture)
+        with self._slot(request):
+            outcome = self._carry_out(
+                lambda kit, tell: Journey(kit=kit, request=request, tell=tell).run(), request.timeout_us, on_progress
+            )
+            deeper = None
+            if request.depth is Depth.DEEP and outcome.place is not None:
+                # What only this needs (HTTP/2, QUIC) is memory that most agents can spare for good.
+                from workers.probes.deep import look_deeper_at  # noqa: PLC0415
+
+                work = partial(self._carry_out, timeout_us=request.timeout_us)
+                deeper = look_deeper_at(request, outcome.capture, outcome.place, self._kit, work)
+        if on_progress is not None:
+            on_progress(ProgressStage.COMPUTING, None)
+        measurement = diagnosed(probe_measurement(outcome.capture, deeper))
         if outcome.failure is not None:
             return Failed(failure=outcome.failure, measurement=measurement)
         return Measured(measurement=measurement)
 
     def capture(self, begin: Begin[T], request: RunRequest, on_progress: OnProgress | None = None) -> T:
-        """What a coroutine of network work brings back. Raises EngineError.
-
-        With all slots taken, waits for one as long as the run itself may take: its timing begins when it is let in.
-        """
-        patience_s = request.timeout_us / 1_000_000 + _GRACE_S
-        if not self._slots.acquire(timeout=patience_s):
-            raise EngineError(f"no free slot within {patience_s:g} s: too many probes at once")
-        try:
-            outcome = self._carry_out(begin, on_progress, patience_s)
-        finally:
-            self._slots.release()
+        """What a coroutine of network work brings back. Raises EngineError."""
+        with self._slot(request):
+            outcome = self._carry_out(begin, request.timeout_us, on_progress)
         if on_progress is not None:
             on_progress(ProgressStage.COMPUTING, None)
         return outcome
 
-    def _carry_out(self, begin: Begin[T], on_progress: OnProgress | None, patience_s: float) -> T:
+    @contextmanager
+    def _slot(self, request: RunRequest) -> Iterator[None]:
+        """With all slots taken, waits for one as long as the run itself may take; its timing begins when let in."""
+        patience_s = request.timeout_us / 1_000_000 + _GRACE_S
+        if not self._slots.acquire(timeout=patience_s):
+            raise EngineError(f"no free slot within {patience_s:g} s: too many probes at once")
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+    def _carry_out(self, begin: Begin[T], timeout_us: int, on_progress: OnProgress | None = None) -> T:
         """Runs it in the engine's thread; what it tells on the way is passed on in the caller's."""
+        patience_s = timeout_us / 1_000_000 + _GRACE_S
         news: SimpleQueue[ProgressStage | None] = SimpleQueue()
         try:
             future = self._loop.submit(begin(self._kit, None if on_progress is None else news.put))

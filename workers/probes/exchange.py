@@ -8,18 +8,19 @@ from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.messages import Kind, ProgressStage, RunRequest
 from workers.measurement.target import Target
+from workers.probes.answer import Reader, receive_answer
 from workers.probes.body_text import TextFinder
 from workers.probes.channels import Channel
 from workers.probes.faults import TIMEOUTS, ProbeError
 from workers.probes.http1 import Head, ResponseReader
 from workers.probes.link import Kit, Link
 from workers.probes.loop import DeadlineError
-from workers.probes.recorder import ExchangeMarks, HopRecorder
+from workers.probes.recorder import HopRecorder
 
 Tell = Callable[[ProgressStage], None] | None
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # What comes over the wire for a body within its limit: chunks of one byte carry five of framing and more.
-_WIRE_FACTOR = 8
+WIRE_FACTOR = 8
 # What Chrome asks for: a pair never looks into the body, and a CDN may answer better than gzip.
 _BROWSER_ENCODINGS = "gzip, deflate, br, zstd"
 
@@ -73,36 +74,19 @@ class Exchange:
             raise ProbeError(TIMEOUTS[self._recorder.stage], f"within {seconds:g} s") from error
 
     async def _run(self, channel: Channel, sent: bytes) -> Head:
-        marks = self._recorder.begin_exchange(time.monotonic_ns())
-        try:
-            self._recorder.stage = Stage.SEND
-            await channel.send(sent)
-            self._recorder.stage = Stage.WAIT
-            if self._tell is not None:
-                self._tell(ProgressStage.LOADING)
-            return await self._receive(channel, marks)
-        finally:
-            cut_short = marks.last_read is not None and not self._reader.complete
-            marks.body_bytes = None if cut_short else self._reader.body_bytes
-            marks.head = self._reader.head
-            marks.interim = self._reader.interim
+        self._recorder.begin_exchange(time.monotonic_ns())
+        self._recorder.stage = Stage.SEND
+        await channel.send(sent)
+        self._recorder.stage = Stage.WAIT
+        if self._tell is not None:
+            self._tell(ProgressStage.LOADING)
+        limit_bytes = self._kit.settings.max_body_bytes * WIRE_FACTOR
+        return await receive_answer(
+            channel, self._recorder, self._reader, limit_bytes=limit_bytes, enough=self._sends_elsewhere
+        )
 
-    async def _receive(self, channel: Channel, marks: ExchangeMarks) -> Head:
-        limit_bytes = self._kit.settings.max_body_bytes * _WIRE_FACTOR
-        while not self._reader.complete:
-            data = await channel.receive()
-            if data:
-                self._reader.feed(data)
-                marks.note_progress(len(self._recorder.reads) - 1, self._reader.head, self._reader.body_bytes)
-            else:
-                self._reader.close()
-            if self._recorder.received_bytes > limit_bytes:
-                raise ProbeError(FailureKind.RESPONSE_TOO_LARGE, f"more than {limit_bytes} bytes on the wire")
-            if self._reader.head and redirects(self._reader.head, self._request):
-                break
-        marks.last_read = len(self._recorder.reads) - 1
-        assert self._reader.head is not None
-        return self._reader.head
+    def _sends_elsewhere(self, reader: Reader) -> bool:
+        return reader.head is not None and redirects(reader.head, self._request)
 
     def _take_body(self, data: bytes) -> None:
         if self._request.body_text is None or self._reader.head is None:

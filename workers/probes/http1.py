@@ -87,6 +87,7 @@ class ResponseReader:
     """
 
     def __init__(self, *, max_body_bytes: int, on_body: OnBody) -> None:
+        self.begun = False
         self.head: Head | None = None
         self.complete = False
         self.body_bytes = 0
@@ -105,7 +106,12 @@ class ResponseReader:
         options = {option.strip().lower() for value in self.head.values("connection") for option in value.split(",")}
         return "close" not in options and (self.head.minor == 1 or "keep-alive" in options) and self.head.status != 101
 
+    def outgoing(self) -> bytes:
+        """Nothing: an answer of HTTP/1.1 needs no more words than the request."""
+        return b""
+
     def feed(self, data: bytes) -> None:
+        self.begun = True
         if self._body is not None:
             self._feed_body(data)
             return

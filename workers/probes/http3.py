@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.events import HandshakeCompleted, ProtocolNegotiated, QuicEvent, StreamDataReceived, StreamReset
@@ -43,6 +44,7 @@ _MIN_WAIT_NS = 1_000_000
 _ALERTS = range(0x100, 0x200)
 _ADVERTISED = re.compile(r'(?:^|,)\s*h3=":([0-9]{1,5})"')
 
+T = TypeVar("T")
 Judge = Callable[[tuple[bytes, ...], str], tuple[CertificateFault, ...]]
 
 
@@ -219,15 +221,15 @@ class _Talk:
         if self._recorder.stage is Stage.CONNECT:
             self._recorder.stage = Stage.TLS
         began_ns = time.thread_time_ns()
-        self._hear(data)
+        self._survive(lambda: self._quic.receive_datagram(data, self._peer, now=time.monotonic()))
         self._own_ns += time.thread_time_ns() - began_ns
         while (event := self._quic.next_event()) is not None:
             self._handle(event, read)
 
-    def _hear(self, data: bytes) -> None:
+    def _survive(self, act: Callable[[], T]) -> T:
         """A library with hostile bytes in its hands: whatever it stumbles over is a fault of the answer."""
         try:
-            self._quic.receive_datagram(data, self._peer, now=time.monotonic())
+            return act()
         except Exception as error:
             raise _invalid(f"QUIC: {type(error).__name__}", stage=self._recorder.stage) from error
 
@@ -247,10 +249,11 @@ class _Talk:
                 self._take_http(event, read)
 
     def _take_http(self, event: QuicEvent, read: int) -> None:
-        if self._http is None:
+        http = self._http
+        if http is None:
             return
-        self._answer.take(self._http.handle_event(event))
-        if self._http.broken:
+        self._answer.take(self._survive(lambda: http.handle_event(event)))
+        if http.broken:
             reason = self._quic.ending.reason_phrase if self._quic.ending is not None else ""
             raise _invalid(f"HTTP/3: {_text(reason)}", stage=self._recorder.stage)
         if self._marks is not None:

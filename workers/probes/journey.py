@@ -16,6 +16,7 @@ from workers.measurement.request_headers import header_fault
 from workers.measurement.target import Target, TargetError, parse_target
 from workers.probes.exchange import Asking, Exchange, redirects
 from workers.probes.faults import ProbeError
+from workers.probes.guard import family_of
 from workers.probes.http1 import Head
 from workers.probes.link import Kit, Link, Manner
 from workers.probes.openssl import Offer
@@ -42,6 +43,12 @@ class Place:
     headers: tuple[Header, ...]
     classical: bool
     session: SSL.Session | None
+    recorder: HopRecorder
+
+    @property
+    def other_address(self) -> str | None:
+        """The first one of the other family."""
+        return next((one for one in self.addresses if family_of(one) != family_of(self.address)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +152,7 @@ class Journey:
                     headers=self.headers,
                     classical=manner.offer.classical,
                     session=link.session(),
+                    recorder=recorder,
                 )
         return exchange, head
 

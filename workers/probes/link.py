@@ -37,12 +37,14 @@ class Kit:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
     """How a connection is made. `instead` is dialled in place of what the target's name says, and judged like any
-    answer of a name server. `sparing` leaves half of the time for another try when the handshake comes to nothing.
+    answer of a name server. `early` is a request to be sent with the ClientHello. `sparing` leaves half of the time for
+    another try when the handshake comes to nothing.
     """
 
     instead: DialAddress | None = None
     offer: Offer = USUAL
     acks: Acks = Acks.AT_ONCE
+    early: bytes = b""
     sparing: bool = False
 
 
@@ -125,7 +127,7 @@ class Link(AbstractContextManager["Link"]):
         deadline_ns = wire.deadline_ns
         if self._manner.sparing:
             wire.deadline_ns = (time.monotonic_ns() + deadline_ns) // 2
-        await channel.shake_hands()
+        await channel.shake_hands(self._manner.early)
         wire.deadline_ns = deadline_ns
         recorder.tcp_secured = tcp_info(sock)
         error = None if recorder.handshake is None else certificate_error(recorder.handshake.faults)

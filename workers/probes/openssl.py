@@ -32,7 +32,6 @@ class Offer:
     tickets: bool = True
     protocols: tuple[bytes, ...] = HTTP11
     session: SSL.Session | None = None
-    early: bytes = b""
 
 
 USUAL = Offer()

@@ -153,7 +153,8 @@ class HopRecorder:
             self.record_ends.append(read)
 
     def note_sent(self, started_ns: int, ended_ns: int) -> None:
-        if self.exchanges:
+        """What is sent later in an exchange only keeps it going."""
+        if self.exchanges and self.exchanges[-1].send is None:
             self.exchanges[-1].send = SendCapture(started_ns=started_ns, ended_ns=ended_ns)
 
     def note_readable(self, first_read: int) -> None:

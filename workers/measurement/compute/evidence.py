@@ -1,10 +1,10 @@
 """From what was captured of a probe's connections to its evidence."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from workers.measurement.captures_probe import HopCapture, NameCapture, ProbeCapture
+from workers.measurement.captures_probe import HopCapture, NameCapture, ProbeCapture, TrialCapture
 from workers.measurement.compute.chain import chain_certificates
 from workers.measurement.compute.evidence_trial import trial_evidence
 from workers.measurement.compute.handshake_messages import certificate_bytes
@@ -29,39 +29,58 @@ class CertificateBook:
         return chain_certificates(tuple(self._ders))
 
 
-def probe_evidence(
-    capture: ProbeCapture,
-    clock: RunClock,
-    *,
-    depth: Depth = Depth.LIGHT,
-    trials: Sequence[TrialEvidence] = (),
-    book: CertificateBook | None = None,
-    names: Sequence[NameCapture] = (),
-) -> ProbeEvidence | None:
-    """All that a probe saw: its own connections, then the further `trials` of a deep one, whose chains are in `book`.
+@dataclass(slots=True)
+class Deeper:
+    """What a deep probe gathers besides its journey: its connections so far, whose chains are in `book`, what was asked
+    further about a name, and whether an incomplete chain is trusted with the issuer that it names."""
 
-    `names` are what was asked further about some of the names. None when there was nothing to be asked at all.
-    """
+    book: CertificateBook
+    own: tuple[TrialEvidence, ...]
+    trials: list[TrialEvidence] = field(default_factory=list)
+    names: list[NameCapture] = field(default_factory=list)
+    issuer_verified: bool | None = None
+
+    @classmethod
+    def of(cls, capture: ProbeCapture) -> "Deeper":
+        book = CertificateBook()
+        return cls(book, journey_trials(capture, book))
+
+    def add(self, capture: TrialCapture, run_ns: int) -> None:
+        self.trials.append(trial_evidence(capture, run_ns, self.book.chain(capture.hop)))
+
+    @property
+    def seen(self) -> tuple[TrialEvidence, ...]:
+        """All connections, the journey's own first."""
+        return (*self.own, *self.trials)
+
+
+def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None = None) -> ProbeEvidence | None:
+    """All that a probe saw; None when there was nothing to be asked at all."""
     if not capture.hops:
         return None
     last = capture.hops[-1]
-    book = CertificateBook() if book is None else book
-    own = journey_trials(capture, book)
+    seen = Deeper.of(capture) if deeper is None else deeper
     evidence = ProbeEvidence(
-        depth=depth,
+        depth=Depth.LIGHT if deeper is None else Depth.DEEP,
         host=last.host,
         port=last.port,
         secure=is_secure(last),
         measured_at=datetime.fromtimestamp(capture.before.wall_ns / 1e9, UTC),
-        names=_names(capture.hops, names, clock),
-        trials=(*own, *trials),
+        names=_names(capture.hops, seen.names, clock),
+        trials=tuple(_with_issuer(trial, seen.issuer_verified) for trial in seen.seen),
     )
-    return _with_certificates(evidence, book)
+    return _with_certificates(evidence, seen.book)
 
 
 def journey_trials(capture: ProbeCapture, book: CertificateBook) -> tuple[TrialEvidence, ...]:
     """The connections of the journey itself to its last host."""
     return tuple(trial_evidence(one, capture.before.monotonic_ns, book.chain(one.hop)) for one in capture.trials)
+
+
+def _with_issuer(trial: TrialEvidence, verified: bool | None) -> TrialEvidence:
+    if verified is None or trial.handshake is None or not trial.handshake.faults:
+        return trial
+    return replace(trial, handshake=replace(trial.handshake, verified_with_fetched_issuer=verified))
 
 
 def is_secure(hop: HopCapture) -> bool:

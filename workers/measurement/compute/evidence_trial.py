@@ -140,7 +140,6 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         chain=chain,
         chain_zlib_bytes=zlib_bytes(done.chain) if chain else None,
         faults=done.faults,
-        verified_with_fetched_issuer=capture.issuer_verified,
     )
 
 

@@ -4,15 +4,15 @@ How late our own process was is told by `scheduling_lag_us`.
 """
 
 from workers.measurement.captures_probe import HopCapture, ProbeCapture
-from workers.measurement.compute.evidence import probe_evidence
+from workers.measurement.compute.evidence import Deeper, probe_evidence
 from workers.measurement.compute.hop import RunClock, connection_of, kept_headers, lengths_of, network_us, timing_of
 from workers.measurement.connection import Connection
 from workers.measurement.messages import Hop, ProbeMeasurement
 from workers.measurement.timing import Timing
 
 
-def probe_measurement(capture: ProbeCapture) -> ProbeMeasurement:
-    """What a probe measured, as far as it came."""
+def probe_measurement(capture: ProbeCapture, deeper: Deeper | None = None) -> ProbeMeasurement:
+    """What a probe measured, as far as it came; `deeper` is what a deep one saw besides."""
     clock = RunClock.of(capture.before, capture.after, capture.hops)
     hops: list[Hop] = []
     connections: list[Connection] = []
@@ -29,7 +29,7 @@ def probe_measurement(capture: ProbeCapture) -> ProbeMeasurement:
         tls_network_us=network_us(capture.hops[-1], clock) if capture.hops else None,
         clock=clock.kind,
         scheduling_lag_us=clock.lag_us,
-        evidence=probe_evidence(capture, clock),
+        evidence=probe_evidence(capture, clock, deeper),
     )
 
 

@@ -1,0 +1,257 @@
+"""Which connection a deep probe makes next, from what those before it showed.
+
+A healthy site is asked once for each thing there is to know; what looks suspicious is asked again until a rule can tell
+chance from a setting. Suspicion costs a connection and nothing else, so it is wide where the rules are narrow.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from workers.measurement.evidence import Direction, Exchange, Trial, TrialEvidence
+from workers.measurement.failure import FailureKind
+
+MAX_CONNECTIONS = 36
+# What rules ask for: seen three times of three; five resumptions that all failed; ten that failed sometimes.
+_TIMES = 3
+_NEVER = 5
+_SOMETIMES = 10
+# How many more connections are made in place of those that lost packets.
+_MAX_SPARE = 2
+# Below this round trip no pause tells anything (PROBING 0.4).
+_MIN_RTT_US = 8_000
+_SUSPICIOUS_RTT = 0.5
+# Linux delays an acknowledgement by 40 ms at least; rules look for 35 and more.
+_DELAY_US = 25_000
+_SMALL_WINDOW_SEGMENTS = 9.5
+_USUAL_MSS = 1460
+_SLOWER, _MUCH_SLOWER_US = 1.5, 30_000
+# A server that says these has answered what it will always answer.
+_FINAL = frozenset({FailureKind.TLS_ALERT, FailureKind.TLS_FAILED, FailureKind.TLS_NOT_SPOKEN})
+
+_SECURE = (
+    Trial.FULL,
+    # Before the others take up all sessions that there are.
+    Trial.EARLY_DATA,
+    Trial.RESUMED,
+    Trial.TLS12,
+    Trial.TLS12_TICKET,
+    Trial.TLS12_SESSION_ID,
+    Trial.DELAYED_ACK,
+    Trial.CLASSICAL,
+    Trial.HTTP2,
+    Trial.HTTP3,
+    Trial.PLAIN,
+    Trial.OTHER_FAMILY,
+)
+_PLAIN = (Trial.FULL, Trial.DELAYED_ACK, Trial.OTHER_FAMILY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What may be tried at a target. `http3`: it says that it speaks it. `classical`: it dies of the hybrid hello.
+    `given_up` are trials that cannot be made any more."""
+
+    secure: bool
+    other_family: bool = False
+    http3: bool = False
+    plain: bool = False
+    classical: bool = False
+    given_up: frozenset[Trial] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One connection: how often it asks, whether once more after a pause, whether it offers tickets."""
+
+    trial: Trial
+    asks: int = 1
+    after_pause: bool = False
+    tickets: bool = True
+
+
+def next_step(seen: Sequence[TrialEvidence], scope: Scope) -> Step | None:
+    """None when enough is known, or enough was asked."""
+    if len(seen) >= MAX_CONNECTIONS:
+        return None
+    made = Counter(trial.trial for trial in seen)
+    kinds = [kind for kind in (_SECURE if scope.secure else _PLAIN) if _applies(kind, seen, scope)]
+    for wanted in (_at_least, _at_most):
+        for kind in kinds:
+            if made[kind] < wanted(kind, seen, scope):
+                return _step(kind, made[kind], seen, scope)
+    return None
+
+
+def _applies(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> bool:
+    if kind in scope.given_up:
+        return False
+    if kind is Trial.EARLY_DATA:
+        return any(shaken.max_early_data_bytes for one in seen if (shaken := one.handshake) is not None)
+    if kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID):
+        return any(one.trial is Trial.TLS12 and _secured(one) for one in seen)
+    allowed = {Trial.HTTP3: scope.http3, Trial.PLAIN: scope.plain, Trial.OTHER_FAMILY: scope.other_family}
+    return allowed.get(kind, True)
+
+
+def _at_least(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> int:
+    """What a healthy site is asked."""
+    if kind in (Trial.FULL, Trial.RESUMED):
+        return _TIMES
+    if kind is Trial.TLS12:
+        return 1 if _refused(_of(seen, kind)) else 2
+    if kind is Trial.TLS12_TICKET:
+        return 1 if _modern(seen) else _TIMES
+    return 1
+
+
+def _at_most(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> int:
+    """What is asked in all, as far as it is known now."""
+    trials = _of(seen, kind)
+    least = _at_least(kind, seen, scope)
+    if kind is Trial.FULL:
+        most = _TIMES + 1 if any(map(_shows_pause_or_close, trials)) else least
+    elif kind is Trial.RESUMED:
+        most = _resumptions(trials, least)
+    elif kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID):
+        most = _old_resumptions(kind, seen, least)
+    elif kind in (Trial.EARLY_DATA, Trial.PLAIN) or _refused(trials):
+        most = least
+    else:
+        most = _TIMES if _suspicious(kind, trials, seen) else least
+    spare = sum(map(_lost, trials)) if kind in (Trial.FULL, Trial.TLS12, Trial.DELAYED_ACK, Trial.HTTP2) else 0
+    return most + min(spare, _MAX_SPARE)
+
+
+def _step(kind: Trial, made: int, seen: Sequence[TrialEvidence], scope: Scope) -> Step:
+    if kind is Trial.FULL:
+        if scope.classical:
+            return Step(trial=kind, asks=0)
+        return Step(trial=kind, asks=2, after_pause=made == 1 or any(map(_slower_after_pause, _of(seen, kind))))
+    if kind is Trial.TLS12:
+        return Step(trial=kind, tickets=made != 1)
+    # Those of TLS 1.3 always ask: tickets for the next ones come only then.
+    repeated = made and kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
+    return Step(trial=kind, asks=0 if repeated or kind is Trial.OTHER_FAMILY else 1)
+
+
+def _of(seen: Sequence[TrialEvidence], kind: Trial) -> list[TrialEvidence]:
+    return [trial for trial in seen if trial.trial is kind]
+
+
+def _secured(trial: TrialEvidence) -> bool:
+    return trial.handshake is not None and trial.handshake.ended_us is not None
+
+
+def _refused(trials: list[TrialEvidence]) -> bool:
+    return any(one.failure is not None and one.failure.kind in _FINAL and not _secured(one) for one in trials)
+
+
+def _modern(seen: Sequence[TrialEvidence]) -> bool:
+    first = next((one.handshake for one in seen if _secured(one)), None)
+    return first is not None and first.version == "TLSv1.3"
+
+
+def _resumptions(trials: list[TrialEvidence], least: int) -> int:
+    answers = {one.handshake.resumed for one in trials if one.handshake is not None and _secured(one)}
+    if answers >= {True, False}:
+        return _SOMETIMES
+    return _NEVER if False in answers else least
+
+
+def _old_resumptions(kind: Trial, seen: Sequence[TrialEvidence], least: int) -> int:
+    """TLS 1.2 has two ways: one that works is enough. For visitors without TLS 1.3 it matters how often it does."""
+    if not _modern(seen):
+        return _resumptions(_of(seen, kind), least)
+    both = [*_of(seen, Trial.TLS12_TICKET), *_of(seen, Trial.TLS12_SESSION_ID)]
+    resumed = any(one.handshake is not None and one.handshake.resumed for one in both)
+    return least if resumed else _NEVER
+
+
+def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:
+    if any(trial.failure is not None for trial in trials):
+        return True
+    if kind is Trial.TLS12:
+        return any(map(_paused, trials)) or any(map(_small_window, trials))
+    if kind is Trial.DELAYED_ACK:
+        return any(map(_paused, [*trials, *_of(seen, Trial.FULL)])) or _waits_longer(trials, seen)
+    if kind is Trial.OTHER_FAMILY:
+        return _far_slower(trials, seen)
+    return kind is Trial.HTTP2 and any(map(_paused, trials))
+
+
+def _rtt_us(trial: TrialEvidence) -> int:
+    """0 where no pause of it can be told from a busy server."""
+    trip_us = trial.syn_rtt_us or (trial.tcp_ended.min_rtt_us if trial.tcp_ended is not None else None) or 0
+    return trip_us if trip_us >= _MIN_RTT_US else 0
+
+
+def _lost(trial: TrialEvidence) -> bool:
+    state = trial.tcp_ended
+    broken = state is not None and bool(state.total_retransmits or state.out_of_order_packets)
+    return broken or bool(trial.syn_retransmits)
+
+
+def _paused(trial: TrialEvidence) -> bool:
+    """Whether the server fell silent between two of its bytes with nothing said by us in between."""
+    longest_us = max(_DELAY_US if not _rtt_us(trial) else 0, round(_rtt_us(trial) * _SUSPICIOUS_RTT))
+    for one, other in pairwise(trial.transfers):
+        both = one.direction is other.direction is Direction.RECEIVED
+        if both and other.at_us - one.at_us > longest_us and not _between_asks(trial, one.at_us, other.at_us):
+            return True
+    return False
+
+
+def _between_asks(trial: TrialEvidence, start_us: int, end_us: int) -> bool:
+    """Whether a request was sent meanwhile: then it is a wait."""
+    return any(start_us < (one.sent_us or one.asked_us) <= end_us for one in trial.exchanges)
+
+
+def _small_window(trial: TrialEvidence) -> bool:
+    """Whether the first flight of an answer ended although more was to come, before a usual window was full."""
+    if not _rtt_us(trial) or not trial.exchanges or trial.exchanges[0].first_raw_us is None:
+        return False
+    begun_us = trial.exchanges[0].first_raw_us
+    until_us = begun_us + round(_rtt_us(trial) * _SUSPICIOUS_RTT)
+    moves = [one for one in trial.transfers if one.direction is Direction.RECEIVED and one.at_us >= begun_us]
+    first = sum(one.size_bytes for one in moves if one.at_us <= until_us)
+    mss = trial.tcp_connected.adv_mss_bytes if trial.tcp_connected is not None else None
+    return first < _SMALL_WINDOW_SEGMENTS * (mss or _USUAL_MSS) and any(one.at_us > until_us for one in moves)
+
+
+def _shows_pause_or_close(trial: TrialEvidence) -> bool:
+    """Of a browser's own connection: what needs one more to be seen three times, since the first one asks but once."""
+    closed = any(one.kept is False for one in trial.exchanges)
+    return trial.failure is None and (closed or _slower_after_pause(trial))
+
+
+def _slower_after_pause(trial: TrialEvidence) -> bool:
+    rested = next((one for one in trial.exchanges if one.idle_us), None)
+    before = next((one for one in reversed(trial.exchanges) if not one.idle_us), None)
+    if rested is None or before is None or not _rtt_us(trial):
+        return False
+    slower_us = (_took_us(rested) or 0) - (_took_us(before) or 0)
+    return slower_us > _SUSPICIOUS_RTT * _rtt_us(trial)
+
+
+def _took_us(exchange: Exchange) -> int | None:
+    return None if exchange.ended_us is None else exchange.ended_us - exchange.asked_us
+
+
+def _waits_longer(delayed: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:
+    usual_us = [took for one in _of(seen, Trial.FULL) if (took := _first_took_us(one)) is not None]
+    delayed_us = [took for one in delayed if (took := _first_took_us(one)) is not None]
+    return bool(usual_us and delayed_us) and max(delayed_us) - min(usual_us) > _DELAY_US
+
+
+def _first_took_us(trial: TrialEvidence) -> int | None:
+    return _took_us(trial.exchanges[0]) if trial.exchanges else None
+
+
+def _far_slower(others: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:
+    usual_us = min((one.connect_us for one in _of(seen, Trial.FULL) if one.connect_us is not None), default=None)
+    if usual_us is None:
+        return False
+    slow = usual_us * _SLOWER, usual_us + _MUCH_SLOWER_US
+    return any(one.connect_us is not None and one.connect_us > max(slow) for one in others)

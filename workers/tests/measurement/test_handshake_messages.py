@@ -1,0 +1,68 @@
+"""Handshake messages read, honest ones and any bytes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.compute.handshake_messages import (
+    certificate_bytes,
+    early_data_answer,
+    hello_retried,
+    tickets_of,
+)
+from workers.measurement.evidence import EarlyData
+
+RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
+
+
+def message(kind: int, body: bytes) -> bytes:
+    return bytes((kind,)) + len(body).to_bytes(3) + body
+
+
+def ticket(extensions: bytes, *, lifetime_s: int = 7200) -> bytes:
+    body = lifetime_s.to_bytes(4) + b"AGE!" + b"\x02nn" + b"\x00\x05TTTTT"
+    return message(4, body + len(extensions).to_bytes(2) + extensions)
+
+
+def test_a_hello_with_the_random_of_a_retry_is_one() -> None:
+    plain = message(2, b"\x03\x03" + b"r" * 32 + b"\0")
+    retry = message(2, b"\x03\x03" + RETRY + b"\0")
+    assert hello_retried((retry, plain)) is True
+    assert hello_retried((plain,)) is False
+    assert hello_retried(()) is None
+
+
+def test_tickets_are_counted_with_the_life_and_early_data_of_the_last() -> None:
+    early = b"\x00\x2a\x00\x04" + (16384).to_bytes(4)
+    found = tickets_of((ticket(b""), ticket(early, lifetime_s=300)), "TLSv1.3")
+    assert (found.number, found.lifetime_s, found.max_early_data_bytes) == (2, 300, 16384)
+    assert tickets_of((ticket(b""),), "TLSv1.3").max_early_data_bytes == 0
+    assert tickets_of((), "TLSv1.3").number == 0
+
+
+def test_an_empty_ticket_of_tls_12_is_none() -> None:
+    empty = message(4, (0).to_bytes(4) + b"\0\0")
+    given_one = message(4, (300).to_bytes(4) + b"\0\x05TTTTT")
+    assert tickets_of((empty,), "TLSv1.2").number == 0
+    assert tickets_of((given_one,), "TLSv1.2")[:2] == (1, 300)
+
+
+def test_early_data_is_accepted_only_in_so_many_words() -> None:
+    accepted = message(8, b"\x00\x04\x00\x2a\x00\x00")
+    assert early_data_answer((accepted,)) is EarlyData.ACCEPTED
+    assert early_data_answer((message(8, b"\0\0"),)) is EarlyData.REJECTED
+    assert early_data_answer(()) is None
+
+
+def test_a_certificate_message_is_measured_by_its_head() -> None:
+    assert certificate_bytes((b"\x0b\x00\x12\x34",)) == 0x1234 + 4
+    assert certificate_bytes(()) is None
+
+
+@given(st.lists(st.builds(lambda kind, body: bytes((kind,)) + body, st.sampled_from([2, 4, 8, 11]), st.binary())))
+def test_no_bytes_break_the_reading(messages: list[bytes]) -> None:
+    said = tuple(messages)
+    hello_retried(said)
+    early_data_answer(said)
+    assert (certificate_bytes(said) or 0) >= 0
+    for version in ("TLSv1.2", "TLSv1.3", None):
+        assert tickets_of(said, version).number <= len(said)

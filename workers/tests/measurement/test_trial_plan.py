@@ -1,0 +1,266 @@
+"""Which connection follows which, decided on evidence made by hand."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.compute.trial_plan import MAX_CONNECTIONS, Scope, Step, next_step
+from workers.measurement.evidence import (
+    Direction,
+    Exchange,
+    Handshake,
+    TcpState,
+    Transfer,
+    Trial,
+    TrialEvidence,
+)
+from workers.measurement.failure import FailureKind, failure
+
+RTT_US = 40_000
+SCOPE = Scope(secure=True, other_family=True, http3=True, plain=True)
+Act = Callable[[Step, int], TrialEvidence]
+
+
+def answered(asked_us: int = 90_000, **changes: Any) -> Exchange:
+    values: dict[str, Any] = {
+        "asked_us": asked_us,
+        "sent_us": asked_us + 100,
+        "first_raw_us": asked_us + RTT_US,
+        "ended_us": asked_us + RTT_US + 1000,
+        "status": 200,
+    }
+    return Exchange(**(values | changes))
+
+
+def connection(trial: Trial, **changes: Any) -> TrialEvidence:
+    """A healthy connection of a server with TLS 1.3 that is 40 ms away."""
+    resuming = trial in (Trial.RESUMED, Trial.EARLY_DATA, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
+    old = trial in (Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
+    values: dict[str, Any] = {
+        "trial": trial,
+        "started_us": 0,
+        "connect_us": RTT_US,
+        "syn_rtt_us": RTT_US,
+        "syn_retransmits": 0,
+        "handshake": Handshake(
+            started_us=RTT_US,
+            hello_bytes=1500,
+            ended_us=2 * RTT_US,
+            version="TLSv1.2" if old else "TLSv1.3",
+            resumed=resuming,
+            max_early_data_bytes=16384 if trial is Trial.FULL else None,
+        ),
+        "exchanges": (answered(),),
+        "tcp_ended": TcpState(total_retransmits=0, out_of_order_packets=0),
+    }
+    return TrialEvidence(**(values | changes))
+
+
+def healthy(step: Step, _: int) -> TrialEvidence:
+    return connection(step.trial)
+
+
+def play(act: Act, scope: Scope = SCOPE) -> tuple[list[Step], list[TrialEvidence]]:
+    """All steps of a probe whose connections turn out as `act` says, after the journey's own."""
+    seen, steps = [connection(Trial.FULL)], []
+    while (step := next_step(seen, scope)) is not None:
+        steps.append(step)
+        seen.append(act(step, len(seen)))
+        assert len(seen) <= MAX_CONNECTIONS
+    return steps, seen
+
+
+def count(act: Act, scope: Scope = SCOPE) -> Counter[Trial]:
+    return Counter(trial.trial for trial in play(act, scope)[1])
+
+
+def test_a_healthy_site_is_asked_once_for_each_thing_there_is_to_know() -> None:
+    assert count(healthy) == {
+        Trial.FULL: 3,
+        Trial.EARLY_DATA: 1,
+        Trial.RESUMED: 3,
+        Trial.TLS12: 2,
+        Trial.TLS12_TICKET: 1,
+        Trial.TLS12_SESSION_ID: 1,
+        Trial.DELAYED_ACK: 1,
+        Trial.CLASSICAL: 1,
+        Trial.HTTP2: 1,
+        Trial.HTTP3: 1,
+        Trial.PLAIN: 1,
+        Trial.OTHER_FAMILY: 1,
+    }
+
+
+def test_one_connection_asks_again_at_once_and_after_a_pause() -> None:
+    steps, _ = play(healthy)
+    full = [step for step in steps if step.trial is Trial.FULL]
+    assert [(step.asks, step.after_pause) for step in full] == [(2, True), (2, False)]
+
+
+def test_the_second_of_tls_12_offers_no_tickets() -> None:
+    steps, _ = play(healthy)
+    assert [step.tickets for step in steps if step.trial is Trial.TLS12] == [True, False]
+
+
+def test_what_does_not_apply_is_not_tried() -> None:
+    made = count(healthy, Scope(secure=True))
+    assert not made.keys() & {Trial.HTTP3, Trial.PLAIN, Trial.OTHER_FAMILY}
+    assert count(healthy, Scope(secure=False)).keys() == {Trial.FULL, Trial.DELAYED_ACK}
+
+
+def test_without_early_data_in_a_ticket_none_is_sent() -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        assert one.handshake is not None
+        return replace(one, handshake=replace(one.handshake, max_early_data_bytes=0))
+
+    seen = [act(Step(trial=Trial.FULL), 0)]
+    while (step := next_step(seen, SCOPE)) is not None:
+        seen.append(act(step, len(seen)))
+    assert Trial.EARLY_DATA not in {one.trial for one in seen}
+
+
+@pytest.mark.parametrize(("resumed", "attempts"), [((False,), 5), ((True, False), 10), ((True,), 3)])
+def test_sessions_that_are_not_taken_up_are_tried_until_it_is_certain(resumed: tuple[bool, ...], attempts: int) -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        if step.trial is not Trial.RESUMED or one.handshake is None:
+            return one
+        return replace(one, handshake=replace(one.handshake, resumed=resumed[number % len(resumed)]))
+
+    assert count(act)[Trial.RESUMED] == attempts
+
+
+def test_of_two_ways_of_tls_12_one_that_works_is_enough_for_visitors_who_have_better() -> None:
+    def without(*kinds: Trial) -> Act:
+        def act(step: Step, number: int) -> TrialEvidence:
+            one = healthy(step, number)
+            if step.trial not in kinds or one.handshake is None:
+                return one
+            return replace(one, handshake=replace(one.handshake, resumed=False))
+
+        return act
+
+    assert count(without(Trial.TLS12_SESSION_ID))[Trial.TLS12_SESSION_ID] == 1
+    both = count(without(Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID))
+    assert both[Trial.TLS12_TICKET] == both[Trial.TLS12_SESSION_ID] == 5
+
+
+def test_a_server_without_tls_12_is_asked_for_it_once() -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        if step.trial is not Trial.TLS12:
+            return healthy(step, number)
+        return connection(step.trial, handshake=None, exchanges=(), failure=failure(FailureKind.TLS_ALERT))
+
+    made = count(act)
+    assert made[Trial.TLS12] == 1
+    assert not made.keys() & {Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID}
+
+
+def test_a_server_that_closes_after_each_answer_is_seen_to_do_so_three_times() -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        closed = (answered(kept=False),) if step.trial is Trial.FULL else (answered(),)
+        return replace(healthy(step, number), exchanges=closed)
+
+    assert count(act)[Trial.FULL] == 4
+
+
+def test_a_window_that_is_lost_while_idle_is_looked_at_each_time() -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        rested = answered(3_000_000, idle_us=2_000_000, ended_us=3_000_000 + 2 * RTT_US)
+        exchanges = (answered(), rested) if step.after_pause else (answered(),)
+        return replace(healthy(step, number), exchanges=exchanges)
+
+    steps, _ = play(act)
+    assert sum(step.after_pause for step in steps) == 3
+
+
+def test_an_answer_with_a_pause_in_it_is_asked_for_again_with_late_acknowledgements() -> None:
+    transfers = tuple(
+        Transfer(at_us=at_us, direction=Direction.RECEIVED, size_bytes=500) for at_us in (130_000, 130_000 + RTT_US)
+    )
+
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        return replace(one, transfers=transfers) if step.trial is Trial.DELAYED_ACK else one
+
+    assert count(act)[Trial.DELAYED_ACK] == 3
+    assert count(healthy)[Trial.DELAYED_ACK] == 1
+
+
+def test_connections_that_lost_packets_are_made_up_for() -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        return replace(one, tcp_ended=TcpState(out_of_order_packets=3)) if step.trial is Trial.FULL else one
+
+    assert count(act)[Trial.FULL] == 5
+
+
+def test_a_hybrid_hello_that_kills_is_said_three_times_and_asks_nothing() -> None:
+    died = connection(Trial.FULL, handshake=None, exchanges=(), failure=failure(FailureKind.CONNECTION_RESET))
+    seen, steps = [died, connection(Trial.CLASSICAL)], []
+    scope = replace(SCOPE, classical=True)
+    while (step := next_step(seen, scope)) is not None:
+        steps.append(step)
+        seen.append(died if step.trial is Trial.FULL else connection(step.trial))
+    assert [step.asks for step in steps if step.trial is Trial.FULL] == [0, 0]
+
+
+def test_a_family_that_fails_is_tried_three_times() -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        if step.trial is not Trial.OTHER_FAMILY:
+            return healthy(step, number)
+        refused = failure(FailureKind.CONNECT_REFUSED)
+        return TrialEvidence(trial=step.trial, started_us=0, failure=refused)
+
+    assert count(act)[Trial.OTHER_FAMILY] == 3
+
+
+handshakes = st.none() | st.builds(
+    Handshake,
+    started_us=st.just(0),
+    hello_bytes=st.just(500),
+    ended_us=st.none() | st.just(90_000),
+    version=st.sampled_from([None, "TLSv1.2", "TLSv1.3"]),
+    resumed=st.none() | st.booleans(),
+    max_early_data_bytes=st.none() | st.integers(0, 100),
+)
+moves = st.builds(
+    Transfer, at_us=st.integers(0, 10**6), direction=st.sampled_from(Direction), size_bytes=st.integers(1, 20_000)
+)
+asked = st.builds(
+    Exchange,
+    asked_us=st.integers(0, 10**6),
+    idle_us=st.none() | st.integers(0, 10**6),
+    sent_us=st.none() | st.integers(0, 10**6),
+    first_raw_us=st.none() | st.integers(0, 10**6),
+    ended_us=st.none() | st.integers(0, 10**6),
+    kept=st.none() | st.booleans(),
+)
+states = st.none() | st.builds(
+    TcpState, min_rtt_us=st.none() | st.integers(1, 10**6), out_of_order_packets=st.none() | st.integers(0, 2)
+)
+
+
+@given(st.data(), st.builds(Scope, secure=st.booleans(), other_family=st.booleans(), http3=st.booleans()))
+def test_whatever_comes_of_connections_there_is_an_end(data: st.DataObject, scope: Scope) -> None:
+    def act(step: Step, _: int) -> TrialEvidence:
+        failures = st.none() | st.sampled_from(FailureKind).map(failure)
+        return TrialEvidence(
+            trial=step.trial,
+            started_us=0,
+            connect_us=data.draw(st.none() | st.integers(0, 10**6)),
+            syn_rtt_us=data.draw(st.none() | st.integers(1, 10**6)),
+            handshake=data.draw(handshakes),
+            exchanges=tuple(data.draw(st.lists(asked, max_size=2))),
+            transfers=tuple(sorted(data.draw(st.lists(moves, max_size=4)), key=lambda one: one.at_us)),
+            tcp_ended=data.draw(states),
+            failure=data.draw(failures),
+        )
+
+    play(act, scope)

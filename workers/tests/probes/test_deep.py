@@ -1,0 +1,367 @@
+"""Deep probes of real servers: what each connection learns, and that none can harm us."""
+
+import os
+import socket
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.addresses import parse_networks
+from workers.measurement.connection import Header
+from workers.measurement.evidence import Depth, Direction, EarlyData, ProbeEvidence, Trial, TrialEvidence
+from workers.measurement.failure import FailureKind
+from workers.measurement.messages import Failed, Measured, ProbeMeasurement
+from workers.probes import trial as trials
+from workers.probes.issuers import read_certificates
+from workers.tests.netlab.chains import Chain, Recipe, Vault
+from workers.tests.netlab.conduct import Conduct, Refusal
+from workers.tests.netlab.misbehaving import MisbehavingServer
+from workers.tests.netlab.nginx import Nginx, NginxConduct, NginxSite, Place
+from workers.tests.nginx import ORIGIN, running_nginx
+from workers.tests.probes.conftest import Lab
+from workers.tests.servers import Peer, Script, Server, answering, keeping, response
+from workers.tests.waiting import wait_for
+
+NAME = "www.example.test"
+Outcome = Measured | Failed
+
+
+@pytest.fixture
+def named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """On loopback no window is lost in a pause, however long."""
+    monkeypatch.setattr(trials, "PAUSE_NS", 100_000_000)
+    lab.zone.a[NAME] = ["127.0.0.1"]
+    return lab
+
+
+def evidence_of(outcome: Outcome) -> ProbeEvidence:
+    assert isinstance(outcome.measurement, ProbeMeasurement), outcome
+    assert outcome.measurement.evidence is not None
+    return outcome.measurement.evidence
+
+
+def deep(lab: Lab, url: str, **changes: Any) -> ProbeEvidence:
+    outcome = lab.probe(url, depth=Depth.DEEP, **changes)
+    assert isinstance(outcome, Measured), outcome
+    return evidence_of(outcome)
+
+
+def counted(evidence: ProbeEvidence) -> Counter[Trial]:
+    return Counter(trial.trial for trial in evidence.trials)
+
+
+def resumptions(evidence: ProbeEvidence, kind: Trial) -> list[bool | None]:
+    return [one.handshake.resumed for one in evidence.of(kind) if one.handshake is not None]
+
+
+def test_a_real_server_is_asked_in_every_way(named: Lab, tmp_path: Path) -> None:
+    folder = tmp_path / "nginx"
+    folder.mkdir()
+    with running_nginx(folder) as nginx:
+        named.configure(ca_file=nginx.ca_file)
+        evidence = deep(named, nginx.url(of=ORIGIN))
+    assert evidence.depth is Depth.DEEP
+    made = counted(evidence)
+    assert made[Trial.FULL] == 3
+    assert made[Trial.PLAIN] == made[Trial.HTTP2] == made[Trial.CLASSICAL] == 1
+    assert {one.address for one in evidence.trials} == {"127.0.0.1"}
+    twice = evidence.of(Trial.FULL)[1]
+    assert [one.status for one in twice.exchanges] == [200] * 3
+    assert [one.kept for one in twice.exchanges] == [True, True, None]
+    assert (twice.exchanges[2].idle_us or 0) >= 99_000
+    (over_h2,) = evidence.of(Trial.HTTP2)
+    assert over_h2.handshake is not None
+    assert over_h2.handshake.protocol == "h2"
+    assert over_h2.exchanges[0].status == 200
+    assert over_h2.exchanges[0].ended_us is not None
+    assert all(resumptions(evidence, Trial.TLS12_TICKET))
+    begun = [one.started_us for one in evidence.trials]
+    assert begun == sorted(begun)
+
+
+def test_each_way_of_tls_is_what_it_says(named: Lab) -> None:
+    with Server(keeping(response(b"x" * 5000)), context=named.authority.context(NAME)) as server:
+        evidence = deep(named, server.url(host=NAME))
+    assert resumptions(evidence, Trial.RESUMED) == [True] * 3
+    assert resumptions(evidence, Trial.TLS12_TICKET) == [True]
+    for kind, version, group in (
+        (Trial.FULL, "TLSv1.3", "x25519"),
+        (Trial.CLASSICAL, "TLSv1.3", "x25519"),
+        (Trial.TLS12, "TLSv1.2", "x25519"),
+    ):
+        for one in evidence.of(kind):
+            assert one.handshake is not None
+            assert (one.handshake.version, one.handshake.group) == (version, group)
+    (classical,) = evidence.of(Trial.CLASSICAL)
+    full = evidence.of(Trial.FULL)[0]
+    assert classical.handshake is not None
+    assert full.handshake is not None
+    assert classical.handshake.hello_bytes < full.handshake.hello_bytes - 1000
+    with_ticket, without = evidence.of(Trial.TLS12)
+    assert with_ticket.handshake is not None
+    assert without.handshake is not None
+    assert (with_ticket.handshake.tickets, without.handshake.tickets) == (1, 0)
+    resumed = evidence.of(Trial.RESUMED)[0].handshake
+    assert resumed is not None
+    assert resumed.certificate_message_bytes is None
+    assert resumed.chain == ()
+    assert len(evidence.certificates) == 1
+
+
+def test_a_request_goes_along_with_the_hello_where_tickets_allow_it(named: Lab, tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    with serving(NginxConduct(), vault.chain(Recipe(names=(NAME,))), tmp_path) as port:
+        evidence = deep(named, f"https://{NAME}:{port}/")
+    (early,) = evidence.of(Trial.EARLY_DATA)
+    assert early.handshake is not None
+    assert early.handshake.early_data is EarlyData.ACCEPTED
+    assert early.handshake.resumed
+    (exchange,) = early.exchanges
+    assert exchange.status == 200
+    assert exchange.ended_us is not None
+    assert exchange.sent_us is not None
+    assert exchange.sent_us <= (early.handshake.ended_us or 0)
+    assert early.transfers[0].size_bytes > early.handshake.hello_bytes
+    assert resumptions(evidence, Trial.RESUMED) == [True] * 3
+    assert resumptions(evidence, Trial.TLS12_SESSION_ID) == [True]
+
+
+def test_the_other_family_is_shaken_hands_with(named: Lab, tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file, allowed=parse_networks("127.0.0.0/8, ::1/128"))
+    named.zone.aaaa[NAME] = ["::1"]
+    with serving(NginxConduct(), vault.chain(Recipe(names=(NAME,))), tmp_path, also=("::1",)) as port:
+        evidence = deep(named, f"https://{NAME}:{port}/")
+    (other,) = evidence.of(Trial.OTHER_FAMILY)
+    assert (other.address, other.failure, other.exchanges) == ("::1", None, ())
+    assert other.handshake is not None
+    assert other.handshake.version == "TLSv1.3"
+
+
+def test_one_family_alone_is_measured_when_so_it_is_set(named: Lab) -> None:
+    named.configure(allowed=parse_networks("127.0.0.0/8, ::1/128"), family=6)
+    named.zone.aaaa[NAME] = ["::1"]
+    with Server(keeping(response()), host="::1") as server:
+        evidence = deep(named, server.url(host=NAME))
+    assert {one.address for one in evidence.trials} == {"::1"}
+    del named.zone.aaaa[NAME]
+    failed, _ = named.fail("http://www.example.test:8080/")
+    assert failed.failure.kind is FailureKind.DNS_NOT_FOUND
+    assert "IPv6" in failed.failure.detail
+
+
+def test_a_plain_target_is_asked_what_applies(named: Lab) -> None:
+    with Server(keeping(response(b"x" * 30_000))) as server:
+        evidence = deep(named, server.url(host=NAME))
+    assert counted(evidence) == {Trial.FULL: 3, Trial.DELAYED_ACK: 1}
+    assert evidence.secure is False
+    assert all(one.handshake is None for one in evidence.trials)
+
+
+def test_a_server_that_closes_after_each_answer_is_seen_to(named: Lab) -> None:
+    with Server(answering(response()), context=named.authority.context(NAME)) as server:
+        evidence = deep(named, server.url(host=NAME))
+    asked_twice = evidence.of(Trial.FULL)[1:]
+    assert len(asked_twice) == 3
+    assert [[one.kept for one in trial.exchanges] for trial in asked_twice] == [[False]] * 3
+    assert all(trial.failure is None for trial in asked_twice)
+
+
+def test_servers_that_take_turns_without_knowing_each_others_sessions_are_found_out(named: Lab, tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    chain = vault.chain(Recipe(names=(NAME,)))
+    listener = socket.create_server(("127.0.0.1", 0))
+    with MisbehavingServer(listener, Conduct(nodes=(0, 1)), chain) as server:
+        evidence = deep(named, f"https://{NAME}:{server.port}/")
+    answers = resumptions(evidence, Trial.RESUMED)
+    assert len(answers) == 10
+    assert 2 <= sum(map(bool, answers)) <= 8
+
+
+@pytest.mark.parametrize("refusal", list(Refusal))
+def test_a_hybrid_hello_that_does_not_get_through_is_told_three_times(
+    named: Lab, tmp_path: Path, refusal: Refusal
+) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    conduct = Conduct(hello_limit_bytes=1000, refusal=refusal)
+    listener = socket.create_server(("127.0.0.1", 0))
+    with MisbehavingServer(listener, conduct, vault.chain(Recipe(names=(NAME,)))) as server:
+        evidence = deep(named, f"https://{NAME}:{server.port}/", timeout_us=1_000_000)
+    kind = FailureKind.CONNECTION_RESET if refusal is Refusal.RESET else FailureKind.TLS_TIMEOUT
+    assert [one.failure.kind for one in evidence.of(Trial.FULL) if one.failure is not None] == [kind] * 3
+    assert all(one.failure is None for one in evidence.of(Trial.CLASSICAL, Trial.RESUMED, Trial.TLS12))
+    assert resumptions(evidence, Trial.RESUMED) == [True] * 3
+
+
+def test_what_a_monitor_keeps_secret_is_said_only_over_tls_to_whom_it_trusts(named: Lab) -> None:
+    heard: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        while request := peer.read_request():
+            heard.append(request)
+            peer.send(response())
+
+    secret = (Header(name="Authorization", value="Bearer secret"),)
+    with Server(script, context=named.authority.context(NAME)) as server:
+        deep(named, server.url(host=NAME), headers=secret)
+    assert len(heard) > 8
+    assert all(b"secret" in one for one in heard)
+    heard.clear()
+    with Server(script, context=named.authority.context("other.test")) as server:
+        outcome = named.probe(server.url(host=NAME), headers=secret, depth=Depth.DEEP)
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is FailureKind.CERTIFICATE_WRONG_HOST
+    assert len(evidence_of(outcome).trials) > 8
+    assert len(heard) > 8
+    assert not any(b"secret" in one for one in heard)
+
+
+@pytest.mark.parametrize("points_to_issuer", [True, False])
+def test_a_missing_issuer_is_fetched_from_where_the_certificate_says(
+    named: Lab, tmp_path: Path, points_to_issuer: bool
+) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    with Server(lambda peer: answering(response(issuers[0]))(peer)) as authority:
+        url = authority.url("/issuer.der") if points_to_issuer else None
+        chain = vault.chain(Recipe(names=(NAME,), intermediates_sent=False, issuer_url=url))
+        issuers = [chain.issuer]
+        with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), chain) as server:
+            outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is FailureKind.CERTIFICATE_UNTRUSTED
+    handshake = evidence_of(outcome).trials[0].handshake
+    assert handshake is not None
+    assert handshake.verified_with_fetched_issuer is (True if points_to_issuer else None)
+
+
+def test_an_issuers_address_on_the_inside_is_not_asked(named: Lab, tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    recipe = Recipe(names=(NAME,), intermediates_sent=False, issuer_url="http://10.0.0.1/issuer.der")
+    with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), vault.chain(recipe)) as server:
+        outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
+    handshake = evidence_of(outcome).trials[0].handshake
+    assert handshake is not None
+    assert handshake.verified_with_fetched_issuer is None
+
+
+def then(first: Script, later: Script) -> Script:
+    """One connection is served well, those after it otherwise."""
+    served = count()
+
+    def script(peer: Peer) -> None:
+        (first if next(served) == 0 else later)(peer)
+
+    return script
+
+
+def rubbish(peer: Peer) -> None:
+    peer.sock.recv(65536)
+    peer.send(os.urandom(3000))
+    peer.sock.recv(65536)
+
+
+def silence(peer: Peer) -> None:
+    peer.pause(20)
+
+
+def reset(peer: Peer) -> None:
+    peer.sock.recv(65536)
+    peer.reset()
+
+
+def dripping(peer: Peer) -> None:
+    """A handshake record of which a byte comes now and then."""
+    peer.send(bytes.fromhex("1603033fff"))
+    while not peer.gone.is_set():
+        peer.send(b"\x02")
+        peer.pause(0.02)
+
+
+def empty_records(peer: Peer) -> None:
+    peer.sock.recv(65536)
+    while not peer.gone.is_set():
+        peer.send(bytes.fromhex("1603030000") * 4000)
+
+
+def warnings(peer: Peer) -> None:
+    peer.sock.recv(65536)
+    while not peer.gone.is_set():
+        peer.send(bytes.fromhex("15030300020164") * 2000)
+
+
+def endless_certificate(peer: Peer) -> None:
+    """A handshake message of 16 MB, as it were."""
+    peer.sock.recv(65536)
+    peer.send(bytes.fromhex("16030340000bffffff"))
+    while not peer.gone.is_set():
+        peer.send(b"\0" * 16379 + bytes.fromhex("1603034000"))
+
+
+@pytest.mark.parametrize(
+    "later",
+    [rubbish, silence, reset, dripping, empty_records, warnings, endless_certificate],
+    ids=lambda one: one.__name__,
+)
+def test_whatever_a_server_does_to_later_connections_is_evidence_and_ends_in_time(named: Lab, later: Script) -> None:
+    context = named.authority.context(NAME)
+
+    def well(peer: Peer) -> None:
+        with context.wrap_socket(peer.sock, server_side=True) as secured:
+            keeping(response())(Peer(secured, peer.gone))
+
+    before = time.monotonic()
+    with Server(then(well, later)) as server:
+        evidence = deep(named, server.url(host=NAME).replace("http:", "https:"), timeout_us=300_000)
+    assert evidence.trials[0].failure is None
+    assert all(one.failure is not None for one in evidence.trials[1:])
+    assert {Trial.RESUMED, Trial.TLS12, Trial.HTTP2} <= counted(evidence).keys()
+    assert all(received_bytes(one) < 512 * 1024 for one in evidence.trials)
+    assert time.monotonic() - before < 25
+
+
+def received_bytes(trial: TrialEvidence) -> int:
+    return sum(one.size_bytes for one in trial.transfers if one.direction is Direction.RECEIVED)
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_break_the_reading_of_issuers(data: bytes) -> None:
+    assert read_certificates(data) == ()
+
+
+@contextmanager
+def serving(conduct: NginxConduct, chain: Chain, folder: Path, *, also: tuple[str, ...] = ()) -> Iterator[int]:
+    """The port of an nginx of that conduct."""
+    place = Place(address="127.0.0.1", secure_port=free_port(), plain_port=free_port(), also=also)
+    home = folder / "home"
+    home.mkdir()
+    with Nginx(home, [NginxSite(conduct=conduct, place=place, chain=chain)]) as nginx:
+        wait_for(lambda: not nginx.running or accepts(place.secure_port), "nginx to listen")
+        assert nginx.running, nginx.complaints
+        yield place.secure_port
+
+
+def accepts(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+    return port
