@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from workers.diagnosis.diagnosed import diagnosed
 from workers.measurement.compute.shaping import keeps_profile, passages_of
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement, RunRequest
@@ -110,4 +111,4 @@ def marked(outcome: Measured | Failed, profile: Profile) -> Measured | Failed:
         return outcome
     kept = keeps_profile(profile, passages_of(measurement.evidence))
     evidence = replace(measurement.evidence, profile_verified=kept)
-    return replace(outcome, measurement=replace(measurement, evidence=evidence))
+    return replace(outcome, measurement=diagnosed(replace(measurement, evidence=evidence)))

@@ -22,13 +22,14 @@ class Depth(StrEnum):
 class Trial(StrEnum):
     """What one connection of a probe is for. All of a deep probe go to the address that the first one used."""
 
-    # All that a browser offers, the hybrid key share too. Asks twice at once and once more after a pause.
+    # All that a browser offers, the hybrid key share too. The first, which is the run itself, asks once; the next ask
+    # twice in a row, and one of them once more after a pause.
     FULL = "full"
-    # With the session of a `full` one.
+    # With the session of an earlier one, or without any where servers gave none: as a visitor who comes back.
     RESUMED = "resumed"
     # The same, the request sent as early data. Only made where a ticket allows it; the request is a GET.
     EARLY_DATA = "early_data"
-    # TLS 1.2 at most; its resumption by ticket, and by session id (no tickets offered).
+    # TLS 1.2 at most, the second one without offering tickets; its resumption by ticket, and by session id.
     TLS12 = "tls12"
     TLS12_TICKET = "tls12_ticket"
     TLS12_SESSION_ID = "tls12_session_id"
@@ -38,10 +39,11 @@ class Trial(StrEnum):
     CLASSICAL = "classical"
     # As `full`, offering h2 before http/1.1 and asking over it.
     HTTP2 = "http2"
+    # Only where the server or its name announces it.
     HTTP3 = "http3"
     # http:// on port 80, for an https:// target.
     PLAIN = "plain"
-    # The other address family, as far as the handshake.
+    # The other address family, as far as the handshake. Not made where this machine has no way there.
     OTHER_FAMILY = "other_family"
 
 
