@@ -5,11 +5,11 @@ A pause before the server's first byte is its key's; a pause after that is put d
 
 from statistics import median
 
-from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
+from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
 from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import plain_think_us, think_us
-from workers.diagnosis.weighing import Sure, fact, jitter_us, ms_of, visits, weigh
+from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -81,11 +81,11 @@ def key_cost(case: Case) -> Verdicts:
         link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
         return lead if lead > max(least_us, link_us) else None
 
-    sure = weigh(case, FindingId.TLS_KEY_COST, trials, look, counts_round_trips=False)
+    sure = weigh(case, FindingId.TLS_KEY_COST, trials, look, counts_round_trips=False, spoilt=lost_in_handshake)
     if isinstance(sure, Sure):
         yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
     elif large:
-        leads = [lead_us(trial) or 0 for trial in trials if not lost_packets(trial)]
+        leads = [lead_us(trial) or 0 for trial in trials if not lost_in_handshake(trial)]
         lead = round(median(leads)) - (plain_think_us(case) or 0) if leads else None
         yield _slow_key(key, None if lead is None else max(0, lead), Confidence.HIGH, ())
     elif sure is not None:
@@ -108,7 +108,8 @@ def _sight(
         return mine or None
 
     trials = [trial for trial in visits(case) if handshake_turns(trial)]
-    return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER)
+    short = kind is GapKind.SERVER
+    return weigh(case, id, trials, look, counts_round_trips=not short, spoilt=lost_in_handshake)
 
 
 def _paused(
@@ -148,7 +149,8 @@ def _by_link_us(trial: TrialEvidence) -> float:
 
 
 def _first_packet_bytes(trial: TrialEvidence, turn: Turn) -> int:
-    return sum(one.size_bytes for one in trial.transfers if one.at_us == turn.start_us) or 1
+    """A full one where the flight has as much: reads are smaller than packets where the engine wants to know more."""
+    return min(turn.flights[0].size_bytes, mss_of(trial)) or 1
 
 
 def _fits_usual_window(sure: Sure[tuple[KnownGap, ...]]) -> bool:
