@@ -1,0 +1,105 @@
+"""A page's hosts: what each was asked for, over which connections, and what opening those held up."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from workers.measurement.connection import Connection
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.timing import Span
+from workers.measurement.waterfall import Request, ServedFrom
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageHost:
+    """One host: its requests that went over the network, and the connections that carried any, in order."""
+
+    name: str
+    requests: tuple[Request, ...]
+    connections: tuple[Connection, ...]
+
+    @property
+    def opening_us(self) -> int:
+        """What the first connection took to open, its name lookup included."""
+        return opening_us(self.connections[0]) if self.connections else 0
+
+    def over(self, protocol: str) -> tuple[Connection, ...]:
+        return tuple(one for one in self.connections if one.protocol == protocol)
+
+
+def hosts_of(page: PageMeasurement) -> tuple[PageHost, ...]:
+    """In the order in which the page first asked them."""
+    asked: dict[str, list[Request]] = {}
+    for request in page.waterfall.requests:
+        name = _host(request.url)
+        if name and request.served_from is ServedFrom.NETWORK and request.connection is not None:
+            asked.setdefault(name, []).append(request)
+    return tuple(_page_host(name, requests, page) for name, requests in asked.items())
+
+
+def document_host(page: PageMeasurement) -> str | None:
+    document = next((one for one in page.waterfall.requests if one.number == page.document), None)
+    return None if document is None else _host(document.url) or None
+
+
+def _page_host(name: str, requests: list[Request], page: PageMeasurement) -> PageHost:
+    numbers = dict.fromkeys(one.connection for one in requests)
+    known = {one.number: one for one in page.waterfall.connections}
+    # A connection of another host that this one's requests shared (HTTP/2 coalescing) was not opened for it.
+    carried = tuple(known[number] for number in numbers if number in known and known[number].host == name)
+    return PageHost(name=name, requests=tuple(requests), connections=carried)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def opening_us(connection: Connection) -> int:
+    return sum(span.duration_us for span in _spans(connection))
+
+
+def full_handshakes(connections: Iterable[Connection]) -> tuple[Connection, ...]:
+    """Those that shook hands in full; where the log does not say, nothing is claimed."""
+    return tuple(one for one in connections if one.tls is not None and one.resumed is False)
+
+
+def held_up_us(page: PageMeasurement, connections: Sequence[Connection]) -> int:
+    """By how much sooner everything that blocks rendering would be there, had these connections been open before.
+
+    Only what the page's first paint waits for counts, and only as far as nothing else is later still.
+    """
+    numbers = {one.number: one for one in connections}
+    blocking = [(one, end) for one in page.waterfall.requests if one.render_blocking and (end := one.timing.end_us)]
+    if not blocking:
+        return 0
+    sooner = [end - _waited_us(one, numbers.get(one.connection or 0)) for one, end in blocking]
+    return max(0, max(end for _, end in blocking) - max(sooner))
+
+
+def _waited_us(request: Request, connection: Connection | None) -> int:
+    """How long the request waited for the opening of this connection."""
+    ready = ready_us(connection) if connection is not None else None
+    if connection is None or ready is None:
+        return 0
+    return max(0, min(opening_us(connection), ready - request.timing.start_us))
+
+
+def ready_us(connection: Connection) -> int | None:
+    return max((span.end_us for span in _spans(connection)), default=None)
+
+
+def opening_together_us(connections: Sequence[Connection]) -> int:
+    """How long any of these was being opened: those that are opened at once cost that time once."""
+    spans = sorted((span for one in connections for span in _spans(one)), key=lambda span: span.start_us)
+    total_us, until_us = 0, 0
+    for span in spans:
+        total_us += max(0, span.end_us - max(span.start_us, until_us))
+        until_us = max(until_us, span.end_us)
+    return total_us
+
+
+def _spans(connection: Connection) -> tuple[Span, ...]:
+    return tuple(span for span in (connection.dns, connection.connect, connection.tls) if span is not None)

@@ -1,0 +1,64 @@
+"""A CDN that is slower than its origin: told with twenty pairs behind it, and only when it is."""
+
+from random import Random
+
+from workers.diagnosis.cdn_pairs import cdn_slower
+from workers.diagnosis.pair_samples import LegSample, PairSample
+from workers.measurement.finding import Confidence, Finding, NotJudged, Severity
+from workers.measurement.timing import Phases
+
+
+def leg(connect_ms: float, tls_ms: float, wait_ms: float) -> LegSample:
+    phases = Phases(
+        connect_us=round(connect_ms * 1000),
+        tls_us=round(tls_ms * 1000),
+        send_us=100,
+        wait_us=round(wait_ms * 1000),
+        download_us=2_000,
+    )
+    return LegSample(phases=phases, status=200)
+
+
+def pairs(count: int, cdn: tuple[float, float, float], origin: tuple[float, float, float]) -> list[PairSample]:
+    """The same again and again, give or take a hundredth."""
+    random = Random(count)
+
+    def noisy(one: tuple[float, float, float]) -> LegSample:
+        return leg(*(value * random.uniform(0.99, 1.01) for value in one))
+
+    return [PairSample(a=noisy(cdn), b=noisy(origin)) for _ in range(count)]
+
+
+def told(samples: list[PairSample]) -> Finding | None:
+    return next((one for one in cdn_slower(samples, host="cdn.example.org") if isinstance(one, Finding)), None)
+
+
+def test_the_cdn_of_the_article_is_slower_than_its_origin() -> None:
+    found = told(pairs(24, (110, 429, 115), (57, 103, 60)))
+    assert found is not None
+    assert (found.severity, found.confidence, found.host) == (Severity.HIGH, Confidence.HIGH, "cdn.example.org")
+    assert abs((found.saving_us or 0) - 434_000) < 10_000
+    told_facts = {one.name: one.value for one in found.evidence}
+    assert told_facts["cdn_tls_per_connect"] == 3.9
+    assert told_facts["origin_tls_per_connect"] == 1.8
+    assert told_facts["slower_in"] == "24 of 24"
+
+
+def test_a_faster_or_equal_cdn_is_left_alone() -> None:
+    assert told(pairs(24, (10, 12, 12), (80, 82, 90))) is None
+    assert told(pairs(24, (80, 82, 90), (80, 82, 90))) is None
+
+
+def test_slower_by_less_than_a_fifth_is_no_reason_to_drop_it() -> None:
+    assert told(pairs(24, (80, 82, 110), (80, 82, 90))) is None
+
+
+def test_a_slightly_slower_cdn_is_told_when_its_handshake_is_to_blame() -> None:
+    assert told(pairs(24, (60, 180, 60), (90, 100, 92))) is not None
+
+
+def test_few_pairs_prove_nothing() -> None:
+    (said,) = cdn_slower(pairs(19, (110, 429, 115), (57, 103, 60)))
+    assert isinstance(said, NotJudged)
+    assert said.reason == "too_few_samples"
+    assert list(cdn_slower([])) == [said]

@@ -1,0 +1,143 @@
+"""A page's hosts: told where their connections hold the first paint up, silent where nobody waits for them."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.diagnosis.pages import diagnose_page
+from workers.measurement.connection import Connection
+from workers.measurement.finding import Finding, FindingId, Severity
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.timing import Timing
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
+from workers.tests.builders import build_connection, build_page, span
+
+_EXTRA, _H2 = FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX, FindingId.HTTP_H2_MISSING
+_MAIN, _STATIC, _ELSEWHERE = "www.example.org", "static.example.org", "fonts.example.net"
+
+
+def opened(number: int, host: str, start_ms: float, **changes: Any) -> Connection:
+    """A connection that takes 20, 80 and 80 ms to open."""
+    values: dict[str, Any] = {
+        "dns": span(start_ms, start_ms + 20),
+        "connect": span(start_ms + 20, start_ms + 100),
+        "tls": span(start_ms + 100, start_ms + 180),
+    }
+    return build_connection(**({"number": number, "host": host} | values | changes))
+
+
+def asked(number: int, host: str, connection: int, start_ms: float, end_ms: float, *, blocks: bool = True) -> Request:
+    return Request(
+        number=number,
+        url=f"https://{host}/{number}",
+        method="GET",
+        resource_type=ResourceType.STYLESHEET,
+        timing=Timing(start_us=round(start_ms * 1000), end_us=round(end_ms * 1000)),
+        timing_source=TimingSource.NETLOG,
+        status=200,
+        connection=connection,
+        render_blocking=blocks,
+    )
+
+
+def page(*rest: Request, connections: tuple[Connection, ...] = ()) -> PageMeasurement:
+    """The document comes after 300 ms over its own connection; the rest follows."""
+    document = asked(1, _MAIN, 1, 0, 300, blocks=False)
+    return PageMeasurement(
+        waterfall=Waterfall(requests=(document, *rest), connections=(opened(1, _MAIN, 0), *connections)),
+        vitals=Vitals(),
+        document=1,
+    )
+
+
+def told(measured: PageMeasurement, id: FindingId = _EXTRA) -> Finding | None:
+    return next((one for one in diagnose_page(measured).findings if one.id is id), None)
+
+
+def test_a_page_that_asks_its_own_host_alone_is_left_alone() -> None:
+    assert not diagnose_page(page(asked(2, _MAIN, 1, 310, 400))).findings
+    assert not diagnose_page(build_page()).findings
+
+
+def test_a_style_sheet_on_another_host_waits_for_its_connection() -> None:
+    measured = page(asked(2, _STATIC, 2, 310, 600), connections=(opened(2, _STATIC, 310),))
+    found = told(measured)
+    assert found is not None
+    assert (found.host, found.severity, found.saving_us) == (_STATIC, Severity.MEDIUM, 180_000)
+
+
+def test_it_saves_no_more_than_until_the_next_thing_that_blocks() -> None:
+    own = asked(3, _MAIN, 1, 310, 540)
+    found = told(page(asked(2, _STATIC, 2, 310, 600), own, connections=(opened(2, _STATIC, 310),)))
+    assert found is not None
+    assert found.saving_us == 60_000
+
+
+def test_what_nothing_waits_for_holds_nothing_up() -> None:
+    image = asked(2, _STATIC, 2, 310, 600, blocks=False)
+    assert told(page(image, connections=(opened(2, _STATIC, 310),))) is None
+    early = opened(2, _STATIC, 100, preconnected=True)
+    assert told(page(asked(2, _STATIC, 2, 310, 600), connections=(early,))) is None
+
+
+def test_a_near_host_is_no_matter() -> None:
+    near = build_connection(number=2, host=_STATIC, dns=None, connect=span(310, 320), tls=span(320, 335))
+    assert told(page(asked(2, _STATIC, 2, 310, 600), connections=(near,))) is None
+
+
+def test_others_hosts_are_not_the_owners_to_change_unless_he_says_so() -> None:
+    measured = page(asked(2, _ELSEWHERE, 2, 310, 600), connections=(opened(2, _ELSEWHERE, 310),))
+    assert told(measured) is None
+    findings = diagnose_page(measured, is_own=lambda host: host.startswith("fonts.")).findings
+    assert [one.host for one in findings] == [_ELSEWHERE]
+
+
+def test_a_second_handshake_to_one_host_over_http2_is_lost_multiplexing() -> None:
+    again = opened(2, _MAIN, 310, dns=None)
+    found = told(page(asked(2, _MAIN, 2, 310, 600), connections=(again,)))
+    assert found is not None
+    assert (found.host, found.saving_us) == (_MAIN, 160_000)
+    assert told(page(asked(2, _MAIN, 2, 310, 600), connections=(opened(2, _MAIN, 310, resumed=True),))) is None
+    assert told(page(asked(2, _MAIN, 2, 310, 600), connections=(opened(2, _MAIN, 310, resumed=None),))) is None
+
+
+def test_a_connection_that_carried_nothing_is_not_counted() -> None:
+    assert told(page(asked(2, _MAIN, 1, 310, 400), connections=(opened(2, _MAIN, 310, requests=0),))) is None
+
+
+@pytest.mark.parametrize(("count", "expected"), [(2, False), (3, True)])
+def test_http1_may_use_two_connections(count: int, expected: bool) -> None:
+    connections = tuple(opened(number, _STATIC, 310, protocol="http/1.1", dns=None) for number in range(2, 2 + count))
+    requests = [asked(number, _STATIC, number, 310, 600, blocks=False) for number in range(2, 2 + count)]
+    assert (told(page(*requests, connections=connections)) is not None) is expected
+
+
+def test_many_requests_over_http1_lack_http2_and_say_so_once() -> None:
+    connections = tuple(opened(number, _STATIC, 310, protocol="http/1.1") for number in range(2, 8))
+    requests = [asked(number, _STATIC, number, 310, 900) for number in range(2, 8)]
+    measured = page(*requests, connections=connections)
+    found = told(measured, _H2)
+    assert found is not None
+    assert (found.severity, found.saving_us) == (Severity.HIGH, 180_000)
+    assert told(measured) is None
+
+
+def test_requests_that_share_another_hosts_connection_open_none() -> None:
+    assert told(page(asked(2, _STATIC, 1, 310, 600))) is None
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(0, 900), st.integers(0, 900), st.booleans()), max_size=9))
+def test_a_page_is_never_said_to_save_more_than_it_took(rows: list[tuple[int, int, int, bool]]) -> None:
+    hosts = {1: _MAIN, 2: _STATIC, 3: _STATIC, 4: "cdn.example.org"}
+    connections = tuple(opened(number, hosts[number], 100 * number) for number in (2, 3, 4))
+    requests = [
+        asked(place, hosts[number], number, start, start + length, blocks=blocks)
+        for place, (number, start, length, blocks) in enumerate(rows, 2)
+    ]
+    diagnosis = diagnose_page(page(*requests, connections=connections))
+    longest_us = max([300_000, *(one.timing.end_us or 0 for one in requests)])
+    assert all(0 <= (one.saving_us or 0) <= longest_us for one in diagnosis.findings)
+    assert len({(one.id, one.host) for one in diagnosis.findings}) == len(diagnosis.findings)
