@@ -54,5 +54,7 @@ def _hurry_us(passage: Passage, kbit_s: float) -> float:
 
 
 def _passage(trial: TrialEvidence) -> Passage:
-    received = (one for one in trial.transfers if one.direction is Direction.RECEIVED)
+    """Without the kernel's stamps an arrival says when our process had time for it, and nothing about the link."""
+    transfers = trial.transfers if trial.kernel_clock else ()
+    received = (one for one in transfers if one.direction is Direction.RECEIVED)
     return Passage(syn_rtt_us=trial.syn_rtt_us, arrivals=tuple((one.at_us, one.size_bytes) for one in received))

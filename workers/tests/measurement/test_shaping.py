@@ -65,7 +65,7 @@ def test_the_passages_of_a_run_are_those_of_all_its_connections() -> None:
     )
     trials = (
         TrialEvidence(trial=Trial.FULL, started_us=0, syn_rtt_us=300, transfers=transfers),
-        TrialEvidence(trial=Trial.OTHER_FAMILY, started_us=9, syn_rtt_us=310),
+        TrialEvidence(trial=Trial.OTHER_FAMILY, started_us=9, syn_rtt_us=310, transfers=transfers, kernel_clock=False),
     )
     evidence = ProbeEvidence(
         depth=Depth.DEEP,

@@ -21,6 +21,7 @@ from workers.measurement.messages import Measured, ProbeMeasurement
 from workers.measurement.profile import PROFILES, Profile, parse_profile
 from workers.probes.engine import Engine
 from workers.probes.settings import ProbeSettings
+from workers.probes.stamps import receive, stamp_arrivals
 from workers.shaping import netlink, place
 from workers.shaping.faults import NotPermittedError
 from workers.shaping.namespace import Namespace
@@ -87,6 +88,7 @@ def _serve(listener: socket.socket, callers: list[str], gone: Event) -> None:
 def machine(families: int = 2) -> Iterator[Machine]:
     with ExitStack() as stack:
         network, world = (stack.enter_context(Namespace(name)) for name in ("machine", "world"))
+        world.sysctl("net.ipv4.ip_unprivileged_port_start", 0)
         network.call(lambda: netlink.add_veth("uplink", end_in=world.fd, end_name="eth0", mac=_MAC, end_mac=_MAC))
         listener = stack.enter_context(world.call(_open_world))
         network.call(lambda: _connect(families))
@@ -105,9 +107,10 @@ def fetch(place: ShapedPlace, address: str) -> Passage:
         before_ns = monotonic_ns()
         with socket.create_connection((address, 80), timeout=10) as sock:
             syn_rtt_us = (monotonic_ns() - before_ns) // 1000
+            stamp_arrivals(sock)
             arrivals = []
-            while data := sock.recv(2000):
-                arrivals.append((monotonic_ns() // 1000, len(data)))
+            while (read := receive(sock, 2000))[0]:
+                arrivals.append(((read[1].kernel_ns or 0) // 1000, len(read[0])))
         assert sum(size for _, size in arrivals) == SIZE
         return Passage(syn_rtt_us=syn_rtt_us, arrivals=tuple(arrivals))
 
