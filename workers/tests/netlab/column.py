@@ -18,7 +18,9 @@ from workers.tests.netlab.twin import Twin
 # has others behind it, so that the client sees the gap; where nothing is as long nothing is lost.
 LOSS = (Drop(direction=Direction.DOWN, nth=2, least_bytes=1400, port=443),)
 # On short paths a queue at a processor weighs more, so that fewer are under way at a time.
-_AT_ONCE = {20: 4, 80: 8, 380: 32}
+_AT_ONCE = {20: 8, 80: 20, 380: 60}
+# What a connection may take: its pauses and the server's, and round trips, lost packets included.
+_CALM_S, _TRIPS = 5.0, 15
 
 Measurements = Mapping[Served, ProbeMeasurement]
 
@@ -32,7 +34,7 @@ def measure(sites: Iterable[Served], *, rtt_ms: int, lossy: bool, vault: Vault, 
     """One deep probe of each."""
     opened = _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder)
     with opened as urls, ThreadPoolExecutor(_AT_ONCE[rtt_ms]) as pool:
-        found = pool.map(lambda where: probe(*where), urls.values())
+        found = pool.map(lambda where: probe(*where, timeout_s=_CALM_S + _TRIPS * rtt_ms / 1000), urls.values())
         return dict(zip(urls, found, strict=True))
 
 
@@ -67,9 +69,11 @@ def open_lab(network: Network, rtt_ms: float, loss: tuple[Drop, ...] = ()) -> It
         yield lab
 
 
-def probe(lab: Lab, url: str, *, depth: Depth = Depth.DEEP) -> ProbeMeasurement:
-    """What was seen, whether or not the probe came to its end."""
-    outcome: Measured | Failed = lab.probe(url, depth=depth, ignore_certificate_errors=True)
+def probe(lab: Lab, url: str, *, timeout_s: float = 10) -> ProbeMeasurement:
+    """What a deep probe saw, whether or not it came to its end. The time is for each connection."""
+    outcome: Measured | Failed = lab.probe(
+        url, depth=Depth.DEEP, ignore_certificate_errors=True, timeout_us=round(timeout_s * 1_000_000)
+    )
     measurement = outcome.measurement
     assert isinstance(measurement, ProbeMeasurement), (url, outcome)
     return measurement

@@ -1,89 +1,86 @@
-"""What a probe took, told apart by what a repair could shorten: the times by which two twins must differ."""
+"""What a probe took, told apart by what a repair could shorten: the times by which two twins must differ.
 
-from collections.abc import Callable, Iterable
+Each is the middle of the connections that show it, since a busy machine may make any single one later.
+"""
+
+from collections.abc import Callable
+from statistics import median
 
 from workers.measurement.evidence import Exchange, ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.netlab.twin import Cost
+
+# What one connection, or one exchange, took; None where it did not come so far.
+Took = Callable[[TrialEvidence], int | None]
 
 
 def cost_us(cost: Cost, measurement: ProbeMeasurement) -> int:
     """Raises AssertionError when the probe did not see it."""
     evidence = measurement.evidence
     assert evidence is not None, "a probe without evidence"
-    return _MEANINGS[cost](measurement, evidence)
+    if cost is Cost.LOOKUP:
+        return _known(evidence.names[-1].took_us)
+    if cost in (Cost.MOVED, Cost.MOVED_AWAY):
+        return _moved(measurement, whole=cost is Cost.MOVED_AWAY)
+    kind, took = _MEANINGS[cost]
+    return _middle(evidence, kind, took)
 
 
-def _lookup(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    return _known(evidence.names[-1].took_us, "lookup")
+def _moved(measurement: ProbeMeasurement, *, whole: bool) -> int:
+    """The first hop. Unless it leads to another host, what comes after goes over the same connection in a browser."""
+    if len(measurement.hops) < 2:
+        return 0
+    timing = measurement.hops[0].timing
+    assert timing.send is not None
+    return _known(timing.end_us) - (timing.start_us if whole else timing.send.start_us)
 
 
-def _redirects(measurement: ProbeMeasurement, _: ProbeEvidence) -> int:
-    """All but the last hop."""
-    return sum(_known(hop.timing.total_us, "hop") for hop in measurement.hops[:-1])
+def _middle(evidence: ProbeEvidence, kind: Trial, took: Took) -> int:
+    all_us = [us for trial in evidence.of(kind) if (us := took(trial)) is not None]
+    assert all_us, f"nothing to see in {kind}"
+    return round(median(all_us))
 
 
-def _answer(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    """From the request to the first byte that could be read."""
-    return _since_asked(_first(evidence, Trial.FULL).exchanges[0], "first_readable_us")
+def _handshake_us(trial: TrialEvidence) -> int | None:
+    return None if trial.handshake is None else trial.handshake.network_us
 
 
-def _wait(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    return _since_asked(_first(evidence, Trial.FULL).exchanges[0], "first_application_us")
+def _quic_handshake_us(trial: TrialEvidence) -> int | None:
+    shaken = trial.handshake
+    return None if shaken is None or shaken.ended_us is None else shaken.ended_us - shaken.started_us
 
 
-def _handshake(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    handshake = _first(evidence, Trial.FULL).handshake
-    assert handshake is not None
-    return _known(handshake.network_us, "handshake")
+def _from_connecting_us(trial: TrialEvidence) -> int | None:
+    return trial.exchanges[0].first_readable_us if trial.exchanges else None
 
 
-def _whole(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    return _since_asked(_first(evidence, Trial.FULL).exchanges[0], "ended_us")
+def _first(mark: str) -> Took:
+    """Of the first exchange of a connection, from the request to that mark."""
+    return lambda trial: _since_asked(trial.exchanges[0], mark) if trial.exchanges else None
 
 
-def _after_idle(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    exchanges = _first(evidence, Trial.FULL).exchanges
-    return _since_asked(next(one for one in exchanges if (one.idle_us or 0) > 1_000_000), "ended_us")
+def _rested_us(trial: TrialEvidence) -> int | None:
+    rested = [one for one in trial.exchanges if one.idle_us]
+    return _since_asked(rested[0], "ended_us") if rested else None
 
 
-def _second_request(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    return _since_asked(_first(evidence, Trial.DELAYED_ACK).exchanges[1], "ended_us")
+def _since_asked(exchange: Exchange, mark: str) -> int | None:
+    at_us: int | None = getattr(exchange, mark)
+    return None if at_us is None else at_us - exchange.asked_us
 
 
-def _tls12_revisit(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    return _known(_first(evidence, Trial.TLS12_TICKET).exchanges[0].first_readable_us, "first byte")
-
-
-def _quic_handshake(_: ProbeMeasurement, evidence: ProbeEvidence) -> int:
-    handshake = _first(evidence, Trial.HTTP3).handshake
-    assert handshake is not None
-    return _known(handshake.ended_us, "handshake")
-
-
-_MEANINGS: dict[Cost, Callable[[ProbeMeasurement, ProbeEvidence], int]] = {
-    Cost.LOOKUP: _lookup,
-    Cost.REDIRECTS: _redirects,
-    Cost.ANSWER: _answer,
-    Cost.WAIT: _wait,
-    Cost.HANDSHAKE: _handshake,
-    Cost.WHOLE: _whole,
-    Cost.AFTER_IDLE: _after_idle,
-    Cost.SECOND_REQUEST: _second_request,
-    Cost.TLS12_REVISIT: _tls12_revisit,
-    Cost.QUIC_HANDSHAKE: _quic_handshake,
-}
-
-
-def _first(evidence: ProbeEvidence, kind: Trial) -> TrialEvidence:
-    found: Iterable[TrialEvidence] = evidence.of(kind)
-    return next(iter(found))
-
-
-def _since_asked(exchange: Exchange, mark: str) -> int:
-    return _known(getattr(exchange, mark), mark) - exchange.asked_us
-
-
-def _known(value: int | None, what: str) -> int:
-    assert value is not None, f"{what} was not seen"
+def _known(value: int | None) -> int:
+    assert value is not None, "a time that was not seen"
     return value
+
+
+_MEANINGS: dict[Cost, tuple[Trial, Took]] = {
+    Cost.ANSWER: (Trial.FULL, _first("first_readable_us")),
+    Cost.WAIT: (Trial.FULL, _first("first_application_us")),
+    Cost.WHOLE: (Trial.FULL, _first("ended_us")),
+    Cost.DELAYED: (Trial.DELAYED_ACK, _first("ended_us")),
+    Cost.AFTER_IDLE: (Trial.FULL, _rested_us),
+    Cost.HANDSHAKE: (Trial.FULL, _handshake_us),
+    Cost.TLS12_REVISIT: (Trial.TLS12_TICKET, _from_connecting_us),
+    Cost.QUIC_HANDSHAKE: (Trial.HTTP3, _quic_handshake_us),
+}

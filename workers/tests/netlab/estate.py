@@ -109,6 +109,11 @@ class Estate:
         wait_for(lambda: plan.ready_file.exists() or process.poll() is not None, "the site process to serve", 60)
         assert process.poll() is None, "the site process has ended"
 
+    def _entries(self) -> dict[str, Entry]:
+        """Each site's name, and its other one below that, to which `/away` leads."""
+        own = {host_of(name): self._entry(name) for name in self._sites}
+        return own | {f"other.{host}": entry for host, entry in own.items()}
+
     def _entry(self, name: str) -> Entry:
         site = self._sites[name]
         second = "" if site.second is None else self._second(name)

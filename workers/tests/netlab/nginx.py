@@ -95,6 +95,7 @@ _SERVER = """\
     root {folder}/pages;
     location / {{ {answer} }}
     location = /moved {{ return 302 /; }}
+    location = /away {{ return 302 https://other.$host/; }}
   }}
 """
 

@@ -20,7 +20,7 @@ class Network:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChainWish:
-    """A `Recipe` whose leaf is for the site's own name, unless `stranger`. URLs are filled in by the estate."""
+    """A `Recipe` whose leaf is for the site's own names, unless `stranger`. URLs are filled in by the estate."""
 
     key: KeyKind = KeyKind.P256
     life: Life = USUAL_LIFE
@@ -38,7 +38,7 @@ class ChainWish:
     def recipe(self, name: str, authority: str) -> Recipe:
         """For a site of that name, whose issuer and responder are found at the host `authority`."""
         return Recipe(
-            names=("stranger.lab.test" if self.stranger else name,),
+            names=("stranger.lab.test",) if self.stranger else (name, f"other.{name}"),
             key=self.key,
             life=self.life,
             signer=self.signer,

@@ -31,13 +31,14 @@ class Cost(StrEnum):
     """Which time of a probe a repair shortens; see `costs.py`."""
 
     LOOKUP = "lookup"
-    REDIRECTS = "redirects"
+    MOVED = "moved"
+    MOVED_AWAY = "moved_away"
     ANSWER = "answer"
     HANDSHAKE = "handshake"
     WAIT = "wait"
     WHOLE = "whole"
     AFTER_IDLE = "after_idle"
-    SECOND_REQUEST = "second_request"
+    DELAYED = "delayed"
     TLS12_REVISIT = "tls12_revisit"
     QUIC_HANDSHAKE = "quic_handshake"
 

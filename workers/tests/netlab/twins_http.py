@@ -29,9 +29,8 @@ NAMES = (
     Twin(
         id=Id.DNS_CNAME_CHAIN,
         name="short-ttl",
-        positive=replace(NGINX, naming=Naming(ttl_s=20)),
-        repaired=replace(NGINX, naming=Naming(ttl_s=300)),
-        rtts_ms=(80, 380),
+        positive=replace(NGINX, naming=Naming(ttl_s=20, search_ms=22)),
+        repaired=replace(NGINX, naming=Naming(ttl_s=300, search_ms=22)),
     ),
     Twin(
         id=Id.IPV6_BROKEN_OR_SLOW,
@@ -60,7 +59,14 @@ REDIRECTS = (
         name="moved",
         positive=replace(NGINX, begin="/moved"),
         repaired=NGINX,
-        cost=Cost.REDIRECTS,
+        cost=Cost.MOVED,
+    ),
+    Twin(
+        id=Id.HTTP_REDIRECT_COST,
+        name="moved-away",
+        positive=replace(NGINX, begin="/away"),
+        repaired=NGINX,
+        cost=Cost.MOVED_AWAY,
     ),
     Twin(
         id=Id.HTTP_NO_TLS,
@@ -111,6 +117,7 @@ TRANSPORT = (
         name="nagle",
         positive=Served(conduct=replace(_SPLIT, nodelay=False)),
         repaired=Served(conduct=_SPLIT),
+        cost=Cost.DELAYED,
     ),
     Twin(
         id=Id.TCP_NAGLE_DELAYED_ACK,
@@ -118,6 +125,7 @@ TRANSPORT = (
         positive=Served(conduct=replace(_SPLIT12, nodelay=False)),
         repaired=Served(conduct=_SPLIT12),
         both=frozenset({Id.TLS_VERSION_OLD}),
+        cost=Cost.DELAYED,
     ),
 )
 
@@ -159,7 +167,7 @@ ANSWERS = (
     Twin(
         id=Id.HTTP_BODY_STALL,
         name="body-stall",
-        positive=OWN.but(body_bytes=_PAGE, body_stall=Stall(after_bytes=5000, pause_s=0.27)),
+        positive=OWN.but(body_bytes=_PAGE, body_stall=Stall(after_bytes=5000, pause_s=0.5)),
         repaired=OWN.but(body_bytes=_PAGE),
         cost=Cost.WHOLE,
     ),

@@ -56,16 +56,14 @@ VERSIONS = (
         name="pq-reset",
         positive=OWN.but(hello_limit_bytes=1000),
         repaired=OWN,
-        hidden=frozenset({Id.HTTP_H2_MISSING}),
     ),
     Twin(
         id=Id.TLS_PQ,
         name="pq-silence",
         positive=OWN.but(hello_limit_bytes=1000, refusal=Refusal.SILENCE),
         repaired=OWN,
-        hidden=frozenset({Id.HTTP_H2_MISSING}),
     ),
-    Twin(id=Id.TLS_PQ, name="pq-missing", positive=NGINX.but(http2=False, early_data=False), repaired=OWN),
+    Twin(id=Id.TLS_PQ, name="pq-missing", positive=NGINX.but(http2=False), repaired=OWN),
 )
 
 FLIGHTS = (
@@ -106,7 +104,7 @@ FLIGHTS = (
     Twin(
         id=Id.TLS_HANDSHAKE_STALL,
         name="handshake-stall",
-        positive=OWN.but(handshake_stall=Stall(after_bytes=700, pause_s=0.27)),
+        positive=OWN.but(handshake_stall=Stall(after_bytes=700, pause_s=0.5)),
         repaired=OWN,
         cost=Cost.HANDSHAKE,
     ),
@@ -192,7 +190,7 @@ SESSIONS = (
         both=frozenset({Id.TLS_VERSION_OLD}),
         cost=Cost.TLS12_REVISIT,
     ),
-    Twin(id=Id.TLS_RESUMPTION_FLAKY, name="two-nodes", positive=OWN.but(nodes=(0, 1, 0)), repaired=OWN),
+    Twin(id=Id.TLS_RESUMPTION_FLAKY, name="two-nodes", positive=OWN.but(nodes=(0, 0, 0, 1, 1)), repaired=OWN),
     Twin(id=Id.TLS_ZERO_RTT, name="no-early-data", positive=NGINX.but(early_data=False), repaired=NGINX),
 )
 
