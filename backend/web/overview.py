@@ -1,6 +1,6 @@
 """The list of sites as it is shown: one verdict, a few numbers, a row a site. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -8,9 +8,10 @@ from typing import Literal
 from backend.fleet.models import Region
 from backend.fleet.queries import Health, RegionState
 from backend.runs.models import Outcome, Run
-from backend.runs.queries import MonitorOverview, SiteOverview
+from backend.runs.queries import FoundCause, MonitorOverview, SiteOverview
 from backend.sites.models import Site
 from backend.web import units
+from backend.web.findings import Hint, hint_of
 from workers.measurement.messages import Kind
 
 Level = Literal["good", "warn", "bad", "info", "quiet"]
@@ -50,6 +51,7 @@ class SiteRow:
     every: str
     cells: tuple[Cell, ...]
     last_run_at: datetime | None
+    hint: Hint | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +66,12 @@ class Overview:
     regions_online: int
 
 
-def overview_of(sites: Sequence[SiteOverview], states: Sequence[RegionState]) -> Overview:
-    """What the list says of these sites and regions."""
+def overview_of(
+    sites: Sequence[SiteOverview], states: Sequence[RegionState], found: Mapping[int, Sequence[FoundCause]] = {}
+) -> Overview:
+    """What the list says of these sites and regions; `found` are the open causes by monitor."""
     regions = tuple(state.region for state in states)
-    rows = tuple(_row(site, regions) for site in sites)
+    rows = tuple(_row(site, regions, found) for site in sites)
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
     verdict, reason = _verdict(rows, states)
     return Overview(
@@ -80,7 +84,7 @@ def overview_of(sites: Sequence[SiteOverview], states: Sequence[RegionState]) ->
     )
 
 
-def _row(site: SiteOverview, regions: Sequence[Region]) -> SiteRow:
+def _row(site: SiteOverview, regions: Sequence[Region], found: Mapping[int, Sequence[FoundCause]]) -> SiteRow:
     runs = {(monitor.monitor.kind, last.region.pk): last.run for monitor in site.monitors for last in monitor.last}
     newest = max((run.received_at for run in runs.values() if run is not None), default=None)
     return SiteRow(
@@ -89,6 +93,7 @@ def _row(site: SiteOverview, regions: Sequence[Region]) -> SiteRow:
         every=_every(site.monitors),
         cells=tuple(_cell(region, runs) for region in regions),
         last_run_at=newest,
+        hint=hint_of([cause for one in site.monitors for cause in found.get(one.monitor.pk, ())]),
     )
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 
+from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Outcome, Run, Trigger
 from backend.runs.queries import RunDetail
 from backend.web import units
+from backend.web.findings import Panel, of_run
 from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measured_verdict, missed_verdict
 from backend.web.waterfall.details import Details, connection_details, hop_details, request_details
 from backend.web.waterfall.phases import PhaseTable, phase_table
@@ -13,9 +15,16 @@ from backend.web.waterfall.rows import Chart, connection_chart, page_chart, prob
 from backend.web.waterfall.wanted import Wanted, Window, wanted_of, window_of
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection
+from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import Kind, Measurement, MissedReason, PageMeasurement, ProbeMeasurement
 
+_WHY = {
+    Trigger.MANUAL.value: "tested by hand",
+    Trigger.CONFIRM.value: "to confirm a failure",
+    Trigger.GATE.value: "for a gate",
+    Trigger.DIAGNOSE.value: "to find out why something changed",
+}
 _KINDS = {Kind.PAGE.value: "Page load", Kind.PROBE.value: "Probe", Kind.PAIR.value: "Pair"}
 
 
@@ -86,12 +95,23 @@ def _unjudged(card: Card) -> Card:
     return card if card.level == "info" else replace(card, level="info", note="seen before it failed")
 
 
+def panel_of(detail: RunDetail) -> Panel | None:
+    """What today's rules make of a probe's evidence; None where there is nothing to judge."""
+    measurement = detail.measurement
+    diagnosis = diagnosis_of(measurement)
+    if diagnosis is None or not isinstance(measurement, ProbeMeasurement):
+        return None
+    depth = Depth.LIGHT if measurement.evidence is None else measurement.evidence.depth
+    return of_run(diagnosis, depth, detail.run.total_us)
+
+
 def about(detail: RunDetail) -> list[str]:
     """The small print: what measured, how, and how long it took."""
     run = detail.run
     parts = [
-        _KINDS.get(run.kind, run.kind),
-        "tested by hand" if run.trigger == Trigger.MANUAL else None,
+        _KINDS.get(run.kind, run.kind) if run.depth is None else None,
+        None if run.depth is None else f"{run.depth} probe",
+        _WHY.get(run.trigger),
         f"attempt {run.attempt}" if run.attempt > 1 else None,
         "came late" if run.late else None,
         run.protocol,

@@ -135,6 +135,7 @@ def test_a_viewer_reads(client: Client, vera: Member, addresses: dict[str, str])
         "site",
         "cdn",
         "cdn_export",
+        "findings",
         "hosts",
         "trial",
         "trial_progress",

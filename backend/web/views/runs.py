@@ -13,7 +13,9 @@ from backend.runs.agents import screenshot_name
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
 from backend.web import run_page
 from backend.web.access import MemberRequest, needs
+from backend.web.ladder import ladders_of
 from backend.web.views.trial import live_url
+from workers.measurement.messages import ProbeMeasurement
 
 # A run that has ended never changes.
 KEEP = "private, max-age=3600, immutable"
@@ -27,6 +29,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
     if detail is None:
         return _follow(request, run_id)
     measurement = detail.measurement
+    evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None
     context = {
         "section": "sites",
         "detail": detail,
@@ -36,6 +39,8 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "verdict": run_page.verdict_of(detail),
         "cards": run_page.cards_for(detail),
         "picture": None if measurement is None else run_page.picture_of(measurement, request.GET.dict()),
+        "panel": run_page.panel_of(detail),
+        "ladders": [] if evidence is None else ladders_of(evidence),
         "details_url": reverse("web:run_details", args=[run_id, 0]).removesuffix("0"),
     }
     return render(request, "runs/run.html", context)

@@ -14,18 +14,32 @@ from backend.accounts.permissions import Permission
 from backend.alerts.queries.sight import sight
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
+from backend.runs.diagnoses import open_findings
 from backend.runs.partitions import retention_start
-from backend.runs.queries import long_series, phase_series, recent_runs, site_overview
+from backend.runs.queries import long_series, newest_deep_runs, phase_series, recent_runs, site_overview
 from backend.sites import queries as sites
 from backend.sites.models import Monitor
 from backend.web import trend
 from backend.web.access import MemberRequest, needs
+from backend.web.findings import of_site
 from backend.web.overview import overview_of
 from backend.web.series import METRIC_NAMES, metrics_of, series_table
 from backend.web.sight import sight_of
 from workers.measurement.messages import Kind
 
 RUNS_SHOWN, RUNS_IN_STRIP = 30, 120
+
+
+@require_safe
+@needs(Permission.READ)
+def findings(request: MemberRequest, site_id: UUID) -> HttpResponse:
+    """What is to be mended, by the newest deep probe of each region, and the checklist "Is TLS fast yet"."""
+    site = sites.site(request.organisation, site_id)
+    if site is None:
+        raise Http404
+    found = open_findings(newest_deep_runs(site))
+    context = {"section": "sites", "site": site, "looks": found.looks, "panel": of_site(found)}
+    return render(request, "sites/findings.html", context)
 
 
 @require_safe
@@ -47,6 +61,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "section": "sites",
         "site": site,
         "row": overview.rows[0],
+        "panel": of_site(open_findings(newest_deep_runs(site))),
         "monitor": monitor,
         "monitors": list(monitors.values()),
         "regions": regions,

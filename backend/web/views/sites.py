@@ -12,7 +12,7 @@ from backend.accounts.permissions import Permission
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for, usable_regions
 from backend.runs import actions
-from backend.runs.queries import site_overview
+from backend.runs.queries import site_overview, worst_findings
 from backend.sites import actions as sites
 from backend.sites import queries
 from backend.sites.models import Monitor, Site
@@ -21,6 +21,7 @@ from backend.web.access import MemberRequest, needs
 from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm
 from backend.web.overview import overview_of
 from backend.web.views.trial import first_choice, live_url
+from workers.measurement.messages import Kind
 
 
 @require_safe
@@ -29,8 +30,10 @@ def overview(request: MemberRequest) -> HttpResponse:
     """Is anything wrong now, and where?"""
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
+    rows = site_overview(request.organisation)
+    probes = [one.monitor.pk for row in rows for one in row.monitors if one.monitor.kind == Kind.PROBE]
     context = {
-        "overview": overview_of(site_overview(request.organisation), states),
+        "overview": overview_of(rows, states, worst_findings(probes, [state.region.pk for state in states])),
         "form": TrialForm(regions=[state.region for state in states], initial={"regions": first_choice(states)}),
         "section": "sites",
     }

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from backend.accounts.permissions import Permission
 from backend.fleet.queries import Health, RegionState, regions_for
 from backend.runs import actions
-from backend.runs.queries import RunState, progress, run_detail
+from backend.runs.queries import RunDetail, RunState, progress, run_detail
 from backend.runs.queries.ended import ended_runs
 from backend.sites import queries as sites
 from backend.sites.actions import MAX_NAME_CHARS, SiteLimitError
@@ -25,10 +25,9 @@ from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, live
-from backend.web.run_page import picture_of
-from backend.web.waterfall.phases import PhaseTable
+from backend.web.run_page import panel_of, picture_of
 from backend.web.waterfall.text import printable
-from workers.measurement.messages import Kind, Measurement, PageMeasurement
+from workers.measurement.messages import Kind, PageMeasurement
 
 # As many as one trial may start; what an address adds to that is cut off.
 MAX_RUNS = 60
@@ -58,10 +57,13 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     site = _site(request, site_id)
     run_ids = _run_ids(request)
     shown = _live(request, run_ids)
+    probe = _first(request, shown, Kind.PROBE)
+    measurement = None if probe is None else probe.measurement
     context = {
         "site": site,
         "live": shown,
-        "phases": _phases(request, shown),
+        "phases": None if measurement is None else picture_of(measurement, {}).phases,
+        "panel": None if probe is None else panel_of(probe),
         "progress_url": live_url("web:trial_progress", site, run_ids),
         "name_form": NameForm(initial={"name": _title(request, shown) or site.name}),
         "section": "sites",
@@ -148,24 +150,18 @@ def _live(request: MemberRequest, run_ids: Sequence[UUID]) -> Live:
     )
 
 
-def _phases(request: MemberRequest, shown: Live) -> PhaseTable | None:
-    """Where the time of the first probe went, once it is measured."""
-    measurement = _first(request, shown, Kind.PROBE)
-    return None if measurement is None else picture_of(measurement, {}).phases
-
-
 def _title(request: MemberRequest, shown: Live) -> str:
     """What the page calls itself, as a proposal for the name; empty when it does not say."""
     page = _first(request, shown, Kind.PAGE)
-    title = page.title if isinstance(page, PageMeasurement) else None
+    measurement = None if page is None else page.measurement
+    title = measurement.title if isinstance(measurement, PageMeasurement) else None
     return printable(title or "", MAX_NAME_CHARS).strip()
 
 
-def _first(request: MemberRequest, shown: Live, kind: Kind) -> Measurement | None:
+def _first(request: MemberRequest, shown: Live, kind: Kind) -> RunDetail | None:
     """The first that was measured of a kind."""
     done = [UUID(run.id) for run in shown.runs if run.kind == kind and run.state == RunState.DONE]
-    detail = run_detail(request.organisation, done[0]) if done else None
-    return None if detail is None else detail.measurement
+    return run_detail(request.organisation, done[0]) if done else None
 
 
 def _site(request: MemberRequest, site_id: UUID) -> Site:

@@ -1,0 +1,274 @@
+"""What a diagnosis says on pages: causes in the order in which to mend them, open questions, the checklist. No I/O."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from backend.runs.diagnoses import OpenFinding, OpenFindings, saving_us
+from backend.runs.queries import FoundCause
+from backend.web import units
+from backend.web.verdict import Level, Verdict
+from backend.web.waterfall.text import printable
+from workers.diagnosis.catalogue import Counts, Setting, column, entry, reason_text
+from workers.measurement.evidence import Depth
+from workers.measurement.finding import (
+    Answer,
+    Check,
+    Diagnosis,
+    Fact,
+    Finding,
+    FindingId,
+    NotJudged,
+    Severity,
+)
+
+_LEVELS: dict[Severity, Level] = {
+    Severity.CRITICAL: "bad",
+    Severity.HIGH: "bad",
+    Severity.MEDIUM: "warn",
+    Severity.LOW: "info",
+    Severity.INFO: "info",
+}
+# A second way to tell them apart beside colour.
+_MARKS = {
+    Severity.CRITICAL: "✕",
+    Severity.HIGH: "●",
+    Severity.MEDIUM: "◐",
+    Severity.LOW: "○",
+    Severity.INFO: "i",
+}
+_WORTH = {
+    Severity.CRITICAL: "visitors fail",
+    Severity.HIGH: "high",
+    Severity.MEDIUM: "medium",
+    Severity.LOW: "low",
+    Severity.INFO: "could be better",
+}
+_WHOM = {
+    Counts.NEW_VISIT: "each new visitor",
+    Counts.RETURNING_VISIT: "each returning visitor",
+    Counts.EACH_REQUEST: "each request",
+}
+_ANSWERS: dict[Answer, tuple[str, str, Level | str]] = {
+    Answer.YES: ("✓", "yes", "good"),
+    Answer.NO: ("✕", "no", "bad"),
+    Answer.NOT_APPLICABLE: (units.ABSENT, "not applicable", "quiet"),
+    Answer.UNKNOWN: ("?", "not known", "quiet"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """One cause as a page tells it. `evidence` are names and values; `seen` says where, on the page of a site."""
+
+    id: str
+    title: str
+    level: str
+    mark: str
+    worth: str
+    cost: str
+    unsure: str
+    host: str
+    explanation: str
+    advice: str
+    settings: tuple[Setting, ...]
+    evidence: tuple[tuple[str, str], ...]
+    seen: tuple[tuple[str, UUID], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unjudged:
+    """Why several causes were neither found nor excluded, and which. `because` begins with that word."""
+
+    because: str
+    titles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """A line of "Is TLS fast yet"."""
+
+    title: str
+    explanation: str
+    mark: str
+    answer: str
+    level: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """All that is said of one run, or of a site."""
+
+    verdict: Verdict
+    findings: tuple[Told, ...]
+    remarks: tuple[Told, ...]
+    unjudged: tuple[Unjudged, ...]
+    checklist: tuple[Checked, ...]
+
+    @property
+    def yes(self) -> str:
+        """How many of the checklist's questions that have an answer have a good one."""
+        answered = [one for one in self.checklist if one.level != "quiet"]
+        return f"{sum(one.level == 'good' for one in answered)} of {len(answered)}"
+
+
+def of_run(diagnosis: Diagnosis, depth: Depth, total_us: int | None) -> Panel:
+    """What one run says."""
+    told = [told_of(finding) for finding in diagnosis.findings]
+    costly, remarks = _parted(diagnosis.findings, told)
+    return Panel(
+        verdict=_verdict(diagnosis.findings, saving_us(diagnosis.findings, total_us), depth),
+        findings=costly,
+        remarks=remarks,
+        unjudged=_unjudged(diagnosis.not_judged),
+        checklist=tuple(_checked(check) for check in diagnosis.checklist),
+    )
+
+
+def of_site(found: OpenFindings) -> Panel:
+    """What the newest deep runs of all regions say together; a cause that several have stands once."""
+    groups: dict[tuple[FindingId, str | None], list[OpenFinding]] = {}
+    for one in found.findings:
+        groups.setdefault((one.finding.id, one.finding.host), []).append(one)
+    worst = [max(group, key=lambda one: one.finding.saving_us or 0) for group in groups.values()]
+    told = [told_of(one.finding, group) for one, group in zip(worst, groups.values(), strict=True)]
+    findings = [one.finding for one in worst]
+    costly, remarks = _parted(findings, told)
+    newest = found.newest
+    diagnosis = newest.diagnosis if newest else Diagnosis()
+    return Panel(
+        verdict=_verdict(findings, found.saving_us, Depth.DEEP) if newest else _NOBODY_LOOKED,
+        findings=costly,
+        remarks=remarks,
+        unjudged=_unjudged(one for one in diagnosis.not_judged if one.id not in {finding.id for finding in findings}),
+        checklist=tuple(_checked(check) for check in diagnosis.checklist),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """The worst open cause of a site in a list."""
+
+    text: str
+    level: str
+
+
+def hint_of(rows: Sequence[FoundCause]) -> Hint | None:
+    """Of rows in the words of the agents that judged; None where there is nothing to mend."""
+    known = [row for row in rows if row.finding in _IDS and row.severity in _COSTLY]
+    if not known:
+        return None
+    worst = min(known, key=lambda row: (_COSTLY.index(row.severity), -(row.saving_us or 0)))
+    title = entry(FindingId(worst.finding)).title
+    cost = f": {units.duration(worst.saving_us)}" if worst.saving_us else ""
+    return Hint(text=f"{title}{cost}", level=_LEVELS[Severity(worst.severity)])
+
+
+def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
+    """A cause in today's words."""
+    told = entry(finding.id)
+    return Told(
+        id=finding.id.value,
+        title=told.title,
+        level=_LEVELS[finding.severity],
+        mark=_MARKS[finding.severity],
+        worth=_WORTH[finding.severity],
+        cost=_cost(finding, told.counts),
+        unsure="" if finding.confidence == "high" else f"{finding.confidence.value} confidence",
+        host=printable(finding.host or "", 200),
+        explanation=told.explanation,
+        advice=told.advice,
+        settings=told.settings,
+        evidence=tuple((_name(fact.name), _value(fact)) for fact in finding.evidence if fact.value is not None),
+        seen=tuple((one.deep.region.name, one.deep.run.run_id) for one in seen),
+    )
+
+
+_IDS = frozenset(id.value for id in FindingId)
+_COSTLY = [severity.value for severity in Severity if severity is not Severity.INFO]
+_NOBODY_LOOKED = Verdict(
+    level="info",
+    title="No deep probe has looked yet",
+    text="One runs once a day in each region, and whenever somebody tests the site.",
+)
+
+
+def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> Verdict:
+    costly = [finding for finding in findings if finding.severity is not Severity.INFO]
+    if not costly:
+        if depth is Depth.LIGHT:
+            text = "One connection shows only part of it; a deep probe runs once a day, and whenever somebody tests."
+            return Verdict(level="info", title="Nothing found in one connection", text=text)
+        return Verdict(level="good", title="Nothing to mend was found", text="")
+    worst = min(costly, key=lambda finding: list(Severity).index(finding.severity))
+    count = f"{units.count(len(costly))} thing{'' if len(costly) == 1 else 's'} to mend"
+    gain = "" if not gain_us else f"; a new visitor could save {units.duration(gain_us)}"
+    level: Level = "bad" if _LEVELS[worst.severity] == "bad" else "warn"
+    return Verdict(level=level, title=f"{count}{gain}", text=f"First: {entry(costly[0].id).title}.")
+
+
+def _parted(findings: Sequence[Finding], told: Sequence[Told]) -> tuple[tuple[Told, ...], tuple[Told, ...]]:
+    """What costs something, and what is mere information."""
+    pairs = list(zip(findings, told, strict=True))
+    return (
+        tuple(one for finding, one in pairs if finding.severity is not Severity.INFO),
+        tuple(one for finding, one in pairs if finding.severity is Severity.INFO),
+    )
+
+
+def _cost(finding: Finding, counts: Counts | None) -> str:
+    if not finding.saving_us:
+        return ""
+    whom = f" for {_WHOM[counts]}" if counts else ""
+    return f"{units.duration(finding.saving_us)}{whom}"
+
+
+def _unjudged(open_ones: Iterable[NotJudged]) -> tuple[Unjudged, ...]:
+    """By reason: many rules stay silent for the same one."""
+    groups: dict[str, list[str]] = {}
+    for one in open_ones:
+        because = reason_text(one.reason)
+        if one.hidden_by is not None:
+            because = f"because another finding hides it, which is to be mended first: {entry(one.hidden_by).title}"
+        groups.setdefault(because, []).append(entry(one.id).title)
+    return tuple(Unjudged(because=because, titles=tuple(titles)) for because, titles in groups.items())
+
+
+def _checked(check: Check) -> Checked:
+    told = column(check.column)
+    mark, answer, level = _ANSWERS[check.answer]
+    return Checked(
+        title=told.title,
+        explanation=told.explanation,
+        mark=mark,
+        answer=answer,
+        level=level,
+        detail=printable(check.detail, 300),
+    )
+
+
+# How the end of a fact's name is written behind its value.
+_UNITS: Mapping[str, str] = {"_s": "s", "_days": "days", "_rtt": "RTT", "_pct": "%", "_kbit_s": "kbit/s"}
+
+
+def _name(name: str) -> str:
+    for ending in ("_ms", "_bytes", *_UNITS):
+        name = name.removesuffix(ending)
+    return name.replace("_", " ")
+
+
+def _value(fact: Fact) -> str:
+    value = fact.value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return printable(", ".join(str(one) for one in value), 400)
+    if not isinstance(value, int | float):
+        return printable(str(value), 400)
+    if fact.name.endswith("_ms"):
+        return units.duration(round(value * 1000))
+    if fact.name.endswith("_bytes") or fact.name.startswith("bytes_"):
+        return f"{value:,.0f} B"
+    unit = next((text for ending, text in _UNITS.items() if fact.name.endswith(ending)), "")
+    return f"{value:,} {unit}".strip()

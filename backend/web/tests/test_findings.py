@@ -1,0 +1,177 @@
+"""What was found, on the pages of a run, of a test and of a site; with evidence of servers that were made up."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from backend.cast import Member
+from backend.runs.models import PendingRun
+from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed
+from backend.web.tests import measurements
+from backend.web.tests.world import World, make_world
+from workers.diagnosis.catalogue import column, entry
+from workers.diagnosis.diagnose import diagnose
+from workers.measurement.evidence import ProbeEvidence
+from workers.measurement.finding import CheckColumn, FindingId
+from workers.measurement.messages import Measured, ProbeMeasurement
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, deep, light
+
+pytestmark = pytest.mark.django_db
+
+PATH = Path(rtt_ms=80)
+GOOD = deep(PATH, Server())
+LARGE_RECORDS = deep(PATH, Server(record_bytes=16_384, body_bytes=60_000))
+
+
+@pytest.fixture
+def world(alice: Member, client: Client) -> World:
+    client.force_login(alice.user)
+    return make_world(alice)
+
+
+def probed(world: World, evidence: ProbeEvidence, **fields: object) -> PendingRun:
+    """A probe that saw this, and whose agent judged it as we do."""
+    probe = measurements.probe()
+    last = probe.hops[-1:]
+    judged = replace(probe, hops=last, evidence=evidence, diagnosis=diagnose(evidence, last))
+    pending = world.pending("probe", **fields)
+    world.end(pending, Measured(measurement=judged))
+    return pending
+
+
+def html(client: Client, name: str, *args: object, query: str = "") -> str:
+    response = client.get(reverse(f"web:{name}", args=args) + query)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def words(text: str) -> str:
+    """What is read, in one line."""
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def test_a_run_says_what_to_mend_what_it_costs_why_and_how(world: World, client: Client) -> None:
+    run = probed(world, LARGE_RECORDS)
+    page = html(client, "run", run.run_id)
+    told, text = entry(FindingId.TLS_RECORD_OVERFLOW), words(page)
+    assert "thing to mend; a new visitor could save" in text or "things to mend; a new visitor could save" in text
+    for sentence in (told.title, told.explanation, told.advice):
+        assert sentence in text.replace("&#x27;", "'").replace("&quot;", '"')
+    assert re.search(r"costs \d+(\.\d)? ms for each new visitor", text)
+    for setting in told.settings:
+        assert f"<dt>{setting.server}</dt>" in page
+    assert "deep probe" in text
+    assert "style=" not in page
+
+
+def test_causes_stand_in_the_order_in_which_to_mend_them_and_remarks_apart(world: World, client: Client) -> None:
+    run = probed(world, LARGE_RECORDS)
+    page = html(client, "run", run.run_id)
+    expected = [one.id.value for one in diagnose(LARGE_RECORDS).findings]
+    assert re.findall(r'<li class="finding \w+" id="([\w.]+)', page) == expected
+    assert "more that could be better" in page
+
+
+def test_what_could_not_be_judged_is_told_with_the_reason(world: World, client: Client) -> None:
+    text = words(html(client, "run", probed(world, GOOD).run_id))
+    assert "Not judged, because " in text
+    assert "Nothing to mend was found" in text
+
+
+def test_a_light_run_says_that_it_saw_only_part(world: World, client: Client) -> None:
+    text = words(html(client, "run", probed(world, light(PATH, Server())).run_id))
+    assert "Nothing found in one connection" in text
+    assert "light probe" in text
+
+
+def test_the_ladder_shows_each_flight_and_marks_the_pause(world: World, client: Client) -> None:
+    page = html(client, "run", probed(world, LARGE_RECORDS).run_id)
+    ladder = page[page.index('<table class="ladder">') : page.index("</table>", page.index('<table class="ladder">'))]
+    text = words(ladder)
+    assert text.index("SYN , sent") < text.index("SYN, ACK , received") < text.index("ClientHello")
+    assert 'class="marked pause-4"' in ladder
+    assert "+1.00 RTT" in ladder
+    assert "<summary>TLS 1.2</summary>" in page
+    assert "New visitor" in page
+
+
+def test_a_run_without_evidence_has_neither_findings_nor_ladder(world: World, client: Client) -> None:
+    pending = world.pending("probe")
+    world.end(pending)
+    page = html(client, "run", pending.run_id)
+    assert "ladder" not in page
+    assert 'class="findings"' not in page
+    assert "Is TLS fast yet" not in page
+
+
+def test_a_page_run_is_as_it_was(world: World, client: Client) -> None:
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=measurements.page(10)))
+    assert 'class="findings"' not in html(client, "run", pending.run_id)
+
+
+def test_a_run_that_only_an_agent_judged_is_told_in_its_words(world: World, client: Client) -> None:
+    pending = world.pending("probe")
+    outcome = diagnosed(OVERFLOW, ending=Measured(measurement=measurements.probe()))
+    assert isinstance(outcome.measurement, ProbeMeasurement)
+    world.end(pending, Measured(measurement=replace(outcome.measurement, evidence=None)))
+    assert entry(FindingId.TLS_RECORD_OVERFLOW).title in html(client, "run", pending.run_id)
+
+
+def test_the_page_of_a_site_names_the_first_thing_to_mend_and_the_gain(world: World, client: Client) -> None:
+    probed(world, LARGE_RECORDS)
+    text = words(html(client, "site", world.site.public_id))
+    assert "could save" in text
+    assert f"First: {entry(diagnose(LARGE_RECORDS).findings[0].id).title}." in text
+    assert "Is TLS fast yet?" in text
+
+
+def test_a_site_that_nobody_looked_at_deeply_says_so(world: World, client: Client) -> None:
+    assert "No deep probe has looked yet" in html(client, "site", world.site.public_id)
+    assert "No deep probe has looked yet" in html(client, "findings", world.site.public_id)
+
+
+def test_the_findings_of_a_site_stay_while_it_cannot_be_reached(world: World, client: Client) -> None:
+    probed(world, LARGE_RECORDS)
+    failed = world.pending("probe", scheduled_for=world.pending("page").scheduled_for)
+    world.end(failed, FAILED)
+    assert "could save" in html(client, "findings", world.site.public_id)
+
+
+def test_the_checklist_has_twenty_lines_with_the_evidence_in_words(world: World, client: Client) -> None:
+    run = probed(world, LARGE_RECORDS)
+    page = html(client, "findings", world.site.public_id)
+    table = page[page.index('class="table stacked checklist"') :]
+    assert table.count("<tr>") == 21
+    for one in CheckColumn:
+        assert column(one).title in table
+        assert column(one).explanation.replace("'", "&#x27;") in table
+    for check in diagnose(LARGE_RECORDS).checklist:
+        if check.detail:
+            assert table.count(check.detail) >= 2, "for the pointer and for everybody"
+    assert f'href="{reverse("web:run", args=[run.run_id])}' in page
+
+
+def test_a_list_of_sites_names_the_worst_cause_of_each(world: World, client: Client) -> None:
+    assert "hint-line" not in html(client, "sites")
+    probed(world, LARGE_RECORDS)
+    page = html(client, "sites")
+    assert "hint-line bad" in page
+    assert reverse("web:findings", args=[world.site.public_id]) in page
+
+
+def test_a_test_before_saving_shows_what_was_found(world: World, client: Client) -> None:
+    run = probed(world, LARGE_RECORDS, trigger="manual")
+    text = words(html(client, "trial", world.site.public_id, query=f"?run={run.run_id}"))
+    assert entry(FindingId.TLS_RECORD_OVERFLOW).title in text
+
+
+def test_a_hostile_evidence_is_text_and_nothing_else(world: World, client: Client) -> None:
+    bad = "<script>alert(1)</script>"
+    trials = tuple(replace(one, address=bad) for one in LARGE_RECORDS.trials)
+    page = html(client, "run", probed(world, replace(LARGE_RECORDS, trials=trials, host=bad)).run_id)
+    assert bad not in page
