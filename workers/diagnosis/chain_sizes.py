@@ -4,7 +4,7 @@ from workers.diagnosis.case import MIN_RTT_US, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.tls_visits import TLS13, chain_of, judged_chain
-from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
+from workers.measurement.evidence import ChainCertificate, Direction, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # PROBING 7, 12 and 23.
@@ -12,8 +12,10 @@ LARGE_BYTES = 4_096
 # A QUIC server sends three times what it has received, 1,200 bytes at first, before it knows the client's address
 # (RFC 9000, 8.1).
 QUIC_FIRST_FLIGHT_BYTES = 3_600
-# From here on a QUIC handshake took two round trips, not one.
-_TWO_TRIPS = 1.5
+# A first flight of so many times what we sent was stopped by that rule: full datagrams need not fill it quite.
+_STOPPED_FROM, _STOPPED_TO = 2.0, 3.1
+# What came so much of a round trip later was sent after our answer.
+_LATER_RTT = 0.7
 _TOLD = 4
 
 
@@ -24,35 +26,33 @@ def chain_large(case: Case) -> Verdicts:
         return
     slow = _slowed_by_amplification(case)
     size = total_bytes(chain)
-    if slow is None and size <= LARGE_BYTES:
+    if not slow and size <= LARGE_BYTES:
         return
     largest = max(chain, key=lambda one: one.der_bytes)
     yield Finding(
         id=FindingId.TLS_CHAIN_LARGE,
-        severity=Severity.INFO if slow is None else Severity.MEDIUM,
+        severity=Severity.MEDIUM if slow else Severity.INFO,
         confidence=Confidence.HIGH,
-        saving_us=None if slow is None else case.rtt_us,
+        saving_us=case.rtt_us if slow else None,
         evidence=facts(
             chain_bytes=size,
             certificate_bytes=tuple(float(one.der_bytes) for one in chain),
             names_in_leaf=chain[0].name_count,
             largest=largest.subject,
-            http3_handshake_ms=None if slow is None else in_ms(_network_us(slow)),
-            rtt_ms=None if slow is None else in_ms(case.rtt_us),
+            http3_first_flight_bytes=_parted(slow, case.rtt_us or 0)[0] if slow else None,
+            rtt_ms=in_ms(case.rtt_us) if slow else None,
         ),
     )
 
 
 def _slowed_by_amplification(case: Case) -> TrialEvidence | None:
-    """An HTTP/3 handshake with a chain too large for its first flight that took a second round trip for it."""
+    """An HTTP/3 handshake that was stopped after its first flight; one that was not acquits the chain."""
     rtt_us = case.rtt_us
-    if rtt_us is None or rtt_us < MIN_RTT_US:
+    if rtt_us is None or rtt_us < MIN_RTT_US or _quic_chain_bytes(case) <= QUIC_FIRST_FLIGHT_BYTES:
         return None
-    seen = [(trial, us) for trial in case.evidence.of(Trial.HTTP3) if (us := _network_us(trial)) is not None]
-    if not seen or _quic_chain_bytes(case) <= QUIC_FIRST_FLIGHT_BYTES:
-        return None
-    quickest, us = min(seen, key=lambda pair: pair[1])
-    return quickest if us >= _TWO_TRIPS * rtt_us else None
+    full = [one for one in case.evidence.of(Trial.HTTP3) if one.handshake is not None and not one.handshake.resumed]
+    ended = [one for one in full if one.handshake is not None and one.handshake.ended_us is not None]
+    return ended[0] if ended and all(_was_stopped(one, rtt_us) for one in ended) else None
 
 
 def _quic_chain_bytes(case: Case) -> int:
@@ -62,11 +62,27 @@ def _quic_chain_bytes(case: Case) -> int:
     return total_bytes(next((chain for chain in over_quic if chain), usual))
 
 
-def _network_us(trial: TrialEvidence) -> int | None:
-    shaken = trial.handshake
-    if shaken is None or shaken.ended_us is None or shaken.resumed:
-        return None
-    return shaken.ended_us - shaken.started_us if shaken.network_us is None else shaken.network_us
+def _was_stopped(trial: TrialEvidence, rtt_us: int) -> bool:
+    """The server sent three times what it had got, then nothing until it had heard from us again."""
+    sent = _sent_first_bytes(trial)
+    early, late = _parted(trial, rtt_us)
+    return bool(late) and _STOPPED_FROM * sent < early <= _STOPPED_TO * sent
+
+
+def _parted(trial: TrialEvidence, rtt_us: int) -> tuple[int, int]:
+    """What came of the handshake at first, and what came a round trip later, in bytes."""
+    end_us = trial.handshake.ended_us if trial.handshake is not None else None
+    received = [one for one in trial.transfers if one.direction is Direction.RECEIVED and one.at_us <= (end_us or 0)]
+    since_us = min((one.at_us for one in received), default=0)
+    early = sum(one.size_bytes for one in received if one.at_us < since_us + _LATER_RTT * rtt_us)
+    return early, sum(one.size_bytes for one in received) - early
+
+
+def _sent_first_bytes(trial: TrialEvidence) -> int:
+    """What we sent before anything came back."""
+    first_us = min((one.at_us for one in trial.transfers if one.direction is Direction.RECEIVED), default=0)
+    sent = (one for one in trial.transfers if one.direction is Direction.SENT and one.at_us < first_us)
+    return sum(one.size_bytes for one in sent)
 
 
 def chain_needless(case: Case) -> Verdicts:
