@@ -75,7 +75,11 @@ def http3(judged: Judged) -> Told:
     if announced and answers:
         return yes("announced, and it answers")
     if announced:
-        return unknown(judged, "announced, not tried") if answers is None else no("announced, but it does not answer")
+        return (
+            unknown(judged, "announced, not reached from here")
+            if answers is None
+            else no("announced, but it does not answer")
+        )
     if answers:
         return no("it answers, but nothing announces it")
     if not answer_headers(judged.case) or judged.case.evidence.depth == "light":

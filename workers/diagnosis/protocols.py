@@ -6,10 +6,13 @@ from workers.diagnosis.headers import offers_http3
 from workers.diagnosis.tls_visits import completed, negotiated_protocol
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Trial
+from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # So often UDP must have failed before an announcement is called empty (PROBING 7, 31).
 _REPEATS = 3
+# What a firewall near us does to UDP looks like this; a closed port is told by the host itself.
+_SILENCE = frozenset({FailureKind.CONNECT_TIMEOUT, FailureKind.CONNECT_UNREACHABLE})
 
 
 def h2_missing(case: Case) -> Verdicts:
@@ -63,11 +66,15 @@ def _blocked(case: Case, tried: int) -> Finding | NotJudged:
 
 
 def http3_answers(case: Case) -> bool | None:
-    """Whether a QUIC handshake came to its end; None when nobody tried."""
+    """Whether a QUIC handshake came to its end. None when nobody tried, or when nothing but silence came and for all
+    we know nobody can be reached over UDP from there."""
     trials = case.evidence.of(Trial.HTTP3)
     if not trials:
         return None
-    return any(one.handshake is not None and one.handshake.ended_us is not None for one in trials)
+    if any(one.handshake is not None and one.handshake.ended_us is not None for one in trials):
+        return True
+    silent = all(one.failure is not None and one.failure.kind in _SILENCE for one in trials)
+    return None if silent and not case.evidence.quic_passes else False
 
 
 def http3_announced(case: Case) -> bool:

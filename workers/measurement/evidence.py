@@ -282,7 +282,8 @@ class ProbeEvidence:
 
     `certificates` holds each one that any server sent once. `measured_at` is the agent's wall clock, against which
     certificates are judged. `profile_verified` tells of a shaped run whether the link kept its numbers; None when
-    nothing was shaped.
+    nothing was shaped. `quic_passes` tells whether this agent has ever spoken HTTP/3 with anybody: until then silence
+    over UDP may be that of its own network. None for a light probe.
     """
 
     depth: Depth
@@ -294,6 +295,7 @@ class ProbeEvidence:
     certificates: tuple[ChainCertificate, ...] = ()
     trials: tuple[TrialEvidence, ...] = ()
     profile_verified: bool | None = None
+    quic_passes: bool | None = None
 
     def of(self, *kinds: Trial) -> tuple[TrialEvidence, ...]:
         """The connections of these kinds, in the order they were made."""

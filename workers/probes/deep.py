@@ -76,7 +76,15 @@ class _Dive:
                 self._get_session(step.trial)
             else:
                 self._make(step)
+        self._deeper.quic_passes = self._learn_of_quic()
         return self._deeper
+
+    def _learn_of_quic(self) -> bool:
+        """A firewall of our own must not be told of as that of every site: once anybody answered, there is none."""
+        over_quic = (one.handshake for one in self._deeper.seen if one.trial is Trial.HTTP3)
+        if any(shaken is not None and shaken.ended_us is not None for shaken in over_quic):
+            self._kit.network.quic_passes = True
+        return self._kit.network.quic_passes
 
     def _get_session(self, kind: Trial) -> None:
         """From a further connection, for trials of that kind; they are given up when it leaves none."""

@@ -2,7 +2,7 @@
 
 import time
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from socket import socket
 from types import TracebackType
 from typing import Self
@@ -25,6 +25,13 @@ from workers.probes.stamps import tcp_info
 from workers.probes.wire import Acks, Wire
 
 
+@dataclass(slots=True)
+class Network:
+    """What was found out about the network of this agent itself. `quic_passes`: somebody was spoken to over QUIC."""
+
+    quic_passes: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kit:
     """What all probes of an engine share. Used in the engine's thread only."""
@@ -32,6 +39,7 @@ class Kit:
     settings: ProbeSettings
     names: LocalNames
     contexts: Contexts
+    network: Network = field(default_factory=Network)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

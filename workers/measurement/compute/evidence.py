@@ -32,13 +32,15 @@ class CertificateBook:
 @dataclass(slots=True)
 class Deeper:
     """What a deep probe gathers besides its journey: its connections so far, whose chains are in `book`, what was asked
-    further about a name, and whether an incomplete chain is trusted with the issuer that it names."""
+    further about a name, whether an incomplete chain is trusted with the issuer that it names, and whether this agent
+    has ever spoken HTTP/3 with anybody."""
 
     book: CertificateBook
     own: tuple[TrialEvidence, ...]
     trials: list[TrialEvidence] = field(default_factory=list)
     names: list[NameCapture] = field(default_factory=list)
     issuer_verified: bool | None = None
+    quic_passes: bool | None = None
 
     @classmethod
     def of(cls, capture: ProbeCapture) -> "Deeper":
@@ -68,6 +70,7 @@ def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None
         measured_at=datetime.fromtimestamp(capture.before.wall_ns / 1e9, UTC),
         names=_names(capture.hops, seen.names, clock),
         trials=tuple(_with_issuer(trial, seen.issuer_verified) for trial in seen.seen),
+        quic_passes=seen.quic_passes,
     )
     return _with_certificates(evidence, seen.book)
 

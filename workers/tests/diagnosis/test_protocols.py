@@ -29,8 +29,8 @@ def unannounced(evidence: ProbeEvidence) -> ProbeEvidence:
     return replace(answered(evidence, set(Trial) - {Trial.PLAIN}, headers=(HSTS,)), names=names)
 
 
-def blocked(evidence: ProbeEvidence, times: int) -> ProbeEvidence:
-    dead = trial(Trial.HTTP3, handshake=None, exchanges=(), failure=failure(FailureKind.TLS_TIMEOUT))
+def blocked(evidence: ProbeEvidence, times: int, kind: FailureKind = FailureKind.CONNECT_REFUSED) -> ProbeEvidence:
+    dead = trial(Trial.HTTP3, handshake=None, exchanges=(), failure=failure(kind))
     return repeated(changed(evidence, (Trial.HTTP3,), lambda _: dead), Trial.HTTP3, times)
 
 
@@ -51,6 +51,15 @@ def test_http2_that_was_offered_and_not_taken_up_is_missing() -> None:
 def test_http2_that_was_not_offered_is_not_judged() -> None:
     assert left_open(_H2, light_site()) == "needs_deep_probe"
     assert left_open(_H2, without(deep_site(), Trial.HTTP2)) == "not_measured"
+
+
+def test_silence_over_udp_counts_only_where_somebody_was_reached_over_it() -> None:
+    for kind in (FailureKind.CONNECT_TIMEOUT, FailureKind.CONNECT_UNREACHABLE):
+        silent = blocked(deep_site(), 3, kind)
+        assert finding(_H3, silent) is None
+        assert left_open(_H3, silent) == "not_measured"
+        assert finding(_H3, replace(silent, quic_passes=True)) is not None
+    assert finding(_H3, blocked(deep_site(), 3, FailureKind.TLS_TIMEOUT)) is not None
 
 
 def test_http3_that_nothing_announces_is_a_remark() -> None:
