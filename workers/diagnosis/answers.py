@@ -7,10 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
+from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
-from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, jitter_us, ms_of, unrepeated, visits, weigh
+from workers.diagnosis.weighing import (
+    LEAST_SEEN,
+    Sure,
+    fact,
+    is_late,
+    jitter_us,
+    lost_in_answers,
+    ms_of,
+    never,
+    unrepeated,
+    visits,
+    weigh,
+)
 from workers.diagnosis.windows import first_answer, known_window, rounds
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -35,7 +47,7 @@ def keepalive_off(case: Case) -> Verdicts:
     """http.keepalive_off: the server closes the connection after each answer."""
     id = FindingId.HTTP_KEEPALIVE_OFF
     trials = [trial for trial in visits(case, _ASKED) if _was_answered(trial) and trial.exchanges[0].kept is not None]
-    sure = weigh(case, id, trials, _opening_if_closed_us, counts_round_trips=False)
+    sure = weigh(case, id, trials, _opening_if_closed_us, counts_round_trips=False, spoilt=never, blind=never)
     if isinstance(sure, Sure):
         yield Finding(
             id=id,
@@ -55,7 +67,7 @@ def think_time(case: Case) -> Verdicts:
     """http.think_time: the server takes long to begin its answer."""
     id = FindingId.HTTP_THINK_TIME
     trials = [trial for trial in _thoughtful(case) if not is_late(trial)]
-    clean = [trial for trial in trials if not lost_packets(trial)]
+    clean = [trial for trial in trials if not lost_in_answers(trial)]
     thinks = _thinks(clean)
     least_us = _least_us(case, SLOW_THINK_US)
     slow = [think for think in thinks if think > least_us]
@@ -105,7 +117,7 @@ def buffered_response(case: Case) -> Verdicts:
         return think if think is not None and think > least_us and _in_one_go(trial, jitter) else None
 
     trials = [trial for trial in visits(case, _ASKED) if _is_page(trial)]
-    sure = weigh(case, id, trials, look, counts_round_trips=False)
+    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=lost_in_answers, blind=never)
     if isinstance(sure, Sure):
         # The milliseconds of a server that thinks for too long are told by `think_time`.
         told = any(isinstance(one, Finding) for one in think_time(case))

@@ -15,6 +15,9 @@ from workers.measurement.evidence import Direction, Exchange, Transfer, TrialEvi
 USUAL_MSS_BYTES = 1448
 # The kernel's estimate of a segment means little below this (it begins at 536, RFC 9293).
 _LEAST_MSS_BYTES = 1000
+_ENOUGH_BYTES = 8_000
+# What a packet takes is read from such as are nearly full: a short one may have been held back.
+_NEARLY_FULL = 0.95
 # On a slow link the packets of one flight come apart: a pause must be this many times what a packet takes.
 _PACKETS_A_PAUSE = 4
 # What comes sooner after a write of ours than this part of a round trip cannot be an answer to it.
@@ -106,23 +109,30 @@ class RoundTrips:
 
 
 def mss_of(trial: TrialEvidence) -> int:
-    """The size of a full segment from this server, as the kernel saw it; the usual one until it has seen any."""
-    states = (trial.tcp_ended, trial.tcp_secured, trial.tcp_connected)
-    seen = [state.rcv_mss_bytes for state in states if state is not None and state.rcv_mss_bytes]
-    likely = [size for size in seen if size >= _LEAST_MSS_BYTES]
-    return likely[0] if likely else USUAL_MSS_BYTES
+    """The size of a full segment from this server.
+
+    The kernel knows it from what came, so only once enough came that full ones must have been among it. Until then it
+    is taken to be what we may send, or the usual.
+    """
+    states = [state for state in (trial.tcp_ended, trial.tcp_secured, trial.tcp_connected) if state is not None]
+    seen = next((state.rcv_mss_bytes for state in states if state.rcv_mss_bytes), 0)
+    received = sum(one.size_bytes for one in trial.transfers if _received(one))
+    if seen >= _LEAST_MSS_BYTES and received >= _ENOUGH_BYTES:
+        return seen
+    ours = next((state.snd_mss_bytes for state in states if state.snd_mss_bytes), None)
+    return max(seen, ours or USUAL_MSS_BYTES)
 
 
 def packet_time_us(trial: TrialEvidence) -> int:
     """What a full packet takes on the narrowest link of the way; 0 where two in a row were not seen."""
     mss = mss_of(trial)
-    spacings = sorted(
-        later.at_us - earlier.at_us
+    each = sorted(
+        round((later.at_us - earlier.at_us) * mss / max(mss, later.size_bytes))
         for earlier, later in pairwise(sorted(_kept(trial), key=_when))
-        if _received(earlier) and _received(later) and mss // 2 <= later.size_bytes <= mss
+        if _received(earlier) and _received(later) and later.size_bytes >= _NEARLY_FULL * mss
     )
-    # Few spacings hold a stall of the server, and the rest is the link: the lower quarter of them.
-    return spacings[len(spacings) // 4] if len(spacings) > 1 else 0
+    # Among them are the server's silences, which are longer; the link shows in the lower quarter.
+    return each[len(each) // 4] if len(each) > 1 else 0
 
 
 def quiet_us(trial: TrialEvidence) -> int:

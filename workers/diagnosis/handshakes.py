@@ -9,7 +9,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
 from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import plain_think_us, think_us
-from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, visits, weigh
+from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, never, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -81,7 +81,9 @@ def key_cost(case: Case) -> Verdicts:
         link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
         return lead if lead > max(least_us, link_us) else None
 
-    sure = weigh(case, FindingId.TLS_KEY_COST, trials, look, counts_round_trips=False, spoilt=lost_in_handshake)
+    sure = weigh(
+        case, FindingId.TLS_KEY_COST, trials, look, counts_round_trips=False, spoilt=lost_in_handshake, blind=never
+    )
     if isinstance(sure, Sure):
         yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
     elif large:

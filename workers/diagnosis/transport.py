@@ -190,7 +190,9 @@ def _longest_us(trial: TrialEvidence) -> int:
 def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -> Iterator[Finding]:
     """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
     clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
-    delayed_us, quick_us = median(held.seen), median(_longest_us(trial) for trial in clean)
+    # A process that reads late acknowledges late: the least of them is the quick one.
+    quick_us = median(map(_longest_us, clean)) if is_short(clean) else min(hurried.seen)
+    delayed_us = median(held.seen)
     least, most = _DELAY_US
     # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
     longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))

@@ -13,6 +13,8 @@ from workers.measurement.finding import Confidence, Fact, FactValue, FindingId, 
 LEAST_SEEN = 3
 # With a clock of our own process, read later than this part of a round trip, a connection proves nothing (PROBING 5).
 _LATE_RTT = 0.05
+# Even the kernel's stamps hide a silence when what came before it was read after it.
+_BLIND_RTT = 0.2
 # Connections that begin as a new visitor's do; of them one that fails says something else.
 _VISITS = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2)
 
@@ -60,10 +62,13 @@ def weigh(
     look: Callable[[TrialEvidence], Seen | None],
     *,
     counts_round_trips: bool = True,
+    spoilt: Callable[[TrialEvidence], bool] = lost_packets,
+    blind: Callable[[TrialEvidence], bool] | None = None,
 ) -> Sure[Seen] | NotJudged | None:
     """Whether `look` sees the cause in each connection that can show it, at least three times.
 
-    None when it is not there, or there is no connection to look at.
+    None when it is not there, or there is no connection to look at. `spoilt` tells which connections lost what
+    `look` goes by, `blind` those that may not show it although it is there (usually those looked at late).
     """
     if not trials:
         return None
@@ -72,11 +77,12 @@ def weigh(
     timely = [trial for trial in trials if not is_late(trial)]
     if not timely:
         return NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
-    clean = tuple(trial for trial in timely if not lost_packets(trial))
-    seen = tuple(one for trial in clean if (one := look(trial)) is not None)
+    looks = [(trial, look(trial)) for trial in timely if not spoilt(trial)]
+    clean = tuple(trial for trial, one in looks if one is not None or not (blind or is_blind)(trial))
+    seen = tuple(one for _, one in looks if one is not None)
     if len(seen) == len(clean) >= LEAST_SEEN:
         return Sure(seen=seen, trials=clean)
-    if any(look(trial) is not None for trial in timely if lost_packets(trial)):
+    if any(look(trial) is not None for trial in timely if spoilt(trial)):
         return NotJudged(id=id, reason=NotJudgedReason.LOSS)
     if not seen:
         return None
@@ -97,6 +103,36 @@ def is_short(trials: Sequence[TrialEvidence]) -> bool:
 def is_late(trial: TrialEvidence) -> bool:
     """Whether its stamps are our own and too late to be believed."""
     return not trial.kernel_clock and (trial.scheduling_lag_us or 0) > _LATE_RTT * (rtt_of(trial) or 0)
+
+
+def is_blind(trial: TrialEvidence) -> bool:
+    """Whether our process looked so late that flights may have run into one: a read has the stamp of its last packet
+    alone. What such a connection shows is real; what it does not show may have been there."""
+    return (trial.scheduling_lag_us or 0) > _BLIND_RTT * (rtt_of(trial) or 0)
+
+
+def lost_in_handshake(trial: TrialEvidence) -> bool:
+    """Whether packets were lost before the end of the handshake; at all, where the kernel was not asked then."""
+    secured = trial.tcp_secured
+    if secured is None:
+        return lost_packets(trial)
+    return bool(secured.total_retransmits or secured.out_of_order_packets)
+
+
+def lost_in_answers(trial: TrialEvidence) -> bool:
+    """Whether packets were lost after the handshake; at all, where the kernel was not asked then."""
+    secured, ended = trial.tcp_secured, trial.tcp_ended
+    if secured is None or ended is None:
+        return lost_packets(trial)
+    return (ended.total_retransmits, ended.out_of_order_packets) != (
+        secured.total_retransmits,
+        secured.out_of_order_packets,
+    )
+
+
+def never(trial: TrialEvidence) -> bool:
+    """For what no lost packet can imitate, and for what no late look can hide."""
+    return False
 
 
 def jitter_us(case: Case) -> int:

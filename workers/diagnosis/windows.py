@@ -81,11 +81,10 @@ def window_of(trial: TrialEvidence) -> Window | None:
     if not gaps:
         whole = turn.size_bytes / ruler.mss
         return None if _is_spread(turn, ruler) else Window(segments=whole, at_least=True)
-    if not _is_slow_start(gaps[0], ruler):
-        return None
     tickets = tickets_before(trial, exchange)
     extra = (_TICKET_SEGMENTS + _DEFERRED_SEGMENTS) if tickets else 0
-    return Window(segments=(gaps[0].flight_bytes - tickets) / ruler.mss + extra)
+    window = Window(segments=(gaps[0].flight_bytes - tickets) / ruler.mss + extra)
+    return window if _is_slow_start(gaps[0], window, ruler) else None
 
 
 def is_paced(trial: TrialEvidence) -> bool:
@@ -125,10 +124,10 @@ def _is_spread(turn: Turn, ruler: Ruler) -> bool:
     return turn.flights[0].spread_us > _SPREAD_RTT * ruler.rtt_us
 
 
-def _is_slow_start(gap: Gap, ruler: Ruler) -> bool:
+def _is_slow_start(gap: Gap, window: Window, ruler: Ruler) -> bool:
     """Whether that pause is a full window's: a round trip, and then at most twice as much as before."""
     round_trip = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
-    return round_trip and gap.next_bytes <= 2 * gap.flight_bytes + 2 * ruler.mss
+    return round_trip and gap.next_bytes <= (2 * window.segments + 1) * ruler.mss
 
 
 def _handshake_bytes(trial: TrialEvidence) -> int:
