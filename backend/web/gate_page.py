@@ -114,7 +114,11 @@ def headline_of(view: GateView) -> Headline:
         return Headline(level="good", mark="✓", title="It was measured before the release", text=gate.summary)
     if not gate.verdict:
         return Headline(level="info", mark="i", title="It was cancelled", text=gate.summary)
-    return Headline(level=pill.level, mark=pill.mark, title=_TITLES[Verdict(gate.verdict)], text=gate.summary)
+    title = _TITLES[Verdict(gate.verdict)]
+    if view.addresses and gate.verdict == Verdict.FAIL:
+        # Nothing was made slower that is not there yet.
+        title = "The release is slower than its baseline"
+    return Headline(level=pill.level, mark=pill.mark, title=title, text=gate.summary)
 
 
 def headline_of_all(lines: Sequence[GateLine]) -> Headline:

@@ -5,9 +5,10 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
+from backend.gates.addresses import Address
 from backend.gates.models import Gate
 from backend.gates.queries import gate_view
-from backend.gates.questions import AskedRule, Runs
+from backend.gates.questions import AskedRule, Baseline, Runs
 from backend.gates.steps import step
 from backend.gates.tests.world import TEN, World, make_world
 from backend.sites.actions import record_deploy
@@ -50,6 +51,18 @@ def test_a_failed_release_says_so_first_and_what_grew(page: Client, world: World
     listed = text_of(page, "gates")
     assert "The newest release: fail" in listed
     assert "1 of the last 1 failed." in listed
+
+
+def test_two_addresses_are_named_and_neither_was_made_slower(page: Client, world: World) -> None:
+    baseline = Baseline(mode="url", address=Address(base="https://old.example"))
+    release = Address(base="https://pr-7.example")
+    asked = world.ask(baseline=baseline, release=release, deploy=DeployMarker(version="pr-7"))
+    gate = world.play(asked, lambda run: 1.5 if run.url == "https://pr-7.example/" else 1.0)
+    text = text_of(page, "gate", gate.public_id)
+    assert "The release is slower than its baseline" in text
+    assert "https://pr-7.example/ against https://old.example/" in text
+    assert "Shop, pr-7" in text
+    assert text.count(">Baseline<") == 1 + gate.runs.count() // 2
 
 
 def test_an_open_gate_says_how_far_it_is_and_can_be_cancelled(page: Client, world: World) -> None:
