@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 from workers.measurement.evidence import ProbeEvidence, TcpState, TrialEvidence
 from workers.measurement.finding import Finding, NotJudged
@@ -11,6 +12,7 @@ from workers.measurement.messages import Hop
 # Below this pause, and below half a round trip, bytes came in one go (PROBING 1c).
 _MIN_PAUSE_US = 3_000
 
+T = TypeVar("T")
 # What one rule says: nothing when the cause is not there, a NotJudged when the evidence cannot tell.
 Verdicts = Iterable[Finding | NotJudged]
 
@@ -28,6 +30,17 @@ class Case:
     hops: tuple[Hop, ...] = ()
 
     @cached_property
+    def _answers(self) -> dict[Callable[["Case"], Any], Any]:
+        return {}
+
+    def once(self, question: Callable[["Case"], T]) -> T:
+        """The answer to a question that several rules ask, found the first time and kept."""
+        if question not in self._answers:
+            self._answers[question] = question(self)
+        answer: T = self._answers[question]
+        return answer
+
+    @cached_property
     def rtt_us(self) -> int | None:
         """The shortest round trip of any TCP connection of the probe; None when none was made."""
         trips = [trip for trial in self.evidence.trials if (trip := rtt_of(trial)) is not None]
@@ -39,8 +52,12 @@ Rule = Callable[[Case], Verdicts]
 
 def rtt_of(trial: TrialEvidence) -> int | None:
     """The round trip of one connection: the lesser of the SYN's and of the kernel's own minimum."""
-    known = (trial.syn_rtt_us, *(state.min_rtt_us for state in _states(trial)))
-    return min((trip for trip in known if trip), default=None)
+    least = trial.syn_rtt_us or None
+    # Every rule asks this of every connection, so it is spelt out.
+    for state in (trial.tcp_connected, trial.tcp_secured, trial.tcp_ended):
+        if state is not None and state.min_rtt_us and (least is None or state.min_rtt_us < least):
+            least = state.min_rtt_us
+    return least
 
 
 def pause_us(rtt_us: int | None) -> int:

@@ -86,6 +86,10 @@ def http3_announced(case: Case) -> bool:
 
 def answer_headers(case: Case) -> tuple[Header, ...]:
     """Of all answers of the last host over TLS: each server behind it may say it."""
+    return case.once(_answer_headers)
+
+
+def _answer_headers(case: Case) -> tuple[Header, ...]:
     last = case.hops[-1].response_headers if case.hops else ()
     over_tls = (one for trial in case.evidence.trials if trial.trial is not Trial.PLAIN for one in trial.exchanges)
     return (*last, *(header for one in over_tls for header in one.headers))

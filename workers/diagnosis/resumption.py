@@ -32,11 +32,19 @@ class Attempts:
 
 def attempts_13(case: Case) -> Attempts:
     """By a pre-shared key of TLS 1.3."""
+    return case.once(_attempts_13)
+
+
+def _attempts_13(case: Case) -> Attempts:
     return _attempts(case, (Trial.RESUMED, Trial.EARLY_DATA), old=False)
 
 
 def attempts_12(case: Case) -> dict[str, Attempts]:
     """By each of the ways of TLS 1.2 that were tried."""
+    return case.once(_attempts_12)
+
+
+def _attempts_12(case: Case) -> dict[str, Attempts]:
     ways = {
         "ticket": _attempts(case, (Trial.TLS12_TICKET,), old=True),
         "session_id": _attempts(case, (Trial.TLS12_SESSION_ID,), old=True),

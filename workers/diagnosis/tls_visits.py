@@ -20,6 +20,10 @@ def completed(trials: Iterable[TrialEvidence]) -> tuple[Handshake, ...]:
 
 def first_visits(case: Case) -> tuple[Handshake, ...]:
     """Full handshakes as browsers make them; where the server breaks on those, with classical groups."""
+    return case.once(_first_visits)
+
+
+def _first_visits(case: Case) -> tuple[Handshake, ...]:
     for kinds in (AS_BROWSERS, _NEXT_BEST):
         full = tuple(one for one in completed(case.evidence.of(*kinds)) if not one.resumed)
         if full:
@@ -35,6 +39,10 @@ def speaks_tls13(case: Case) -> bool | None:
 
 def negotiated_protocol(case: Case) -> str | None:
     """What ALPN agreed on in any handshake: the best there was."""
+    return case.once(_negotiated_protocol)
+
+
+def _negotiated_protocol(case: Case) -> str | None:
     protocols = {one.protocol for one in completed(case.evidence.trials)}
     return next((name for name in ("h2", "http/1.1") if name in protocols), None) or next(
         (name for name in sorted(filter(None, protocols))), None
@@ -59,6 +67,10 @@ def chain_of(case: Case, shaken: Handshake) -> tuple[ChainCertificate, ...]:
 
 def judged_chain(case: Case) -> tuple[Handshake, tuple[ChainCertificate, ...]] | None:
     """The handshake whose certificates are judged: the first that a browser would see any in."""
+    return case.once(_judged_chain)
+
+
+def _judged_chain(case: Case) -> tuple[Handshake, tuple[ChainCertificate, ...]] | None:
     for shaken in (*first_visits(case), *completed(case.evidence.of(Trial.TLS12, Trial.OTHER_FAMILY))):
         chain = chain_of(case, shaken)
         if chain:
