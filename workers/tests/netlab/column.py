@@ -1,16 +1,18 @@
 """One column of the matrix: every site of the twins probed at one round trip, side by side, with or without loss."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from workers.measurement.evidence import Depth
-from workers.measurement.messages import Failed, Measured, ProbeMeasurement
+from workers.measurement.messages import ProbeMeasurement
 from workers.shaping.settings import Direction, Drop
 from workers.tests.netlab.chains import Vault
 from workers.tests.netlab.estate import Estate
 from workers.tests.netlab.lab import Lab
+from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.netlab.served import Network, Served
 from workers.tests.netlab.twin import Twin
 
@@ -30,12 +32,36 @@ def sites_of(twins: Iterable[Twin]) -> list[Served]:
     return list(dict.fromkeys(site for twin in twins for site in (twin.positive, twin.repaired)))
 
 
-def measure(sites: Iterable[Served], *, rtt_ms: int, lossy: bool, vault: Vault, folder: Path) -> Measurements:
-    """One deep probe of each."""
-    opened = _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder)
-    with opened as urls, ThreadPoolExecutor(_AT_ONCE[rtt_ms]) as pool:
-        found = pool.map(lambda where: probe(*where, timeout_s=_CALM_S + _TRIPS * rtt_ms / 1000), urls.values())
-        return dict(zip(urls, found, strict=True))
+def measure(
+    sites: Iterable[Served], *, rtt_ms: int, lossy: bool, vault: Vault, folder: Path, depth: Depth = Depth.DEEP
+) -> Measurements:
+    """One probe of each."""
+    asking = Asking(depth=depth, timeout_s=_CALM_S + _TRIPS * rtt_ms / 1000)
+    with _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder) as places:
+        # An engine believes that a server's QUIC is blocked only once it knows that its own is not.
+        early, late = ([site for site in places if _blocks_quic(site) is blocks] for blocks in (False, True))
+        return _probe_all(places, early, asking, _AT_ONCE[rtt_ms]) | _probe_all(places, late, asking, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """How deep a probe looks, and what each of its connections may take."""
+
+    depth: Depth = Depth.DEEP
+    timeout_s: float = 10.0
+
+
+def _blocks_quic(site: Served) -> bool:
+    announced = isinstance(site.conduct, NginxConduct) and any(name == "Alt-Svc" for name, _ in site.conduct.headers)
+    return announced and not site.quic
+
+
+def _probe_all(
+    places: Mapping[Served, tuple[Lab, str]], sites: Sequence[Served], asking: Asking, at_once: int
+) -> dict[Served, ProbeMeasurement]:
+    with ThreadPoolExecutor(at_once) as pool:
+        found = pool.map(lambda site: probe(*places[site], asking), sites)
+        return dict(zip(sites, found, strict=True))
 
 
 @contextmanager
@@ -69,11 +95,11 @@ def open_lab(network: Network, rtt_ms: float, loss: tuple[Drop, ...] = ()) -> It
         yield lab
 
 
-def probe(lab: Lab, url: str, *, timeout_s: float = 10) -> ProbeMeasurement:
-    """What a deep probe saw, whether or not it came to its end. The time is for each connection."""
-    outcome: Measured | Failed = lab.probe(
-        url, depth=Depth.DEEP, ignore_certificate_errors=True, timeout_us=round(timeout_s * 1_000_000)
-    )
+def probe(lab: Lab, url: str, asking: Asking | None = None) -> ProbeMeasurement:
+    """What a probe saw, whether or not it came to its end."""
+    asking = asking or Asking()
+    timeout_us = round(asking.timeout_s * 1_000_000)
+    outcome = lab.probe(url, depth=asking.depth, timeout_us=timeout_us, ignore_certificate_errors=True)
     measurement = outcome.measurement
     assert isinstance(measurement, ProbeMeasurement), (url, outcome)
     return measurement
