@@ -44,7 +44,7 @@ def _headline(diagnosis: Diagnosis, probe: ProbeMeasurement) -> str:
 def _finding(finding: Finding, canvas: Canvas) -> list[str]:
     told = entry(finding.id)
     colour = RED if finding.severity in _LOUD else _YELLOW
-    cost = "" if finding.saving_us is None else f" · costs {ms(finding.saving_us)}"
+    cost = f" · costs {ms(finding.saving_us)}" if finding.saving_us else ""
     sure = "" if finding.confidence == "high" else f" · {finding.confidence} confidence"
     title = fit(f"{_MARKS[finding.severity]} {told.title}{cost}{sure}", canvas.columns - len(finding.id) - 2)
     lines = [f"{canvas.paint(title, colour)}  {canvas.paint(str(finding.id), DIM)}"]
