@@ -5,7 +5,7 @@ from workers.diagnosis.catalogue import reason_text
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.headers import hsts_max_age_s, values
 from workers.diagnosis.protocols import answer_headers, http3_announced, http3_answers
-from workers.diagnosis.redirects import MIN_HSTS_S
+from workers.diagnosis.redirects import MIN_HSTS_S, is_address
 from workers.diagnosis.tls_visits import completed, negotiated_protocol
 from workers.diagnosis.units import counted, ms, size
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
@@ -146,6 +146,8 @@ def _thinking_us(trial: TrialEvidence, one: Exchange) -> int | None:
 
 def hsts(judged: Judged) -> Told:
     headers = answer_headers(judged.case)
+    if is_address(judged.case.evidence.host):
+        return not_applicable("browsers keep it for names only")
     if not headers:
         return unknown(judged)
     max_age_s = hsts_max_age_s(headers)

@@ -1,5 +1,6 @@
 """Redirects that stand before the page, and pages without TLS."""
 
+from ipaddress import ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from workers.diagnosis.case import Case, Rule, Verdicts
@@ -90,7 +91,7 @@ def _step_from_plain(case: Case) -> Verdicts:
     if not _leads_to_tls(case, answer):
         return
     max_age_s = hsts_max_age_s(_secure_headers(case))
-    if max_age_s is not None and max_age_s >= MIN_HSTS_S:
+    if is_address(case.evidence.host) or (max_age_s is not None and max_age_s >= MIN_HSTS_S):
         return
     yield Finding(
         id=FindingId.HTTP_REDIRECT_COST,
@@ -130,8 +131,19 @@ def _no_tls(url: str, status: int | None) -> Finding:
     )
 
 
+def is_address(host: str) -> bool:
+    """Whether it is an IP address: browsers keep HSTS for names only (RFC 6797, 8.3)."""
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
 def _plain_answer(case: Case) -> Exchange | None:
-    """What http:// answered on port 80."""
+    """What http:// answered on port 80; beside a site on a port of its own that is another site."""
+    if case.evidence.port != DEFAULT_PORTS["https"]:
+        return None
     exchanges = (one for trial in case.evidence.of(Trial.PLAIN) for one in trial.exchanges)
     return next((one for one in exchanges if one.status is not None), None)
 
@@ -144,7 +156,8 @@ def _unseen(case: Case, id: FindingId) -> Verdicts:
 
 def _leads_to_tls(case: Case, answer: Exchange) -> bool:
     location = next(iter(values(answer.headers, "location")), "")
-    return _redirects(answer.status) and _split(_joined(case.evidence.host, location)).scheme == "https"
+    scheme, _, port = _origin(_joined(case.evidence.host, location))
+    return _redirects(answer.status) and scheme == "https" and port == case.evidence.port
 
 
 def _joined(host: str, location: str) -> str:

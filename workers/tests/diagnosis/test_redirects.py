@@ -103,6 +103,22 @@ def test_a_plain_answer_that_leads_elsewhere_than_to_https_is_no_such_step() -> 
     assert finding(_COST, site) is None
 
 
+def test_what_port_80_says_is_another_site_beside_one_on_a_port_of_its_own() -> None:
+    site = replace(without_hsts(deep_site()), port=8443)
+    assert finding(_COST, site) is None
+    assert finding(_NO_TLS, replace(plain(status=200, headers=()), port=8443)) is None
+    elsewhere = Header(name="Location", value=f"https://{HOST}:8443/")
+    assert finding(_COST, without_hsts(plain(headers=(elsewhere,)))) is None
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1"])
+def test_an_address_has_no_hsts(host: str) -> None:
+    to_tls = Header(name="Location", value="https://192.0.2.1/")
+    site = without_hsts(plain(headers=(to_tls,)))
+    assert finding(_COST, site) is not None
+    assert finding(_COST, replace(site, host=host)) is None
+
+
 def test_one_connection_cannot_show_what_port_80_says() -> None:
     assert left_open(_COST, without_hsts(light_site())) == "needs_deep_probe"
     assert left_open(_NO_TLS, light_site()) == "needs_deep_probe"
