@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from workers.bench import accuracy
 from workers.bench.pages import Ratio, compare_page_runs
 from workers.bench.pairs import compare_pairs
+from workers.bench.probes import compare_probes
 
-# One peer of a page run is enough to be met: the first may not be installed.
+# One peer of a page run is enough to be met, since the first may not be installed; of a probe, all.
 _PARTS: dict[str, tuple[str, Callable[[int], Sequence[Ratio]]]] = {
     "pages": ("CPU seconds of one page run of 60 requests, medians of interleaved rounds", compare_page_runs),
+    "probes": ("CPU seconds of one light probe, medians of interleaved rounds", compare_probes),
     "pairs": ("CPU seconds of one pair, cold and reused, medians of interleaved rounds", lambda n: [compare_pairs(n)]),
 }
 

@@ -7,6 +7,7 @@ certificate parsing never make another probe late.
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import BoundedSemaphore
@@ -16,7 +17,7 @@ from typing import Self, TypeVar
 from workers.diagnosis.diagnosed import diagnosed
 from workers.measurement.compute.probe import probe_measurement
 from workers.measurement.evidence import Depth
-from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
+from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement, ProgressStage, RunRequest
 from workers.probes.exchange import Tell
 from workers.probes.journey import Journey
 from workers.probes.link import Kit
@@ -74,7 +75,17 @@ class Engine:
         self.close()
 
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
-        """Measures one target and waits for it. A bad target is a Failed; only our own fault raises (EngineError)."""
+        """Measures one target, waits for it, and diagnoses what was seen.
+
+        A bad target is a Failed; only our own fault raises (EngineError).
+        """
+        outcome = self.measure(request, on_progress)
+        if not isinstance(outcome.measurement, ProbeMeasurement):
+            return outcome
+        return replace(outcome, measurement=diagnosed(outcome.measurement))
+
+    def measure(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
+        """The same without a diagnosis."""
         with self._slot(request):
             outcome = self._carry_out(
                 lambda kit, tell: Journey(kit=kit, request=request, tell=tell).run(), request.timeout_us, on_progress
@@ -88,7 +99,7 @@ class Engine:
                 deeper = look_deeper_at(request, outcome.capture, outcome.place, self._kit, work)
         if on_progress is not None:
             on_progress(ProgressStage.COMPUTING, None)
-        measurement = diagnosed(probe_measurement(outcome.capture, deeper))
+        measurement = probe_measurement(outcome.capture, deeper)
         if outcome.failure is not None:
             return Failed(failure=outcome.failure, measurement=measurement)
         return Measured(measurement=measurement)

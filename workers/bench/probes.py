@@ -1,0 +1,270 @@
+"""What a light probe costs beside prometheus-blackbox-exporter, curl, and the handshake alone, in CPU seconds.
+
+Every one of them makes a full handshake of TLS 1.3 with the same nginx, checks the chain, asks for 4 kB and reads them.
+"""
+
+import http.client
+import json
+import multiprocessing
+import os
+import resource
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlencode
+from uuid import uuid4
+
+from OpenSSL import SSL
+
+from workers.bench.cpu import tree_cpu_s
+from workers.bench.pages import Ratio
+from workers.measurement.addresses import parse_networks
+from workers.measurement.messages import Kind, Measured, ProbeMeasurement, RunRequest
+from workers.probes.engine import Engine
+from workers.probes.settings import ProbeSettings
+from workers.tests.netlab.chains import Chain, Recipe, Vault
+from workers.tests.netlab.nginx import Nginx, NginxConduct, NginxSite, Place
+from workers.tests.waiting import wait_for
+
+EXPORTER = "prometheus-blackbox-exporter"
+EXPORTER_TARGET, CURL_TARGET = 1 / 1.5, 1 / 10
+# The handshake alone is 70 % of a probe; two processes do 1.8 times as much as one.
+LIMIT_TARGET, TWO_TARGET = 1 / 0.7, 2 / 1.8
+_PROBES_A_ROUND, _CURLS_A_ROUND = 200, 20
+_IN_FLIGHT = 8
+_PATIENCE_S = 120
+_HOST = "one.localhost"
+_BODY_BYTES = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where nginx answers, and how it is trusted."""
+
+    port: int
+    ca_file: Path
+    chain: Chain
+
+    @property
+    def url(self) -> str:
+        return f"https://{_HOST}:{self.port}/"
+
+
+def compare_probes(rounds: int) -> list[Ratio]:
+    """A ratio for each peer that is installed. Raises RuntimeError when a probe does not succeed."""
+    with ExitStack() as stack:
+        place = stack.enter_context(_served())
+        works: dict[str, Callable[[], float]] = {"ours": stack.enter_context(_ours(place))}
+        works["handshake in memory"] = _handshakes(place)
+        if shutil.which("curl") is not None:
+            works["curl"] = _curl(place)
+        if shutil.which(EXPORTER) is not None:
+            works[EXPORTER] = stack.enter_context(_exporter(place))
+        works["two processes"] = lambda: _two_processes_s(place)
+        costs: dict[str, list[float]] = {name: [] for name in works}
+        for _ in range(rounds):
+            for name, work in works.items():
+                costs[name].append(work())
+    medians = {name: statistics.median(values) for name, values in costs.items()}
+    targets = {"handshake in memory": LIMIT_TARGET, "curl": CURL_TARGET, EXPORTER: EXPORTER_TARGET}
+    ratios = [
+        Ratio(peer=name, ours_s=medians["ours"], peer_s=medians[name], target=target)
+        for name, target in targets.items()
+        if name in medians
+    ]
+    alone = Ratio(peer="one process alone", ours_s=medians["two processes"], peer_s=medians["ours"], target=TWO_TARGET)
+    return [*ratios, alone]
+
+
+@contextmanager
+def _served() -> Iterator[_Place]:
+    with tempfile.TemporaryDirectory(prefix="firstbyte-bench-") as name:
+        folder = Path(name)
+        vault = Vault(folder)
+        chain = vault.chain(Recipe(names=(_HOST,)))
+        secure, plain = _free_port(), _free_port()
+        site = NginxSite(
+            conduct=NginxConduct(http2=False, keepalive_s=0, body_bytes=_BODY_BYTES, early_data=False),
+            place=Place(address="127.0.0.1", secure_port=secure, plain_port=plain),
+            chain=chain,
+        )
+        home = folder / "nginx"
+        home.mkdir()
+        with Nginx(home, [site]) as nginx:
+            wait_for(lambda: not nginx.running or _accepts(secure), "nginx to listen")
+            if not nginx.running:
+                raise RuntimeError(f"nginx does not run: {nginx.complaints}")
+            yield _Place(port=secure, ca_file=vault.ca_file, chain=chain)
+
+
+@contextmanager
+def _ours(place: _Place) -> Iterator[Callable[[], float]]:
+    """With all evidence computed; several in flight, as in an agent."""
+    settings = ProbeSettings(
+        allowed=parse_networks("127.0.0.0/8"), extra_ports=frozenset({place.port}), ca_file=place.ca_file
+    )
+    with Engine(settings) as engine, ThreadPoolExecutor(_IN_FLIGHT) as callers:
+        request = _request(place.url)
+
+        def probe(_: int) -> None:
+            outcome = engine.measure(request)
+            if not isinstance(outcome, Measured) or not isinstance(outcome.measurement, ProbeMeasurement):
+                raise RuntimeError(f"the probe could not be made: {outcome}")
+            if outcome.measurement.evidence is None or not outcome.measurement.evidence.trials[0].records:
+                raise RuntimeError("the probe brought no evidence")
+
+        def work() -> float:
+            before_s = time.process_time()
+            list(callers.map(probe, range(_PROBES_A_ROUND)))
+            return (time.process_time() - before_s) / _PROBES_A_ROUND
+
+        work()
+        yield work
+
+
+def _request(url: str) -> RunRequest:
+    now = datetime.now(UTC)
+    return RunRequest(
+        run_id=uuid4(),
+        monitor_id=uuid4(),
+        kind=Kind.PROBE,
+        url=url,
+        region="bench",
+        scheduled_for=now,
+        attempt=1,
+        expires_at=now + timedelta(minutes=5),
+        timeout_us=30_000_000,
+    )
+
+
+def _two_processes_s(place: _Place) -> float:
+    """CPU seconds of a probe when two processes make them at the same time."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(2) as pool:
+        return statistics.mean(pool.map_async(_ours_once_s, [place, place]).get(_PATIENCE_S))
+
+
+def _ours_once_s(place: _Place) -> float:
+    with _ours(place) as work:
+        return work()
+
+
+def _handshakes(place: _Place) -> Callable[[], float]:
+    """A client's side of the handshake by the same OpenSSL, in memory, without a packet."""
+    client, server = SSL.Context(SSL.TLS_CLIENT_METHOD), SSL.Context(SSL.TLS_SERVER_METHOD)
+    client.set_default_verify_paths()
+    client.load_verify_locations(str(place.ca_file))
+    client.set_verify(SSL.VERIFY_PEER)
+    server.use_certificate_chain_file(str(place.chain.chain_file))
+    server.use_privatekey_file(str(place.chain.key_file))
+
+    def work() -> float:
+        return sum(_handshake_s(client, server) for _ in range(_PROBES_A_ROUND)) / _PROBES_A_ROUND
+
+    return work
+
+
+def _handshake_s(client: SSL.Context, server: SSL.Context) -> float:
+    theirs = SSL.Connection(server, None)
+    theirs.set_accept_state()
+    began_s = time.thread_time()
+    ours = SSL.Connection(client, None)
+    ours.set_connect_state()
+    ours.set_tlsext_host_name(_HOST.encode())
+    hello = _advance(ours)
+    spent_s = time.thread_time() - began_s
+    theirs.bio_write(hello)
+    answer = _advance(theirs)
+    began_s = time.thread_time()
+    ours.bio_write(answer)
+    _advance(ours)
+    return spent_s + time.thread_time() - began_s
+
+
+def _advance(connection: SSL.Connection) -> bytes:
+    with suppress(SSL.WantReadError):
+        connection.do_handshake()
+    return connection.bio_read(65536)
+
+
+def _curl(place: _Place) -> Callable[[], float]:
+    """A process for each, as scripts do it."""
+    command = ["curl", "-sS", "-o", os.devnull, "--http1.1", "--cacert", str(place.ca_file)]
+    command += ["--resolve", f"{_HOST}:{place.port}:127.0.0.1", place.url]
+
+    def work() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for _ in range(_CURLS_A_ROUND):
+            subprocess.run(command, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / _CURLS_A_ROUND
+
+    return work
+
+
+@contextmanager
+def _exporter(place: _Place) -> Iterator[Callable[[], float]]:
+    """The exporter's own process; what asks it is not counted."""
+    with tempfile.TemporaryDirectory(prefix="firstbyte-bench-") as folder:
+        settings = Path(folder) / "exporter.yml"
+        settings.write_text(json.dumps(_exporter_settings(place)))
+        port = _free_port()
+        command = [EXPORTER, f"--config.file={settings}", f"--web.listen-address=127.0.0.1:{port}"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: process.poll() is not None or _accepts(port), f"{EXPORTER} to listen")
+            work = _asking(port, process.pid, place)
+            work()
+            yield work
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _exporter_settings(place: _Place) -> dict[str, object]:
+    """JSON is YAML too."""
+    tls = {"ca_file": str(place.ca_file), "server_name": _HOST}
+    http_settings = {"preferred_ip_protocol": "ip4", "tls_config": tls}
+    return {"modules": {"bench": {"prober": "http", "timeout": "10s", "http": http_settings}}}
+
+
+def _asking(port: int, pid: int, place: _Place) -> Callable[[], float]:
+    query = urlencode({"module": "bench", "target": f"https://127.0.0.1:{place.port}/"})
+
+    def ask(_: int) -> None:
+        connection = http.client.HTTPConnection("127.0.0.1", port)
+        connection.request("GET", f"/probe?{query}")
+        answer = connection.getresponse().read()
+        connection.close()
+        if b"probe_success 1" not in answer:
+            raise RuntimeError(f"{EXPORTER} could not probe: {answer.decode('utf-8', 'replace')[-300:]}")
+
+    def work() -> float:
+        before_s = tree_cpu_s(pid)
+        with ThreadPoolExecutor(_IN_FLIGHT) as callers:
+            list(callers.map(ask, range(_PROBES_A_ROUND)))
+        return (tree_cpu_s(pid) - before_s) / _PROBES_A_ROUND
+
+    return work
+
+
+def _accepts(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
