@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
 
+from workers.diagnosis.sending import as_sent
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import (
     Failed,
@@ -99,7 +100,7 @@ def execute(
         agent_version=VERSION,
         started_at=started_at,
         duration_us=clock.monotonic_us() - begun_us,
-        outcome=outcome,
+        outcome=as_sent(outcome),
     )
     return Execution(result=result, screenshot=screenshot)
 

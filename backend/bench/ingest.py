@@ -1,7 +1,7 @@
 """What it costs to store results, beside bare COPY of the same rows into the same tables, by turns in one run."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median
 from time import perf_counter
@@ -23,8 +23,13 @@ from backend.runs.store import DOCUMENT_COLUMNS, content_of, copy_rows
 from backend.runs.tests.factories import Fleet, make_fleet, make_monitors
 from backend.runs.tests.results import page, probe, result_of
 from backend.sites.models import Monitor
+from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.sending import as_sent
 from workers.measurement.identity import run_id
+from workers.measurement.messages import Measured, Outcome, ProbeMeasurement
 from workers.measurement.wire import encode
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, light
 
 BATCHES, BATCH, ROUNDS = 5, 200, 9
 # A site has a probe every minute and a page every 15 minutes.
@@ -107,16 +112,24 @@ def _load(fleet: Fleet, monitors: Sequence[Monitor], at: datetime) -> Load:
     chosen = [monitors[n + half] if n % (PROBES_PER_PAGE + 1) == 0 else monitors[n] for n in range(half)]
     pending = [_pending(fleet, monitor, at) for monitor in chosen]
     PendingRun.objects.bulk_create(pending)
+    seen = _light_probe()
     lines = [
         encode(
-            result_of(
-                run, page(REQUESTS_OF_A_PAGE, connections=CONNECTIONS_OF_A_PAGE) if run.kind == "page" else probe()
-            )
+            result_of(run, page(REQUESTS_OF_A_PAGE, connections=CONNECTIONS_OF_A_PAGE) if run.kind == "page" else seen)
         )
         for run in pending
     ]
     cuts = [slice(n, n + BATCH) for n in range(0, len(pending), BATCH)]
     return Load(lines=[lines[cut] for cut in cuts], rows=[_rows(pending[cut], lines[cut]) for cut in cuts])
+
+
+def _light_probe() -> Outcome:
+    """With its evidence and what was found in it, as nearly all probes are."""
+    seen = probe().measurement
+    assert isinstance(seen, ProbeMeasurement)
+    evidence = light(Path(), Server())
+    judged = replace(seen, evidence=evidence, diagnosis=diagnose(evidence, seen.hops))
+    return as_sent(Measured(measurement=judged))
 
 
 def _pending(fleet: Fleet, monitor: Monitor, at: datetime) -> PendingRun:
