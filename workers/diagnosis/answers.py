@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median, quantiles
 
-from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, Ruler, answer_gaps, ruler_of
-from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
+from workers.diagnosis.thinking import THOUGHTFUL, begun_us, first_think_us
 from workers.diagnosis.weighing import (
     LEAST_SEEN,
     Sure,
+    asked_again,
     fact,
     is_late,
     jitter_us,
-    lost_in_answers,
     ms_of,
     never,
     unrepeated,
@@ -67,7 +67,7 @@ def think_time(case: Case) -> Verdicts:
     """http.think_time: the server takes long to begin its answer."""
     id = FindingId.HTTP_THINK_TIME
     trials = [trial for trial in _thoughtful(case) if not is_late(trial)]
-    clean = [trial for trial in trials if not lost_in_answers(trial)]
+    clean = [trial for trial in trials if not asked_again(trial)]
     thinks = _thinks(clean)
     least_us = _least_us(case, SLOW_THINK_US)
     slow = [think for think in thinks if think > least_us]
@@ -117,7 +117,7 @@ def buffered_response(case: Case) -> Verdicts:
         return think if think is not None and think > least_us and _in_one_go(trial, jitter) else None
 
     trials = [trial for trial in visits(case, _ASKED) if _is_page(trial)]
-    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=lost_in_answers, blind=never)
+    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=asked_again, blind=never)
     if isinstance(sure, Sure):
         # The milliseconds of a server that thinks for too long are told by `think_time`.
         told = any(isinstance(one, Finding) for one in think_time(case))
@@ -214,7 +214,7 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
         for one in answer_gaps(trial, exchange, ruler)
         if one.kind is GapKind.SERVER
         and one.gap.duration_us > MIN_BODY_STALL_US
-        and one.gap.start_us >= (exchange.first_application_us or 0)
+        and one.gap.start_us >= (begun_us(exchange) or 0)
     ]
     if not pauses:
         return None
@@ -234,11 +234,12 @@ def _is_page(trial: TrialEvidence) -> bool:
 
 
 def _in_one_go(trial: TrialEvidence, jitter: int) -> bool:
-    """Whether nothing but the window stopped the answer once it had begun."""
+    """Whether nothing but the network stopped the answer once it had begun: the window, or a lost packet."""
     exchange = trial.exchanges[0]
-    begun_us = exchange.first_application_us or 0
-    known = answer_gaps(trial, exchange, ruler_of(trial, jitter))
-    return all(one.kind is GapKind.WINDOW for one in known if one.gap.start_us >= begun_us)
+    at_us = begun_us(exchange) or 0
+    known = (one for one in answer_gaps(trial, exchange, ruler_of(trial, jitter)) if one.gap.start_us >= at_us)
+    harmless = {GapKind.WINDOW, GapKind.UNCLEAR} if lost_packets(trial) else {GapKind.WINDOW}
+    return all(one.kind in harmless for one in known)
 
 
 RULES: tuple[Rule, ...] = (keepalive_off, think_time, body_stall, buffered_response)

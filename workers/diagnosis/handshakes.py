@@ -110,8 +110,7 @@ def _sight(
         return mine or None
 
     trials = [trial for trial in visits(case) if handshake_turns(trial)]
-    short = kind is GapKind.SERVER
-    return weigh(case, id, trials, look, counts_round_trips=not short, spoilt=lost_in_handshake)
+    return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER)
 
 
 def _paused(

@@ -6,6 +6,7 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import handshake_round_trips
+from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import LEAST_SEEN, fact, ms_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage
@@ -30,7 +31,7 @@ _OWN_FAULTS = (FailureKind.CONNECT_UNREACHABLE, FailureKind.BLOCKED_DESTINATION,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Visit:
-    """A first visit's round trips up to the first readable byte, and how long it took, from the SYN on."""
+    """A first visit's round trips up to the first byte of the answer, and how long that took, from the SYN on."""
 
     round_trips: int
     first_byte_us: int
@@ -41,7 +42,8 @@ def rtt_high(case: Case) -> Verdicts:
     kinds = _FIRST_VISIT if case.evidence.secure else (Trial.FULL, Trial.PLAIN)
     trials = case.evidence.of(*kinds)
     rtt_us = min((trip for trial in trials if (trip := rtt_of(trial)) is not None), default=0)
-    visits = [visit for trial in trials if not lost_packets(trial) and (visit := _visit(trial)) is not None]
+    clean = [trial for trial in trials if not lost_packets(trial)]
+    visits = [visit for trial in clean or trials if (visit := _visit(trial)) is not None]
     if rtt_us <= FAR_US or not visits:
         return
     if case.evidence.profile_verified is not None:
@@ -114,14 +116,15 @@ def ipv6(case: Case) -> Verdicts:
 
 
 def _visit(trial: TrialEvidence) -> _Visit | None:
-    if not trial.exchanges or trial.exchanges[0].first_readable_us is None:
+    first_byte_us = begun_us(trial.exchanges[0]) if trial.exchanges else None
+    if first_byte_us is None:
         return None
     shake = handshake_round_trips(trial)
     if trial.handshake is not None and shake is None:
         return None
     connect_and_ask = 2
     flights = shake.flights if shake is not None else 0
-    return _Visit(round_trips=connect_and_ask + flights, first_byte_us=trial.exchanges[0].first_readable_us)
+    return _Visit(round_trips=connect_and_ask + flights, first_byte_us=first_byte_us)
 
 
 def _lost_us(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) -> int | None:

@@ -23,12 +23,21 @@ THOUGHTFUL = (
 )
 
 
+def begun_us(exchange: Exchange) -> int | None:
+    """When the answer began to come.
+
+    A first packet that got lost comes late and is read first. What was behind it is read with it and has its own stamp.
+    """
+    known = (exchange.first_application_us, exchange.first_readable_us)
+    return min((at_us for at_us in known if at_us is not None), default=None)
+
+
 def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
     """None where the request was not answered."""
-    rtt_us = rtt_of(trial)
-    if rtt_us is None or exchange.sent_us is None or exchange.first_application_us is None:
+    rtt_us, at_us = rtt_of(trial), begun_us(exchange)
+    if rtt_us is None or exchange.sent_us is None or at_us is None:
         return None
-    return max(0, exchange.first_application_us - exchange.sent_us - rtt_us)
+    return max(0, at_us - exchange.sent_us - rtt_us)
 
 
 def first_think_us(trial: TrialEvidence) -> int | None:

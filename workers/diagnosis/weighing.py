@@ -78,6 +78,8 @@ def weigh(
     if not timely:
         return NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
     looks = [(trial, look(trial)) for trial in timely if not spoilt(trial)]
+    if not looks:
+        return NotJudged(id=id, reason=NotJudgedReason.LOSS)
     clean = tuple(trial for trial, one in looks if one is not None or not (blind or is_blind)(trial))
     seen = tuple(one for _, one in looks if one is not None)
     if len(seen) == len(clean) >= LEAST_SEEN:
@@ -119,15 +121,12 @@ def lost_in_handshake(trial: TrialEvidence) -> bool:
     return bool(secured.total_retransmits or secured.out_of_order_packets)
 
 
-def lost_in_answers(trial: TrialEvidence) -> bool:
-    """Whether packets were lost after the handshake; at all, where the kernel was not asked then."""
+def asked_again(trial: TrialEvidence) -> bool:
+    """Whether something that we said after the handshake had to be said again."""
     secured, ended = trial.tcp_secured, trial.tcp_ended
-    if secured is None or ended is None:
+    if ended is None:
         return lost_packets(trial)
-    return (ended.total_retransmits, ended.out_of_order_packets) != (
-        secured.total_retransmits,
-        secured.out_of_order_packets,
-    )
+    return (ended.total_retransmits or 0) > (0 if secured is None else secured.total_retransmits or 0)
 
 
 def never(trial: TrialEvidence) -> bool:

@@ -49,9 +49,10 @@ class _Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrival:
-    """A segment at the client; `end` is how many bytes of the server's stream are there then."""
+    """A segment at the client, stamped as it came in; `read_us` is when the stream was whole up to its `end`."""
 
     at_us: int
+    read_us: int
     size: int
     end: int
 
@@ -69,7 +70,7 @@ class Wire:
         self._window = float(path.iw)
         self._segment = 0
         self._sizes: list[int] = []
-        self._kept: set[int] = set()
+        self._kept: dict[int, float] = {}
         self._expected = 0
         self._link_free_us = 0.0
         self._last_us = 0.0
@@ -149,21 +150,20 @@ class Wire:
         """What comes behind a hole is kept, and what it tells makes the server send the missing one again."""
         if event.value < self._expected or event.value in self._kept:
             return
-        self._kept.add(event.value)
+        self._kept[event.value] = event.at_us
         if event.value > self._expected:
             self.reordered += 1
             if len(self._kept) == _DUPLICATES:
                 self._put(event.at_us + self.one_way_us(), "again", self._expected)
             return
         while self._expected in self._kept:
-            self._kept.discard(self._expected)
-            self._take(event.at_us, self._expected)
+            self._take(self._kept.pop(self._expected), event.at_us, self._expected)
             self._expected += 1
 
-    def _take(self, at_us: float, number: int) -> None:
+    def _take(self, stamp_us: float, at_us: float, number: int) -> None:
         size = self._sizes[number]
         self._stream += size
-        self.arrivals.append(Arrival(at_us=round(at_us), size=size, end=self._stream))
+        self.arrivals.append(Arrival(at_us=round(stamp_us), read_us=round(at_us), size=size, end=self._stream))
         waits = self._path.delayed_ack and self._held is None
         self._held = number if waits else None
         wait_us = _DELAYED_ACK_US if waits else 0

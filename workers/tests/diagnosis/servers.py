@@ -216,7 +216,7 @@ class Connection:
                 )
             )
         self._pending = []
-        self.now_us = float(self._arrived(self._end))
+        self.now_us = float(max(one.read_us for one in self.wire.arrivals))
 
     def _arrived(self, place: int) -> int:
         """When the byte before this place of the server's stream was there."""
