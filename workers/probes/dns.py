@@ -10,17 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from dns.rdatatype import RdataType
-from dns.rdtypes.IN.A import A
-from dns.rdtypes.IN.AAAA import AAAA
 from dns.rdtypes.IN.HTTPS import HTTPS
 from dns.rdtypes.svcbbase import ALPNParam, ParamKey
 
 from workers.measurement.captures_probe import LookupCapture, NameCapture
 from workers.measurement.evidence import Alias, HttpsRecord
 from workers.measurement.failure import FailureKind, Stage
+from workers.probes.dns_wire import Reply
 from workers.probes.faults import ProbeError, is_ours
 from workers.probes.loop import DeadlineError
-from workers.probes.name_server import Answer, Inquiry, ask
+from workers.probes.name_server import Inquiry, ask
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
 
@@ -64,7 +63,7 @@ class _Search:
         answered: list[Inquiry] = []
         for _ in range(_MAX_FOLLOWED):
             answered.append(await self._ask_in_turn(name, types))
-            aliases = _longest(answered[-1].answers.values())
+            aliases = _longest(answered[-1].replies.values())
             if not aliases or answered[-1].is_missing or _records(answered):
                 break
             name = aliases[-1].target
@@ -96,13 +95,13 @@ class _Search:
         raise fault
 
 
-def _records(answered: list[Inquiry]) -> list[Answer]:
+def _records(answered: list[Inquiry]) -> list[Reply]:
     """The last answers that hold what was asked for."""
-    return [answer for answer in answered[-1].answers.values() if answer.records]
+    return [reply for reply in answered[-1].replies.values() if reply.addresses or reply.services]
 
 
-def _longest(answers: Iterable[Answer]) -> tuple[Alias, ...]:
-    return max((answer.aliases for answer in answers), key=len, default=())
+def _longest(replies: Iterable[Reply]) -> tuple[Alias, ...]:
+    return max((reply.aliases for reply in replies), key=len, default=())
 
 
 async def resolve(host: str, local: LocalNames, settings: NameSettings, deadline_ns: int) -> Resolution:
@@ -117,10 +116,9 @@ async def _look_up(host: str, search: _Search) -> Resolution:
     asked_ns = time.monotonic_ns()
     answered = await search.follow(host, _ADDRESS_TYPES)
     found = _records(answered)
-    aliases = tuple(alias for inquiry in answered for alias in _longest(inquiry.answers.values()))[:_MAX_ALIASES]
-    records = (record for answer in found for record in answer.records)
-    addresses = tuple(record.address for record in records if isinstance(record, A | AAAA))[:_MAX_ADDRESSES]
-    kept_s = [answer.ttl_s for answer in found or answered[-1].answers.values()]
+    aliases = tuple(alias for inquiry in answered for alias in _longest(inquiry.replies.values()))[:_MAX_ALIASES]
+    addresses = tuple(address for reply in found for address in reply.addresses)[:_MAX_ADDRESSES]
+    kept_s = [reply.ttl_s for reply in found or answered[-1].replies.values()]
     lookup = LookupCapture(
         asked_ns=asked_ns,
         answered=answered[-1].answered,
@@ -174,10 +172,10 @@ def _https_name(host: str, port: int) -> str:
 def _https_record(answered: list[Inquiry]) -> HttpsRecord | None:
     """The record that a client would try first; None when there is none that it may use."""
     usable = [
-        (record.priority, answer.ttl_s, record)
-        for answer in _records(answered)
-        for record in answer.records
-        if isinstance(record, HTTPS) and _is_usable(record)
+        (service.priority, reply.ttl_s, service)
+        for reply in _records(answered)
+        for service in reply.services
+        if _is_usable(service)
     ]
     if not usable:
         return None

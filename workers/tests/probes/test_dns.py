@@ -15,10 +15,8 @@ import dns.rcode
 import dns.rdatatype
 import pytest
 from dns.message import Message
-from hypothesis import given
-from hypothesis import strategies as st
 
-from workers.measurement.captures_probe import Arrival, NameCapture
+from workers.measurement.captures_probe import NameCapture
 from workers.measurement.compute.hop import RunClock
 from workers.measurement.compute.name import name_evidence
 from workers.measurement.evidence import Alias, HttpsRecord, NameEvidence
@@ -26,7 +24,6 @@ from workers.measurement.failure import FailureKind
 from workers.probes.dns import Resolution, look_deeper, resolve
 from workers.probes.faults import ProbeError
 from workers.probes.loop import DeadlineError, Loop
-from workers.probes.name_server import _answer, read_answer
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
 from workers.probes.stamps import read_clocks, stamping_socket
@@ -408,29 +405,3 @@ def test_an_answer_by_tcp_that_never_ends_is_waited_for_no_longer_than_others(re
         for thread in threads:
             thread.join()
     assert caught.value.failure.kind is FailureKind.DNS_TIMEOUT
-
-
-def damaged(wire: bytes, at: int, damage: bytes) -> bytes:
-    return wire[:at] + damage + wire[at + len(damage) :]
-
-
-@given(st.binary(max_size=120))
-def test_no_packet_breaks_the_reader(data: bytes) -> None:
-    query = dns.message.make_query("a.test", dns.rdatatype.A)
-    assert read_answer(data, {query.id: query}) is None
-
-
-@given(st.integers(0, 250), st.binary(min_size=1, max_size=4), st.sampled_from(["A", "AAAA", "HTTPS"]))
-def test_no_damage_to_an_answer_breaks_the_reader(at: int, damage: bytes, record_type: str) -> None:
-    query = dns.message.make_query("a.test", record_type)
-    zone = Zone(a={"b.test": ["192.0.2.1"]}, aaaa={"b.test": ["2001:db8::1"]}, aliases={"a.test": "b.test"})
-    zone.https["b.test"] = ['1 . alpn="h3,h2" ech="ABD+DQAMAAAAAAAAAAAAAAAA" mandatory="alpn"']
-    reply = zone.answer(query)
-    assert reply is not None
-    message = read_answer(damaged(reply.to_wire(), at, damage), {query.id: query})
-    assert message is None or message.id == query.id
-    if message is not None:
-        with suppress(ProbeError):
-            answer = _answer(message, Arrival(user_ns=0))
-            assert len(answer.aliases) <= 16
-            assert all(len(alias.target) <= 1020 for alias in answer.aliases)
