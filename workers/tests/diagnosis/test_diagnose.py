@@ -25,7 +25,7 @@ def test_a_healthy_site_has_nothing_to_mend(site: ProbeEvidence) -> None:
 
 # Without shrinking, which takes minutes for evidence of this size.
 @settings(
-    max_examples=100,
+    max_examples=60,
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
