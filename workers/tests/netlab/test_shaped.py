@@ -51,7 +51,7 @@ def test_each_request_is_measured_through_its_own_profile_and_verified() -> None
         outcomes = {rtt: probe(server.url(host=SERVER4), parse_profile(f"-/-/{rtt}")) for rtt in (30, 60, 90)}
     for rtt_ms, outcome in outcomes.items():
         measurement = measured(outcome)
-        assert rtt_ms * 1000 <= (measurement.connections[0].rtt_us or 0) < rtt_ms * 1000 + 10_000
+        assert rtt_ms * 1000 <= (measurement.connections[0].rtt_us or 0) < rtt_ms * 1000 + 29_000
         assert measurement.evidence is not None
         assert measurement.evidence.profile_verified is True
         again = marked(outcome, parse_profile(f"-/-/{rtt_ms + 30}"))
