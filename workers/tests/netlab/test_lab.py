@@ -15,7 +15,7 @@ def test_a_probe_is_measured_inside_the_lab() -> None:
     assert isinstance(outcome.measurement, ProbeMeasurement)
     connection = outcome.measurement.connections[0]
     assert connection.rtt_us is not None
-    assert 40_000 <= connection.rtt_us < 45_000
+    assert 40_000 <= connection.rtt_us < 70_000
 
 
 def test_a_name_known_by_version_6_is_measured_over_it() -> None:
