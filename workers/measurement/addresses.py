@@ -5,6 +5,7 @@ public that lead inside (6to4, NAT64, SIIT), so the list is ours: the special-pu
 what embeds an IPv4 address (RFC 4291, 6052, 3056, 4380, 5214). Probes, browsers and the service's own dials share it.
 """
 
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Address = IPv4Address | IPv6Address
@@ -48,6 +49,7 @@ def parse_networks(text: str) -> tuple[Network, ...]:
     return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
+@lru_cache(maxsize=4096)
 def may_measure(address: str, *, allowed: tuple[Network, ...] = ()) -> bool:
     """Whether an address is on the public Internet, or within ranges that the operator of this agent allowed.
 

@@ -25,16 +25,14 @@ class ClockReading:
         return self.wall_ns - self.monotonic_ns
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
+class Arrival(NamedTuple):
     """When data came in. `user_ns` is when our process had it in its hands; `kernel_ns` is None without a stamp."""
 
     user_ns: int
     kernel_ns: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class Read(NamedTuple):
     """One read from the socket; `size` 0 is the end of the stream. `writes` counts what we had sent before it."""
 
     arrival: Arrival
@@ -49,8 +47,7 @@ class Write(NamedTuple):
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordHeader:
+class RecordHeader(NamedTuple):
     """The five bytes before a TLS record. `read` is the index of the read that brought the first of them."""
 
     content_type: int

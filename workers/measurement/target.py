@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import SplitResult, quote, urlsplit
 
 import idna
@@ -46,6 +47,7 @@ class Target:
         return self.scheme == "https"
 
 
+@lru_cache(maxsize=4096)
 def parse_target(url: str, *, extra_ports: frozenset[int] = frozenset()) -> Target:
     """The URL in its canonical form, without fragment. Raises TargetError for what cannot or must not be measured."""
     parts = _split(url)

@@ -4,6 +4,7 @@
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -82,13 +83,22 @@ def missing_bindings() -> tuple[str, ...]:
     return tuple(name for name in _PRIVATE if not hasattr(_util.lib, name))
 
 
+@lru_cache(maxsize=4096)
+def packed_address(host: str) -> bytes | None:
+    """The bytes of an address; None for a name."""
+    try:
+        return ip_address(host).packed
+    except ValueError:
+        return None
+
+
 def verify_host(connection: SSL.Connection, host: str) -> None:
     """Makes verification ask whether the leaf is for this name or address."""
     parameters = _util.lib.SSL_get0_param(connection._ssl)
-    try:
-        packed = ip_address(host).packed
+    packed = packed_address(host)
+    if packed is not None:
         accepted = _util.lib.X509_VERIFY_PARAM_set1_ip(parameters, packed, len(packed))
-    except ValueError:
+    else:
         name = host.encode("ascii")
         _util.lib.X509_VERIFY_PARAM_set_hostflags(parameters, _HOST_FLAGS)
         accepted = _util.lib.X509_VERIFY_PARAM_set1_host(parameters, name, len(name))

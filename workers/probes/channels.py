@@ -15,6 +15,8 @@ from workers.probes.records import RecordFramer, record_bytes
 from workers.probes.wire import Wire
 
 _BULK_BYTES = 64 * 1024
+# No record holds more (RFC 8446, 5.1).
+_RECORD_BYTES = 16 * 1024
 # The first read of an answer is small, because a read is stamped with its last packet and the first is what matters.
 _EDGE_BYTES = 16
 _ALERT = 21
@@ -83,6 +85,8 @@ class TlsChannel:
         self._framer = RecordFramer(wire.recorder)
         self._ended = False
         self._unread = b""
+        # What came of a record that is not whole yet: OpenSSL could do nothing with it.
+        self._held = bytearray()
         wire.recorder.notes = party.notes
 
     async def shake_hands(self, early: bytes = b"") -> None:
@@ -138,7 +142,7 @@ class TlsChannel:
         while not self._ended:
             if not await self._feed(_BULK_BYTES if begun else self._framer.wanted):
                 return b""
-            data = self._decrypted()
+            data = b"" if self._held else self._decrypted()
             if data:
                 return data
         return b""
@@ -160,8 +164,10 @@ class TlsChannel:
             if self._wire.recorder.stage is Stage.TLS:
                 raise ProbeError(FailureKind.CONNECTION_RESET, stage=Stage.TLS)
             return False
-        self._framer.feed(data, read)
-        self._connection.bio_write(data)
+        self._held += data
+        if self._framer.feed(data, read):
+            self._connection.bio_write(bytes(self._held))
+            self._held.clear()
         return True
 
     def _advance(self) -> bool:
@@ -179,7 +185,7 @@ class TlsChannel:
         self._party.listen()
         try:
             while True:
-                data += self._connection.recv(_BULK_BYTES)
+                data += self._connection.recv(_RECORD_BYTES)
         except SSL.WantReadError:
             return data
         except SSL.ZeroReturnError:

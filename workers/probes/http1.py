@@ -27,6 +27,8 @@ OnBody = Callable[[bytes], None]
 
 def printable(raw: bytes) -> str:
     """Text for people out of any bytes: UTF-8 where it is, Latin-1 otherwise, control characters as U+FFFD."""
+    if raw.isascii() and (text := raw.decode("ascii")).isprintable():
+        return text
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:

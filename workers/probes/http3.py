@@ -9,7 +9,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
@@ -264,7 +264,7 @@ class _Talk:
     def _note_handshake(self, event: HandshakeCompleted) -> None:
         """As if we had said one thing: acknowledgements and repeats are writes too, and part no flights of a server."""
         recorder, chain = self._recorder, self._quic.chain
-        recorder.reads[:] = [replace(read, writes=1) for read in recorder.reads]
+        recorder.reads[:] = [read._replace(writes=1) for read in recorder.reads]
         recorder.handshake = HandshakeCapture(
             flights_sent_ns=(recorder.writes[0].at_ns,),
             own_ns=self._own_ns,

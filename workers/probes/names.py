@@ -1,6 +1,7 @@
 """What this machine itself says about names: its resolvers and its hosts file, read again whenever they change."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -33,6 +34,7 @@ def parse_hosts(text: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _is_address(text: str) -> bool:
     try:
         ip_address(text)

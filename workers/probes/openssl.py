@@ -5,14 +5,13 @@ and shown, and the caller decides whether to go on.
 """
 
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 from OpenSSL import SSL, crypto
 
 from workers.measurement.evidence import CertificateFault
-from workers.probes.bindings import Notes, Tap, fault_text, missing_bindings, offer_groups, verify_host
+from workers.probes.bindings import Notes, Tap, fault_text, missing_bindings, offer_groups, packed_address, verify_host
 from workers.probes.trust import chain_faults
 
 HTTP11 = (b"http/1.1",)
@@ -20,7 +19,7 @@ HTTP11 = (b"http/1.1",)
 _CLASSICAL_GROUPS = "X25519:P-256"
 _MAX_FAULTS = 16
 _MAX_CHAIN = 16
-_CHUNK = 65536
+_CHUNK = 16384
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +67,7 @@ class Contexts:
         connection.set_connect_state()
         notes = Notes()
         connection.set_app_data(notes)
-        if not _is_address(host):
+        if packed_address(host) is None:
             connection.set_tlsext_host_name(host.encode("ascii"))
         verify_host(connection, host)
         connection.request_ocsp()
@@ -117,14 +116,6 @@ def _adjust(connection: SSL.Connection, offer: Offer) -> None:
         connection.set_session(offer.session)
 
 
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
 def _note_fault(connection: SSL.Connection, _: crypto.X509, code: int, depth: int, accepted: int) -> bool:
     faults: list[CertificateFault] = connection.get_app_data().faults
     if not accepted and len(faults) < _MAX_FAULTS:
@@ -153,7 +144,10 @@ def take_output(connection: SSL.Connection) -> bytes:
     output = b""
     try:
         while True:
-            output += connection.bio_read(_CHUNK)
+            part = connection.bio_read(_CHUNK)
+            output += part
+            if len(part) < _CHUNK:
+                return output
     except SSL.WantReadError:
         return output
 

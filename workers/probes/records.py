@@ -23,10 +23,13 @@ class RecordFramer:
         self.in_header = True
         self.wanted = _HEADER_BYTES
         self._header = b""
+        self._ended = 0
         self._recorder = recorder
 
-    def feed(self, data: bytes, read: int) -> None:
+    def feed(self, data: bytes, read: int) -> bool:
+        """Whether a record ended in these bytes."""
         at = 0
+        before = self._ended
         while at < len(data):
             part = data[at : at + self.wanted]
             at += len(part)
@@ -35,6 +38,7 @@ class RecordFramer:
                 self._feed_header(part, read)
             elif not self.wanted:
                 self._begin_header(read)
+        return self._ended > before
 
     def turn_to(self, recorder: HopRecorder) -> None:
         """Reads are counted anew; a record that is half read goes on with the first of them."""
@@ -56,5 +60,6 @@ class RecordFramer:
             self._begin_header(read)
 
     def _begin_header(self, read: int) -> None:
+        self._ended += 1
         self._recorder.note_record_end(read)
         self.in_header, self.wanted, self._header = True, _HEADER_BYTES, b""

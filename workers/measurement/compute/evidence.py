@@ -62,6 +62,7 @@ def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None
         return None
     last = capture.hops[-1]
     seen = Deeper.of(capture) if deeper is None else deeper
+    certificates = seen.book.certificates()
     evidence = ProbeEvidence(
         depth=Depth.LIGHT if deeper is None else Depth.DEEP,
         host=last.host,
@@ -69,10 +70,10 @@ def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None
         secure=is_secure(last),
         measured_at=datetime.fromtimestamp(capture.before.wall_ns / 1e9, UTC),
         names=_names(capture.hops, seen.names, clock),
+        certificates=tuple(one for one in certificates if one is not None),
         trials=tuple(_with_issuer(trial, seen.issuer_verified) for trial in seen.seen),
-        quic_passes=seen.quic_passes,
     )
-    return _with_certificates(evidence, seen.book)
+    return evidence if None not in certificates else _readable(evidence, certificates)
 
 
 def journey_trials(capture: ProbeCapture, book: CertificateBook) -> tuple[TrialEvidence, ...]:
@@ -96,17 +97,14 @@ def _names(hops: Iterable[HopCapture], more: Sequence[NameCapture], clock: RunCl
     return tuple(name_evidence(one, clock) for one in captures.values())
 
 
-def _with_certificates(evidence: ProbeEvidence, book: CertificateBook) -> ProbeEvidence:
-    """Puts in the certificates that could be read, and leaves out of the chains those that could not."""
-    found = book.certificates()
-    readable = [one for one in found if one is not None]
-    if len(readable) == len(found):
-        return replace(evidence, certificates=tuple(readable))
+def _readable(evidence: ProbeEvidence, found: tuple[ChainCertificate | None, ...]) -> ProbeEvidence:
+    """Chains without those certificates that could not be read."""
     places = {index: len([one for one in found[:index] if one is not None]) for index, _ in enumerate(found)}
     return replace(
         evidence,
         certificates=tuple(
-            replace(one, issued_by=None if one.issued_by is None else places[one.issued_by]) for one in readable
+            replace(one, issued_by=None if one.issued_by is None else places[one.issued_by])
+            for one in evidence.certificates
         ),
         trials=tuple(_with_places(trial, found, places) for trial in evidence.trials),
     )

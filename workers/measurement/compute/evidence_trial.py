@@ -1,10 +1,9 @@
 """One connection of a probe, from its capture to its evidence. All times count from its beginning."""
 
-from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from workers.measurement.captures_probe import Arrival, ExchangeCapture, HopCapture, TrialCapture
+from workers.measurement.captures_probe import ExchangeCapture, HopCapture, TrialCapture
 from workers.measurement.compute.chain import zlib_bytes
 from workers.measurement.compute.handshake_messages import (
     certificate_bytes,
@@ -28,22 +27,22 @@ class _View(NamedTuple):
     hop: HopCapture
     clock: RunClock
     origin_ns: int
+    reads_us: tuple[int, ...]
 
     def us(self, at_ns: int) -> int:
         return (at_ns - self.origin_ns + 500) // 1000
 
-    def arrival_us(self, arrival: Arrival) -> int:
-        return self.us(self.clock.instant_ns(arrival))
-
     def read_us(self, index: int | None) -> int | None:
-        return None if index is None else self.arrival_us(self.hop.reads[index].arrival)
+        return None if index is None else self.reads_us[index]
 
 
 def trial_evidence(capture: TrialCapture, run_ns: int, chain: tuple[int, ...]) -> TrialEvidence:
     """`run_ns` is the beginning of the run; `chain` says which certificates were sent, and in which order."""
     hop = capture.hop
     clock = RunClock.of(capture.before, capture.after, (hop,))
-    view = _View(hop, clock, hop.dialled_ns or capture.before.monotonic_ns)
+    origin_ns = hop.dialled_ns or capture.before.monotonic_ns
+    reads_us = tuple((clock.instant_ns(read.arrival) - origin_ns + 500) // 1000 for read in hop.reads)
+    view = _View(hop, clock, origin_ns, reads_us)
     transfers, records = _transfers(view), _records(view)
     connected_ns = connect_ns(hop)
     return TrialEvidence(
@@ -71,9 +70,8 @@ def trial_evidence(capture: TrialCapture, run_ns: int, chain: tuple[int, ...]) -
 def _transfers(view: _View) -> tuple[Transfer, ...]:
     """In the order of time. What came with one packet but was read in parts is one transfer."""
     arrived: dict[int, int] = {}
-    for read in view.hop.reads:
+    for read, at_us in zip(view.hop.reads, view.reads_us, strict=True):
         if read.size:
-            at_us = view.arrival_us(read.arrival)
             arrived[at_us] = arrived.get(at_us, 0) + read.size
     moves = [(view.us(at_ns), Direction.SENT, size) for at_ns, size in view.hop.writes]
     moves += [(at_us, Direction.RECEIVED, size) for at_us, size in arrived.items()]
@@ -94,7 +92,7 @@ def _records(view: _View) -> tuple[TlsRecord, ...]:
             plain = header.content_type
         found.append(
             TlsRecord(
-                at_us=view.arrival_us(hop.reads[header.read].arrival),
+                at_us=view.reads_us[header.read],
                 content_type=header.content_type,
                 length_bytes=header.length,
                 end_us=view.read_us(ends[number]) if number < len(ends) else None,
@@ -144,18 +142,20 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
 
 
 def _exchange(view: _View, seen: ExchangeCapture) -> Exchange:
-    hop, answer = view.hop, seen.response
-    asked = Exchange(
-        asked_us=view.us(seen.asked_ns),
-        idle_us=None if seen.idle_ns is None else (seen.idle_ns + 500) // 1000,
-        sent_us=None if seen.send is None else view.us(seen.send.ended_ns),
-        first_raw_us=next((view.arrival_us(read.arrival) for read in hop.reads[seen.reads :] if read.size), None),
-        kept=seen.kept,
-    )
+    answer = seen.response
     if answer is None:
-        return asked
-    return replace(
-        asked,
+        return Exchange(
+            asked_us=view.us(seen.asked_ns),
+            idle_us=_idle_us(seen),
+            sent_us=_sent_us(view, seen),
+            first_raw_us=_first_raw_us(view, seen),
+            kept=seen.kept,
+        )
+    return Exchange(
+        asked_us=view.us(seen.asked_ns),
+        idle_us=_idle_us(seen),
+        sent_us=_sent_us(view, seen),
+        first_raw_us=_first_raw_us(view, seen),
         first_application_us=view.read_us(answer.first_read),
         first_readable_us=view.read_us(answer.first_read if answer.readable_read is None else answer.readable_read),
         head_us=view.read_us(answer.head_read),
@@ -166,4 +166,18 @@ def _exchange(view: _View, seen: ExchangeCapture) -> Exchange:
         headers=kept_headers(answer.headers),
         head_bytes=answer.head_bytes,
         body_bytes=answer.body_bytes,
+        kept=seen.kept,
     )
+
+
+def _idle_us(seen: ExchangeCapture) -> int | None:
+    return None if seen.idle_ns is None else (seen.idle_ns + 500) // 1000
+
+
+def _sent_us(view: _View, seen: ExchangeCapture) -> int | None:
+    return None if seen.send is None else view.us(seen.send.ended_ns)
+
+
+def _first_raw_us(view: _View, seen: ExchangeCapture) -> int | None:
+    later = zip(view.hop.reads[seen.reads :], view.reads_us[seen.reads :], strict=True)
+    return next((at_us for read, at_us in later if read.size), None)

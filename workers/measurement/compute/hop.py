@@ -165,6 +165,9 @@ def timing_of(lengths: Lengths, at_ns: int, *, complete: bool) -> Timing:
 
 
 def kept_headers(headers: tuple[Header, ...]) -> tuple[Header, ...]:
+    """What is kept of them: all of them, mostly."""
+    if len(headers) <= _MAX_HEADERS and sum(len(one.name) + len(one.value) for one in headers) <= _MAX_HEADER_CHARS:
+        return headers
     short = [_shortened(header) for header in headers[:_MAX_HEADERS]]
     totals = accumulate(len(header.name) + len(header.value) for header in short)
     return tuple(header for header, total in zip(short, totals, strict=True) if total <= _MAX_HEADERS_CHARS)
