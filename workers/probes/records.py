@@ -7,7 +7,8 @@ from workers.probes.recorder import HopRecorder
 
 _HEADER_BYTES = 5
 # Content types of TLS records, from change_cipher_spec to application_data (RFC 8446, 5.1).
-_CONTENT_TYPES = range(20, 24)
+_CONTENT_TYPES = frozenset(range(20, 24))
+_MAJOR_VERSION = 3
 
 
 def record_bytes(data: bytes) -> int:
@@ -23,43 +24,39 @@ class RecordFramer:
         self.in_header = True
         self.wanted = _HEADER_BYTES
         self._header = b""
-        self._ended = 0
         self._recorder = recorder
 
     def feed(self, data: bytes, read: int) -> bool:
-        """Whether a record ended in these bytes."""
-        at = 0
-        before = self._ended
-        while at < len(data):
-            part = data[at : at + self.wanted]
-            at += len(part)
-            self.wanted -= len(part)
+        """Whether a record ended in these bytes. Raises ProbeError for what is no record."""
+        at, size, ended = 0, len(data), False
+        while at < size:
             if self.in_header:
-                self._feed_header(part, read)
-            elif not self.wanted:
-                self._begin_header(read)
-        return self._ended > before
+                at = self._feed_header(data, at, read)
+            else:
+                skipped = min(self.wanted, size - at)
+                at += skipped
+                self.wanted -= skipped
+            if not self.in_header and not self.wanted:
+                self._recorder.note_record_end(read)
+                self.in_header, self.wanted, self._header, ended = True, _HEADER_BYTES, b"", True
+        return ended
 
     def turn_to(self, recorder: HopRecorder) -> None:
         """Reads are counted anew; a record that is half read goes on with the first of them."""
         self._recorder = recorder
         self.latest_read = 0
 
-    def _feed_header(self, part: bytes, read: int) -> None:
+    def _feed_header(self, data: bytes, at: int, read: int) -> int:
+        """Where the bytes behind the header begin, or the end of the data."""
         if not self._header:
             self.latest_read = read
-        self._header += part
-        if self._header[0] not in _CONTENT_TYPES or self._header[1:2] not in (b"", b"\x03"):
+        part = data[at : at + self.wanted]
+        header = self._header = self._header + part
+        if header[0] not in _CONTENT_TYPES or (len(header) > 1 and header[1] != _MAJOR_VERSION):
             raise ProbeError(FailureKind.TLS_NOT_SPOKEN, stage=self._recorder.stage)
-        if self.wanted:
-            return
-        length = int.from_bytes(self._header[3:5])
-        self._recorder.note_record(RecordHeader(content_type=self._header[0], length=length, read=self.latest_read))
-        self.in_header, self.wanted = False, length
-        if not length:
-            self._begin_header(read)
-
-    def _begin_header(self, read: int) -> None:
-        self._ended += 1
-        self._recorder.note_record_end(read)
-        self.in_header, self.wanted, self._header = True, _HEADER_BYTES, b""
+        self.wanted = _HEADER_BYTES - len(header)
+        if not self.wanted:
+            length = int.from_bytes(header[3:5])
+            self._recorder.note_record(RecordHeader(content_type=header[0], length=length, read=self.latest_read))
+            self.in_header, self.wanted = False, length
+        return at + len(part)

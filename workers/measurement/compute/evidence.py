@@ -43,9 +43,12 @@ class Deeper:
     quic_passes: bool | None = None
 
     @classmethod
-    def of(cls, capture: ProbeCapture) -> "Deeper":
+    def of(cls, capture: ProbeCapture, clock: RunClock | None = None) -> "Deeper":
+        """`clock` is the run's own."""
         book = CertificateBook()
-        return cls(book, journey_trials(capture, book))
+        return cls(
+            book, journey_trials(capture, book, clock if len(capture.hops) == len(capture.trials) == 1 else None)
+        )
 
     def add(self, capture: TrialCapture, run_ns: int) -> None:
         self.trials.append(trial_evidence(capture, run_ns, self.book.chain(capture.hop)))
@@ -61,7 +64,7 @@ def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None
     if not capture.hops:
         return None
     last = capture.hops[-1]
-    seen = Deeper.of(capture) if deeper is None else deeper
+    seen = Deeper.of(capture, clock) if deeper is None else deeper
     certificates = seen.book.certificates()
     evidence = ProbeEvidence(
         depth=Depth.LIGHT if deeper is None else Depth.DEEP,
@@ -76,9 +79,10 @@ def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None
     return evidence if None not in certificates else _readable(evidence, certificates)
 
 
-def journey_trials(capture: ProbeCapture, book: CertificateBook) -> tuple[TrialEvidence, ...]:
+def journey_trials(capture: ProbeCapture, book: CertificateBook, clock: RunClock | None) -> tuple[TrialEvidence, ...]:
     """The connections of the journey itself to its last host."""
-    return tuple(trial_evidence(one, capture.before.monotonic_ns, book.chain(one.hop)) for one in capture.trials)
+    run_ns = capture.before.monotonic_ns
+    return tuple(trial_evidence(one, run_ns, book.chain(one.hop), clock) for one in capture.trials)
 
 
 def _with_issuer(trial: TrialEvidence, verified: bool | None) -> TrialEvidence:

@@ -36,10 +36,14 @@ class _View(NamedTuple):
         return None if index is None else self.reads_us[index]
 
 
-def trial_evidence(capture: TrialCapture, run_ns: int, chain: tuple[int, ...]) -> TrialEvidence:
-    """`run_ns` is the beginning of the run; `chain` says which certificates were sent, and in which order."""
+def trial_evidence(
+    capture: TrialCapture, run_ns: int, chain: tuple[int, ...], clock: RunClock | None = None
+) -> TrialEvidence:
+    """`run_ns` is the beginning of the run; `chain` says which certificates were sent, and in which order. `clock` is
+    that of a run with this one connection.
+    """
     hop = capture.hop
-    clock = RunClock.of(capture.before, capture.after, (hop,))
+    clock = clock or RunClock.of(capture.before, capture.after, (hop,))
     origin_ns = hop.dialled_ns or capture.before.monotonic_ns
     reads_us = tuple((clock.instant_ns(read.arrival) - origin_ns + 500) // 1000 for read in hop.reads)
     view = _View(hop, clock, origin_ns, reads_us)

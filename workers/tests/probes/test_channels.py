@@ -1,5 +1,7 @@
 """Finding TLS records in the bytes from the wire."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,3 +62,38 @@ def test_what_is_no_record_is_told_at_its_first_bytes(start: bytes) -> None:
     with pytest.raises(ProbeError) as caught:
         framer.feed(start, 0)
     assert caught.value.failure.kind is FailureKind.TLS_NOT_SPOKEN
+
+
+@given(st.lists(st.binary(min_size=1, max_size=40), max_size=20))
+def test_no_bytes_break_the_framer(parts: list[bytes]) -> None:
+    framer, recorder = make_framer()
+    with suppress(ProbeError):
+        for turn, part in enumerate(parts):
+            framer.feed(part, turn)
+            assert 0 < framer.wanted <= 65535
+    assert len(recorder.record_ends) <= len(recorder.records) <= sum(map(len, parts)) // 5 + 1
+
+
+def test_empty_records_without_end_take_no_more_memory_than_others() -> None:
+    framer, recorder = make_framer()
+    for turn in range(100):
+        assert framer.feed(record(23, b"") * 1000, turn)
+    assert len(recorder.records) == len(recorder.record_ends) == 512
+    assert recorder.truncated
+
+
+@given(st.lists(st.binary(max_size=40), min_size=1, max_size=8), st.lists(st.integers(1, 17), min_size=1, max_size=60))
+def test_the_end_of_each_record_is_known_by_the_read_that_brought_it(payloads: list[bytes], sizes: list[int]) -> None:
+    framer, recorder = make_framer()
+    raw = b"".join(record(23, payload) for payload in payloads)
+    ends: dict[int, int] = {}
+    at = turn = 0
+    while at < len(raw):
+        size = sizes[turn % len(sizes)]
+        ends |= dict.fromkeys(range(at, at + size), turn)
+        framer.feed(raw[at : at + size], turn)
+        at, turn = at + size, turn + 1
+    offset = 0
+    for seen, payload in zip(recorder.record_ends, payloads, strict=True):
+        offset += 5 + len(payload)
+        assert seen == ends[offset - 1]
