@@ -117,7 +117,7 @@ def buffered_response(case: Case) -> Verdicts:
         return think if think is not None and think > least_us and _in_one_go(trial, jitter) else None
 
     trials = [trial for trial in visits(case, _ASKED) if _is_page(trial)]
-    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=asked_again, blind=never)
+    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=asked_again)
     if isinstance(sure, Sure):
         # The milliseconds of a server that thinks for too long are told by `think_time`.
         told = any(isinstance(one, Finding) for one in think_time(case))
@@ -214,7 +214,7 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
         for one in answer_gaps(trial, exchange, ruler)
         if one.kind is GapKind.SERVER
         and one.gap.duration_us > MIN_BODY_STALL_US
-        and one.gap.start_us >= (begun_us(exchange) or 0)
+        and one.gap.start_us >= (begun_us(trial, exchange) or 0)
     ]
     if not pauses:
         return None
@@ -236,7 +236,7 @@ def _is_page(trial: TrialEvidence) -> bool:
 def _in_one_go(trial: TrialEvidence, jitter: int) -> bool:
     """Whether nothing but the network stopped the answer once it had begun: the window, or a lost packet."""
     exchange = trial.exchanges[0]
-    at_us = begun_us(exchange) or 0
+    at_us = begun_us(trial, exchange) or 0
     known = (one for one in answer_gaps(trial, exchange, ruler_of(trial, jitter)) if one.gap.start_us >= at_us)
     harmless = {GapKind.WINDOW, GapKind.UNCLEAR} if lost_packets(trial) else {GapKind.WINDOW}
     return all(one.kind in harmless for one in known)

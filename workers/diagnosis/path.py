@@ -116,7 +116,7 @@ def ipv6(case: Case) -> Verdicts:
 
 
 def _visit(trial: TrialEvidence) -> _Visit | None:
-    first_byte_us = begun_us(trial.exchanges[0]) if trial.exchanges else None
+    first_byte_us = begun_us(trial, trial.exchanges[0]) if trial.exchanges else None
     if first_byte_us is None:
         return None
     shake = handshake_round_trips(trial)

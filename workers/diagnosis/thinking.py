@@ -23,18 +23,24 @@ THOUGHTFUL = (
 )
 
 
-def begun_us(exchange: Exchange) -> int | None:
+def begun_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
     """When the answer began to come.
 
     A first packet that got lost comes late and is read first. What was behind it is read with it and has its own stamp.
     """
     known = (exchange.first_application_us, exchange.first_readable_us)
-    return min((at_us for at_us in known if at_us is not None), default=None)
+    found = [at_us for at_us in known if at_us is not None]
+    if found and exchange.sent_us is not None:
+        later = (one.asked_us for one in trial.exchanges if one.asked_us > exchange.asked_us)
+        earliest_us, latest_us = exchange.sent_us + (rtt_of(trial) or 0) // 2, min(later, default=max(found))
+        mine = (one.at_us for one in trial.records if one.application and earliest_us <= one.at_us <= latest_us)
+        found.extend(mine)
+    return min(found, default=None)
 
 
 def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
     """None where the request was not answered."""
-    rtt_us, at_us = rtt_of(trial), begun_us(exchange)
+    rtt_us, at_us = rtt_of(trial), begun_us(trial, exchange)
     if rtt_us is None or exchange.sent_us is None or at_us is None:
         return None
     return max(0, at_us - exchange.sent_us - rtt_us)

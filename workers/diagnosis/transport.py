@@ -6,6 +6,7 @@ from statistics import median
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, answer_gaps, handshake_gaps, ruler_of
+from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import Sure, fact, is_late, is_short, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
@@ -81,13 +82,13 @@ def idle_restart(case: Case) -> Verdicts:
 def nagle_delayed_ack(case: Case) -> Verdicts:
     """tcp.nagle_delayed_ack: a small end of the answer waits for our acknowledgement, which most clients delay."""
     id = FindingId.TCP_NAGLE_DELAYED_ACK
-    quick = [trial for trial in visits(case, _ASKED) if _usable(trial)]
-    if not quick:
+    quick = [trial for trial in case.evidence.of(*_ASKED, Trial.RESUMED) if _can_hold(trial)]
+    if not quick and not any(map(first_answer, case.evidence.of(*_ASKED))):
         return
     if case.evidence.depth is Depth.LIGHT:
         yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
         return
-    delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if _usable(trial)]
+    delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if _can_hold(trial)]
     held = weigh(case, id, delayed, _held_us, counts_round_trips=False)
     hurried = held if is_short(quick) else weigh(case, id, quick, _held_us)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
@@ -170,8 +171,13 @@ def _restart_gap(trial: TrialEvidence) -> Gap | None:
     return gap if ruler.near(gap.duration_us) or ruler.near(gap.period_us) else None
 
 
-def _usable(trial: TrialEvidence) -> bool:
-    return first_answer(trial) is not None
+def _can_hold(trial: TrialEvidence) -> bool:
+    """Whether something of its answers could have been held back: with the end of a connection all is sent."""
+    if first_answer(trial) is None:
+        return False
+    begun = begun_us(trial, trial.exchanges[-1])
+    last = trial.records[-1] if trial.records else None
+    return last is None or begun is None or last.at_us < begun or last.application is not False
 
 
 def _held_us(trial: TrialEvidence) -> int | None:
@@ -187,6 +193,18 @@ def _longest_us(trial: TrialEvidence) -> int:
     return max((gap.duration_us for turn in turns if turn is not None for gap in turn.gaps()), default=0)
 
 
+def _waits_within(trial: TrialEvidence) -> bool:
+    """Whether the longest silence lies inside an answer: before its first byte the server may have been thinking."""
+    waits = [
+        (gap.duration_us, gap.start_us >= exchange.first_application_us)
+        for exchange in trial.exchanges[:2]
+        if exchange.first_application_us is not None
+        and (turn := answer_turn(trial, exchange, longest_us=0)) is not None
+        for gap in turn.gaps()
+    ]
+    return bool(waits) and max(waits)[1]
+
+
 def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -> Iterator[Finding]:
     """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
     clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
@@ -196,7 +214,7 @@ def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -
     least, most = _DELAY_US
     # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
     longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
-    always = all(longest)
+    always = all(longest) and bool(clean) and all(map(_waits_within, clean))
     if not least <= delayed_us - quick_us <= most and not always:
         return
     yield Finding(

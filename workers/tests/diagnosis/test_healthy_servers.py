@@ -1,13 +1,9 @@
 """Precision first: of a faultless server nothing is said, however far, unsteady or narrow the way to it is."""
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workers.diagnosis import answers, handshakes, path, records, transport
-from workers.diagnosis.case import Case
-from workers.diagnosis.suspicions import wanted_repeats
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found
 from workers.tests.diagnosis.path import Path
@@ -46,11 +42,3 @@ def test_a_healthy_server_has_no_finding(way: Path, server: Server) -> None:
 @given(way=WAYS, server=SERVERS)
 def test_a_light_probe_of_a_healthy_server_has_no_finding(way: Path, server: Server) -> None:
     assert found(RULES, light(way, server)).keys() <= {Id.TCP_RTT_HIGH}
-
-
-@settings(max_examples=100, deadline=None)
-@given(way=WAYS, server=SERVERS)
-def test_a_healthy_server_on_a_steady_way_is_left_alone(way: Path, server: Server) -> None:
-    """More connections cost the target something, so that they need a reason."""
-    steady = replace(way, jitter=0.0, rate_bytes_s=None)
-    assert not wanted_repeats(Case(evidence=deep(steady, server)))

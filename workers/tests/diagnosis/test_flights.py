@@ -1,0 +1,156 @@
+"""Flights, turns and gaps: the table of PROBING 1b-1c on simulated paths."""
+
+from dataclasses import replace
+
+import pytest
+
+from workers.diagnosis import answers, handshakes, path, records, transport
+from workers.diagnosis.case import Case
+from workers.diagnosis.flights import Turn, answer_turn, handshake_round_trips, handshake_turns
+from workers.diagnosis.gaps import Ruler
+from workers.diagnosis.weighing import is_blind, is_late
+from workers.diagnosis.windows import known_window, rounds, window_of
+from workers.measurement.evidence import Depth, Trial, TrialEvidence
+from workers.measurement.finding import FindingId as Id
+from workers.measurement.finding import NotJudgedReason
+from workers.tests.diagnosis.judging import found, left_open
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, connection, deep
+
+FAR = Path(rtt_ms=380)
+PAGE = Server(body_bytes=20_000, record_bytes=16_384)
+RULES = (*path.RULES, *transport.RULES, *handshakes.RULES, *records.RULES, *answers.RULES)
+
+
+def first_answer(trial: TrialEvidence, number: int = 0) -> Turn:
+    turn = answer_turn(trial, trial.exchanges[number])
+    assert turn is not None
+    return turn
+
+
+@pytest.mark.parametrize(
+    ("server", "trial", "flights"),
+    [
+        (Server(), Trial.FULL, 1),
+        (Server(), Trial.TLS12, 2),
+        (Server(), Trial.TLS12_TICKET, 1),
+        (Server(handshake_bytes=18_500), Trial.FULL, 2),
+        (Server(handshake_bytes=18_500), Trial.TLS12, 3),
+    ],
+)
+def test_handshakes_take_as_many_round_trips_as_flights(server: Server, trial: Trial, flights: int) -> None:
+    trips = handshake_round_trips(connection(FAR, server, trial))
+    assert trips is not None
+    assert trips.flights == flights
+    assert trips.by_time == pytest.approx(flights, abs=0.02)
+
+
+def test_a_handshake_that_did_not_end_has_no_round_trips() -> None:
+    trial = connection(FAR, Server())
+    assert trial.handshake is not None
+    cut = replace(trial, handshake=replace(trial.handshake, ended_us=None))
+    assert handshake_round_trips(cut) is None
+    assert handshake_round_trips(replace(trial, handshake=None)) is None
+
+
+def test_a_large_answer_stops_when_the_window_is_full() -> None:
+    trial = connection(FAR, replace(PAGE, version="TLSv1.2"))
+    (gap,) = first_answer(trial).gaps()
+    assert gap.bytes_before == 14_480
+    assert gap.duration_us == pytest.approx(380_000, rel=0.01)
+    assert not first_answer(trial, 1).gaps()
+
+
+def test_an_idle_restart_stops_again() -> None:
+    assert first_answer(connection(replace(FAR, idle_restart=True), PAGE), 2).gaps()
+
+
+@pytest.mark.parametrize("window", [2, 3, 4, 10])
+def test_the_window_is_counted_over_tls12(window: int) -> None:
+    seen = window_of(connection(replace(FAR, iw=window), replace(PAGE, handshake_bytes=900), Trial.TLS12_TICKET))
+    assert seen is not None
+    assert seen.usual == window
+
+
+@pytest.mark.parametrize("window", [16, 20, 32])
+def test_a_larger_window_is_at_least_what_came(window: int) -> None:
+    seen = window_of(connection(replace(FAR, iw=window), PAGE))
+    assert seen is not None
+    assert seen.at_least
+    assert seen.segments > 13
+
+
+def test_a_case_knows_its_window_by_two_connections() -> None:
+    assert known_window(Case(evidence=deep(FAR, PAGE, trials=[Trial.FULL]))) is None
+    assert known_window(Case(evidence=deep(replace(FAR, iw=4), PAGE))) == pytest.approx(4, abs=1)
+
+
+@pytest.mark.parametrize(("window", "count"), [(10, 2), (4, 3), (3, 3), (2, 3), (20, 1)])
+def test_twenty_kilobytes_take_so_many_rounds(window: int, count: int) -> None:
+    assert rounds(20_000, 1448, window) == count
+
+
+def test_bytes_belong_to_the_write_that_can_have_caused_them() -> None:
+    """Tickets that a server sends without being asked come just after our request has left."""
+    trial = connection(FAR, Server())
+    sent_us = trial.exchanges[0].sent_us
+    assert sent_us is not None
+    early = replace(trial.transfers[1], at_us=sent_us + 1_000, size_bytes=500)
+    eager = replace(trial, transfers=tuple(sorted((*trial.transfers, early), key=lambda one: one.at_us)))
+    assert first_answer(eager).size_bytes == first_answer(trial).size_bytes
+
+
+def test_what_was_dropped_is_not_taken_for_silence() -> None:
+    trial = connection(FAR, PAGE)
+    last = trial.transfers[-1]
+    cut = replace(trial, transfers=(*trial.transfers[:8], last), truncated=True)
+    assert handshake_turns(cut) == handshake_turns(trial)
+    turn = first_answer(cut)
+    assert turn.cut
+    assert not turn.gaps()
+
+
+@pytest.mark.parametrize(
+    ("size", "flushed"), [(4096, True), (5544, True), (8192, True), (14_232, True), (5792, False), (700, False)]
+)
+def test_flushed_buffers_are_known_by_their_size(size: int, flushed: bool) -> None:
+    assert Ruler(rtt_us=80_000, mss=1448).is_flushed(size) is flushed
+
+
+@pytest.mark.parametrize(("us", "near"), [(68_000, True), (92_000, True), (67_000, False), (93_000, False)])
+def test_a_round_trip_is_one_within_fifteen_percent(us: int, near: bool) -> None:
+    assert Ruler(rtt_us=80_000, mss=1448).near(us) is near
+
+
+def test_a_late_clock_of_our_own_proves_nothing() -> None:
+    evidence = deep(FAR, PAGE)
+    late = replace(
+        evidence,
+        trials=tuple(replace(one, kernel_clock=False, scheduling_lag_us=20_000) for one in evidence.trials),
+    )
+    assert is_late(late.trials[0])
+    assert left_open(RULES, late)[Id.TLS_RECORD_OVERFLOW] is NotJudgedReason.LATE_CLOCK
+    assert not is_late(replace(evidence.trials[0], scheduling_lag_us=20_000))
+
+
+def test_a_late_look_may_hide_a_cause_but_not_disprove_it() -> None:
+    """Three connections show it; in the fourth both flights were read at once."""
+    evidence = deep(FAR, PAGE, trials=[Trial.FULL] * 4)
+    healthy = connection(FAR, replace(PAGE, record_bytes=4096))
+    hidden = replace(healthy, scheduling_lag_us=300_000)
+    assert is_blind(hidden)
+    seen = replace(evidence, trials=(*evidence.trials[:3], hidden))
+    assert Id.TLS_RECORD_OVERFLOW in found(RULES, seen)
+    told = replace(evidence, trials=(*evidence.trials[:3], healthy))
+    assert left_open(RULES, told)[Id.TLS_RECORD_OVERFLOW] is NotJudgedReason.NOT_REPEATED
+
+
+def test_a_spread_answer_leaves_the_window_open() -> None:
+    paced = deep(Path(rtt_ms=20, rate_bytes_s=400_000), PAGE)
+    assert left_open(RULES, paced)[Id.TCP_IW_SMALL] is NotJudgedReason.PACED
+
+
+def test_no_evidence_no_words() -> None:
+    evidence = deep(FAR, PAGE, trials=[])
+    assert not found(RULES, evidence)
+    assert evidence.depth is Depth.DEEP

@@ -1,0 +1,101 @@
+"""Slow lookups, long chains of aliases, and what only looks like them."""
+
+from typing import Any
+
+import pytest
+
+from workers.diagnosis import names
+from workers.measurement.evidence import Alias, Depth, NameEvidence, Question
+from workers.measurement.finding import Confidence, NotJudgedReason
+from workers.measurement.finding import FindingId as Id
+from workers.tests.diagnosis.judging import facts, found, left_open, said
+from workers.tests.diagnosis.servers import name, probe
+
+
+def questions(**took_us: int | None) -> tuple[Question, ...]:
+    return tuple(Question(record_type=kind, took_us=us, code="NOERROR") for kind, us in took_us.items())
+
+
+def aliases(count: int) -> tuple[Alias, ...]:
+    return tuple(Alias(name=f"a{n}.example.org", target=f"a{n + 1}.example.org", ttl_s=300) for n in range(count))
+
+
+def causes(*looked_up: NameEvidence, **changes: Any) -> set[Id]:
+    return {one.id for one in found(names.RULES, probe([], names=looked_up, **changes)).values()}
+
+
+def test_a_lookup_far_longer_than_the_way_to_the_resolver_is_slow() -> None:
+    evidence = probe([], names=(name(took_us=620_000, again_us=20_000),))
+    finding = found(names.RULES, evidence)[Id.DNS_SLOW]
+    assert finding.saving_us == 600_000
+    assert finding.confidence is Confidence.LOW
+    assert facts(finding)["resolver_rtt_ms"] == 20.0
+
+
+@pytest.mark.parametrize(("took_us", "again_us"), [(50_000, 1_000), (120_000, 60_000), (49_000, 40_000)])
+def test_a_quick_lookup_or_a_far_resolver_is_no_fault(took_us: int, again_us: int) -> None:
+    assert causes(name(took_us=took_us, again_us=again_us)) == set()
+
+
+def test_another_question_that_is_slow_as_well_makes_it_sure() -> None:
+    evidence = probe([], names=(name(took_us=620_000, again_us=20_000, questions=questions(A=620_000, HTTPS=600_000)),))
+    finding = found(names.RULES, evidence)[Id.DNS_SLOW]
+    assert finding.confidence is Confidence.MEDIUM
+    assert finding.saving_us == 580_000
+
+
+def test_a_moment_of_bad_luck_does_not_make_a_name_slow() -> None:
+    lucky_later = name(took_us=230_000, again_us=80_000, questions=questions(A=230_000, AAAA=230_000, HTTPS=80_000))
+    assert causes(lucky_later) == set()
+
+
+def test_a_question_that_got_lost_leaves_it_open() -> None:
+    lost = name(took_us=1_020_000, again_us=20_000, questions=questions(A=20_000, AAAA=None))
+    evidence = probe([], names=(lost,))
+    assert left_open(names.RULES, evidence) == {Id.DNS_SLOW: NotJudgedReason.LOSS}
+
+
+@pytest.mark.parametrize(
+    ("depth", "reason"),
+    [(Depth.LIGHT, NotJudgedReason.NEEDS_DEEP_PROBE), (Depth.DEEP, NotJudgedReason.NOT_MEASURED)],
+)
+def test_without_the_way_to_the_resolver_nothing_is_said(depth: Depth, reason: NotJudgedReason) -> None:
+    evidence = probe([], names=(name(took_us=620_000, again_us=None),), depth=depth)
+    assert left_open(names.RULES, evidence) == {Id.DNS_SLOW: reason}
+
+
+def test_three_aliases_are_a_chain_and_two_are_none() -> None:
+    assert causes(name(aliases=aliases(3))) == {Id.DNS_CNAME_CHAIN}
+    assert causes(name(aliases=aliases(2))) == set()
+
+
+def test_a_chain_claims_no_more_than_its_lookup_took_longer() -> None:
+    evidence = probe([], names=(name(aliases=aliases(4), took_us=30_000, again_us=20_000),))
+    assert found(names.RULES, evidence)[Id.DNS_CNAME_CHAIN].saving_us == 10_000
+
+
+def test_the_milliseconds_of_a_slow_chain_are_told_once() -> None:
+    evidence = probe([], names=(name(aliases=aliases(4), took_us=620_000, again_us=20_000),))
+    findings = found(names.RULES, evidence)
+    assert findings.keys() == {Id.DNS_SLOW, Id.DNS_CNAME_CHAIN}
+    assert findings[Id.DNS_CNAME_CHAIN].saving_us is None
+
+
+def test_a_short_time_to_live_counts_when_the_resolver_had_to_ask() -> None:
+    assert causes(name(min_ttl_s=20, took_us=40_000, again_us=18_000)) == {Id.DNS_CNAME_CHAIN}
+    assert causes(name(min_ttl_s=60, took_us=40_000, again_us=18_000)) == set()
+    assert causes(name(min_ttl_s=20, took_us=19_000, again_us=1_000)) == set()
+
+
+def test_what_is_left_of_a_kept_answer_is_no_short_time_to_live() -> None:
+    assert causes(name(min_ttl_s=20, took_us=41_000, again_us=40_000)) == set()
+
+
+def test_names_on_the_way_are_told_apart_from_the_target() -> None:
+    evidence = probe([], names=(name(host="old.example.org", took_us=620_000, again_us=20_000), name()))
+    hosts = [one.host for one in said(names.RULES, evidence) if one.id is Id.DNS_SLOW and hasattr(one, "host")]
+    assert hosts == ["old.example.org"]
+
+
+def test_a_name_that_this_machine_knows_costs_nothing() -> None:
+    assert said(names.RULES, probe([], names=(NameEvidence(host="www.example.org", addresses=("192.0.2.1",)),))) == []

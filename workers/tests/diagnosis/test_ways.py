@@ -1,0 +1,126 @@
+"""Distance, loss, and the other address family."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from workers.diagnosis import path
+from workers.measurement.evidence import Depth, ProbeEvidence, TcpState, Trial, TrialEvidence
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.finding import Confidence, NotJudgedReason, Severity
+from workers.measurement.finding import FindingId as Id
+from workers.tests.diagnosis.judging import facts, found, left_open
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, connection, deep, light, name, probe
+
+BOTH = name(addresses=("192.0.2.1", "2001:db8::1"))
+SIX = "2001:db8::1"
+
+
+def far(rtt_ms: float, **changes: Any) -> ProbeEvidence:
+    return deep(Path(rtt_ms=rtt_ms), Server(**changes))
+
+
+@pytest.mark.parametrize(("rtt_ms", "severity"), [(101, Severity.MEDIUM), (201, Severity.HIGH)])
+def test_a_server_is_far_from_a_hundred_milliseconds_on(rtt_ms: float, severity: Severity) -> None:
+    finding = found(path.RULES, far(rtt_ms))[Id.TCP_RTT_HIGH]
+    assert finding.severity is severity
+    assert finding.saving_us == pytest.approx((rtt_ms - 30) * 1000 * 3, rel=0.01)
+    assert facts(finding)["round_trips"] == 3
+
+
+def test_a_server_that_is_near_enough_is_not_far() -> None:
+    assert not found(path.RULES, far(99))
+
+
+def test_tls12_pays_the_distance_four_times() -> None:
+    assert facts(found(path.RULES, far(150, version="TLSv1.2"))[Id.TCP_RTT_HIGH])["round_trips"] == 4
+
+
+def test_distance_is_no_cause_where_the_server_takes_most_of_the_time() -> None:
+    assert not found(path.RULES, far(150, think_us=(600_000,)))
+
+
+def test_a_distance_of_our_own_making_is_nobodys_fault() -> None:
+    evidence = replace(far(300), profile_verified=True)
+    assert left_open(path.RULES, evidence)[Id.TCP_RTT_HIGH] is NotJudgedReason.NOT_MEASURED
+
+
+def test_one_connection_is_enough_for_the_distance_but_less_sure() -> None:
+    finding = found(path.RULES, light(Path(rtt_ms=300), Server()))[Id.TCP_RTT_HIGH]
+    assert finding.confidence is Confidence.MEDIUM
+
+
+def lossy(count: int, total: int, **loss: Any) -> ProbeEvidence:
+    whole = connection(Path(), Server())
+    hurt = replace(whole, **loss)
+    return probe([*[hurt] * count, *[whole] * (total - count)])
+
+
+def test_loss_in_two_connections_of_five_is_the_ways() -> None:
+    evidence = lossy(2, 5, tcp_ended=TcpState(out_of_order_packets=3))
+    assert facts(found(path.RULES, evidence)[Id.TCP_LOSS])["seen"] == "2 of 5"
+
+
+@pytest.mark.parametrize(("count", "total"), [(1, 2), (2, 6)])
+def test_less_loss_is_left_open(count: int, total: int) -> None:
+    evidence = lossy(count, total, tcp_ended=TcpState(out_of_order_packets=3))
+    assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.NOT_REPEATED
+
+
+def test_a_lost_syn_costs_its_second() -> None:
+    evidence = lossy(2, 4, syn_retransmits=1, syn_rtt_us=None, connect_us=1_080_000)
+    assert found(path.RULES, evidence)[Id.TCP_LOSS].saving_us == 1_000_000
+
+
+def other(**changes: Any) -> TrialEvidence:
+    return replace(connection(Path(), Server()), trial=Trial.OTHER_FAMILY, address=SIX, exchanges=(), **changes)
+
+
+def both(*others: TrialEvidence, **changes: Any) -> ProbeEvidence:
+    main = [connection(Path(), Server()) for _ in range(3)]
+    return probe([*main, *others], names=(BOTH,), **changes)
+
+
+def test_an_address_that_refuses_each_time_is_broken() -> None:
+    refused = other(failure=failure(FailureKind.CONNECT_REFUSED), handshake=None)
+    finding = found(path.RULES, both(refused, refused, refused))[Id.IPV6_BROKEN_OR_SLOW]
+    assert finding.severity is Severity.HIGH
+    assert finding.saving_us == 80_000
+
+
+def test_an_address_that_is_silent_costs_what_browsers_wait() -> None:
+    silent = other(failure=failure(FailureKind.CONNECT_TIMEOUT), handshake=None, syn_rtt_us=None, tcp_ended=None)
+    finding = found(path.RULES, both(silent, silent, silent))[Id.IPV6_BROKEN_OR_SLOW]
+    assert finding.saving_us == 250_000
+    assert finding.confidence is Confidence.MEDIUM
+
+
+def test_a_failure_seen_once_is_no_finding() -> None:
+    refused = other(failure=failure(FailureKind.CONNECT_REFUSED), handshake=None)
+    assert left_open(path.RULES, both(refused))[Id.IPV6_BROKEN_OR_SLOW] is NotJudgedReason.NOT_REPEATED
+
+
+def test_a_machine_without_ipv6_says_nothing_of_the_site() -> None:
+    unreachable = other(failure=failure(FailureKind.CONNECT_UNREACHABLE), handshake=None)
+    evidence = both(unreachable, unreachable, unreachable)
+    assert left_open(path.RULES, evidence)[Id.IPV6_BROKEN_OR_SLOW] is NotJudgedReason.NOT_MEASURED
+
+
+@pytest.mark.parametrize(("ipv6_us", "slow"), [(121_000, True), (119_000, False), (90_000, False)])
+def test_slower_means_half_as_much_again_and_thirty_milliseconds(ipv6_us: int, slow: bool) -> None:
+    six = other(syn_rtt_us=ipv6_us, tcp_connected=None, tcp_ended=None)
+    findings = found(path.RULES, both(six, six, six))
+    assert (Id.IPV6_BROKEN_OR_SLOW in findings) is slow
+    if slow:
+        assert findings[Id.IPV6_BROKEN_OR_SLOW].saving_us == ipv6_us - 80_000
+
+
+def test_a_site_of_one_family_has_nothing_to_compare() -> None:
+    assert Id.IPV6_BROKEN_OR_SLOW not in left_open(path.RULES, probe([connection(Path(), Server())]))
+
+
+def test_a_light_probe_leaves_the_other_family_open() -> None:
+    evidence = both(depth=Depth.LIGHT)
+    assert left_open(path.RULES, evidence)[Id.IPV6_BROKEN_OR_SLOW] is NotJudgedReason.NEEDS_DEEP_PROBE
