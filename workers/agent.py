@@ -6,7 +6,6 @@ agent ─┬─ courier     uploads the spool, heartbeats, progress (the only on
        └─ page-now    queues page.now, page.gate: one browser, so that a person never waits behind the schedule
 """
 
-import contextlib
 import fcntl
 import functools
 import logging
@@ -54,6 +53,8 @@ class Toolbox(Protocol):
 
     def loader(self, config: AgentConfig, *, browsers: int) -> AbstractContextManager[Loader]: ...
 
+    def shaped_loader(self, config: AgentConfig, *, browsers: int) -> AbstractContextManager[Loader]: ...
+
     def about(self, config: AgentConfig) -> About: ...
 
 
@@ -65,8 +66,8 @@ class _Post:
     queues: tuple[str, ...]
     slots: int
     instruments: Callable[[], AbstractContextManager[Any]]
+    shaped: Callable[[], AbstractContextManager[Any]]
     is_probe: bool
-    shaped: Callable[[], AbstractContextManager[Prober | None]] = contextlib.nullcontext
 
 
 def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
@@ -88,14 +89,23 @@ def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
 
 
 def _posts(config: AgentConfig, toolbox: Toolbox) -> tuple[_Post, ...]:
-    pages = functools.partial(toolbox.loader, config)
-    probes = functools.partial(toolbox.prober, config)
-    many, one = functools.partial(pages, browsers=config.browsers), functools.partial(pages, browsers=1)
-    shaped, slots = functools.partial(toolbox.shaped, config), config.probes_in_flight
+    probes, shaped = functools.partial(toolbox.prober, config), functools.partial(toolbox.shaped, config)
+    slots = config.probes_in_flight
     return (
-        _Post(name="probe", queues=_RAW_QUEUES, slots=slots, instruments=probes, is_probe=True, shaped=shaped),
-        _Post(name="page", queues=("page",), slots=config.browsers, instruments=many, is_probe=False),
-        _Post(name="page-now", queues=("page.now", "page.gate"), slots=1, instruments=one, is_probe=False),
+        _Post(name="probe", queues=_RAW_QUEUES, slots=slots, instruments=probes, shaped=shaped, is_probe=True),
+        _page_post("page", ("page",), config, toolbox, browsers=config.browsers),
+        _page_post("page-now", ("page.now", "page.gate"), config, toolbox, browsers=1),
+    )
+
+
+def _page_post(name: str, queues: tuple[str, ...], config: AgentConfig, toolbox: Toolbox, *, browsers: int) -> _Post:
+    return _Post(
+        name=name,
+        queues=queues,
+        slots=browsers,
+        instruments=functools.partial(toolbox.loader, config, browsers=browsers),
+        shaped=functools.partial(toolbox.shaped_loader, config, browsers=browsers),
+        is_probe=False,
     )
 
 
@@ -116,8 +126,9 @@ def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> int:
         instruments = Instruments(
             agent=config.agent_name,
             prober=instrument if post.is_probe else None,
-            shaped=shaped,
+            shaped=shaped if post.is_probe else None,
             loader=None if post.is_probe else instrument,
+            shaped_loader=None if post.is_probe else shaped,
             extra_ports=config.extra_ports,
         )
         app = make_app(config)

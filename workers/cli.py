@@ -68,6 +68,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     probe_arguments.add_probe(probe)
     page = commands.add_parser("page", help="load a page in Chrome", description=_PAGE)
     _add_measuring(page)
+    probe_arguments.add_profile(page)
     page.add_argument("--screenshot", metavar="FILE", type=Path, help="write what the page looked like to FILE")
     compare = commands.add_parser("compare", help="compare a CDN with its origin", description=_COMPARE)
     _add_comparing(compare)

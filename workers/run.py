@@ -61,6 +61,8 @@ class Instruments:
     # For requests whose profile shapes something: `workers.shaped.ShapedProber`.
     shaped: Prober | None = None
     loader: Loader | None = None
+    # The same for pages: `workers.shaped_pages.ShapedLoader`.
+    shaped_loader: Loader | None = None
     extra_ports: frozenset[int] = frozenset()
 
 
@@ -114,7 +116,10 @@ _KEPT = tuple(name for name in RunResult.__dataclass_fields__ if name != "outcom
 
 
 def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> tuple[Outcome, bytes | None]:
-    if request.profile.shapes and (instruments.shaped is None or request.kind is Kind.PAGE):
+    if (
+        request.profile.shapes
+        and (instruments.shaped_loader if request.kind is Kind.PAGE else instruments.shaped) is None
+    ):
         return Failed(failure=failure(FailureKind.PROFILE_UNAVAILABLE, request.profile.name)), None
     try:
         parse_target(request.url, extra_ports=instruments.extra_ports)
@@ -134,8 +139,9 @@ def _use_instrument(
         return prober.probe(request, on_progress), None
     if request.kind is Kind.PAIR and prober is not None:
         return prober.pair(request, on_progress), None
-    if request.kind is Kind.PAGE and instruments.loader is not None:
-        run = instruments.loader.load(request, on_progress)
+    loader = instruments.shaped_loader if request.profile.shapes else instruments.loader
+    if request.kind is Kind.PAGE and loader is not None:
+        run = loader.load(request, on_progress)
         return run.outcome, run.screenshot
     raise LookupError(f"this process has no instrument for a {request.kind}: the message came to the wrong queue")
 

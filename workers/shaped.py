@@ -1,13 +1,8 @@
-"""Raw probes through network profiles: for each profile a network of its own with an engine inside.
+"""Raw probes through network profiles: for each profile a network of its own with an engine inside."""
 
-They are made when first asked for, and the ones longest unused are closed when there are too many.
-"""
-
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -17,8 +12,9 @@ from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement, RunRequest
 from workers.measurement.profile import Profile
 from workers.pairs import PairEngine
+from workers.places import Places
 from workers.probes.names import LocalNames
-from workers.probes.settings import ProbeSettings
+from workers.probes.settings import NameSettings, ProbeSettings
 from workers.shaping.faults import ShapingError
 from workers.shaping.place import ShapedPlace
 
@@ -26,22 +22,12 @@ from workers.shaping.place import ShapedPlace
 _KEPT = 4
 
 
-@dataclass(slots=True)
-class _Through:
-    """An engine inside a profile's network; `users` are the runs under way in it."""
-
-    engine: PairEngine
-    stack: ExitStack
-    users: int = 0
-
-
 class ShapedProber:
     """Measures each request through its own profile, which must shape something. For any thread."""
 
     def __init__(self, settings: ProbeSettings) -> None:
         self._settings = settings
-        self._lock = threading.Lock()
-        self._open: OrderedDict[Profile, _Through] = OrderedDict()
+        self._places: Places[PairEngine] = Places(self._make, kept=_KEPT)
 
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
         """As `Engine.probe`; the evidence says whether the link kept its numbers. Without a link a Failed says why."""
@@ -52,10 +38,7 @@ class ShapedProber:
         return self._measure(request, lambda engine: engine.pair(request, on_progress))
 
     def close(self) -> None:
-        with self._lock:
-            for through in self._open.values():
-                through.stack.close()
-            self._open.clear()
+        self._places.close()
 
     def __enter__(self) -> Self:
         return self
@@ -67,40 +50,19 @@ class ShapedProber:
 
     def _measure(self, request: RunRequest, measure: Callable[[PairEngine], Measured | Failed]) -> Measured | Failed:
         try:
-            with self._through(request.profile) as engine:
+            with self._places.through(request.profile) as engine:
                 return marked(measure(engine), request.profile)
         except ShapingError as error:
             return Failed(failure=failure(FailureKind.PROFILE_UNAVAILABLE, f"{request.profile.name}: {error}"))
 
-    @contextmanager
-    def _through(self, profile: Profile) -> Iterator[PairEngine]:
-        with self._lock:
-            through = self._open.get(profile) or self._make(profile)
-            self._open.move_to_end(profile)
-            through.users += 1
-        try:
-            yield through.engine
-        finally:
-            with self._lock:
-                through.users -= 1
-                self._close_unused()
-
-    def _make(self, profile: Profile) -> _Through:
-        with ExitStack() as stack:
-            place = stack.enter_context(open_place(profile, self._settings))
-            engine = stack.enter_context(PairEngine(self._settings, enter=place.enter))
-            self._open[profile] = _Through(engine, stack.pop_all())
-        return self._open[profile]
-
-    def _close_unused(self) -> None:
-        unused = [profile for profile, through in self._open.items() if not through.users]
-        for profile in unused[: max(0, len(self._open) - _KEPT)]:
-            self._open.pop(profile).stack.close()
+    def _make(self, profile: Profile, stack: ExitStack) -> PairEngine:
+        place = stack.enter_context(open_place(profile, self._settings.names))
+        return stack.enter_context(PairEngine(self._settings, enter=place.enter))
 
 
-def open_place(profile: Profile, settings: ProbeSettings) -> ShapedPlace:
-    """A network of the profile in which an engine with these settings finds its name servers. Raises ShapingError."""
-    servers = LocalNames(settings.names).servers()
+def open_place(profile: Profile, names: NameSettings) -> ShapedPlace:
+    """A network of the profile in which what is measured finds these name servers. Raises ShapingError."""
+    servers = LocalNames(names).servers()
     return ShapedPlace(profile, resolvers=tuple(server.address for server in servers))
 
 

@@ -13,6 +13,7 @@ from workers.pairs import PairEngine
 from workers.probes.settings import ProbeSettings
 from workers.pulse import About
 from workers.shaped import ShapedProber
+from workers.shaped_pages import ShapedLoader
 
 log = logging.getLogger(__name__)
 
@@ -32,16 +33,13 @@ class Toolbox:
 
     @contextmanager
     def loader(self, config: AgentConfig, *, browsers: int) -> Iterator[BrowserPool]:
-        settings = BrowserSettings(
-            size=browsers,
-            chromium=config.chromium,
-            allow_unsandboxed=config.allow_unsandboxed,
-            allowed=config.private_targets,
-            extra_ports=config.extra_ports,
-            ca_file=config.ca_file,
-        )
-        with closing(BrowserPool(settings)) as pool:
+        with closing(BrowserPool(_browser_settings(config, browsers))) as pool:
             yield pool
+
+    @contextmanager
+    def shaped_loader(self, config: AgentConfig, *, browsers: int) -> Iterator[ShapedLoader]:
+        with ShapedLoader(_browser_settings(config, browsers)) as loader:
+            yield loader
 
     def about(self, config: AgentConfig) -> About:
         try:
@@ -50,6 +48,17 @@ class Toolbox:
             log.warning("pages cannot be measured here: %s", error)
             return About(agent=config.agent_name)
         return About(agent=config.agent_name, browser_version=chromium.version, browser_sandbox=chromium.sandbox)
+
+
+def _browser_settings(config: AgentConfig, browsers: int) -> BrowserSettings:
+    return BrowserSettings(
+        size=browsers,
+        chromium=config.chromium,
+        allow_unsandboxed=config.allow_unsandboxed,
+        allowed=config.private_targets,
+        extra_ports=config.extra_ports,
+        ca_file=config.ca_file,
+    )
 
 
 def _probe_settings(config: AgentConfig) -> ProbeSettings:

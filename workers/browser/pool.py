@@ -2,6 +2,7 @@
 
 import queue
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from workers.browser.capture import Loaded
@@ -29,11 +30,16 @@ class PageRun:
 
 
 class BrowserPool:
-    """`size` browsers, each started at first use. Thread-safe; `close` when done."""
+    """`size` browsers, each started at first use. Thread-safe; `close` when done.
 
-    def __init__(self, settings: BrowserSettings, *, guard: Guard | None = None) -> None:
+    `enter` is called first in the threads that start them: `workers.shaping` moves them to a shaped network.
+    """
+
+    def __init__(
+        self, settings: BrowserSettings, *, guard: Guard | None = None, enter: Callable[[], None] | None = None
+    ) -> None:
         self._settings = settings
-        self._seats = [Seat(settings) for _ in range(settings.size)]
+        self._seats = [Seat(settings, enter) for _ in range(settings.size)]
         self._free: queue.LifoQueue[Seat] = queue.LifoQueue()
         for seat in self._seats:
             self._free.put(seat)

@@ -6,6 +6,7 @@ while.
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 
 from workers.browser.capture import Loaded, Tell
@@ -20,8 +21,9 @@ _CLOSE_S = 30.0
 class Seat:
     """`load` is for one caller at a time; the pool sees to that."""
 
-    def __init__(self, settings: BrowserSettings) -> None:
+    def __init__(self, settings: BrowserSettings, enter: Callable[[], None] | None = None) -> None:
         self._settings = settings
+        self._enter = enter
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._session: Session | None = None
@@ -33,7 +35,7 @@ class Seat:
         """The page, when it has been seen; BrowserError when the browser could not be used."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, name="browser", daemon=True)
+            self._thread = threading.Thread(target=_run, args=(self._loop, self._enter), name="browser", daemon=True)
             self._thread.start()
         return asyncio.run_coroutine_threadsafe(self._load(request, tell), self._loop)
 
@@ -91,3 +93,10 @@ class Seat:
             if self._idle is not None:
                 self._idle.cancel()
             await self._drop()
+
+
+def _run(loop: asyncio.AbstractEventLoop, enter: Callable[[], None] | None) -> None:
+    """The life of a seat's thread. What it starts, the driver and its browser, lives in the network that it entered."""
+    if enter is not None:
+        enter()
+    loop.run_forever()

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from workers.browser.pool import BrowserPool
@@ -11,11 +11,12 @@ from workers.commands import UsageError
 from workers.commands.measuring import EVERY_PORT, allowed_of, request_of, show, tell
 from workers.measurement.document import page_document
 from workers.measurement.messages import Kind
+from workers.shaped_pages import ShapedLoader
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, shows, writes the screenshot, and gives the exit code. Raises UsageError."""
-    request = request_of(arguments, Kind.PAGE)
+    request = replace(request_of(arguments, Kind.PAGE), profile=arguments.profile)
     chromium = os.environ.get("FIRSTBYTE_CHROMIUM")
     settings = BrowserSettings(
         chromium=Path(chromium) if chromium else None,
@@ -24,8 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
         extra_ports=EVERY_PORT,
         ca_file=arguments.cacert,
     )
-    with closing(BrowserPool(settings)) as pool:
-        loaded = pool.load(request, tell)
+    with ShapedLoader(settings) if request.profile.shapes else BrowserPool(settings) as loader:
+        loaded = loader.load(request, tell)
     if arguments.screenshot is not None and loaded.screenshot is not None:
         try:
             arguments.screenshot.write_bytes(loaded.screenshot)

@@ -58,7 +58,7 @@ def _engine(settings: ProbeSettings, profile: Profile) -> Iterator[Engine]:
     """An engine in this machine's network, or in one that is shaped for it. Raises UsageError where none can be."""
     with ExitStack() as stack:
         try:
-            place = stack.enter_context(open_place(profile, settings)) if profile.shapes else None
+            place = stack.enter_context(open_place(profile, settings.names)) if profile.shapes else None
         except ShapingError as error:
             raise UsageError(f"--profile {profile.name}: {error}") from error
         yield stack.enter_context(Engine(settings, enter=place.enter if place else None))

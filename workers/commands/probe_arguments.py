@@ -21,15 +21,20 @@ def add_probe(parser: argparse.ArgumentParser) -> None:
     depth.add_argument("--light", dest="depth", action="store_const", const=Depth.LIGHT, help="one connection")
     more = "measure N times, the first as deep as asked for; the one with the median first byte is told (1)"
     parser.add_argument("--samples", metavar="N", type=_samples, default=1, help=more)
-    names = ", ".join(name for name in PROFILES if name != NATIVE.name)
-    shape = f"shape this machine's network for it (needs root): {names}, or DOWN/UP/RTT/LOSS in kbit/s, ms and percent"
-    parser.add_argument("--profile", metavar="NAME", type=_profile, default=NATIVE, help=shape)
+    add_profile(parser)
     instead = "connect to ADDR instead of looking HOST up, as curl does (may be repeated)"
     parser.add_argument("--resolve", metavar="HOST:PORT:ADDR", type=_instead, action="append", default=[], help=instead)
     family = parser.add_mutually_exclusive_group()
     family.add_argument("--ipv4", dest="family", action="store_const", const=4, help="use IPv4 addresses only")
     family.add_argument("--ipv6", dest="family", action="store_const", const=6, help="use IPv6 addresses only")
     parser.add_argument("--flights", action="store_true", help="draw what went which way on the connection, and when")
+
+
+def add_profile(parser: argparse.ArgumentParser) -> None:
+    """`profile`, which is NATIVE without the option."""
+    names = ", ".join(name for name in PROFILES if name != NATIVE.name)
+    shape = f"shape this machine's network for it (needs root): {names}, or DOWN/UP/RTT/LOSS in kbit/s, ms and percent"
+    parser.add_argument("--profile", metavar="NAME", type=_profile, default=NATIVE, help=shape)
 
 
 def _samples(text: str) -> int:

@@ -35,6 +35,7 @@ def page_document(url: str, outcome: Measured | Failed) -> Document:
         "truncated": page.waterfall.truncated if page else False,
         "connections": [connection_part(each) for each in page.waterfall.connections] if page else [],
         "warnings": list(page.warnings) if page else [],
+        "profile_verified": page.profile_verified if page else None,
         "error": error_part(outcome),
     }
 

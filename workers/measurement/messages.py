@@ -136,7 +136,10 @@ class ProbeMeasurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMeasurement:
-    """A page load in Chrome. `document` is the number of the final main-frame request; a screenshot travels apart."""
+    """A page load in Chrome. `document` is the number of the final main-frame request; a screenshot travels apart.
+
+    `profile_verified` tells of a shaped run whether no connection was quicker than its link; None without a profile.
+    """
 
     kind: Literal["page"] = "page"
     waterfall: Waterfall
@@ -146,6 +149,7 @@ class PageMeasurement:
     browser_version: str | None = None
     has_screenshot: bool = False
     warnings: tuple[str, ...] = ()
+    profile_verified: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,6 +66,10 @@ class FakeToolbox:
     def loader(self, config: AgentConfig, *, browsers: int) -> Iterator[FakeLoader]:
         yield FakeLoader(diary_of(config.spool_dir))
 
+    @contextmanager
+    def shaped_loader(self, config: AgentConfig, *, browsers: int) -> Iterator[FakeLoader]:
+        yield FakeLoader(diary_of(config.spool_dir))
+
     def about(self, config: AgentConfig) -> About:
         return About(agent=config.agent_name, browser_version="FakeChrome/1", browser_sandbox=True)
 

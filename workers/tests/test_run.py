@@ -86,6 +86,12 @@ def test_a_page_is_not_measured_without_the_profile_that_was_asked_for() -> None
     assert outcome.failure.kind == "profile_unavailable"
 
 
+def test_a_page_is_loaded_by_the_browser_of_its_profile() -> None:
+    instruments = Instruments(agent="eu-1", shaped_loader=FakeLoader())
+    request = build_request(kind=Kind.PAGE, profile=Profile(name="4g", rtt_us=150_000))
+    assert isinstance(run(request, instruments).result.outcome, Measured)
+
+
 @pytest.mark.parametrize("url", ["ftp://example.org/", "https://user:pw@example.org/", "https://example.org:22/", ""])
 def test_an_address_that_cannot_be_measured_is_named_with_the_reason(url: str) -> None:
     assert failed(run(build_request(url=url))).failure.kind == "invalid_url"

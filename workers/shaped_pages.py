@@ -1,0 +1,65 @@
+"""Pages through network profiles: for each profile a network of its own with a browser inside."""
+
+from contextlib import ExitStack
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from workers.browser.pool import BrowserPool, PageRun
+from workers.browser.settings import BrowserSettings
+from workers.measurement.compute.shaping import Passage, keeps_profile
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.messages import Failed, Measured, OnProgress, PageMeasurement, RunRequest
+from workers.measurement.profile import Profile
+from workers.places import Places
+from workers.probes.settings import NameSettings
+from workers.shaped import open_place
+from workers.shaping.faults import ShapingError
+
+# A browser that nobody uses ends by itself; what stays is a network.
+_KEPT = 2
+
+
+class ShapedLoader:
+    """Loads each page through its own profile, which must shape something. For any thread."""
+
+    def __init__(self, settings: BrowserSettings, names: NameSettings | None = None) -> None:
+        self._settings = settings
+        self._names = names or NameSettings()
+        self._places: Places[BrowserPool] = Places(self._make, kept=_KEPT)
+
+    def load(self, request: RunRequest, on_progress: OnProgress | None = None) -> PageRun:
+        """As `BrowserPool.load`; the page says whether the link kept its numbers. Without a link a Failed says why."""
+        try:
+            with self._places.through(request.profile) as pool:
+                run = pool.load(request, on_progress)
+        except ShapingError as error:
+            unavailable = failure(FailureKind.PROFILE_UNAVAILABLE, f"{request.profile.name}: {error}")
+            return PageRun(outcome=Failed(failure=unavailable))
+        return replace(run, outcome=marked_page(run.outcome, request.profile))
+
+    def close(self) -> None:
+        self._places.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _make(self, profile: Profile, stack: ExitStack) -> BrowserPool:
+        place = stack.enter_context(open_place(profile, self._names))
+        return stack.enter_context(BrowserPool(self._settings, enter=place.enter))
+
+
+def marked_page(outcome: Measured | Failed, profile: Profile) -> Measured | Failed:
+    """The outcome, whose page says whether every connection took at least the profile's round trip."""
+    page = outcome.measurement
+    if not isinstance(page, PageMeasurement):
+        return outcome
+    made = [one.connect for one in page.waterfall.connections if one.connect is not None]
+    kept = keeps_profile(profile, [Passage(syn_rtt_us=span.duration_us) for span in made])
+    doubt = () if kept else (f"The network did not keep the numbers of {profile.name}: do not compare these times.",)
+    return replace(outcome, measurement=replace(page, profile_verified=kept, warnings=(*page.warnings, *doubt)))

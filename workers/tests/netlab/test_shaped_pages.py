@@ -1,0 +1,49 @@
+"""Pages through profiles: Chromium itself lives in the shaped network."""
+
+from workers.browser.settings import BrowserSettings
+from workers.measurement.addresses import parse_networks
+from workers.measurement.messages import Measured, PageMeasurement
+from workers.measurement.profile import Profile, parse_profile
+from workers.shaped_pages import ShapedLoader, marked_page
+from workers.tests.builders import build_page, build_request
+from workers.tests.netlab.test_place import SERVER4, Machine, machine
+from workers.tests.netlab.test_shaped import serving
+
+# Root's Chromium has no sandbox, here as in every test; the only target is our own server.
+SETTINGS = BrowserSettings(
+    allowed=parse_networks("192.0.2.0/24"),
+    extra_ports=frozenset(range(1024, 65536)),
+    sandbox=False,
+    allow_unsandboxed=True,
+)
+
+
+def loaded(here: Machine, profile: Profile) -> PageMeasurement:
+    loader = ShapedLoader(SETTINGS)
+    with serving(here) as server:
+        request = build_request(
+            kind="page", url=server.url(host=SERVER4), profile=profile, timeout_us=30_000_000, headers=()
+        )
+        run = here.network.call(lambda: loader.load(request))
+        here.network.call(loader.close)
+    assert isinstance(run.outcome, Measured), run.outcome
+    assert isinstance(run.outcome.measurement, PageMeasurement)
+    return run.outcome.measurement
+
+
+def test_a_page_is_loaded_through_its_profile_and_verified() -> None:
+    with machine() as here:
+        page = loaded(here, parse_profile("-/-/200"))
+    connect = page.waterfall.connections[0].connect
+    assert connect is not None
+    assert 200_000 <= connect.duration_us < 300_000
+    assert page.profile_verified is True
+    assert page.warnings == ()
+
+
+def test_a_page_that_was_quicker_than_its_link_says_so() -> None:
+    page = build_page()
+    outcome = marked_page(Measured(measurement=page), parse_profile("-/-/500"))
+    assert isinstance(outcome.measurement, PageMeasurement)
+    assert outcome.measurement.profile_verified is False
+    assert "do not compare" in outcome.measurement.warnings[-1]
