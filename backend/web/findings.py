@@ -161,7 +161,7 @@ def hint_of(rows: Sequence[FoundCause]) -> Hint | None:
         return None
     worst = min(known, key=lambda row: (_COSTLY.index(row.severity), -(row.saving_us or 0)))
     title = entry(FindingId(worst.finding)).title
-    cost = f": {units.duration(worst.saving_us)}" if worst.saving_us else ""
+    cost = f": {units.duration(worst.saving_us)}" if (worst.saving_us or 0) >= _LEAST_COST_US else ""
     return Hint(text=f"{title}{cost}", level=_LEVELS[Severity(worst.severity)])
 
 
@@ -203,7 +203,7 @@ def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> 
         return Verdict(level="good", title="Nothing to mend was found", text="")
     worst = min(costly, key=lambda finding: list(Severity).index(finding.severity))
     count = f"{units.count(len(costly))} thing{'' if len(costly) == 1 else 's'} to mend"
-    gain = "" if not gain_us else f"; a new visitor could save {units.duration(gain_us)}"
+    gain = "" if not gain_us or gain_us < _LEAST_COST_US else f"; a new visitor could save {units.duration(gain_us)}"
     level: Level = "bad" if _LEVELS[worst.severity] == "bad" else "warn"
     return Verdict(level=level, title=f"{count}{gain}", text=f"First: {entry(costly[0].id).title}.")
 
@@ -218,7 +218,7 @@ def _parted(findings: Sequence[Finding], told: Sequence[Told]) -> tuple[tuple[To
 
 
 def _cost(finding: Finding, counts: Counts | None) -> str:
-    if not finding.saving_us:
+    if finding.saving_us is None or finding.saving_us < _LEAST_COST_US:
         return ""
     whom = f" for {_WHOM[counts]}" if counts else ""
     return f"{units.duration(finding.saving_us)}{whom}"
@@ -248,6 +248,8 @@ def _checked(check: Check) -> Checked:
     )
 
 
+# What rounds to no millisecond costs nobody anything.
+_LEAST_COST_US = 500
 # How the end of a fact's name is written behind its value.
 _UNITS: Mapping[str, str] = {"_s": "s", "_days": "days", "_rtt": "RTT", "_pct": "%", "_kbit_s": "kbit/s"}
 

@@ -12,6 +12,8 @@ from workers.measurement.evidence import Direction, ProbeEvidence, Trial, TrialE
 MAX_LADDERS = 16
 # A pause becomes as high as this many quarters of a round trip, at most.
 MAX_STEPS = 8
+# Shorter pauses are not worth a word.
+_TOLD_RTT, _TOLD_US = 0.01, 1_000
 
 _NAMES = {
     Trial.FULL: "New visitor",
@@ -63,7 +65,7 @@ def _ladders(evidence: ProbeEvidence) -> Iterator[Ladder]:
         diagram = flight_diagram(trial)
         if not diagram.rows:
             continue
-        again = f", {seen[trial.trial]}." if seen[trial.trial] > 1 else ""
+        again = f" ({seen[trial.trial]})" if seen[trial.trial] > 1 else ""
         yield Ladder(
             title=f"{_NAMES[trial.trial]}{again}",
             note=_note(trial, diagram.rtt_us),
@@ -97,6 +99,7 @@ def _rung(row: FlightRow) -> Rung:
 def _gap(row: FlightRow) -> str:
     if row.idle:
         return "our own pause"
-    if row.gap_rtt is None or row.gap_rtt < 0.01:
-        return ""
-    return f"+{row.gap_rtt:.2f} RTT"
+    if row.gap_rtt is None:
+        # The round trip is too short to count in: the time itself says more.
+        return f"+{units.duration(row.gap_us)}" if row.gap_us >= _TOLD_US else ""
+    return f"+{row.gap_rtt:.2f} RTT" if row.gap_rtt >= _TOLD_RTT else ""

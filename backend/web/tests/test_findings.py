@@ -72,7 +72,7 @@ def test_causes_stand_in_the_order_in_which_to_mend_them_and_remarks_apart(world
     run = probed(world, LARGE_RECORDS)
     page = html(client, "run", run.run_id)
     expected = [one.id.value for one in diagnose(LARGE_RECORDS).findings]
-    assert re.findall(r'<li class="finding \w+" id="([\w.]+)', page) == expected
+    assert re.findall(r'<li class="finding is-\w+" id="([\w.]+)', page) == expected
     assert "more that could be better" in page
 
 
