@@ -56,7 +56,7 @@ def chain_exceeds_iw(case: Case) -> Verdicts:
 
 def handshake_stall(case: Case) -> Verdicts:
     """tls.handshake_stall: the server stops in the middle of its handshake, and not for the network."""
-    sure = _sight(case, FindingId.TLS_HANDSHAKE_STALL, GapKind.SERVER, known_window(case), MIN_STALL_US)
+    sure = _sight(case, FindingId.TLS_HANDSHAKE_STALL, GapKind.SERVER, known_window(case), least_us=MIN_STALL_US)
     if not isinstance(sure, Sure):
         if sure is not None:
             yield sure
@@ -100,7 +100,7 @@ def is_large_rsa(key: ChainCertificate) -> bool:
 
 
 def _sight(
-    case: Case, id: FindingId, kind: GapKind, window: float | None, least_us: int = 0
+    case: Case, id: FindingId, kind: GapKind, window: float | None, *, least_us: int = 0
 ) -> Sure[tuple[KnownGap, ...]] | NotJudged | None:
     jitter = jitter_us(case)
 
