@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from backend.runs.queries import DeepRun
 from workers.diagnosis.catalogue import Counts, entry
 from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.pages import diagnose_page
 from workers.measurement.finding import Diagnosis, Finding, Severity
-from workers.measurement.messages import Measurement, ProbeMeasurement
+from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 
 # Of these a first visit has the gain; what a returning visitor would save is another visit's.
 _FIRST_VISIT = frozenset({Counts.NEW_VISIT, Counts.EACH_REQUEST})
@@ -15,6 +16,8 @@ _FIRST_VISIT = frozenset({Counts.NEW_VISIT, Counts.EACH_REQUEST})
 
 def diagnosis_of(measurement: Measurement | None) -> Diagnosis | None:
     """Judged anew; what the agent said at the time where it sent no evidence. None for what nobody can judge."""
+    if isinstance(measurement, PageMeasurement):
+        return diagnose_page(measurement)
     if not isinstance(measurement, ProbeMeasurement):
         return None
     if measurement.evidence is None:

@@ -96,13 +96,15 @@ def _unjudged(card: Card) -> Card:
 
 
 def panel_of(detail: RunDetail) -> Panel | None:
-    """What today's rules make of a probe's evidence; None where there is nothing to judge."""
+    """What today's rules make of what was seen; None where there is nothing to judge, or to say of a page."""
     measurement = detail.measurement
     diagnosis = diagnosis_of(measurement)
-    if diagnosis is None or not isinstance(measurement, ProbeMeasurement):
+    if diagnosis is None or (isinstance(measurement, PageMeasurement) and not diagnosis.findings):
         return None
-    depth = Depth.LIGHT if measurement.evidence is None else measurement.evidence.depth
-    return of_run(diagnosis, depth, detail.run.total_us)
+    evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None
+    is_light = isinstance(measurement, ProbeMeasurement) and (evidence is None or evidence.depth is Depth.LIGHT)
+    depth = Depth.LIGHT if is_light else Depth.DEEP
+    return of_run(diagnosis, depth, None if evidence is None else detail.run.total_us)
 
 
 def about(detail: RunDetail) -> list[str]:

@@ -95,9 +95,8 @@ def get_run(request: ApiRequest, run_id: UUID, wait: Wait = 0) -> RunDetail | Ht
     if pending is not None:
         return pending_of(pending)
     detail = _ended(request, run_id)
-    # A page's measurement takes long to read, and its findings are not part of it.
-    result = queries.result_of(detail.run) if detail.run.kind == MonitorKind.PROBE else None
-    return detail_of(detail, diagnosis_of(replace(detail, result=result).measurement) or Diagnosis())
+    measurement = replace(detail, result=queries.result_of(detail.run)).measurement
+    return detail_of(detail, diagnosis_of(measurement) or Diagnosis())
 
 
 @router.get("/runs/{uuid:run_id}/waterfall", auth=READ, response=Waterfall)

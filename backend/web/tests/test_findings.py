@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
+from backend.runs import diagnoses
 from backend.runs.models import PendingRun
 from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed
 from backend.web.tests import measurements
@@ -15,7 +16,7 @@ from backend.web.tests.world import World, make_world
 from workers.diagnosis.catalogue import column, entry
 from workers.diagnosis.diagnose import diagnose
 from workers.measurement.evidence import ProbeEvidence
-from workers.measurement.finding import CheckColumn, FindingId
+from workers.measurement.finding import CheckColumn, Confidence, Diagnosis, Finding, FindingId, Severity
 from workers.measurement.messages import Measured, ProbeMeasurement
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep, light
@@ -108,10 +109,25 @@ def test_a_run_without_evidence_has_neither_findings_nor_ladder(world: World, cl
     assert "Is TLS fast yet" not in page
 
 
-def test_a_page_run_is_as_it_was(world: World, client: Client) -> None:
+@pytest.mark.parametrize("is_slow", [True, False])
+def test_a_page_run_tells_what_its_hosts_cost_and_nothing_where_they_are_fine(
+    world: World, client: Client, is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cause = Finding(
+        id=FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.MEDIUM,
+        saving_us=120_000,
+        host="img.shop.example",
+    )
+    found = Diagnosis(findings=(cause,) if is_slow else ())
+    monkeypatch.setattr(diagnoses, "diagnose_page", lambda page: found)
     pending = world.pending("page")
     world.end(pending, Measured(measurement=measurements.page(10)))
-    assert 'class="findings"' not in html(client, "run", pending.run_id)
+    page = html(client, "run", pending.run_id)
+    assert ('class="findings"' in page) is is_slow
+    assert ("(img.shop.example)" in page) is is_slow
+    assert "Is TLS fast yet" not in page
 
 
 def test_a_run_that_only_an_agent_judged_is_told_in_its_words(world: World, client: Client) -> None:
