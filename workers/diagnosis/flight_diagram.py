@@ -95,20 +95,30 @@ def _row(trial: TrialEvidence, flight: list[Transfer]) -> FlightRow:
 def _sent(trial: TrialEvidence, at_us: int) -> str:
     asking = [one for one in trial.exchanges if one.sent_us is not None and one.asked_us <= at_us <= one.sent_us]
     handshake = trial.handshake
-    if handshake is None or (
-        handshake.ended_us is not None and at_us > handshake.ended_us and not _first(trial, at_us)
-    ):
-        return "request" if asking else "more of ours"
-    if at_us <= handshake.started_us:
+    if handshake is not None and at_us <= handshake.started_us:
         return "ClientHello"
-    return "Finished, request" if asking else "key exchange, Finished"
+    if handshake is not None and at_us in _ours_in(trial, handshake):
+        return "ClientHello again" if handshake.hello_retry else "key exchange, Finished"
+    if handshake is not None and _finishes(trial, handshake, at_us):
+        return "Finished, request" if asking else "Finished"
+    return "request" if asking else "more of ours"
 
 
-def _first(trial: TrialEvidence, at_us: int) -> bool:
-    """Whether this is the write that ends our handshake: the first one after the server's last handshake byte."""
-    ended_us = None if trial.handshake is None else trial.handshake.ended_us
-    after = [one.at_us for one in trial.transfers if one.direction is Direction.SENT and one.at_us > (ended_us or 0)]
-    return bool(after) and min(after) == at_us
+def _ours_in(trial: TrialEvidence, handshake: Handshake) -> list[int]:
+    """Our writes between the ClientHello and the server's last handshake byte."""
+    ended_us = trial.ended_us if handshake.ended_us is None else handshake.ended_us
+    return [at_us for at_us in _writes(trial) if handshake.started_us < at_us <= (ended_us or 0)]
+
+
+def _finishes(trial: TrialEvidence, handshake: Handshake, at_us: int) -> bool:
+    """Whether this write ends our side: the first one after the server's, unless TLS 1.2 let us finish before it."""
+    if handshake.ended_us is None or (handshake.version == "TLSv1.2" and _ours_in(trial, handshake)):
+        return False
+    return at_us == min((one for one in _writes(trial) if one > handshake.ended_us), default=None)
+
+
+def _writes(trial: TrialEvidence) -> list[int]:
+    return [one.at_us for one in trial.transfers if one.direction is Direction.SENT]
 
 
 def _after_idle(trial: TrialEvidence, at_us: int) -> bool:

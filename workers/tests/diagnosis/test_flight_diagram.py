@@ -1,5 +1,7 @@
 """The ladder of one connection."""
 
+from dataclasses import replace
+
 from workers.diagnosis.flight_diagram import MAX_ROWS, flight_diagram
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, Trial, TrialEvidence
 
@@ -97,6 +99,29 @@ def test_a_pause_of_our_own_is_not_the_servers() -> None:
 
     assert [row.idle for row in flight_diagram(trial).rows] == [False, True, False]
     assert not any(row.marked for row in flight_diagram(trial).rows)
+
+
+def two_turns(version: str, *, hello_retry: bool = False) -> TrialEvidence:
+    """A handshake in which we had to say something twice."""
+    return TrialEvidence(
+        trial=Trial.FULL,
+        started_us=0,
+        syn_rtt_us=RTT_US,
+        handshake=replace(HANDSHAKE, version=version, hello_retry=hello_retry, ended_us=301_000),
+        exchanges=(Exchange(asked_us=302_000, sent_us=302_000),),
+        transfers=(sent(100_100), received(201_000), sent(201_500), received(301_000), sent(302_000)),
+    )
+
+
+def test_tls_1_2_finishes_before_it_asks() -> None:
+    ours = [row.label for row in flight_diagram(two_turns("TLSv1.2")).rows if row.direction is Direction.SENT]
+    assert ours == ["ClientHello", "key exchange, Finished", "request"]
+
+
+def test_a_retried_hello_is_said_twice() -> None:
+    diagram = flight_diagram(two_turns("TLSv1.3", hello_retry=True))
+    ours = [row.label for row in diagram.rows if row.direction is Direction.SENT]
+    assert ours == ["ClientHello", "ClientHello again", "Finished, request"]
 
 
 def test_without_tls_there_are_requests_and_answers() -> None:
