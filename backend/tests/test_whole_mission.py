@@ -1,4 +1,5 @@
-"""The demo shop gets slower: the gate says so and why, the alert comes once, and goes once. All of it for real.
+"""The demo shop gets slower: the gate says so and why, the alert comes once, and goes once; a rule tells of what deep
+probes find. All of it for real.
 
 Only the past is made up: four days in which the shop was as fast as it is, since nobody waits four days for a test.
 """
@@ -24,6 +25,8 @@ from deploy.local.places import Places
 SLOWER_PCT = 20
 # Two regions, a probe every 30 s each: the judge needs some of them, and so does it to believe that it is over.
 PATIENCE_S = 420.0
+# What of the shop a deep probe finds, however near it is.
+_SHOWN = "http.h2_missing"
 # How fast the shop is: the median of so many tests a region.
 _SAMPLES = 5
 
@@ -103,6 +106,8 @@ def test_a_slower_shop_fails_its_gate_and_is_told_once_and_so_is_its_recovery(
 ) -> None:
     owner = owner_of(whole)
     site = _measured_for_days(whole, owner, shop)
+    found = owner.ask("GET", f"sites/{site}/findings")
+    assert _SHOWN in {one["id"] for one in found["findings"]}, json.dumps(found["runs"])
     owner.ask("POST", "channels", {"kind": "slack", "name": "Ops", "url": slack.url})
 
     passed = _gate(owner, site)
@@ -124,6 +129,11 @@ def test_a_slower_shop_fails_its_gate_and_is_told_once_and_so_is_its_recovery(
     told = owner.ask("GET", f"incidents/{incident['id']}")
     assert (told["status"], told["resolution"]) == ("resolved", "went_away"), [call.header for call in slack.calls]
     assert [delivery["status"] for delivery in told["deliveries"]] == [200, 200]
+
+    params = {"min_severity": "medium", "ids": [_SHOWN], "found": 1, "of_last": 1}
+    owner.ask("POST", "rules", {"kind": "finding", "site": site, "params": params})
+    wait_until(lambda: len(slack.calls) >= 3, "the finding", timeout_s=PATIENCE_S)
+    assert slack.calls[2].header.startswith("Demo shop: HTTP/2 is not spoken")
 
     for name in [name for name in whole.processes if name.startswith("agent-")]:
         whole.kill(name)
