@@ -1,6 +1,6 @@
 """One column of the matrix: every site of the twins probed at one round trip, side by side, with or without loss."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from workers.measurement.evidence import Depth
 from workers.measurement.messages import ProbeMeasurement
 from workers.shaping.settings import Direction, Drop
 from workers.tests.netlab.chains import Vault
+from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.estate import Estate
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.nginx import NginxConduct
@@ -36,11 +37,15 @@ def measure(
     sites: Iterable[Served], *, rtt_ms: int, lossy: bool, vault: Vault, folder: Path, depth: Depth = Depth.DEEP
 ) -> Measurements:
     """One probe of each."""
-    asking = Asking(depth=depth, timeout_s=_CALM_S + _TRIPS * rtt_ms / 1000)
+
+    def ask(where: tuple[Lab, str], site: Served) -> ProbeMeasurement:
+        calm_s, trips = (_CALM_S / 2, _TRIPS / 2) if _is_silent(site) else (_CALM_S, _TRIPS)
+        return probe(*where, Asking(depth=depth, timeout_s=calm_s + trips * rtt_ms / 1000))
+
     with _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder) as places:
         # An engine believes that a server's QUIC is blocked only once it knows that its own is not.
         early, late = ([site for site in places if _blocks_quic(site) is blocks] for blocks in (False, True))
-        return _probe_all(places, early, asking, _AT_ONCE[rtt_ms]) | _probe_all(places, late, asking, 1)
+        return _ask_all(ask, places, early, _AT_ONCE[rtt_ms]) | _ask_all(ask, places, late, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +61,19 @@ def _blocks_quic(site: Served) -> bool:
     return announced and not site.quic
 
 
-def _probe_all(
-    places: Mapping[Served, tuple[Lab, str]], sites: Sequence[Served], asking: Asking, at_once: int
+def _is_silent(site: Served) -> bool:
+    """Whether every second connection to it is a matter of patience alone."""
+    return isinstance(site.conduct, Conduct) and site.conduct.refusal is Refusal.SILENCE
+
+
+def _ask_all(
+    ask: Callable[[tuple[Lab, str], Served], ProbeMeasurement],
+    places: Mapping[Served, tuple[Lab, str]],
+    sites: Sequence[Served],
+    at_once: int,
 ) -> dict[Served, ProbeMeasurement]:
     with ThreadPoolExecutor(at_once) as pool:
-        found = pool.map(lambda site: probe(*places[site], asking), sites)
-        return dict(zip(sites, found, strict=True))
+        return dict(zip(sites, pool.map(lambda site: ask(places[site], site), sites), strict=True))
 
 
 @contextmanager

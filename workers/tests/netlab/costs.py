@@ -50,10 +50,6 @@ def _quic_handshake_us(trial: TrialEvidence) -> int | None:
     return None if shaken is None or shaken.ended_us is None else shaken.ended_us - shaken.started_us
 
 
-def _from_connecting_us(trial: TrialEvidence) -> int | None:
-    return trial.exchanges[0].first_readable_us if trial.exchanges else None
-
-
 def _first(mark: str) -> Took:
     """Of the first exchange of a connection, from the request to that mark."""
     return lambda trial: _since_asked(trial.exchanges[0], mark) if trial.exchanges else None
@@ -81,6 +77,6 @@ _MEANINGS: dict[Cost, tuple[Trial, Took]] = {
     Cost.DELAYED: (Trial.DELAYED_ACK, _first("ended_us")),
     Cost.AFTER_IDLE: (Trial.FULL, _rested_us),
     Cost.HANDSHAKE: (Trial.FULL, _handshake_us),
-    Cost.TLS12_REVISIT: (Trial.TLS12_TICKET, _from_connecting_us),
+    Cost.TLS12_REVISIT: (Trial.TLS12_TICKET, _handshake_us),
     Cost.QUIC_HANDSHAKE: (Trial.HTTP3, _quic_handshake_us),
 }

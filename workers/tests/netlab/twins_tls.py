@@ -42,7 +42,7 @@ VERSIONS = (
         name="p384-only",
         positive=NGINX.but(curves="secp384r1"),
         repaired=NGINX,
-        cost=Cost.HANDSHAKE,
+        # No cost: this curve itself takes some ms to compute, which is no round trip.
     ),
     Twin(
         id=Id.TLS_HELLO_RETRY,
