@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from time import monotonic
 from uuid import UUID
 
-from django.db import Error, transaction
+from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
@@ -24,6 +24,7 @@ from backend.alerts.looks import Look, Sight, asks, marks
 from backend.alerts.reading import Due, confirmations, due, read, remember, sample_of, streams_of
 from backend.alerts.rules_of import rules_for
 from backend.alerts.silent_regions import watch_regions
+from backend.alerts.turns import Turns
 from backend.alerts.upkeep import tidy
 from backend.fleet.models import Agent
 from backend.fleet.queries import OFFLINE_AFTER
@@ -43,11 +44,6 @@ PUT_OFF = timedelta(minutes=5)
 # Of an organisation: people's own tests wait in the same queue.
 CONFIRMATIONS_AT_ONCE = 10
 
-_PUT_OFF = """
-UPDATE alerts_watch SET due_at = %(later)s WHERE monitor_id = (
-    SELECT monitor_id FROM alerts_watch WHERE due_at <= %(now)s ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-) RETURNING monitor_id
-"""
 _CERTIFICATES = """
 SELECT run_id, host, certificate_not_after FROM runs_connection
 WHERE run_id = ANY(%(runs)s::uuid[]) AND certificate_not_after IS NOT NULL
@@ -67,40 +63,15 @@ class Judging:
         if monotonic() >= self._duties_at:
             duties(self._clock())
             self._duties_at = monotonic() + _DUTIES_EVERY_S
-        for _ in range(_BATCHES):
-            if judge_next(self._clock()) < BATCH:
-                return IDLE_S
-        return BUSY_S
+        return IDLE_S if _TURNS.work(self._clock, _BATCHES) else BUSY_S
 
 
 def step(now: datetime) -> float:
     """Everything that is due at an instant, once; the seconds to wait."""
     duties(now)
-    while judge_next(now) == BATCH:
+    while _TURNS.next(now) == BATCH:
         pass
     return IDLE_S
-
-
-def judge_next(now: datetime) -> int:
-    """Judges a batch; how many monitors. A monitor that cannot be judged keeps no other from its turn."""
-    try:
-        return judge_batch(now).monitors
-    except Error:
-        raise
-    except Exception:
-        log.exception("a batch cannot be judged; its monitors are taken one by one")
-    return sum(_judge_one(now) for _ in range(BATCH))
-
-
-def _judge_one(now: datetime) -> int:
-    try:
-        return judge_batch(now, limit=1).monitors
-    except Error:
-        raise
-    except Exception:
-        put_off = fetch(_PUT_OFF, {"now": now, "later": now + PUT_OFF})
-        log.exception("monitors %s cannot be judged; tried again in %s", [monitor for (monitor,) in put_off], PUT_OFF)
-    return 1
 
 
 def duties(now: datetime) -> None:
@@ -131,6 +102,13 @@ def judge_batch(now: datetime, limit: int = BATCH) -> Judged:
     _confirm(looks)
     _remember(looks)
     return Judged(monitors=len(rows), runs=runs)
+
+
+def _judge(now: datetime, limit: int) -> int:
+    return judge_batch(now, limit).monitors
+
+
+_TURNS = Turns(table="alerts_watch", look=_judge, batch=BATCH, put_off=PUT_OFF)
 
 
 def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:

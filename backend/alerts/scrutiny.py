@@ -5,14 +5,13 @@ Where one run says something else than those before it, another is asked for ins
 """
 
 import json
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db import Error, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from backend.alerts.deeper import look_deeper
@@ -26,9 +25,7 @@ from backend.alerts.reading import Due, due, remember
 from backend.alerts.rules_of import rules_for
 from backend.alerts.seen_deep import News, deep_looks, new_in_light_runs, newest_of
 from backend.alerts.states import State
-from backend.runs.sql import fetch
-
-log = logging.getLogger(__name__)
+from backend.alerts.turns import Turns
 
 BATCH = 200
 IDLE_S, BUSY_S = 2.0, 0.0
@@ -38,41 +35,10 @@ LOOK_EVERY = timedelta(seconds=60)
 ANXIOUS_LOOK = timedelta(seconds=10)
 PUT_OFF = timedelta(minutes=10)
 
-_PUT_OFF = """
-UPDATE alerts_scrutiny SET due_at = %(later)s WHERE monitor_id = (
-    SELECT monitor_id FROM alerts_scrutiny WHERE due_at <= %(now)s ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-) RETURNING monitor_id
-"""
-
 
 def step(clock: Callable[[], datetime] = timezone.now) -> float:
     """Looks at the monitors that are due; the seconds to wait. Raises django.db.Error."""
-    for _ in range(_BATCHES):
-        if watch_next(clock()) < BATCH:
-            return IDLE_S
-    return BUSY_S
-
-
-def watch_next(now: datetime) -> int:
-    """Looks at a batch; how many monitors. One that cannot be looked at keeps no other from its turn."""
-    try:
-        return watch_batch(now)
-    except Error:
-        raise
-    except Exception:
-        log.exception("a batch of findings cannot be looked at; its monitors are taken one by one")
-    return sum(_watch_one(now) for _ in range(BATCH))
-
-
-def _watch_one(now: datetime) -> int:
-    try:
-        return watch_batch(now, limit=1)
-    except Error:
-        raise
-    except Exception:
-        put_off = fetch(_PUT_OFF, {"now": now, "later": now + PUT_OFF})
-        log.exception("findings of monitors %s cannot be looked at; tried again in %s", put_off, PUT_OFF)
-    return 1
+    return IDLE_S if _TURNS.work(clock, _BATCHES) else BUSY_S
 
 
 @transaction.atomic
@@ -103,6 +69,9 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
         [one.due_at for one in scrutinies],
     )
     return len(rows)
+
+
+_TURNS = Turns(table="alerts_scrutiny", look=watch_batch, batch=BATCH, put_off=PUT_OFF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,13 +5,12 @@ of a monitor, and now and then what is normal is learned anew from nine days of 
 """
 
 import json
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db import Error, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from backend.alerts.deeper import look_deeper, probes_of_site
@@ -26,14 +25,12 @@ from backend.alerts.models import Resolution, Rule, RuleKind
 from backend.alerts.reading import Batch, Due, Stream, due, read, remember, streams_of
 from backend.alerts.rules_of import rules_for
 from backend.alerts.states import State
+from backend.alerts.turns import Turns
 from backend.analysis.detector import Detector
 from backend.analysis.events import AlertClass, Event, Kind
 from backend.analysis.sensitivity import sight
 from backend.analysis.settings import settings_for
-from backend.runs.sql import fetch
 from backend.sites.models import Site
-
-log = logging.getLogger(__name__)
 
 # A monitor whose past is learned for the first time costs a tenth of a second.
 BATCH = 20
@@ -44,12 +41,6 @@ SHORTEST_LOOK_S, LONGEST_LOOK_S = 120.0, 600.0
 PUT_OFF = timedelta(minutes=10)
 # A judge that was away catches up so far; what lies before is known to the detector's history all the same.
 MAX_LAG = timedelta(days=1)
-
-_PUT_OFF = """
-UPDATE alerts_trend SET due_at = %(later)s WHERE monitor_id = (
-    SELECT monitor_id FROM alerts_trend WHERE due_at <= %(now)s ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-) RETURNING monitor_id
-"""
 _RESOLUTIONS = {
     Kind.RESOLVED: Resolution.RECOVERED,
     Kind.WENT_AWAY: Resolution.WENT_AWAY,
@@ -59,21 +50,7 @@ _RESOLUTIONS = {
 
 def step(clock: Callable[[], datetime] = timezone.now) -> float:
     """Looks at the monitors that are due; the seconds to wait. Raises django.db.Error."""
-    for _ in range(_BATCHES):
-        if watch_next(clock()) < BATCH:
-            return IDLE_S
-    return BUSY_S
-
-
-def watch_next(now: datetime) -> int:
-    """Looks at a batch; how many monitors. One that cannot be looked at keeps no other from its turn."""
-    try:
-        return watch_batch(now)
-    except Error:
-        raise
-    except Exception:
-        log.exception("a batch of trends cannot be looked at; its monitors are taken one by one")
-    return sum(_watch_one(now) for _ in range(BATCH))
+    return IDLE_S if _TURNS.work(clock, _BATCHES) else BUSY_S
 
 
 @transaction.atomic
@@ -98,6 +75,9 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     return len(rows)
 
 
+_TURNS = Turns(table="alerts_trend", look=watch_batch, batch=BATCH, put_off=PUT_OFF)
+
+
 def _look_why(changes: Sequence[Change], now: datetime) -> None:
     """Where something has just become slower, the site's probes look deeper."""
     for change in changes:
@@ -105,17 +85,6 @@ def _look_why(changes: Sequence[Change], now: datetime) -> None:
         if opens and change.monitor_id is not None:
             for probe in probes_of_site(change.monitor_id):
                 look_deeper(probe, change.standing.regions, now=now)
-
-
-def _watch_one(now: datetime) -> int:
-    try:
-        return watch_batch(now, limit=1)
-    except Error:
-        raise
-    except Exception:
-        put_off = fetch(_PUT_OFF, {"now": now, "later": now + PUT_OFF})
-        log.exception("trends of monitors %s cannot be looked at; tried again in %s", put_off, PUT_OFF)
-    return 1
 
 
 def _streams(rows: Sequence[Due], memories: dict[int, Memory], now: datetime) -> dict[int, list[Stream]]:
