@@ -73,7 +73,7 @@ def test_a_slot_may_begin_until_the_next_one_but_never_an_hour_late() -> None:
     assert window_end(slot, 86_400) == slot + timedelta(hours=1)
 
 
-@given(INSTANTS, st.sampled_from([60, 300, 900, 3600, 43_200, 86_400]), st.uuids())
+@given(INSTANTS, st.sampled_from([900, 3600, 43_200, 86_400]), st.uuids())
 def test_one_slot_of_every_day_is_its_first(at: datetime, interval_s: int, monitor_id: UUID) -> None:
     slots = [newest_slot(at, interval_s, 0) + timedelta(seconds=n * interval_s) for n in range(86_400 // interval_s)]
     firsts = [is_first_of_day(monitor_id, "eu", since=slot, slot=slot, interval_s=interval_s) for slot in slots]
