@@ -1,6 +1,7 @@
 """Rules on TCP as the server is set up: its window, what idling does to it, and small writes (PROBING 7, 26-28)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
@@ -26,6 +27,14 @@ _DELAY_US = (30_000, 60_000)
 # What a stack adds that delays them as long as RFC 1122 allows it to.
 _ALWAYS_US = (180_000, 230_000)
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Restart:
+    """The first pause of an answer after a rest, and what all the pauses cost that the window of before spares."""
+
+    gap: Gap
+    saving_us: int
 
 
 def iw_small(case: Case) -> Verdicts:
@@ -61,17 +70,16 @@ def idle_restart(case: Case) -> Verdicts:
     if all(_fits_window(trial) for trial in trials):
         yield NotJudged(id=id, reason=NotJudgedReason.RESPONSE_SMALL)
         return
-    sure = weigh(case, id, trials, _restart_gap)
+    sure = weigh(case, id, trials, _restart)
     if isinstance(sure, Sure):
-        saving_us = round(median(gap.duration_us for gap in sure.seen))
         yield Finding(
             id=id,
             severity=Severity.LOW,
             confidence=sure.confidence,
-            saving_us=saving_us,
+            saving_us=round(median(one.saving_us for one in sure.seen)),
             evidence=sure.facts(
-                fact("gap_ms", ms_of(saving_us)),
-                fact("bytes_before", sure.seen[0].bytes_before),
+                fact("gap_ms", ms_of(median(one.gap.duration_us for one in sure.seen))),
+                fact("bytes_before", sure.seen[0].gap.bytes_before),
                 fact("idle_ms", ms_of(_kept_idle_us(sure.trials[0]))),
             ),
         )
@@ -131,9 +139,8 @@ def _extra_us(trial: TrialEvidence) -> int:
     if found is None:
         return 0
     turn = found[1]
-    gaps = sorted(gap.duration_us for gap in turn.gaps())
     needless = len(turn.flights) - rounds(turn.size_bytes, mss_of(trial))
-    return sum(gaps[-needless:]) if needless > 0 else 0
+    return _longest(turn.gaps(), needless) if needless > 0 else 0
 
 
 def _handshake_extra_us(trial: TrialEvidence, window: float | None) -> int:
@@ -163,12 +170,24 @@ def _fits_window(trial: TrialEvidence) -> bool:
     return turns is None or turns[1].size_bytes < max(LEAST_ANSWER_BYTES, USUAL_WINDOW * mss_of(trial))
 
 
-def _restart_gap(trial: TrialEvidence) -> Gap | None:
+def _restart(trial: TrialEvidence) -> _Restart | None:
     turns = _kept_turns(trial)
     if turns is None or len(turns[1].flights) <= len(turns[0].flights):
         return None
-    gap, ruler = turns[1].gaps()[0], ruler_of(trial)
-    return gap if ruler.near(gap.duration_us) or ruler.near(gap.period_us) else None
+    gaps, ruler = turns[1].gaps(), ruler_of(trial)
+    if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
+        return None
+    needless = len(turns[1].flights) - rounds(turns[1].size_bytes, ruler.mss, _kept_window(turns[0], ruler.mss))
+    return _Restart(gap=gaps[0], saving_us=_longest(gaps, max(1, needless)))
+
+
+def _kept_window(again: Turn, mss: int) -> int:
+    """What the server had when the pause began, in segments: each flight that filled the window doubled it."""
+    return max(1, again.flights[0].size_bytes // mss) << (len(again.flights) - 1)
+
+
+def _longest(gaps: Sequence[Gap], count: int) -> int:
+    return sum(sorted(gap.duration_us for gap in gaps)[-count:])
 
 
 def _can_hold(trial: TrialEvidence) -> bool:

@@ -62,6 +62,13 @@ TWINS = {
     "idle restart": Twin(
         id=Id.TCP_IDLE_RESTART, bad=PAGE, good=PAGE, bad_path=Path(idle_restart=True), cost="after idle"
     ),
+    "idle restart of a large page": Twin(
+        id=Id.TCP_IDLE_RESTART,
+        bad=replace(PAGE, body_bytes=200_000),
+        good=replace(PAGE, body_bytes=200_000),
+        bad_path=Path(idle_restart=True),
+        cost="after idle",
+    ),
     "Nagle": Twin(id=Id.TCP_NAGLE_DELAYED_ACK, bad=SPLIT, good=SPLIT, bad_path=NAGLE),
     "Nagle over TLS 1.2": Twin(
         id=Id.TCP_NAGLE_DELAYED_ACK,
