@@ -24,10 +24,12 @@ THOUGHTFUL = (
 
 
 def begun_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
-    """When the answer began to come.
+    """When the answer began to come; after early hints, which are none, when its head was there.
 
     A first packet that got lost comes late and is read first. What was behind it is read with it and has its own stamp.
     """
+    if exchange.interim:
+        return exchange.head_us
     known = (exchange.first_application_us, exchange.first_readable_us)
     found = [at_us for at_us in known if at_us is not None]
     if found and exchange.sent_us is not None:

@@ -53,3 +53,20 @@ def test_thinking_is_not_taken_for_waiting_for_an_acknowledgement(think_ms: int)
     trials = [thinking(kind, think_ms * 1000) for kind in [Trial.FULL] * 3 + [Trial.DELAYED_ACK] * 3]
     found = {finding.id for finding in diagnose(probe(trials)).findings}
     assert NAGLE not in found
+
+
+def test_early_hints_do_not_hide_the_thinking_behind_them() -> None:
+    """The 103 comes at once and the answer 400 ms later: the page has not begun, so it does not stall either."""
+    server = Server(body_stall=(0, 400_000), head_bytes=60)
+    hinted = [hinting(connection(Path(rtt_ms=40), server)) for _ in range(3)]
+    found = {finding.id: finding for finding in diagnose(probe(hinted)).findings}
+    assert FindingId.HTTP_BODY_STALL not in found
+    saving_us = found[FindingId.HTTP_THINK_TIME].saving_us
+    assert saving_us is not None
+    assert abs(saving_us - 350_000) < 10_000
+
+
+def hinting(trial: TrialEvidence) -> TrialEvidence:
+    """What was a head, flushed before the thinking, as early hints: the head itself comes with the page."""
+    exchanges = (replace(one, interim=(103,), head_us=one.first_body_us) for one in trial.exchanges)
+    return replace(trial, exchanges=tuple(exchanges))
