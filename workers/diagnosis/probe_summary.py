@@ -67,7 +67,7 @@ def round_trips_of(probe: ProbeMeasurement) -> RoundTrips:
         dns=None if last.timing.dns is None else 1,
         connect=None if last.timing.connect is None or connection is None or connection.rtt_us is None else 1,
         tls=connection.tls_round_trips if connection is not None else None,
-        wait=_waits(probe),
+        wait=None if last.timing.wait is None else _waits(probe),
     )
 
 

@@ -23,7 +23,8 @@ _TOLD = 5
 def redirect_cost(case: Case) -> Verdicts:
     """Hops before the page; or none, but a plain http:// that leads here without HSTS to spare visitors the step."""
     hops = case.hops
-    if len(hops) > 1 and not _redirects(hops[-1].status):
+    arrived = bool(hops) and hops[-1].status is not None and not _redirects(hops[-1].status)
+    if len(hops) > 1 and arrived:
         yield _hops_finding(hops)
     elif case.evidence.secure:
         yield from _step_from_plain(case)

@@ -80,6 +80,8 @@ def test_several_hops_add_up() -> None:
 def test_a_journey_that_never_arrived_is_no_question_of_speed() -> None:
     loop = hop(f"https://{HOST}/a", 302, 0, dns=20, connect=80, tls=80, send=0.1, wait=81, download=0.2)
     assert finding(_COST, deep_site(), loop, loop) is None
+    nowhere = replace(hop("https://nowhere.example.org/", 0, 300, dns=20), status=None)
+    assert finding(_COST, deep_site(), loop, nowhere) is None
 
 
 @pytest.mark.parametrize("headers", [(), (Header(name="strict-transport-security", value="max-age=86400"),)])
