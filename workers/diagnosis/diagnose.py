@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from workers.diagnosis import (
     answers,
@@ -24,7 +25,7 @@ from workers.diagnosis.checklist import checklist
 from workers.diagnosis.checks import Judged
 from workers.diagnosis.order import findings_in_order, open_questions
 from workers.measurement.evidence import ProbeEvidence
-from workers.measurement.finding import Diagnosis, Finding, NotJudged
+from workers.measurement.finding import Diagnosis, Finding, NotJudged, NotJudgedReason
 from workers.measurement.messages import Hop
 
 RULES: tuple[Rule, ...] = (
@@ -58,13 +59,21 @@ def diagnose(evidence: ProbeEvidence, hops: tuple[Hop, ...] = (), *, on_fault: O
     case = Case(evidence=evidence, hops=hops)
     said = tuple(_said(case, on_fault))
     findings = findings_in_order(one for one in said if isinstance(one, Finding))
-    not_judged = open_questions((one for one in said if isinstance(one, NotJudged)), findings)
+    asked = (_without_promise(case, one) for one in said if isinstance(one, NotJudged))
+    not_judged = open_questions(asked, findings)
     judged = Judged(
         case=case,
         found={finding.id: finding for finding in findings},
         left_open={one.id: one.reason for one in not_judged},
     )
     return Diagnosis(findings=findings, not_judged=not_judged, checklist=checklist(judged, on_fault))
+
+
+def _without_promise(case: Case, one: NotJudged) -> NotJudged:
+    """Where the only connection failed a deep probe ends as early: it is not told to show more."""
+    failed = all(trial.failure is not None for trial in case.evidence.trials)
+    promised = one.reason is NotJudgedReason.NEEDS_DEEP_PROBE
+    return replace(one, reason=NotJudgedReason.NOT_MEASURED) if failed and promised else one
 
 
 def _said(case: Case, on_fault: OnFault) -> Iterator[Finding | NotJudged]:

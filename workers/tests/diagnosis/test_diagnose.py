@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -9,8 +10,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from workers.diagnosis import diagnose as diagnosing
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.diagnose import diagnose
-from workers.measurement.evidence import ProbeEvidence
-from workers.measurement.finding import CheckColumn, FindingId, Severity
+from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason, Severity
 from workers.measurement.messages import Hop
 from workers.tests.diagnosis import anything
 from workers.tests.diagnosis.sites import deep_site, judge, light_site, sent, without
@@ -21,6 +23,16 @@ _REMARKS_ONLY = (Severity.INFO,)
 @pytest.mark.parametrize("site", [deep_site(), light_site()])
 def test_a_healthy_site_has_nothing_to_mend(site: ProbeEvidence) -> None:
     assert all(one.severity in _REMARKS_ONLY for one in judge(site).findings)
+
+
+def test_no_deeper_probe_is_advised_where_none_would_come_further() -> None:
+    reasons = {one.reason for one in judge(light_site()).not_judged}
+    assert NotJudgedReason.NEEDS_DEEP_PROBE in reasons
+    refused = failure(FailureKind.CONNECT_REFUSED, "192.0.2.1 port 443")
+    only = TrialEvidence(trial=Trial.FULL, started_us=0, failure=refused)
+    reasons = {one.reason for one in judge(replace(light_site(), trials=(only,))).not_judged}
+    assert reasons
+    assert NotJudgedReason.NEEDS_DEEP_PROBE not in reasons
 
 
 # Without shrinking, which takes minutes for evidence of this size.
