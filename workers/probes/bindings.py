@@ -19,6 +19,10 @@ _PRIVATE = (
     "X509_VERIFY_PARAM_set_hostflags",
     "X509_verify_cert_error_string",
     "SSL_CTX_set_msg_callback",
+    "SSL_CTX_set_verify",
+    "X509_STORE_CTX_get_error",
+    "X509_STORE_CTX_get_error_depth",
+    "X509_STORE_CTX_set_error",
     "SSL_CTX_set1_curves_list",
     "SSL_get_tlsext_status_ocsp_resp",
     "SSL_session_reused",
@@ -35,6 +39,8 @@ _HEADER_BYTES = 4
 _MESSAGE_BYTES = 4096
 _MAX_MESSAGES = 32
 _MAX_INNER_TYPES = 512
+_MAX_FAULTS = 16
+_read = _util.ffi.buffer
 
 
 @dataclass(slots=True)
@@ -42,26 +48,35 @@ class Notes:
     """What OpenSSL said of one connection while it worked.
 
     `faults` are what verification held against the chain. `messages` are handshake messages received, decrypted, the
-    long ones cut. `inner_types` are content types inside encrypted records of TLS 1.3, by the number of the record.
+    long ones cut; `certificate` is the last one with certificates, whole. `inner_types` are content types inside
+    encrypted records of TLS 1.3, by the number of the record.
     """
 
     faults: list[CertificateFault] = field(default_factory=list)
     messages: list[bytes] = field(default_factory=list)
+    certificate: bytes | None = None
     inner_types: list[tuple[int, int]] = field(default_factory=list)
     records: int = 0
 
 
 class Tap:
-    """Hears every record and handshake message that the connections of a context read, for the one at work.
+    """Hears every record and handshake message that the connections of a context read, and every fault of a
+    certificate, for the one at work.
 
     One thread works on one connection at a time; it says on whose behalf by `listener` before it calls OpenSSL.
+    Verification always goes on. pyOpenSSL's own callback for it makes an object of each certificate that is in order,
+    which costs a tenth of a handshake.
     """
 
     def __init__(self, context: SSL.Context) -> None:
         self.listener = Notes()
-        # OpenSSL keeps the bare pointer: this object must live as long as the context.
-        self._callback = _util.ffi.callback("void(int, int, int, const void *, size_t, SSL *, void *)", self._hear)
-        _util.lib.SSL_CTX_set_msg_callback(context._context, self._callback)
+        # OpenSSL keeps the bare pointers: this object must live as long as the context.
+        self._callbacks = (
+            _util.ffi.callback("void(int, int, int, const void *, size_t, SSL *, void *)", self._hear),
+            _util.ffi.callback("int(int, X509_STORE_CTX *)", self._verify),
+        )
+        _util.lib.SSL_CTX_set_msg_callback(context._context, self._callbacks[0])
+        _util.lib.SSL_CTX_set_verify(context._context, SSL.VERIFY_PEER, self._callbacks[1])
 
     def _hear(self, sent: int, _: int, kind: int, data: Any, size: int, __: Any, ___: Any) -> None:
         if sent:
@@ -71,11 +86,24 @@ class Tap:
             notes.records += 1
         elif kind == _INNER_TYPE:
             if len(notes.inner_types) < _MAX_INNER_TYPES:
-                notes.inner_types.append((notes.records - 1, _util.ffi.buffer(data, 1)[0][0]))
+                notes.inner_types.append((notes.records - 1, _read(data, 1)[0][0]))
         elif kind == _HANDSHAKE and len(notes.messages) < _MAX_MESSAGES:
-            head = bytes(_util.ffi.buffer(data, min(size, _HEADER_BYTES)))
-            whole = _HEADER_BYTES if head[:1] == bytes((_CERTIFICATE,)) else _MESSAGE_BYTES
-            notes.messages.append(bytes(_util.ffi.buffer(data, min(size, whole))))
+            message = _read(data, size)
+            if message[0][0] == _CERTIFICATE:
+                notes.certificate = message[:]
+                notes.messages.append(message[:_HEADER_BYTES])
+            else:
+                notes.messages.append(message[:_MESSAGE_BYTES])
+
+    def _verify(self, accepted: int, store: Any) -> int:
+        if not accepted:
+            faults = self.listener.faults
+            if len(faults) < _MAX_FAULTS:
+                code = _util.lib.X509_STORE_CTX_get_error(store)
+                depth = _util.lib.X509_STORE_CTX_get_error_depth(store)
+                faults.append(CertificateFault(code=code, depth=depth, text=fault_text(code)))
+            _util.lib.X509_STORE_CTX_set_error(store, SSL.X509VerificationCodes.OK)
+        return 1
 
 
 def missing_bindings() -> tuple[str, ...]:

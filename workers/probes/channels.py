@@ -9,7 +9,7 @@ from workers.measurement.captures_probe import HandshakeCapture
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.bindings import resumed, stapled, write_early
 from workers.probes.faults import ProbeError
-from workers.probes.openssl import Party, chain_of, faults_of, reason_of, take_output
+from workers.probes.openssl import Party, chain_of, reason_of, take_output
 from workers.probes.recorder import HopRecorder
 from workers.probes.records import RecordFramer, record_bytes
 from workers.probes.wire import Wire
@@ -211,8 +211,8 @@ class TlsChannel:
             version=connection.get_protocol_version_name(),
             cipher=connection.get_cipher_name(),
             protocol=connection.get_alpn_proto_negotiated().decode("ascii", "replace") or None,
-            chain=chain_of(connection),
-            faults=faults_of(connection),
+            chain=chain_of(self._party),
+            faults=tuple(self._party.notes.faults),
             group=connection.get_group_name(),
             resumed=resumed(connection),
             stapled=stapled(connection),

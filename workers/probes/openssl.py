@@ -5,21 +5,23 @@ and shown, and the caller decides whether to go on.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from OpenSSL import SSL, crypto
 
 from workers.measurement.evidence import CertificateFault
-from workers.probes.bindings import Notes, Tap, fault_text, missing_bindings, offer_groups, packed_address, verify_host
+from workers.probes.bindings import Notes, Tap, missing_bindings, offer_groups, packed_address, verify_host
 from workers.probes.trust import chain_faults
 
 HTTP11 = (b"http/1.1",)
 # What a browser offers without the hybrid key share: one share, X25519's.
 _CLASSICAL_GROUPS = "X25519:P-256"
-_MAX_FAULTS = 16
 _MAX_CHAIN = 16
 _CHUNK = 16384
+_MODERN = "TLSv1.3"
+_MESSAGE_HEADER_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,6 @@ class Contexts:
         connection = SSL.Connection(self._classical if offer.classical else self._usual, None)
         connection.set_connect_state()
         notes = Notes()
-        connection.set_app_data(notes)
         if packed_address(host) is None:
             connection.set_tlsext_host_name(host.encode("ascii"))
         verify_host(connection, host)
@@ -76,7 +77,7 @@ class Contexts:
         return Party(connection=connection, notes=notes, tap=self._taps[offer.classical])
 
     def faults(self, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
-        """What is wrong with a chain that came over no connection of OpenSSL's, as `faults_of` says of one that did."""
+        """What is wrong with a chain that came over no connection of OpenSSL's, as the notes say of one that did."""
         return chain_faults(self._usual.get_cert_store() or crypto.X509Store(), chain, host)
 
     def trusts(self, chain: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
@@ -101,7 +102,6 @@ def _make_context(ca_file: Path | None) -> SSL.Context:
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_options(SSL.OP_NO_RENEGOTIATION)
     context.set_alpn_protos(list(HTTP11))
-    context.set_verify(SSL.VERIFY_PEER, _note_fault)
     return context
 
 
@@ -116,21 +116,29 @@ def _adjust(connection: SSL.Connection, offer: Offer) -> None:
         connection.set_session(offer.session)
 
 
-def _note_fault(connection: SSL.Connection, _: crypto.X509, code: int, depth: int, accepted: int) -> bool:
-    faults: list[CertificateFault] = connection.get_app_data().faults
-    if not accepted and len(faults) < _MAX_FAULTS:
-        faults.append(CertificateFault(code=code, depth=depth, text=fault_text(code)))
-    return True
-
-
-def faults_of(connection: SSL.Connection) -> tuple[CertificateFault, ...]:
-    return tuple(connection.get_app_data().faults)
-
-
-def chain_of(connection: SSL.Connection) -> tuple[bytes, ...]:
-    """The certificates as the server sent them, DER."""
-    chain = connection.get_peer_cert_chain() or []
+def chain_of(party: Party) -> tuple[bytes, ...]:
+    """The certificates as the server sent them, DER, or as it had sent them to the session that was resumed."""
+    if party.notes.certificate is not None:
+        modern = party.connection.get_protocol_version_name() == _MODERN
+        return _certificates(party.notes.certificate, modern=modern)[:_MAX_CHAIN]
+    chain = party.connection.get_peer_cert_chain() or []
     return tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate) for certificate in chain[:_MAX_CHAIN])
+
+
+@lru_cache(maxsize=256)
+def _certificates(message: bytes, *, modern: bool) -> tuple[bytes, ...]:
+    """What a Certificate message holds that OpenSSL has taken (RFC 8446, 4.4.2; RFC 5246, 7.4.2).
+
+    Remembered, because the same site is asked every minute: so its certificates are in memory once.
+    """
+    found: list[bytes] = []
+    # A context, empty from a server, and the length of the list; only TLS 1.3 has the context, and extensions.
+    at = _MESSAGE_HEADER_BYTES + (4 + message[_MESSAGE_HEADER_BYTES] if modern else 3)
+    while at < len(message):
+        end = at + 3 + int.from_bytes(message[at : at + 3])
+        found.append(message[at + 3 : end])
+        at = end + 2 + int.from_bytes(message[end : end + 2]) if modern else end
+    return tuple(found)
 
 
 def session_of(connection: SSL.Connection) -> SSL.Session | None:
