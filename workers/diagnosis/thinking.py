@@ -24,12 +24,12 @@ THOUGHTFUL = (
 
 
 def begun_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
-    """When the answer began to come; after early hints, which are none, when its head was there.
+    """When the answer began to come. Early hints are none.
 
     A first packet that got lost comes late and is read first. What was behind it is read with it and has its own stamp.
     """
     if exchange.interim:
-        return exchange.head_us
+        return _head_begun_us(trial, exchange.head_us)
     known = (exchange.first_application_us, exchange.first_readable_us)
     found = [at_us for at_us in known if at_us is not None]
     if found and exchange.sent_us is not None:
@@ -38,6 +38,14 @@ def begun_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
         mine = (one.at_us for one in trial.records if one.application and earliest_us <= one.at_us <= latest_us)
         found.extend(mine)
     return min(found, default=None)
+
+
+def _head_begun_us(trial: TrialEvidence, head_us: int | None) -> int | None:
+    """When the record that ends the head began to come: it may be a long one."""
+    if head_us is None:
+        return None
+    ends = (one.at_us for one in trial.records if one.application and one.at_us <= head_us <= (one.end_us or 0))
+    return min(ends, default=head_us)
 
 
 def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:

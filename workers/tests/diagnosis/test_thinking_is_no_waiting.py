@@ -57,7 +57,7 @@ def test_thinking_is_not_taken_for_waiting_for_an_acknowledgement(think_ms: int)
 
 def test_early_hints_do_not_hide_the_thinking_behind_them() -> None:
     """The 103 comes at once and the answer 400 ms later: the page has not begun, so it does not stall either."""
-    server = Server(body_stall=(0, 400_000), head_bytes=60)
+    server = Server(body_stall=(0, 400_000), head_bytes=60, body_bytes=16_000, record_bytes=16_384)
     hinted = [hinting(connection(Path(rtt_ms=40), server)) for _ in range(3)]
     found = {finding.id: finding for finding in diagnose(probe(hinted)).findings}
     assert FindingId.HTTP_BODY_STALL not in found
