@@ -1,6 +1,6 @@
 """One column of the matrix: every site of the twins probed at one round trip, side by side, with or without loss."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from workers.tests.netlab.twin import Twin
 # has others behind it, so that the client sees the gap; where nothing is as long nothing is lost.
 LOSS = (Drop(direction=Direction.DOWN, nth=2, least_bytes=1400, port=443),)
 # On short paths a queue at a processor weighs more, so that fewer are under way at a time.
-_AT_ONCE = {20: 8, 80: 20, 380: 60}
+_AT_ONCE = {20: 8, 80: 30, 380: 100}
 # What a connection may take: its pauses and the server's, and round trips, lost packets included.
 _CALM_S, _TRIPS = 5.0, 15
 
@@ -42,10 +42,13 @@ def measure(
         calm_s, trips = (_CALM_S / 2, _TRIPS / 2) if _is_silent(site) else (_CALM_S, _TRIPS)
         return probe(*where, Asking(depth=depth, timeout_s=calm_s + trips * rtt_ms / 1000))
 
-    with _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder) as places:
+    with (
+        _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder) as places,
+        ThreadPoolExecutor(_AT_ONCE[rtt_ms]) as pool,
+    ):
         # An engine believes that a server's QUIC is blocked only once it knows that its own is not.
-        early, late = ([site for site in places if _blocks_quic(site) is blocks] for blocks in (False, True))
-        return _ask_all(ask, places, early, _AT_ONCE[rtt_ms]) | _ask_all(ask, places, late, 1)
+        ordered = sorted(places, key=lambda site: (not site.quic, _blocks_quic(site)))
+        return dict(zip(ordered, pool.map(lambda site: ask(places[site], site), ordered), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,16 +67,6 @@ def _blocks_quic(site: Served) -> bool:
 def _is_silent(site: Served) -> bool:
     """Whether every second connection to it is a matter of patience alone."""
     return isinstance(site.conduct, Conduct) and site.conduct.refusal is Refusal.SILENCE
-
-
-def _ask_all(
-    ask: Callable[[tuple[Lab, str], Served], ProbeMeasurement],
-    places: Mapping[Served, tuple[Lab, str]],
-    sites: Sequence[Served],
-    at_once: int,
-) -> dict[Served, ProbeMeasurement]:
-    with ThreadPoolExecutor(at_once) as pool:
-        return dict(zip(sites, pool.map(lambda site: ask(places[site], site), sites), strict=True))
 
 
 @contextmanager

@@ -51,8 +51,9 @@ class Twin:
     construction, besides what `background` knows of its kind of server; `hidden` are those of the background that the
     fault hides; `instead` is said of the positive where loss keeps the fault itself from being judged.
 
-    `cost` names the time by which the two must differ as the finding's saving claims. At other round trips than
-    `rtts_ms` the two are not told apart.
+    `cost` names the time by which the two must differ as the finding's saving claims, from a round trip of
+    `cost_from_ms` on: nearer, what both sides compute is not small beside it. At other round trips than `rtts_ms` the
+    two are not told apart.
     """
 
     id: Id
@@ -64,6 +65,7 @@ class Twin:
     hidden: frozenset[Id] = frozenset()
     instead: frozenset[Id] = frozenset()
     cost: Cost | None = None
+    cost_from_ms: int = 0
     rtts_ms: tuple[int, ...] = RTTS_MS
 
     def expected(self, rtt_ms: int, *, repaired: bool) -> frozenset[Id]:

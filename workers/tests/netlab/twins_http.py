@@ -151,6 +151,7 @@ ANSWERS = (
         positive=replace(NGINX, quic=True, chain=ChainWish(size_bytes=5500)),
         repaired=replace(NGINX, quic=True, chain=ChainWish(size_bytes=2000)),
         cost=Cost.QUIC_HANDSHAKE,
+        cost_from_ms=80,
     ),
     Twin(
         id=Id.HTTP_THINK_TIME,

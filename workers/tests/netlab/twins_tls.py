@@ -42,7 +42,8 @@ VERSIONS = (
         name="p384-only",
         positive=NGINX.but(curves="secp384r1"),
         repaired=NGINX,
-        # No cost: this curve itself takes some ms to compute, which is no round trip.
+        cost=Cost.HANDSHAKE,
+        cost_from_ms=80,
     ),
     Twin(
         id=Id.TLS_HELLO_RETRY,
