@@ -97,7 +97,7 @@ class Estate:
             names_address=_NAMES,
             authority=_AUTHORITY,
             issuer=self._vault.chain(Recipe(names=("any.lab.test",))).issuer,
-            names={host_of(name): self._entry(name) for name in self._sites} | {_AUTHORITY_NAME: Entry(a=_AUTHORITY)},
+            names=self._entries() | {_AUTHORITY_NAME: Entry(a=_AUTHORITY)},
             servers=tuple(one for name in self._sites for one in self._listening(name)),
             quic=tuple((self._addresses[name], self._chain(name)) for name, site in self._sites.items() if site.quic),
         )
