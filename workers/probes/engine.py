@@ -1,7 +1,7 @@
 """The door of the probes: many callers, one thread that does all the network work.
 
-The engine's thread only captures. What a capture means is computed in the caller's thread, so that arithmetic and
-certificate parsing never make another probe late.
+What a light probe means is computed in the engine's thread too: it takes less time than a handshake, the kernel's
+stamps do not see it, and callers that computed would take the interpreter from the engine between any two calls.
 """
 
 import time
@@ -19,7 +19,7 @@ from workers.measurement.compute.probe import probe_measurement
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement, ProgressStage, RunRequest
 from workers.probes.exchange import Tell
-from workers.probes.journey import Journey
+from workers.probes.journey import Journey, Outcome
 from workers.probes.link import Kit
 from workers.probes.loop import Loop, LoopClosedError, Wait
 from workers.probes.names import LocalNames
@@ -87,22 +87,22 @@ class Engine:
     def measure(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
         """The same without a diagnosis."""
         with self._slot(request):
-            outcome = self._carry_out(
-                lambda kit, tell: Journey(kit=kit, request=request, tell=tell).run(), request.timeout_us, on_progress
-            )
-            deeper = None
-            if request.depth is Depth.DEEP and outcome.place is not None:
-                # What only this needs (HTTP/2, QUIC) is memory that most agents can spare for good.
-                from workers.probes.deep import look_deeper_at  # noqa: PLC0415
+            if request.depth is Depth.DEEP:
+                return self._measure_deep(request, on_progress)
+            return self._carry_out(partial(_measure_light, request), request.timeout_us, on_progress)
 
-                work = partial(self._carry_out, timeout_us=request.timeout_us)
-                deeper = look_deeper_at(request, outcome.capture, outcome.place, self._kit, work)
+    def _measure_deep(self, request: RunRequest, on_progress: OnProgress | None) -> Measured | Failed:
+        outcome = self._carry_out(partial(_travel, request), request.timeout_us, on_progress)
+        deeper = None
+        if outcome.place is not None:
+            # What only this needs (HTTP/2, QUIC) is memory that most agents can spare for good.
+            from workers.probes.deep import look_deeper_at  # noqa: PLC0415
+
+            work = partial(self._carry_out, timeout_us=request.timeout_us)
+            deeper = look_deeper_at(request, outcome.capture, outcome.place, self._kit, work)
         if on_progress is not None:
             on_progress(ProgressStage.COMPUTING, None)
-        measurement = probe_measurement(outcome.capture, deeper)
-        if outcome.failure is not None:
-            return Failed(failure=outcome.failure, measurement=measurement)
-        return Measured(measurement=measurement)
+        return _told(outcome, probe_measurement(outcome.capture, deeper))
 
     def capture(self, begin: Begin[T], request: RunRequest, on_progress: OnProgress | None = None) -> T:
         """What a coroutine of network work brings back. Raises EngineError."""
@@ -126,16 +126,34 @@ class Engine:
     def _carry_out(self, begin: Begin[T], timeout_us: int, on_progress: OnProgress | None = None) -> T:
         """Runs it in the engine's thread; what it tells on the way is passed on in the caller's."""
         patience_s = timeout_us / 1_000_000 + _GRACE_S
-        news: SimpleQueue[ProgressStage | None] = SimpleQueue()
         try:
-            future = self._loop.submit(begin(self._kit, None if on_progress is None else news.put))
+            if on_progress is None:
+                return self._loop.submit(begin(self._kit, None)).result(patience_s)
+            news: SimpleQueue[ProgressStage | None] = SimpleQueue()
+            future = self._loop.submit(begin(self._kit, news.put))
             future.add_done_callback(lambda _: news.put(None))
             until_s = time.monotonic() + patience_s
             while (stage := news.get(timeout=max(0.0, until_s - time.monotonic()))) is not None:
-                if on_progress is not None:
-                    on_progress(stage, None)
+                on_progress(stage, None)
             return future.result()
-        except Empty:
+        except (Empty, TimeoutError):
             raise EngineError(f"a probe did not end within {patience_s:g} s: the engine is stuck") from None
         except LoopClosedError:
             raise EngineError("the engine is closed") from None
+
+
+async def _travel(request: RunRequest, kit: Kit, tell: Tell) -> Outcome:
+    return await Journey(kit=kit, request=request, tell=tell).run()
+
+
+async def _measure_light(request: RunRequest, kit: Kit, tell: Tell) -> Measured | Failed:
+    outcome = await _travel(request, kit, tell)
+    if tell is not None:
+        tell(ProgressStage.COMPUTING)
+    return _told(outcome, probe_measurement(outcome.capture))
+
+
+def _told(outcome: Outcome, measurement: ProbeMeasurement) -> Measured | Failed:
+    if outcome.failure is not None:
+        return Failed(failure=outcome.failure, measurement=measurement)
+    return Measured(measurement=measurement)
