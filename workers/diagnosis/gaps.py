@@ -1,7 +1,7 @@
 """What a silence inside one turn of a server is put down to, each to one cause (PROBING 1b-1c, table of gaps)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from workers.diagnosis.case import rtt_of
@@ -101,7 +101,17 @@ def ruler_of(trial: TrialEvidence, jitter_us: int = 0, window_segments: float | 
 def handshake_gaps(trial: TrialEvidence, ruler: Ruler) -> tuple[KnownGap, ...]:
     """The silences inside the flights of the server's handshake."""
     turns = handshake_turns(trial, _stall_us(trial, ruler))
-    return tuple(_known(turns, ruler, _handshake_kind))
+    known = tuple(_known(turns, ruler, _handshake_kind))
+    stopped = {one.turn for one in known if one.kind is GapKind.WINDOW}
+    return tuple(_with_growth(one, ruler) if one.turn in stopped else one for one in known)
+
+
+def _with_growth(one: KnownGap, ruler: Ruler) -> KnownGap:
+    """In a turn that a full window has stopped, so has the smaller one before it: slow start doubles it exactly."""
+    before, after = (-(-size // ruler.mss) for size in (one.gap.flight_bytes, one.gap.next_bytes))
+    round_trip = ruler.near(one.gap.duration_us) or ruler.near(one.gap.period_us)
+    grown = one.kind is GapKind.UNCLEAR and round_trip and after == 2 * before
+    return replace(one, kind=GapKind.WINDOW) if grown else one
 
 
 def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple[KnownGap, ...]:

@@ -87,6 +87,14 @@ TWINS = {
     "a long chain": Twin(
         id=Id.TLS_CHAIN_EXCEEDS_IW, bad=replace(PAGE, handshake_bytes=18_500), good=PAGE, cost="handshake"
     ),
+    "a chain that stops a window of 3 again and again": Twin(
+        id=Id.TLS_CHAIN_EXCEEDS_IW,
+        bad=replace(SMALL, handshake_bytes=32_000, flush_bytes=4096),
+        good=SMALL,
+        bad_path=Path(iw=3),
+        good_path=Path(iw=3),
+        cost="handshake",
+    ),
     "a chain too long for a window of 4": Twin(
         id=Id.TLS_CHAIN_EXCEEDS_IW,
         bad=replace(SMALL, handshake_bytes=9000),
