@@ -44,7 +44,9 @@ def iw_small(case: Case) -> Verdicts:
         return
     telling = telling_trials(case)
     if not telling:
-        yield NotJudged(id=id, reason=NotJudgedReason.RESPONSE_SMALL)
+        # A large one that tells nothing comes after a handshake that has opened the window.
+        large = any(map(_is_large, visits(case, _ASKED)))
+        yield NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED if large else NotJudgedReason.RESPONSE_SMALL)
         return
     countable = [trial for trial in telling if not is_paced(trial)]
     if not countable and not is_short(telling):
@@ -105,6 +107,11 @@ def nagle_delayed_ack(case: Case) -> Verdicts:
         yield held
     elif isinstance(hurried, NotJudged):
         yield hurried
+
+
+def _is_large(trial: TrialEvidence) -> bool:
+    found = first_answer(trial)
+    return found is not None and found[1].size_bytes >= LEAST_ANSWER_BYTES
 
 
 def _small_window(trial: TrialEvidence) -> Window | None:

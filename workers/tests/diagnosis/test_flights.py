@@ -154,3 +154,9 @@ def test_no_evidence_no_words() -> None:
     evidence = deep(FAR, PAGE, trials=[])
     assert not found(RULES, evidence)
     assert evidence.depth is Depth.DEEP
+
+
+def test_a_large_answer_behind_a_long_handshake_is_not_called_small() -> None:
+    """The handshake has opened the window, and no session was resumed that would show it as it begins."""
+    server = Server(handshake_bytes=9000, body_bytes=60_000)
+    assert left_open(RULES, deep(FAR, server, trials=[Trial.FULL] * 3))[Id.TCP_IW_SMALL] is NotJudgedReason.NOT_MEASURED
