@@ -1,19 +1,21 @@
 """What a probe's diagnosis says, as text for a terminal: causes in the order in which to mend them. Pure."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from textwrap import wrap
 
 from workers.diagnosis.catalogue import entry, reason_text
 from workers.diagnosis.units import counted, ms
-from workers.measurement.canvas import BOLD, DIM, GREEN, RED, Canvas, fit, hanging
+from workers.measurement.canvas import BOLD, DIM, GREEN, RED, Canvas, columns_of, fit, hanging
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import Answer, Check, Diagnosis, Fact, Finding, NotJudged, Severity
 from workers.measurement.messages import ProbeMeasurement
 
 _MARKS = {Severity.CRITICAL: "✗", Severity.HIGH: "●", Severity.MEDIUM: "◐", Severity.LOW: "○", Severity.INFO: "·"}
 _LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
-# One for the title, one for the evidence, one or two for what to do.
-_LINES_A_FINDING = 4
+# An empty line before all this, and the prompt after it.
+_AROUND = 2
+_LINES_OF_ADVICE = 2
 _YELLOW = "33"
 
 
@@ -24,13 +26,14 @@ def draw_diagnosis(probe: ProbeMeasurement, canvas: Canvas, *, rows: int) -> lis
     diagnosis = probe.diagnosis
     lines = [canvas.paint(line, BOLD) for line in wrap(_headline(diagnosis, probe), canvas.columns)]
     told = [one for one in diagnosis.findings if one.severity is not Severity.INFO]
-    shown = told[: max(1, (rows - 6) // _LINES_A_FINDING)]
-    for finding in shown:
-        lines += _finding(finding, canvas)
-    lines += _named("And", [str(one.id) for one in told[len(shown) :]], canvas)
-    lines += _named("Could be better", [_title(one) for one in diagnosis.findings if one not in told], canvas)
-    lines += _open(diagnosis.not_judged, canvas)
-    return [*lines, *_checklist(diagnosis.checklist, canvas)]
+    blocks = [_finding(finding, canvas) for finding in told]
+    rest = _named("Could be better", [_title(one) for one in diagnosis.findings if one not in told], canvas)
+    rest += [*_open(diagnosis.not_judged, canvas), *_checklist(diagnosis.checklist, canvas)]
+    for count in range(len(told), 0, -1):
+        named = _named("And", [str(one.id) for one in told[count:]], canvas)
+        if count == 1 or len(lines) + sum(map(len, blocks[:count])) + len(named) + len(rest) <= rows - _AROUND:
+            return [*lines, *chain.from_iterable(blocks[:count]), *named, *rest]
+    return [*lines, *rest]
 
 
 def _headline(diagnosis: Diagnosis, probe: ProbeMeasurement) -> str:
@@ -51,8 +54,23 @@ def _finding(finding: Finding, canvas: Canvas) -> list[str]:
     if finding.evidence:
         lines.append(canvas.paint(fit(f"    {_evidence(finding.evidence)}", canvas.columns), DIM))
     first = next(iter(told.settings), None)
-    setting = f" ({first.server}: {first.setting})" if first is not None else ""
-    return lines + hanging("  → ", f"{told.advice}{setting}", canvas)[:2]
+    setting = "" if first is None else f"({first.server}: {first.setting})"
+    return lines + _advice(told.advice, setting, canvas)
+
+
+def _advice(advice: str, setting: str, canvas: Canvas) -> list[str]:
+    """In one line or two. A setting is told whole, since it is copied, at the cost of words before it."""
+    whole = hanging("  → ", f"{advice} {setting}".rstrip(), canvas)
+    if len(whole) <= _LINES_OF_ADVICE:
+        return whole
+    apart = hanging("    ", setting, canvas) if setting else whole[1:]
+    return [_cut(whole[0], canvas), apart[0] if len(apart) == 1 else _cut(apart[0], canvas)]
+
+
+def _cut(line: str, canvas: Canvas) -> str:
+    """The line, which goes on where nobody sees it, with as many of its words as leave room to say so."""
+    short = line if columns_of(line) <= canvas.columns - 2 else line.rpartition(" ")[0]
+    return f"{short} …"
 
 
 def _title(finding: Finding) -> str:
@@ -96,7 +114,7 @@ def _checklist(checks: Sequence[Check], canvas: Canvas) -> list[str]:
     lacking = [one.column.replace("_", " ") for one in known if one.answer is Answer.NO]
     text = f"Is TLS fast yet: {len(known) - len(lacking)} of {len(known)} yes"
     told = f"{text}; no: {', '.join(lacking)}" if lacking else text
-    return hanging("", told, canvas, DIM if lacking else GREEN)[:2]
+    return hanging("", told, canvas, DIM if lacking else GREEN)[:3]
 
 
 def _named(word: str, names: Sequence[str], canvas: Canvas) -> list[str]:

@@ -66,10 +66,23 @@ def test_many_findings_fit_one_screen_and_the_rest_is_named() -> None:
         for id in FindingId
     )
 
-    lines = drawn(diagnosed(*findings), rows=24)
+    asked = zip(FindingId, NotJudgedReason, strict=False)
+    left_open = tuple(NotJudged(id=id, reason=reason) for id, reason in asked)
 
-    assert len(lines) <= 24
-    assert any(line.startswith("· And: ") for line in lines)
+    for rows in (40, 48, 60):
+        lines = drawn(diagnosed(*findings, not_judged=left_open), rows=rows)
+        assert len(lines) < rows
+        assert any(line.startswith("· And: ") for line in lines)
+
+
+def test_a_setting_is_told_whole_since_people_copy_it() -> None:
+    told = entry(FindingId.HTTP_REDIRECT_COST)
+    hops = Finding(id=FindingId.HTTP_REDIRECT_COST, severity=Severity.MEDIUM, confidence=Confidence.HIGH)
+
+    lines = drawn(diagnosed(hops), width=110)
+
+    assert f"({told.settings[0].server}: {told.settings[0].setting})" in lines[3]
+    assert lines[2].endswith(" …")
 
 
 def test_every_line_fits_the_terminal() -> None:
