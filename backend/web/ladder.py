@@ -18,6 +18,7 @@ _TOLD_RTT, _TOLD_US = 0.01, 1_000
 _NAMES = {
     Trial.FULL: "New visitor",
     Trial.RESUMED: "Returning visitor, with a session",
+    Trial.RESUMED_ELSEWHERE: "Returning visitor, at another address",
     Trial.EARLY_DATA: "Returning visitor, 0-RTT",
     Trial.TLS12: "TLS 1.2",
     Trial.TLS12_TICKET: "TLS 1.2, session ticket",
@@ -26,6 +27,7 @@ _NAMES = {
     Trial.CLASSICAL: "Without post-quantum key exchange",
     Trial.HTTP2: "HTTP/2",
     Trial.HTTP3: "HTTP/3",
+    Trial.COMPRESSED: "Offering to take compressed certificates",
     Trial.PLAIN: "Plain HTTP on port 80",
     Trial.OTHER_FAMILY: "The other address family",
 }

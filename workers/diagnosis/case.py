@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from workers.measurement.evidence import ProbeEvidence, TcpState, TrialEvidence
+from workers.measurement.evidence import ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import Finding, NotJudged
 from workers.measurement.messages import Hop
 
@@ -18,6 +18,8 @@ Verdicts = Iterable[Finding | NotJudged]
 
 # Below this a busy server and a round trip look alike (PROBING 0.4): rules that count round trips are silent.
 MIN_RTT_US = 8_000
+# Connections to other addresses than the run's own, which may be farther or nearer.
+ELSEWHERE = frozenset({Trial.OTHER_FAMILY, Trial.RESUMED_ELSEWHERE})
 # From here on a round trip stands out clearly (PROBING 7, conventions).
 CLEAR_RTT_US = 20_000
 
@@ -42,8 +44,9 @@ class Case:
 
     @cached_property
     def rtt_us(self) -> int | None:
-        """The shortest round trip of any TCP connection of the probe; None when none was made."""
-        trips = [trip for trial in self.evidence.trials if (trip := rtt_of(trial)) is not None]
+        """The shortest round trip of any TCP connection to the target; None when none was made."""
+        here = [trial for trial in self.evidence.trials if trial.trial is not Trial.RESUMED_ELSEWHERE]
+        trips = [trip for trial in here if (trip := rtt_of(trial)) is not None]
         return min(trips, default=None)
 
 

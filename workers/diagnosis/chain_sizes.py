@@ -2,9 +2,18 @@
 
 from workers.diagnosis.case import MIN_RTT_US, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
-from workers.diagnosis.facts import facts, in_ms
-from workers.diagnosis.tls_visits import TLS13, chain_of, judged_chain
-from workers.measurement.evidence import ChainCertificate, Direction, Trial, TrialEvidence
+from workers.diagnosis.facts import facts, in_ms, seen
+from workers.diagnosis.handshakes import chain_exceeds_iw
+from workers.diagnosis.tls_visits import TLS13, chain_of, completed, judged_chain
+from workers.measurement.evidence import (
+    CertificateCompression,
+    ChainCertificate,
+    Depth,
+    Direction,
+    Handshake,
+    Trial,
+    TrialEvidence,
+)
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # PROBING 7, 12 and 23.
@@ -17,6 +26,8 @@ _STOPPED_FROM, _STOPPED_TO = 2.0, 3.1
 # What came so much of a round trip later was sent after our answer.
 _LATER_RTT = 0.7
 _TOLD = 4
+# What was refused so often is refused always.
+_REPEATS = 3
 
 
 def chain_large(case: Case) -> Verdicts:
@@ -111,10 +122,63 @@ def _needless(chain: Chain) -> list[ChainCertificate]:
 
 
 def cert_compression(case: Case) -> Verdicts:
-    """Only a client that offers it could see it, and this one cannot (OpenSSL is built without it)."""
+    """Certificates come as they are, however often it was offered to take them compressed.
+
+    A round trip that a smaller chain would save stands at the finding on the chain and is not claimed twice.
+    """
     shaken, chain = judged_chain(case) or (None, ())
-    if shaken is not None and shaken.version == TLS13 and total_bytes(chain) > LARGE_BYTES:
-        yield NotJudged(id=FindingId.TLS_CERT_COMPRESSION, reason=NotJudgedReason.NOT_MEASURED)
+    if shaken is None or shaken.version != TLS13 or total_bytes(chain) <= worth_compressing_bytes(case):
+        return
+    offered = compression_offers(case)
+    if not offered:
+        light = case.evidence.depth is Depth.LIGHT
+        reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
+        yield NotJudged(id=FindingId.TLS_CERT_COMPRESSION, reason=reason)
+    elif not any(one.certificate_compression for one in offered):
+        yield _uncompressed(case, shaken, chain, len(offered))
+
+
+def worth_compressing_bytes(case: Case) -> int:
+    """Chains that are no longer gain nothing."""
+    return QUIC_FIRST_FLIGHT_BYTES if completed(case.evidence.of(Trial.HTTP3)) else LARGE_BYTES
+
+
+def compression_offers(case: Case) -> tuple[Handshake, ...]:
+    """Handshakes in which the server could have compressed its certificates, and sent some."""
+    made = completed(case.evidence.of(Trial.COMPRESSED))
+    return tuple(one for one in made if one.certificate_message_bytes is not None)
+
+
+def _uncompressed(case: Case, shaken: Handshake, chain: Chain, times: int) -> Finding:
+    spared = total_bytes(chain) - (shaken.chain_zlib_bytes or total_bytes(chain))
+    over_tcp, over_quic = _late_bytes(case), _late_quic_bytes(case)
+    saves = any(late is not None and late <= spared for late in (over_tcp, over_quic))
+    return Finding(
+        id=FindingId.TLS_CERT_COMPRESSION,
+        severity=Severity.MEDIUM if saves else Severity.LOW,
+        confidence=Confidence.HIGH if times >= _REPEATS else Confidence.MEDIUM,
+        evidence=facts(
+            chain_bytes=total_bytes(chain),
+            zlib_bytes=shaken.chain_zlib_bytes,
+            offered=tuple(CertificateCompression),
+            refused=seen(times, times),
+            saves_round_trip=saves,
+            late_bytes=over_tcp,
+            http3_late_bytes=over_quic,
+        ),
+    )
+
+
+def _late_bytes(case: Case) -> int | None:
+    """So much of a handshake over TCP came a round trip late, because the rest had filled the initial window."""
+    found = (one for one in chain_exceeds_iw(case) if isinstance(one, Finding))
+    late = next((fact.value for one in found for fact in one.evidence if fact.name == "bytes_after"), None)
+    return late if isinstance(late, int) else None
+
+
+def _late_quic_bytes(case: Case) -> int | None:
+    slow = _slowed_by_amplification(case)
+    return None if slow is None else _parted(slow, case.rtt_us or 0)[1]
 
 
 RULES: tuple[Rule, ...] = (chain_large, chain_needless, cert_compression)

@@ -2,12 +2,19 @@
 
 from datetime import UTC, datetime, timedelta
 
-from workers.diagnosis.chain_sizes import QUIC_FIRST_FLIGHT_BYTES
+from workers.diagnosis.chain_sizes import QUIC_FIRST_FLIGHT_BYTES, compression_offers, worth_compressing_bytes
 from workers.diagnosis.chains import total_bytes
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.facts import seen
 from workers.diagnosis.key_exchange import is_hybrid
-from workers.diagnosis.resumption import MIN_ATTEMPTS, Attempts, attempts_12, attempts_13
+from workers.diagnosis.resumption import (
+    MIN_ATTEMPTS,
+    Attempts,
+    attempts_12,
+    attempts_13,
+    attempts_elsewhere,
+    unshared_addresses,
+)
 from workers.diagnosis.tls_visits import (
     TLS13,
     completed,
@@ -18,7 +25,7 @@ from workers.diagnosis.tls_visits import (
 )
 from workers.diagnosis.units import counted, size
 from workers.measurement.evidence import Handshake, Trial
-from workers.measurement.finding import Answer, FindingId, Severity
+from workers.measurement.finding import FindingId, Severity
 
 # The longest life of a certificate by the day it is issued on (CA/Browser Forum, ballot SC-081v3).
 _LIFETIMES = (
@@ -128,14 +135,22 @@ def pq_key_exchange(judged: Judged) -> Told:
 
 
 def certificate_compression(judged: Judged) -> Told:
-    """Not to be seen from here; what it would gain can be said all the same."""
     shaken, chain = judged_chain(judged.case) or (None, ())
     if shaken is not None and shaken.version != TLS13:
         return no(_NEEDS_13)
-    if shaken is None or shaken.chain_zlib_bytes is None:
-        return Told(Answer.UNKNOWN, "cannot be seen from here")
-    gain = f"zlib would make {size(total_bytes(chain))} {size(shaken.chain_zlib_bytes)}"
-    return Told(Answer.UNKNOWN, f"cannot be seen from here; {gain}")
+    offered = compression_offers(judged.case)
+    taken = [one for one in offered if one.certificate_compression is not None]
+    if taken:
+        first = taken[0]
+        gain = f"{size(first.certificate_inflated_bytes or 0)} sent as {size(first.certificate_message_bytes or 0)}"
+        return yes(f"{first.certificate_compression}: {gain}")
+    zlib_bytes = None if shaken is None else shaken.chain_zlib_bytes
+    gain = "" if zlib_bytes is None else f"zlib would make {size(total_bytes(chain))} {size(zlib_bytes)}"
+    if offered:
+        return no(gain)
+    if chain and total_bytes(chain) <= worth_compressing_bytes(judged.case):
+        return not_applicable(f"{size(total_bytes(chain))} need no compression")
+    return unknown(judged, f"not measured; {gain}" if gain else "not measured")
 
 
 def small_chain(judged: Judged) -> Told:
@@ -161,16 +176,19 @@ def short_certificates(judged: Judged) -> Told:
 
 def resumption_everywhere(judged: Judged) -> Told:
     case = judged.case
-    finding = judged.found.get(FindingId.TLS_RESUMPTION_FLAKY)
-    if finding is not None:
+    apart = unshared_addresses(case)
+    if apart:
+        return no(f"not at {', '.join(apart)}")
+    if FindingId.TLS_RESUMPTION_FLAKY in judged.found:
         return no("only sometimes, at one address")
     addresses = {
         address for name in case.evidence.names if name.host == case.evidence.host for address in name.addresses
     }
     if len(addresses) == 1:
         return not_applicable("one address")
-    if any(one.resumed for one in completed(case.evidence.of(Trial.OTHER_FAMILY))):
-        return yes("over IPv4 and IPv6")
+    there = attempts_elsewhere(case)
+    if there and all(one.resumed for one in there.values()):
+        return yes(f"at {', '.join(there)} as well")
     return unknown(judged, "sessions were continued at one address only")
 
 

@@ -106,8 +106,9 @@ def ipv6(case: Case) -> Verdicts:
         reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
         yield NotJudged(id=FindingId.IPV6_BROKEN_OR_SLOW, reason=reason)
         return
-    six = [trial for trial in case.evidence.trials if trial.trial is not Trial.HTTP3 and ":" in (trial.address or "")]
-    four = [trial for trial in case.evidence.trials if trial.trial is not Trial.HTTP3 and "." in (trial.address or "")]
+    alike = [one for one in case.evidence.trials if one.trial not in (Trial.HTTP3, Trial.RESUMED_ELSEWHERE)]
+    six = [trial for trial in alike if ":" in (trial.address or "")]
+    four = [trial for trial in alike if "." in (trial.address or "")]
     failed = [trial for trial in six if trial in others and trial.failure is not None]
     if failed:
         yield _broken(case, failed, others)

@@ -133,12 +133,60 @@ def _told(made: Attempts | None) -> str | None:
     return None if made is None or not made.tried else seen(made.resumed, made.tried)
 
 
+def attempts_elsewhere(case: Case) -> dict[str, Attempts]:
+    """At each further address of the name, with sessions that the first one had given."""
+    return case.once(_attempts_elsewhere)
+
+
+def _attempts_elsewhere(case: Case) -> dict[str, Attempts]:
+    made: dict[str, Attempts] = {}
+    for trial in case.evidence.of(Trial.RESUMED_ELSEWHERE):
+        for shaken in completed((trial,)):
+            if trial.address is not None and shaken.resumed is not None:
+                before = made.get(trial.address, Attempts())
+                resumed = before.resumed + shaken.resumed
+                made[trial.address] = Attempts(tried=before.tried + 1, resumed=resumed)
+    return made
+
+
+def unshared_addresses(case: Case) -> tuple[str, ...]:
+    """Those that continued none of the first one's sessions, which itself continues its own."""
+    at_home = (
+        _attempts(case, (Trial.RESUMED,), old=False).resumed or _attempts(case, (Trial.RESUMED,), old=True).resumed
+    )
+    there = attempts_elsewhere(case).items() if at_home else ()
+    return tuple(address for address, one in there if not one.resumed and one.tried >= MIN_ATTEMPTS)
+
+
+def _unshared(case: Case, *, modern: bool) -> Finding:
+    """Visitors who come back get any of the addresses, so of those that were tried they miss so many."""
+    apart, there = unshared_addresses(case), attempts_elsewhere(case)
+    saving_us = None if modern or case.rtt_us is None else round(case.rtt_us * len(apart) / (len(there) + 1))
+    return Finding(
+        id=FindingId.TLS_RESUMPTION_FLAKY,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        saving_us=saving_us,
+        evidence=facts(
+            version=_visitors(modern=modern),
+            resumed=seen(0, sum(there[address].tried for address in apart)),
+            session_of=next((one.address for one in case.evidence.of(Trial.FULL, Trial.CLASSICAL)), None),
+            addresses=apart,
+        ),
+    )
+
+
 def flaky(case: Case) -> Verdicts:
-    """Sessions are continued sometimes, in the way that visitors would use."""
+    """Sessions are continued sometimes, or not at every address, in the way that visitors would use."""
     modern = speaks_tls13(case)
     if modern is None:
         return
+    if unshared_addresses(case):
+        yield _unshared(case, modern=modern)
+        return
     made = attempts_13(case) if modern else _best_12(case)
+    if not made.rate < FLAKY_BELOW and any(not one.resumed for one in attempts_elsewhere(case).values()):
+        yield NotJudged(id=FindingId.TLS_RESUMPTION_FLAKY, reason=NotJudgedReason.NOT_REPEATED)
     if case.evidence.depth is Depth.LIGHT and not made.tried:
         yield NotJudged(id=FindingId.TLS_RESUMPTION_FLAKY, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
     if not 0 < made.rate < FLAKY_BELOW:

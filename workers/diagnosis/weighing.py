@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Generic, TypeVar
 
-from workers.diagnosis.case import CLEAR_RTT_US, MIN_RTT_US, Case, lost_packets, rtt_of
+from workers.diagnosis.case import CLEAR_RTT_US, ELSEWHERE, MIN_RTT_US, Case, lost_packets, rtt_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, FactValue, FindingId, NotJudged, NotJudgedReason
 
@@ -136,7 +136,7 @@ def never(trial: TrialEvidence) -> bool:
 
 def jitter_us(case: Case) -> int:
     """How far the round trips of this probe's connections lie apart: what is shorter than this may be the path's."""
-    trials = [trial for trial in case.evidence.trials if trial.trial is not Trial.OTHER_FAMILY]
+    trials = [trial for trial in case.evidence.trials if trial.trial not in ELSEWHERE]
     trips = [trial.syn_rtt_us for trial in trials if trial.syn_rtt_us and not trial.syn_retransmits]
     return max(trips) - min(trips) if trips else 0
 

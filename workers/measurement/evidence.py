@@ -20,13 +20,17 @@ class Depth(StrEnum):
 
 
 class Trial(StrEnum):
-    """What one connection of a probe is for. All of a deep probe go to the address that the first one used."""
+    """What one connection of a probe is for. Those of a deep probe go to the address that the first one used, but for
+    two kinds that say so."""
 
     # All that a browser offers, the hybrid key share too. The first, which is the run itself, asks once; the next ask
     # twice in a row, and one of them once more after a pause.
     FULL = "full"
     # With the session of an earlier one, or without any where servers gave none: as a visitor who comes back.
     RESUMED = "resumed"
+    # With such a session at another address of the name and family, as far as the handshake. Not made where none is
+    # ever continued at the address that gave it.
+    RESUMED_ELSEWHERE = "resumed_elsewhere"
     # The same, the request sent as early data. Only made where a ticket allows it; the request is a GET.
     EARLY_DATA = "early_data"
     # TLS 1.2 at most, the second one without offering tickets; its resumption by ticket, and by session id.
@@ -39,6 +43,9 @@ class Trial(StrEnum):
     CLASSICAL = "classical"
     # As `full`, offering h2 before http/1.1 and asking over it.
     HTTP2 = "http2"
+    # TLS 1.3 alone, offering to take compressed certificates (RFC 8879: zlib, brotli, zstd), as far as the server's
+    # last word of the handshake. Only made where the chain is long enough to gain from it.
+    COMPRESSED = "compressed"
     # Only where the server or its name announces it.
     HTTP3 = "http3"
     # http:// on port 80, for an https:// target.
@@ -137,6 +144,14 @@ class EarlyData(StrEnum):
     REJECTED = "rejected"
 
 
+class CertificateCompression(StrEnum):
+    """How a server made its certificates smaller (RFC 8879, 7.3)."""
+
+    ZLIB = "zlib"
+    BROTLI = "brotli"
+    ZSTD = "zstd"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handshake:
     """A TLS handshake, as far as it came. `chain` are indices into `ProbeEvidence.certificates`, in the order sent.
@@ -144,7 +159,9 @@ class Handshake:
     `started_us` is when the ClientHello left, `ended_us` the server's last handshake byte. `network_us` is the time
     that lay with the network and the server, `own_us` the processor time of our own cryptography. `group` is the key
     exchange. `tickets` counts NewSessionTicket messages seen until the end of the connection; `max_early_data_bytes`
-    is what they allow. `verified_with_fetched_issuer` tells, for an incomplete chain, whether it is trusted once the
+    is what they allow. `certificate_message_bytes` is the size of the message as it came; where it was compressed,
+    `certificate_compression` says how and `certificate_inflated_bytes` from what size: only a trial that offers to take
+    such can see it. `verified_with_fetched_issuer` tells, for an incomplete chain, whether it is trusted once the
     issuer that the certificate itself points to is added; None when that was not tried.
     """
 
@@ -160,6 +177,8 @@ class Handshake:
     resumed: bool | None = None
     hello_retry: bool | None = None
     certificate_message_bytes: int | None = None
+    certificate_compression: CertificateCompression | None = None
+    certificate_inflated_bytes: int | None = None
     tickets: int | None = None
     ticket_lifetime_s: int | None = None
     max_early_data_bytes: int | None = None

@@ -33,6 +33,8 @@ _LEAST_PATIENCE_US = 5_000_000
 _NAMES_US = 5_000_000
 _ISSUER_US = 5_000_000
 _H3 = "h3"
+# At so many other addresses it is tried whether sessions are shared; a CDN's name has dozens.
+_MOST_ELSEWHERE = 2
 
 
 class Work(Protocol):
@@ -135,6 +137,7 @@ class _Dive:
             http3=self._http3_port() is not None,
             plain=not self._redirected,
             classical=place.classical,
+            elsewhere=place.elsewhere[:_MOST_ELSEWHERE],
             given_up=frozenset(self._given_up),
         )
 

@@ -50,6 +50,12 @@ class Place:
         """The first one of the other family."""
         return next((one for one in self.addresses if family_of(one) != family_of(self.address)), None)
 
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """Further ones of the same family, in the order of the name server."""
+        same = [one for one in self.addresses if family_of(one) == family_of(self.address)]
+        return tuple(one for one in dict.fromkeys(same) if one != self.address)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:

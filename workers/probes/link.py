@@ -90,13 +90,22 @@ class Link(AbstractContextManager["Link"]):
         """The connection, opened now or before; from now on its marks go to this recorder. Raises ProbeError."""
         recorder.port = self._port
         if self._channel is None:
-            self._recorder = recorder
-            self._channel = await self._open(recorder, deadline_ns)
+            wire = await self.wire(recorder, deadline_ns)
+            self._channel = await self._secured(wire) if self.target.secure else PlainChannel(wire)
         elif self._recorder is not recorder:
             self._recorder = recorder
             recorder.address = self._address
             self._channel.turn_to(recorder)
         return self._channel
+
+    async def wire(self, recorder: HopRecorder, deadline_ns: int) -> Wire:
+        """The connection before a word is said, for one who speaks TLS in another way. Raises ProbeError."""
+        recorder.port = self._port
+        self._recorder = recorder
+        self._address = recorder.address = await self._find(recorder, deadline_ns)
+        self._sock = open_socket(self._address)
+        await dial(self._sock, self._address, recorder, deadline_ns)
+        return Wire(self._sock, recorder, deadline_ns, self._manner.acks)
 
     def session(self) -> SSL.Session | None:
         """What a later connection may take up again. This one must not be used any more."""
@@ -106,13 +115,6 @@ class Link(AbstractContextManager["Link"]):
     def _port(self) -> int:
         chosen = None if self._manner.instead is None else self._manner.instead.port
         return self.target.port if chosen is None else chosen
-
-    async def _open(self, recorder: HopRecorder, deadline_ns: int) -> Channel:
-        self._address = recorder.address = await self._find(recorder, deadline_ns)
-        self._sock = open_socket(self._address)
-        await dial(self._sock, self._address, recorder, deadline_ns)
-        wire = Wire(self._sock, recorder, deadline_ns, self._manner.acks)
-        return await self._secured(wire, self._sock) if self.target.secure else PlainChannel(wire)
 
     async def _find(self, recorder: HopRecorder, deadline_ns: int) -> str:
         host, settings = self.target.host, self._kit.settings
@@ -127,7 +129,7 @@ class Link(AbstractContextManager["Link"]):
             raise ProbeError(FailureKind.DNS_NOT_FOUND, f"{host} has no address" if resolution.exists else host)
         return choose(host, resolution.addresses, settings.allowed, settings.family)
 
-    async def _secured(self, wire: Wire, sock: socket) -> Channel:
+    async def _secured(self, wire: Wire) -> Channel:
         recorder = wire.recorder
         recorder.stage = Stage.TLS
         self._party = self._kit.contexts.party(self.target.host, self._manner.offer)
@@ -137,7 +139,7 @@ class Link(AbstractContextManager["Link"]):
             wire.deadline_ns = (time.monotonic_ns() + deadline_ns) // 2
         await channel.shake_hands(self._manner.early)
         wire.deadline_ns = deadline_ns
-        recorder.tcp_secured = tcp_info(sock)
+        recorder.tcp_secured = wire.tcp_info()
         error = None if recorder.handshake is None else certificate_error(recorder.handshake.faults)
         self.fault = None if error is None else ProbeError(error.kind, error.text)
         return channel

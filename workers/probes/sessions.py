@@ -15,8 +15,10 @@ _MAX_SESSIONS = 24
 _MODERN = "TLSv1.3"
 _OLD = frozenset({Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID})
 # Whose sessions a trial takes up.
+_OF_BROWSERS = frozenset({Trial.FULL, Trial.RESUMED, Trial.EARLY_DATA, Trial.DELAYED_ACK, Trial.CLASSICAL})
 _SOURCES = {
-    Trial.RESUMED: frozenset({Trial.FULL, Trial.RESUMED, Trial.EARLY_DATA, Trial.DELAYED_ACK, Trial.CLASSICAL}),
+    Trial.RESUMED: _OF_BROWSERS,
+    Trial.RESUMED_ELSEWHERE: _OF_BROWSERS,
     Trial.TLS12_TICKET: frozenset({Trial.TLS12, Trial.TLS12_TICKET}),
     Trial.TLS12_SESSION_ID: frozenset({Trial.TLS12_SESSION_ID}),
 }

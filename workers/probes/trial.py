@@ -14,6 +14,7 @@ from workers.measurement.pair import DialAddress
 from workers.measurement.target import DEFAULT_PORTS, Target
 from workers.probes.answer import Reader, receive_answer
 from workers.probes.channels import Channel, TlsChannel
+from workers.probes.compressed import hear_certificates
 from workers.probes.exchange import WIRE_FACTOR, Asking
 from workers.probes.faults import TIMEOUTS, ProbeError
 from workers.probes.http1 import ResponseReader
@@ -57,7 +58,7 @@ class Visit:
         failure: Failure | None = None
         taken = self.sessions.take(self.step.trial)
         manner = self._manner(None if taken is None else taken[0])
-        self.sessions.turn += self._target.secure
+        self.sessions.turn += self._target.secure and self.step.address is None
         with Link(self.kit, recorder.target, manner) as link:
             try:
                 await self._visit(link, recorder)
@@ -67,7 +68,7 @@ class Visit:
                 seconds = (self.deadline_ns - before.monotonic_ns) / 1e9
                 failure = ProbeError(TIMEOUTS[recorder.stage], f"within {seconds:.3g} s").failure
             # OpenSSL takes up sessions only in the context that they were made in.
-            if manner.offer.classical == self.place.classical:
+            if manner.offer.classical == self.place.classical and self.step.address is None:
                 turn = None if taken is None else taken[1]
                 self.sessions.keep(self._session_kind, recorder, link.session(), turn)
         return TrialCapture(
@@ -125,12 +126,17 @@ class Visit:
 
     @property
     def _address(self) -> str:
+        if self.step.address is not None:
+            return self.step.address
         if self.step.trial is Trial.OTHER_FAMILY:
             return self.place.other_address or self.place.address
         target = self._target
         return self.kit.settings.resolve.get((target.host, target.port), self.place.address)
 
     async def _visit(self, link: Link, recorder: HopRecorder) -> None:
+        if self.step.trial is Trial.COMPRESSED:
+            await hear_certificates(await link.wire(recorder, self.deadline_ns), self._target.host)
+            return
         channel = await link.channel(recorder, self.deadline_ns)
         trusted = link.fault is None or self.ignore_certificate_errors
         if recorder.exchanges and isinstance(channel, TlsChannel):

@@ -7,7 +7,7 @@ from socket import IPPROTO_TCP, TCP_QUICKACK, socket
 from workers.probes.faults import broken_fault
 from workers.probes.loop import READABLE, WRITABLE, ready
 from workers.probes.recorder import HopRecorder
-from workers.probes.stamps import receive
+from workers.probes.stamps import receive, tcp_info
 
 
 class Acks(Enum):
@@ -61,6 +61,10 @@ class Wire:
             view = view[sent:]
         self.recorder.note_write(left_ns, len(data))
         return left_ns
+
+    def tcp_info(self) -> bytes:
+        """What the kernel knows of the connection now."""
+        return tcp_info(self._sock)
 
     def _ask_for_acks(self) -> None:
         """The kernel changes its mind after some packets: so this is said after each read."""

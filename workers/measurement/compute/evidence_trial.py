@@ -7,6 +7,7 @@ from workers.measurement.captures_probe import ExchangeCapture, HopCapture, Tria
 from workers.measurement.compute.chain import zlib_bytes
 from workers.measurement.compute.handshake_messages import (
     certificate_bytes,
+    compressed_certificate,
     early_data_answer,
     hello_retried,
     tickets_of,
@@ -120,6 +121,7 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
             certificate_message_bytes=certificate_bytes(hop.messages),
         )
     tickets = tickets_of(hop.messages, done.version)
+    compressed = compressed_certificate(hop.messages)
     sent_bytes = certificate_bytes(hop.messages)
     return Handshake(
         started_us=started_us,
@@ -134,6 +136,8 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         resumed=done.resumed,
         hello_retry=hello_retried(hop.messages),
         certificate_message_bytes=sent_bytes,
+        certificate_compression=None if compressed is None else compressed.algorithm,
+        certificate_inflated_bytes=None if compressed is None else compressed.inflated_bytes,
         tickets=tickets.number,
         ticket_lifetime_s=tickets.lifetime_s,
         max_early_data_bytes=tickets.max_early_data_bytes,

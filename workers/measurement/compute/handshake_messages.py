@@ -5,12 +5,15 @@ Any server may send anything: what cannot be read is as if it had not been sent.
 
 from typing import NamedTuple
 
-from workers.measurement.evidence import EarlyData
+from workers.measurement.evidence import CertificateCompression, EarlyData
 
-# RFC 8446, 4 and B.3; a HelloRetryRequest is a ServerHello with this for its random (4.1.3).
-_SERVER_HELLO, _NEW_SESSION_TICKET, _ENCRYPTED_EXTENSIONS, _CERTIFICATE = 2, 4, 8, 11
+# RFC 8446, 4 and B.3, and RFC 8879, 4; a HelloRetryRequest is a ServerHello with this for its random (4.1.3).
+_SERVER_HELLO, _NEW_SESSION_TICKET, _ENCRYPTED_EXTENSIONS, _CERTIFICATE, _COMPRESSED = 2, 4, 8, 11, 25
 _RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 _EARLY_DATA = 42
+_WITH_CERTIFICATES = (bytes((_CERTIFICATE,)), bytes((_COMPRESSED,)))
+# As the wire numbers them.
+COMPRESSIONS = {1: CertificateCompression.ZLIB, 2: CertificateCompression.BROTLI, 3: CertificateCompression.ZSTD}
 _HEADER_BYTES = 4
 
 
@@ -20,6 +23,13 @@ class Tickets(NamedTuple):
     number: int
     lifetime_s: int | None = None
     max_early_data_bytes: int | None = None
+
+
+class Compressed(NamedTuple):
+    """What a CompressedCertificate message says of itself."""
+
+    algorithm: CertificateCompression
+    inflated_bytes: int
 
 
 def _bodies(messages: tuple[bytes, ...], kind: int) -> list[bytes]:
@@ -40,9 +50,17 @@ def early_data_answer(messages: tuple[bytes, ...]) -> EarlyData | None:
 
 
 def certificate_bytes(messages: tuple[bytes, ...]) -> int | None:
-    """The size of the Certificate message; None when none came, as when a session is resumed."""
-    sizes = [_HEADER_BYTES + int.from_bytes(one[1:4]) for one in messages if one[:1] == bytes((_CERTIFICATE,))]
+    """The size of the message with the certificates, compressed or not; None when none came, as when a session is
+    resumed."""
+    sizes = [_HEADER_BYTES + int.from_bytes(one[1:4]) for one in messages if one[:1] in _WITH_CERTIFICATES]
     return sizes[-1] if sizes else None
+
+
+def compressed_certificate(messages: tuple[bytes, ...]) -> Compressed | None:
+    """None when certificates came as they are, or not at all."""
+    found = [body for body in _bodies(messages, _COMPRESSED) if len(body) >= 5]
+    number = int.from_bytes(found[-1][:2]) if found else 0
+    return Compressed(COMPRESSIONS[number], int.from_bytes(found[-1][2:5])) if number in COMPRESSIONS else None
 
 
 def tickets_of(messages: tuple[bytes, ...], version: str | None) -> Tickets:

@@ -26,7 +26,11 @@ _SUSPICIOUS_RTT = 0.5
 _DELAY_US = 25_000
 _SMALL_WINDOW_SEGMENTS = 9.5
 _USUAL_MSS = 1460
+# Shorter chains gain nothing that anybody could measure from being compressed; over HTTP/3 less is much (PROBING 7.23).
+_LARGE_CHAIN_BYTES = 4_096
+_LARGE_QUIC_CHAIN_BYTES = 3_600
 _SLOWER, _MUCH_SLOWER_US = 1.5, 30_000
+_MODERN = "TLSv1.3"
 # A server that says these has answered what it will always answer.
 _FINAL = frozenset({FailureKind.TLS_ALERT, FailureKind.TLS_FAILED, FailureKind.TLS_NOT_SPOKEN})
 
@@ -35,6 +39,7 @@ _SECURE = (
     # Before the others take up all sessions that there are.
     Trial.EARLY_DATA,
     Trial.RESUMED,
+    Trial.RESUMED_ELSEWHERE,
     Trial.TLS12,
     Trial.TLS12_TICKET,
     Trial.TLS12_SESSION_ID,
@@ -42,6 +47,7 @@ _SECURE = (
     Trial.CLASSICAL,
     Trial.HTTP2,
     Trial.HTTP3,
+    Trial.COMPRESSED,
     Trial.PLAIN,
     Trial.OTHER_FAMILY,
 )
@@ -51,24 +57,27 @@ _PLAIN = (Trial.FULL, Trial.DELAYED_ACK, Trial.OTHER_FAMILY)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """What may be tried at a target. `http3`: it says that it speaks it. `classical`: it dies of the hybrid hello.
-    `given_up` are trials that cannot be made any more."""
+    `elsewhere` are further addresses of the name. `given_up` are trials that cannot be made any more."""
 
     secure: bool
     other_family: bool = False
     http3: bool = False
     plain: bool = False
     classical: bool = False
+    elsewhere: tuple[str, ...] = ()
     given_up: frozenset[Trial] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One connection: how often it asks, whether once more after a pause, whether it offers tickets."""
+    """One connection: how often it asks, whether once more after a pause, whether it offers tickets. `address` is
+    another than that of all others."""
 
     trial: Trial
     asks: int = 1
     after_pause: bool = False
     tickets: bool = True
+    address: str | None = None
 
 
 def next_step(seen: Sequence[TrialEvidence], scope: Scope) -> Step | None:
@@ -91,6 +100,10 @@ def _applies(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> bool:
         return any(shaken.max_early_data_bytes for one in seen if (shaken := one.handshake) is not None)
     if kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID):
         return any(one.trial is Trial.TLS12 and _secured(one) for one in seen)
+    if kind is Trial.RESUMED_ELSEWHERE:
+        return bool(scope.elsewhere) and any(map(_resumed, _of(seen, Trial.RESUMED)))
+    if kind is Trial.COMPRESSED:
+        return _worth_compressing(seen, scope)
     allowed = {Trial.HTTP3: scope.http3, Trial.PLAIN: scope.plain, Trial.OTHER_FAMILY: scope.other_family}
     return allowed.get(kind, True)
 
@@ -99,6 +112,8 @@ def _at_least(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> int:
     """What a healthy site is asked."""
     if kind in (Trial.FULL, Trial.RESUMED):
         return _TIMES
+    if kind is Trial.RESUMED_ELSEWHERE:
+        return len(scope.elsewhere)
     if kind is Trial.TLS12:
         return 1 if _refused(_of(seen, kind)) else 2
     if kind is Trial.TLS12_TICKET:
@@ -114,6 +129,8 @@ def _at_most(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> int:
         most = _TIMES + 1 if any(map(_shows_pause_or_close, trials)) else least
     elif kind is Trial.RESUMED:
         most = _resumptions(trials, least)
+    elif kind is Trial.RESUMED_ELSEWHERE:
+        most = len(trials) + (_next_elsewhere(trials, scope) is not None)
     elif kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID):
         most = _old_resumptions(kind, seen, least)
     elif kind in (Trial.EARLY_DATA, Trial.PLAIN) or _refused(trials):
@@ -131,6 +148,8 @@ def _step(kind: Trial, made: int, seen: Sequence[TrialEvidence], scope: Scope) -
         return Step(trial=kind, asks=2, after_pause=made == 1 or any(map(_slower_after_pause, _of(seen, kind))))
     if kind is Trial.TLS12:
         return Step(trial=kind, tickets=made != 1)
+    if kind is Trial.RESUMED_ELSEWHERE:
+        return Step(trial=kind, asks=0, address=_next_elsewhere(_of(seen, kind), scope))
     # Those of TLS 1.3 always ask: tickets for the next ones come only then.
     repeated = made and kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
     return Step(trial=kind, asks=0 if repeated or kind is Trial.OTHER_FAMILY else 1)
@@ -144,13 +163,36 @@ def _secured(trial: TrialEvidence) -> bool:
     return trial.handshake is not None and trial.handshake.ended_us is not None
 
 
+def _resumed(trial: TrialEvidence) -> bool:
+    return trial.handshake is not None and bool(trial.handshake.resumed)
+
+
+def _next_elsewhere(made: list[TrialEvidence], scope: Scope) -> str | None:
+    """Each address once; one that continued no session until that is proven, unless it cannot be reached."""
+    for most in (1, _NEVER):
+        for address in scope.elsewhere:
+            there = [one for one in made if one.address == address]
+            if len(there) < most and all(_secured(one) and not _resumed(one) for one in there):
+                return address
+    return None
+
+
+def _worth_compressing(seen: Sequence[TrialEvidence], scope: Scope) -> bool:
+    least = _LARGE_QUIC_CHAIN_BYTES if scope.http3 else _LARGE_CHAIN_BYTES
+    return any(
+        shaken.version == _MODERN and (shaken.certificate_message_bytes or 0) > least
+        for one in seen
+        if (shaken := one.handshake) is not None
+    )
+
+
 def _refused(trials: list[TrialEvidence]) -> bool:
     return any(one.failure is not None and one.failure.kind in _FINAL and not _secured(one) for one in trials)
 
 
 def _modern(seen: Sequence[TrialEvidence]) -> bool:
     first = next((one.handshake for one in seen if _secured(one)), None)
-    return first is not None and first.version == "TLSv1.3"
+    return first is not None and first.version == _MODERN
 
 
 def _resumptions(trials: list[TrialEvidence], least: int) -> int:
@@ -176,6 +218,8 @@ def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEv
         return any(map(_paused, trials)) or any(map(_small_window, trials))
     if kind is Trial.DELAYED_ACK:
         return any(map(_paused, [*trials, *_of(seen, Trial.FULL)])) or _waits_longer(trials, seen)
+    if kind is Trial.COMPRESSED:
+        return any(shaken.certificate_compression is None for one in trials if (shaken := one.handshake) is not None)
     if kind is Trial.OTHER_FAMILY:
         return _far_slower(trials, seen)
     return kind is Trial.HTTP2 and any(map(_paused, trials))

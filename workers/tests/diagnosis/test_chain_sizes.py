@@ -4,8 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from workers.measurement.evidence import ChainCertificate, Direction, ProbeEvidence, Transfer, Trial
-from workers.measurement.finding import FindingId, Severity
+from workers.measurement.evidence import (
+    CertificateCompression,
+    ChainCertificate,
+    Direction,
+    ProbeEvidence,
+    Transfer,
+    Trial,
+)
+from workers.measurement.finding import Answer, CheckColumn, Confidence, FindingId, Severity
 from workers.tests.diagnosis.sites import (
     HOST,
     INTERMEDIATE,
@@ -14,13 +21,16 @@ from workers.tests.diagnosis.sites import (
     authority,
     certificate,
     changed,
+    check,
     deep_site,
     fact,
     finding,
     judge,
     left_open,
+    light_site,
     sent,
     shaken,
+    trial,
     without,
 )
 
@@ -85,9 +95,86 @@ def test_a_slow_quic_handshake_with_a_short_chain_has_another_cause() -> None:
     assert finding(_LARGE, slow_quic(of_size(2_000))) is None
 
 
-def test_whether_certificates_are_compressed_cannot_be_seen_from_here() -> None:
-    assert left_open(FindingId.TLS_CERT_COMPRESSION, of_size(5_000)) == "not_measured"
-    assert left_open(FindingId.TLS_CERT_COMPRESSION, of_size(2_000)) is None
+def offered(evidence: ProbeEvidence, *answers: CertificateCompression | None) -> ProbeEvidence:
+    """With so many connections that offer compression, and what the server did."""
+    made = []
+    for answer in answers:
+        one = trial(Trial.COMPRESSED, exchanges=())
+        assert one.handshake is not None
+        shaken_hands = replace(
+            one.handshake,
+            chain=(),
+            certificate_message_bytes=5_100 if answer is None else 1_500,
+            certificate_compression=answer,
+            certificate_inflated_bytes=None if answer is None else 5_100,
+        )
+        made.append(replace(one, handshake=shaken_hands))
+    return replace(evidence, trials=(*evidence.trials, *made))
+
+
+_COMPRESSION, _BROTLI = FindingId.TLS_CERT_COMPRESSION, CertificateCompression.BROTLI
+
+
+@pytest.mark.parametrize(("times", "confidence"), [(1, Confidence.MEDIUM), (3, Confidence.HIGH)])
+def test_a_long_chain_that_is_never_compressed_is_a_small_fault(times: int, confidence: Confidence) -> None:
+    found = finding(_COMPRESSION, offered(without(of_size(5_000), Trial.HTTP3), *[None] * times))
+    assert found is not None
+    assert (found.severity, found.confidence, found.saving_us) == (Severity.LOW, confidence, None)
+    assert fact(found, "offered") == ("zlib", "brotli", "zstd")
+    assert (fact(found, "refused"), fact(found, "saves_round_trip")) == (f"{times} of {times}", False)
+
+
+def test_a_chain_that_is_compressed_is_none() -> None:
+    for answers in ((_BROTLI,), (None, _BROTLI, None)):
+        site = offered(of_size(5_000), *answers)
+        assert finding(_COMPRESSION, site) is None
+        assert left_open(_COMPRESSION, site) is None
+
+
+def test_where_compression_was_not_offered_nothing_is_said_of_it() -> None:
+    assert left_open(_COMPRESSION, of_size(5_000)) == "not_measured"
+    assert left_open(_COMPRESSION, of_size(2_000)) is None
+    light = light_site(certificates=of_size(5_000).certificates)
+    assert left_open(_COMPRESSION, light) == "needs_deep_probe"
+    broken = offered(of_size(5_000), None)
+    failed = changed(broken, (Trial.COMPRESSED,), lambda one: replace(one, handshake=None))
+    assert left_open(_COMPRESSION, failed) == "not_measured"
+
+
+def test_http_3_gains_from_less() -> None:
+    site = offered(of_size(3_700), None)
+    assert finding(_COMPRESSION, site) is not None
+    assert finding(_COMPRESSION, without(site, Trial.HTTP3)) is None
+
+
+def test_compression_that_would_end_the_amplification_matters_more_and_is_not_counted_twice() -> None:
+    site = offered(slow_quic(of_size(5_500)), *[None] * 3)
+    found = finding(_COMPRESSION, site)
+    assert found is not None
+    assert (found.severity, found.saving_us) == (Severity.MEDIUM, None)
+    assert (fact(found, "saves_round_trip"), fact(found, "http3_late_bytes")) == (True, 2_000)
+    assert sum(one.saving_us == RTT_US for one in judge(site).findings) == 1
+    little = shaken(site, (Trial.FULL, Trial.DELAYED_ACK, Trial.HTTP2), chain_zlib_bytes=5_000)
+    found = finding(_COMPRESSION, little)
+    assert found is not None
+    assert found.severity is Severity.LOW
+
+
+@pytest.mark.parametrize(
+    ("site", "answer", "detail"),
+    [
+        (offered(of_size(5_000), _BROTLI), Answer.YES, "brotli: 5.1 kB sent as 1.5 kB"),
+        (offered(of_size(5_000), None), Answer.NO, "zlib would make 5.0 kB 1.5 kB"),
+        (of_size(2_000), Answer.NOT_APPLICABLE, "2.0 kB need no compression"),
+        (of_size(5_000), Answer.UNKNOWN, "not measured; zlib would make 5.0 kB 1.5 kB"),
+        (light_site(certificates=of_size(5_000).certificates), Answer.UNKNOWN, "needs a deep probe"),
+    ],
+)
+def test_the_checklist_says_whether_certificates_are_compressed(
+    site: ProbeEvidence, answer: Answer, detail: str
+) -> None:
+    told = check(CheckColumn.CERTIFICATE_COMPRESSION, site)
+    assert (told.answer, told.detail) == (answer, detail)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 
 from workers.measurement.evidence import EarlyData, ProbeEvidence, Trial
-from workers.measurement.finding import FindingId, Severity
+from workers.measurement.finding import Answer, CheckColumn, FindingId, Severity
 from workers.tests.diagnosis.sites import (
     RTT_US,
+    case,
+    changed,
+    check,
     deep_site,
     fact,
     finding,
@@ -147,3 +150,70 @@ def test_nothing_is_said_of_early_data_where_no_ticket_was_seen() -> None:
     site = light_site(trials=(trial(Trial.FULL),))
     unseen = shaken(site, (Trial.FULL,), tickets=None, max_early_data_bytes=None)
     assert left_open(_ZERO, unseen) == "needs_deep_probe"
+
+
+def elsewhere(evidence: ProbeEvidence, **addresses: tuple[bool, ...]) -> ProbeEvidence:
+    """With attempts at further addresses of the name, `a` at 192.0.2.10 and so on."""
+    made = []
+    for name, resumed in addresses.items():
+        for one in resumed:
+            there = trial(Trial.RESUMED_ELSEWHERE, exchanges=(), address=address_of(name))
+            assert there.handshake is not None
+            made.append(replace(there, handshake=replace(there.handshake, resumed=one, chain=())))
+    (name_of,) = evidence.names
+    named = replace(name_of, addresses=("192.0.2.1", *map(address_of, addresses)))
+    return replace(evidence, names=(named,), trials=(*evidence.trials, *made))
+
+
+def address_of(name: str) -> str:
+    return f"192.0.2.{int(name, 16)}"
+
+
+def test_sessions_that_no_other_address_knows_are_told_with_the_addresses() -> None:
+    found = finding(_FLAKY, elsewhere(deep_site(), a=(False,) * 5))
+    assert found is not None
+    assert (found.severity, found.saving_us) == (Severity.MEDIUM, None)
+    assert (fact(found, "addresses"), fact(found, "resumed")) == (("192.0.2.10",), "0 of 5")
+    assert fact(found, "session_of") == "192.0.2.1"
+
+
+@pytest.mark.parametrize(("others", "share"), [({"a": False}, 1 / 2), ({"a": False, "b": True}, 1 / 3)])
+def test_with_tls_1_2_it_costs_those_a_round_trip_who_get_another_address(
+    others: dict[str, bool], share: float
+) -> None:
+    tried = {name: (shared,) if shared else (False,) * 5 for name, shared in others.items()}
+    found = finding(_FLAKY, old(elsewhere(deep_site(), **tried)))
+    assert found is not None
+    assert found.saving_us == round(share * RTT_US)
+
+
+def test_sessions_that_every_address_knows_are_fine() -> None:
+    site = elsewhere(deep_site(), a=(True,), b=(True,))
+    assert finding(_FLAKY, site) is None
+    assert left_open(_FLAKY, site) is None
+    told = check(CheckColumn.RESUMPTION_EVERYWHERE, site)
+    assert (told.answer, told.detail) == (Answer.YES, "at 192.0.2.10, 192.0.2.11 as well")
+
+
+def test_one_attempt_at_another_address_proves_nothing() -> None:
+    site = elsewhere(deep_site(), a=(False,))
+    assert finding(_FLAKY, site) is None
+    assert left_open(_FLAKY, site) == "not_repeated"
+    assert check(CheckColumn.RESUMPTION_EVERYWHERE, site).answer is Answer.UNKNOWN
+
+
+def test_a_site_that_continues_no_session_anywhere_has_another_fault() -> None:
+    site = elsewhere(never(without(deep_site(), Trial.EARLY_DATA), Trial.RESUMED), a=(False,) * 5)
+    assert finding(_FLAKY, site) is None
+    assert finding(_MISSING, site) is not None
+
+
+def test_the_checklist_names_the_addresses_that_do_not_share() -> None:
+    told = check(CheckColumn.RESUMPTION_EVERYWHERE, elsewhere(deep_site(), a=(False,) * 5, b=(True,)))
+    assert (told.answer, told.detail) == (Answer.NO, "not at 192.0.2.10")
+
+
+def test_a_nearer_address_is_not_the_round_trip_of_the_target() -> None:
+    site = elsewhere(deep_site(), a=(True,))
+    near = changed(site, (Trial.RESUMED_ELSEWHERE,), lambda one: replace(one, syn_rtt_us=500, tcp_ended=None))
+    assert case(near).rtt_us == RTT_US

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from workers.measurement.compute.trial_plan import MAX_CONNECTIONS, Scope, Step, next_step
 from workers.measurement.evidence import (
+    CertificateCompression,
     Direction,
     Exchange,
     Handshake,
@@ -264,3 +265,55 @@ def test_whatever_comes_of_connections_there_is_an_end(data: st.DataObject, scop
         )
 
     play(act, scope)
+
+
+@pytest.mark.parametrize(
+    ("compression", "message_bytes", "http3", "asked"),
+    [
+        (None, 2_000, True, 0),
+        (None, 3_700, True, 3),
+        (None, 3_700, False, 0),
+        (None, 5_000, False, 3),
+        (CertificateCompression.BROTLI, 5_000, False, 1),
+    ],
+)
+def test_compression_is_offered_where_it_would_gain_something(
+    compression: CertificateCompression | None, message_bytes: int, http3: bool, asked: int
+) -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        assert one.handshake is not None
+        mine = compression if step.trial is Trial.COMPRESSED else None
+        sent = replace(one.handshake, certificate_message_bytes=message_bytes, certificate_compression=mine)
+        return replace(one, handshake=sent)
+
+    assert count(act, Scope(secure=True, http3=http3))[Trial.COMPRESSED] == asked
+
+
+@pytest.mark.parametrize(
+    ("sharing", "asked"),
+    [({"a": True}, "a"), ({"a": False}, "aaaaa"), ({"a": True, "b": False}, "abbbbb"), ({"a": None, "b": True}, "ab")],
+)
+def test_each_other_address_is_asked_until_it_is_known_whether_it_shares_sessions(
+    sharing: dict[str, bool | None], asked: str
+) -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        if step.address is None or one.handshake is None:
+            return one
+        shares = sharing[step.address]
+        if shares is None:
+            return replace(one, address=step.address, handshake=None, failure=failure(FailureKind.CONNECT_REFUSED))
+        return replace(one, address=step.address, handshake=replace(one.handshake, resumed=shares))
+
+    steps, _ = play(act, Scope(secure=True, elsewhere=tuple(sharing)))
+    assert "".join(step.address or "" for step in steps) == asked
+
+
+def test_a_site_that_continues_no_session_is_not_asked_elsewhere() -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        assert one.handshake is not None
+        return replace(one, handshake=replace(one.handshake, resumed=False))
+
+    assert Trial.RESUMED_ELSEWHERE not in count(act, Scope(secure=True, elsewhere=("a",)))

@@ -27,7 +27,8 @@ class Conduct:
 
     On the wire: `nodelay` off is Nagle's algorithm, for the answers and for the handshake; `handshake_write_bytes`
     splits the first flight of the handshake into writes of that size, as nginx before 1.5.6 did; `handshake_think_s`
-    passes before that flight begins. `hello_limit_bytes` is the longest ClientHello record that it survives.
+    passes before that flight begins. `compresses_certificates` for those who offer to take such; they get no answer
+    beyond the handshake. `hello_limit_bytes` is the longest ClientHello record that it survives.
 
     Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache.
 
@@ -40,6 +41,7 @@ class Conduct:
     handshake_write_bytes: int | None = None
     handshake_think_s: float = 0.0
     handshake_stall: Stall | None = None
+    compresses_certificates: bool = False
     hello_limit_bytes: int | None = None
     refusal: Refusal = Refusal.RESET
     newest: str = "TLSv1.3"

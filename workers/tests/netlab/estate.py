@@ -26,7 +26,7 @@ from workers.tests.netlab.site_process import Listening, Plan
 from workers.tests.waiting import wait_for
 
 _NAMES, _AUTHORITY = "10.77.0.9", "10.77.0.10"
-_FIRST = 20
+_FIRST, _LAST = 20, 254
 _AUTHORITY_NAME = "ca.lab.test"
 
 
@@ -66,6 +66,8 @@ class Estate:
         for name, site in self._sites.items():
             if site.second is not None and site.second.hears:
                 self._give(f"{self._second(name)}/64")
+            if site.sibling is not None:
+                self._give(f"{self._sibling(name)}/24")
 
     def _give(self, interface: str) -> None:
         self._lab.server.call(lambda: netlink.add_address(INTERFACE, ip_interface(interface)))
@@ -73,6 +75,10 @@ class Estate:
     def _second(self, name: str) -> str:
         """The site's IPv6 address, which has the last number of the other in it."""
         return f"fd77::{self._addresses[name].rpartition('.')[2]}"
+
+    def _sibling(self, name: str) -> str:
+        """The site's other IPv4 address: these are counted from the end of the network."""
+        return f"10.77.0.{_LAST - [one for one, site in self._sites.items() if site.sibling is not None].index(name)}"
 
     def _chain(self, name: str) -> Chain:
         return self._vault.chain(self._sites[name].chain.recipe(host_of(name), _AUTHORITY_NAME))
@@ -117,8 +123,9 @@ class Estate:
     def _entry(self, name: str) -> Entry:
         site = self._sites[name]
         second = "" if site.second is None else self._second(name)
+        four = self._addresses[name] if site.sibling is None else f"{self._addresses[name]} {self._sibling(name)}"
         https = '1 . alpn="h3,h2"' if site.quic else ""
-        return Entry(naming=site.naming, a=self._addresses[name], aaaa=second, https=https)
+        return Entry(naming=site.naming, a=four, aaaa=second, https=https)
 
     def _listening(self, name: str) -> list[Listening]:
         """The misbehaving server and, at port 80, one that sends visitors there."""
@@ -128,10 +135,11 @@ class Estate:
         if site.scheme == "http":
             return [Listening(address=address, port=80, conduct=site.conduct)]
         moved = Conduct(redirect_to=f"https://{host_of(name)}/", headers=())
-        return [
-            Listening(address=address, port=443, conduct=site.conduct, chain=self._chain(name)),
-            Listening(address=address, port=80, conduct=moved),
-        ]
+        secure = Listening(address=address, port=443, conduct=site.conduct, chain=self._chain(name))
+        siblings = []
+        if site.sibling is not None:
+            siblings = [replace(secure, address=self._sibling(name), same_keys=site.sibling.shares_keys)]
+        return [secure, *siblings, Listening(address=address, port=80, conduct=moved)]
 
 
 def _advertised(site: Served) -> NginxConduct:

@@ -12,7 +12,7 @@ from OpenSSL import SSL
 
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.conduct import Conduct
-from workers.tests.netlab.wire_side import GoneError, PlainSide, TlsSide, Wire, make_context
+from workers.tests.netlab.wire_side import GoneError, Instead, PlainSide, TlsSide, Wire, make_context
 
 _END_OF_HEAD = b"\r\n\r\n"
 _LONGEST_HEAD_BYTES = 65536
@@ -20,14 +20,25 @@ _POLL_S = 0.1
 
 
 class MisbehavingServer:
-    """Serves a listening socket from a thread per connection until its `with` block ends. Plain without a chain."""
+    """Serves a listening socket from a thread per connection until its `with` block ends. Plain without a chain.
 
-    def __init__(self, listener: socket.socket, conduct: Conduct, chain: Chain | None = None) -> None:
+    Sessions that it gives can be continued with those whose `keys` it has, and with none else.
+    """
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        conduct: Conduct,
+        chain: Chain | None = None,
+        *,
+        keys: "MisbehavingServer | None" = None,
+    ) -> None:
         self.port: int = listener.getsockname()[1]
         self.connections = 0
         self._listener = listener
         self._conduct = conduct
-        self._contexts = self._make_contexts(chain)
+        self._contexts: dict[int, SSL.Context] = self._make_contexts(chain) if keys is None else keys._contexts
+        self._instead = _compressing(chain) if chain is not None and conduct.compresses_certificates else None
         self._turns = cycle(conduct.nodes)
         self._thinks = cycle(conduct.think_s)
         self._lock = threading.Lock()
@@ -71,7 +82,7 @@ class MisbehavingServer:
 
     def _side(self, wire: Wire, node: int) -> PlainSide | TlsSide:
         if self._contexts:
-            return TlsSide(wire, self._contexts[node], self._conduct)
+            return TlsSide(wire, self._contexts[node], self._conduct, self._instead)
         return PlainSide(wire, self._conduct)
 
     def _answer_all(self, side: PlainSide | TlsSide) -> None:
@@ -105,6 +116,13 @@ class MisbehavingServer:
             side.write(body[conduct.body_stall.after_bytes :])
         else:
             side.write(head + body)
+
+
+def _compressing(chain: Chain) -> Instead:
+    """A third TLS takes its time to be imported, and few need it."""
+    from workers.tests.netlab.compressing import Compressing  # noqa: PLC0415
+
+    return Compressing(chain)
 
 
 def conduct_answer(conduct: Conduct) -> tuple[bytes, bytes]:

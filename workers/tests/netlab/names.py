@@ -32,7 +32,7 @@ class Naming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What is known of a name. An empty `a` or `aaaa` is no address of that family."""
+    """What is known of a name. An empty `a` or `aaaa` is no address of that family; `a` may be several, with spaces."""
 
     naming: Naming = Naming()
     a: str = ""
@@ -99,12 +99,13 @@ class NameServer:
             self._add(reply, alias, entry.naming, "CNAME", f"{target}.")
         value = getattr(entry, _TYPES.get(kind, ""), "")
         if value:
-            self._add(reply, chain[-1], entry.naming, dns.rdatatype.to_text(kind), value)
+            values = value.split() if kind == dns.rdatatype.A else [value]
+            self._add(reply, chain[-1], entry.naming, dns.rdatatype.to_text(kind), *values)
         return reply.to_wire()
 
     @staticmethod
-    def _add(reply: Message, name: str, naming: Naming, kind: str, value: str) -> None:
-        reply.answer.append(dns.rrset.from_text(f"{name}.", naming.ttl_s, "IN", kind, value))
+    def _add(reply: Message, name: str, naming: Naming, kind: str, *values: str) -> None:
+        reply.answer.append(dns.rrset.from_text(f"{name}.", naming.ttl_s, "IN", kind, *values))
 
 
 def _asked(query: Message) -> tuple[str, dns.rdatatype.RdataType]:

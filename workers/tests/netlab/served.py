@@ -62,6 +62,13 @@ class SecondAddress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sibling:
+    """A further IPv4 address of the site, with a server of its own that behaves alike."""
+
+    shares_keys: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
     """A site: who serves it and how. `quic` gives it HTTP/3, which it advertises; `begin` is the path to ask for."""
 
@@ -70,6 +77,7 @@ class Served:
     network: Network = field(default_factory=Network)
     naming: Naming = field(default_factory=Naming)
     second: SecondAddress | None = None
+    sibling: Sibling | None = None
     quic: bool = False
     scheme: str = "https"
     begin: str = "/"

@@ -25,12 +25,13 @@ _BACKLOG = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
-    """One misbehaving server; plain without a chain."""
+    """One misbehaving server; plain without a chain. It has the session keys of the one before it, or its own."""
 
     address: str
     port: int
     conduct: Conduct
     chain: Chain | None = None
+    same_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +72,12 @@ def main(plan_file: str) -> None:
         _Issuer.issuer = plan.issuer
         issuers = ThreadingHTTPServer((plan.authority, 80), _Issuer)
         threading.Thread(target=issuers.serve_forever, daemon=True).start()
+        server: MisbehavingServer | None = None
         for one in plan.servers:
             family = socket.AF_INET6 if ":" in one.address else socket.AF_INET
             listener = socket.create_server((one.address, one.port), family=family, backlog=_BACKLOG)
-            stack.enter_context(MisbehavingServer(listener, one.conduct, one.chain))
+            keys = server if one.same_keys else None
+            server = stack.enter_context(MisbehavingServer(listener, one.conduct, one.chain, keys=keys))
         for address, chain in plan.quic:
             stack.enter_context(QuicServer(address, 443, chain))
         plan.ready_file.touch()

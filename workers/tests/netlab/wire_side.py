@@ -3,6 +3,8 @@
 import socket
 import struct
 import threading
+from collections.abc import Callable
+from typing import Protocol
 
 from OpenSSL import SSL
 
@@ -52,10 +54,23 @@ class Wire:
         while self.read():
             pass
 
+    def give_to(self, act: Callable[[socket.socket, bytes], None], heard: bytes) -> None:
+        """Somebody else serves this client, who is told what it has said so far."""
+        act(self._sock, heard)
+        raise GoneError
+
     def reset(self) -> None:
         """Closes with RST instead of FIN."""
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         raise GoneError
+
+
+class Instead(Protocol):
+    """Another TLS than OpenSSL's."""
+
+    def is_for(self, hello: bytes) -> bool: ...
+
+    def serve(self, sock: socket.socket, heard: bytes) -> None: ...
 
 
 class PlainSide:
@@ -79,11 +94,15 @@ class PlainSide:
 
 
 class TlsSide:
-    """Answers over TLS, each write of `record_bytes` at most a record. Made once the handshake is done."""
+    """Answers over TLS, each write of `record_bytes` at most a record. Made once the handshake is done.
 
-    def __init__(self, wire: Wire, context: SSL.Context, conduct: Conduct) -> None:
+    `instead` serves the client whose ClientHello it says it is for.
+    """
+
+    def __init__(self, wire: Wire, context: SSL.Context, conduct: Conduct, instead: "Instead | None" = None) -> None:
         self.wire = wire
         self._conduct = conduct
+        self._instead = instead
         self._connection = SSL.Connection(context, None)
         self._connection.set_accept_state()
         wire.hurry(nodelay=conduct.handshake_nodelay)
@@ -116,6 +135,8 @@ class TlsSide:
         limit = self._conduct.hello_limit_bytes
         if limit is not None and len(hello) > limit:
             self._refuse()
+        if self._instead is not None and self._instead.is_for(hello):
+            self.wire.give_to(self._instead.serve, hello)
         self._connection.bio_write(hello)
         done = self._advance()
         self._write_first_flight(self._output())
