@@ -14,13 +14,14 @@ from workers.bench.pages import Ratio, compare_page_runs
 from workers.bench.pairs import compare_pairs
 from workers.bench.probes import compare_probes
 
-# One peer of a page run is enough to be met, since the first may not be installed; of a probe, all.
 _PARTS: dict[str, tuple[str, Callable[[int], Sequence[Ratio]]]] = {
     "pages": ("CPU seconds of one page run of 60 requests, medians of interleaved rounds", compare_page_runs),
     "probes": ("CPU seconds of one light probe, medians of interleaved rounds", compare_probes),
     "pairs": ("CPU seconds of one pair, cold and reused, medians of interleaved rounds", lambda n: [compare_pairs(n)]),
 }
 
+# One peer of a page run is enough to be met, since the first may not be installed; of all else, every one.
+_ENOUGH = {"pages": any}
 _ACCURACY = "accuracy"
 
 
@@ -44,7 +45,7 @@ def main() -> int:
                 print(_line(ratio))
     if options.json:
         print(json.dumps([_document(ratio) for ratios in found.values() for ratio in ratios], indent=2))
-    return 0 if all(any(ratio.met for ratio in ratios) for ratios in found.values()) else 1
+    return 0 if all(_ENOUGH.get(part, all)(ratio.met for ratio in ratios) for part, ratios in found.items()) else 1
 
 
 def _tell_accuracy(*, as_json: bool) -> int:
@@ -72,7 +73,7 @@ def _document(ratio: Ratio) -> dict[str, object]:
 def _line(ratio: Ratio) -> str:
     verdict = "met" if ratio.met else "MISSED"
     costs = f"  {ratio.ours_s:8.4f} s   {ratio.peer:22} {ratio.peer_s:8.4f} s"
-    return f"{costs}   ratio {ratio.ratio:.2f}, target {ratio.target}: {verdict}"
+    return f"{costs}   ratio {ratio.ratio:.2f}, target {ratio.target:.3g}: {verdict}"
 
 
 if __name__ == "__main__":
