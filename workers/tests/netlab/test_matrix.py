@@ -15,7 +15,7 @@ from workers.tests.netlab.chains import Vault
 from workers.tests.netlab.column import Measurements, measure, sites_of
 from workers.tests.netlab.costs import cost_us
 from workers.tests.netlab.twin import RTTS_MS, SHY_OF_LOSS, Cost, Twin
-from workers.tests.netlab.twins import NEVER_JUDGED, OF_THE_NETWORK, PAGE_LEVEL, TWINS
+from workers.tests.netlab.twins import OF_THE_NETWORK, PAGE_LEVEL, TWINS
 
 # Of the difference that a repair really makes (issue 4), and what a busy machine adds to a short one.
 _SAVING_SHARE = 0.10
@@ -43,7 +43,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 
 def test_every_cause_that_a_probe_can_see_has_twins() -> None:
-    assert {twin.id for twin in TWINS} == set(FindingId) - PAGE_LEVEL - OF_THE_NETWORK - NEVER_JUDGED
+    assert {twin.id for twin in TWINS} == set(FindingId) - PAGE_LEVEL - OF_THE_NETWORK
     assert len({twin.name for twin in TWINS}) == len(TWINS)
 
 

@@ -9,8 +9,9 @@ from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.netlab.served import Served
 
 RTTS_MS = (20, 80, 380)
-# From here on a server is far (PROBING 7.3).
+# From here on a server is far (PROBING 7.3), and certificates are worth compressing, over HTTP/3 sooner (7.23).
 _FAR_MS = 100
+_WORTH_COMPRESSING_BYTES, _WORTH_COMPRESSING_QUIC_BYTES = 4096, 3600
 
 # Causes that a lost packet imitates: with loss nothing may be said of them.
 SHY_OF_LOSS = frozenset(
@@ -76,16 +77,23 @@ class Twin:
 
 
 def background(site: Served, rtt_ms: int) -> frozenset[Id]:
-    """What is true of every site of its kind: nginx with OpenSSL 3.0 has no hybrid key exchange, and so on."""
+    """What is true of every site of its kind: nginx with OpenSSL 3.0 has no hybrid key exchange, few servers of the lab
+    compress certificates, and so on.
+    """
     found = {Id.TCP_RTT_HIGH} if rtt_ms > _FAR_MS else set()
     if site.scheme == "http":
         return frozenset(found | {Id.HTTP_NO_TLS})
+    modern = "TLSv1.3" in (site.conduct.newest if isinstance(site.conduct, Conduct) else site.conduct.protocols)
+    worth = _WORTH_COMPRESSING_QUIC_BYTES if site.quic else _WORTH_COMPRESSING_BYTES
+    compressing = isinstance(site.conduct, Conduct) and site.conduct.compresses_certificates
+    if modern and not compressing and (site.chain.size_bytes or 0) > worth:
+        found.add(Id.TLS_CERT_COMPRESSION)
     if not site.quic:
         found.add(Id.HTTP_H3)
     if isinstance(site.conduct, NginxConduct):
-        found |= {Id.TLS_PQ} if "TLSv1.3" in site.conduct.protocols else set()
+        found |= {Id.TLS_PQ} if modern else set()
         found |= set() if site.conduct.http2 else {Id.HTTP_H2_MISSING}
     if isinstance(site.conduct, Conduct):
-        found |= {Id.TLS_ZERO_RTT} if site.conduct.newest == "TLSv1.3" else set()
+        found |= {Id.TLS_ZERO_RTT} if modern else set()
         found.add(Id.HTTP_H2_MISSING)
     return frozenset(found)

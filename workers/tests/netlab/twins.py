@@ -3,13 +3,11 @@
 from workers.measurement.finding import FindingId as Id
 from workers.tests.netlab.twin import Twin
 from workers.tests.netlab.twins_http import HTTP_TWINS
+from workers.tests.netlab.twins_offers import OFFER_TWINS
 from workers.tests.netlab.twins_tls import TLS_TWINS
 
 # Seen on pages only.
 PAGE_LEVEL = frozenset({Id.PAGE_EXTRA_HOSTS_AND_LOST_MUX, Id.PAGE_CDN_SLOWER_THAN_ORIGIN})
 # These two are the lab's own: a far one, and one that loses packets.
 OF_THE_NETWORK = frozenset({Id.TCP_RTT_HIGH, Id.TCP_LOSS})
-# Only a client that offers to take compressed certificates could see it, and OpenSSL as we have it offers none.
-NEVER_JUDGED = frozenset({Id.TLS_CERT_COMPRESSION})
-
-TWINS: tuple[Twin, ...] = (*HTTP_TWINS, *TLS_TWINS)
+TWINS: tuple[Twin, ...] = (*HTTP_TWINS, *TLS_TWINS, *OFFER_TWINS)

@@ -118,6 +118,13 @@ CHAINS = (
         positive=_chain(size_bytes=9400, intermediates=3),
         repaired=_chain(size_bytes=2000, intermediates=3),
     ),
+    Twin(
+        id=Id.TLS_CERT_COMPRESSION,
+        name="compressible",
+        positive=_chain(size_bytes=9400, intermediates=3),
+        repaired=_chain(size_bytes=2000, intermediates=3),
+        with_it=frozenset({Id.TLS_CHAIN_LARGE}),
+    ),
     Twin(id=Id.TLS_CHAIN_NEEDLESS, name="with-root", positive=_chain(extras=(Extra.ROOT,)), repaired=NGINX),
     Twin(id=Id.TLS_CHAIN_NEEDLESS, name="with-twice", positive=_chain(extras=(Extra.DUPLICATE,)), repaired=NGINX),
     Twin(id=Id.TLS_CHAIN_NEEDLESS, name="with-stranger", positive=_chain(extras=(Extra.UNRELATED,)), repaired=NGINX),
