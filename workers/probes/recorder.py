@@ -128,13 +128,13 @@ class HopRecorder:
     def note_read(self, size: int, arrival: Arrival) -> int:
         """The index of the read just noted."""
         self.received_bytes += size
-        read = Read(arrival=arrival, size=size, writes=len(self.writes))
-        if len(self.reads) < _MAX_READS:
+        read, number = Read(arrival, size, len(self.writes)), len(self.reads)
+        if number < _MAX_READS:
             self.reads.append(read)
-        else:
-            self.reads[-1] = read
-            self.truncated = True
-        return len(self.reads) - 1
+            return number
+        self.reads[-1] = read
+        self.truncated = True
+        return number - 1
 
     def note_write(self, at_ns: int, size: int) -> None:
         if len(self.writes) < _MAX_WRITES:

@@ -32,13 +32,14 @@ class RecordFramer:
         while at < size:
             if self.in_header:
                 at = self._feed_header(data, at, read)
-            else:
-                skipped = min(self.wanted, size - at)
-                at += skipped
-                self.wanted -= skipped
-            if not self.in_header and not self.wanted:
-                self._recorder.note_record_end(read)
-                self.in_header, self.wanted, self._header, ended = True, _HEADER_BYTES, b"", True
+                if self.in_header:
+                    break
+            if self.wanted > size - at:
+                self.wanted -= size - at
+                break
+            at += self.wanted
+            self._recorder.note_record_end(read)
+            self.in_header, self.wanted, self._header, ended = True, _HEADER_BYTES, b"", True
         return ended
 
     def turn_to(self, recorder: HopRecorder) -> None:
@@ -57,6 +58,6 @@ class RecordFramer:
         self.wanted = _HEADER_BYTES - len(header)
         if not self.wanted:
             length = int.from_bytes(header[3:5])
-            self._recorder.note_record(RecordHeader(content_type=header[0], length=length, read=self.latest_read))
+            self._recorder.note_record(RecordHeader(header[0], length, self.latest_read))
             self.in_header, self.wanted = False, length
         return at + len(part)

@@ -40,8 +40,8 @@ def receive(sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
     for level, kind, payload in ancillary:
         if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(payload) == _TIMESPEC.size:
             seconds, nanoseconds = _TIMESPEC.unpack(payload)
-            return data, Arrival(user_ns=user_ns, kernel_ns=seconds * 1_000_000_000 + nanoseconds)
-    return data, Arrival(user_ns=user_ns)
+            return data, Arrival(user_ns, seconds * 1_000_000_000 + nanoseconds)
+    return data, Arrival(user_ns)
 
 
 def tcp_info(sock: socket.socket) -> bytes:

@@ -25,7 +25,7 @@ class Wire:
         self.deadline_ns = deadline_ns
         self._sock = sock
         self._acks = acks.value
-        self._ask_for_acks()
+        self._acks_asked_for = False
 
     async def read(self, size: int, *, at_once: bool = False) -> tuple[bytes, int]:
         """Up to `size` bytes, none at the end of the stream, and the index of the read. Raises ProbeError.
@@ -34,10 +34,13 @@ class Wire:
         """
         while True:
             if not at_once:
+                self._ask_for_acks()
                 await ready(self._sock, READABLE, self.deadline_ns)
             try:
                 data, arrival = receive(self._sock, size)
-                self._ask_for_acks()
+                self._acks_asked_for = False
+                if len(data) < size:
+                    self._ask_for_acks()
             except BlockingIOError:
                 at_once = False
                 continue
@@ -67,5 +70,7 @@ class Wire:
         return tcp_info(self._sock)
 
     def _ask_for_acks(self) -> None:
-        """The kernel changes its mind after some packets: so this is said after each read."""
-        self._sock.setsockopt(IPPROTO_TCP, TCP_QUICKACK, self._acks)
+        """The kernel changes its mind after some packets: so this is said again when all was read, and before waits."""
+        if not self._acks_asked_for:
+            self._sock.setsockopt(IPPROTO_TCP, TCP_QUICKACK, self._acks)
+            self._acks_asked_for = True
