@@ -104,8 +104,9 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.TLS_CERT_COMPRESSION: Entry(
         title="Certificates are not compressed",
         explanation=(
-            "Browsers accept compressed certificates, and this chain is long enough to gain from it. Compressed it "
-            "would fit into what the server may send at once."
+            "Browsers accept compressed certificates, and this chain is long enough to gain from it. Where a round "
+            "trip is lost because the chain is larger than what the server may send at once, the evidence says "
+            "whether it would fit compressed; that round trip is counted with the chain."
         ),
         advice="Switch on certificate compression where the server can, or make the chain shorter.",
         counts=Counts.NEW_VISIT,

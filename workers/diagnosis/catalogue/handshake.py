@@ -98,9 +98,10 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="Sessions are resumed only sometimes",
         explanation=(
             "Some connections could continue an earlier session and others could not, as happens when several servers "
-            "behind one address do not know each other's keys. Those visitors pay for a full handshake."
+            "behind one address, or at several addresses, do not know each other's keys. Those visitors pay for a full "
+            "handshake."
         ),
-        advice="Give all servers behind the address the same ticket keys, and change them together.",
+        advice="Give all servers of the site the same ticket keys, and change them together.",
         counts=Counts.RETURNING_VISIT,
     ),
     FindingId.TLS_ZERO_RTT: Entry(
