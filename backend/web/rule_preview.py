@@ -97,7 +97,7 @@ def _days(found: "Preview", now: datetime) -> str:
     """Hours, where there is less than a day and a half."""
     hours = max(1, round((now - found.since).total_seconds() / 3_600))
     if hours < 36:
-        return f"{hours} h"
+        return "hour" if hours == 1 else f"{hours} hours"
     return f"{round(hours / 24)} days"
 
 

@@ -127,11 +127,11 @@ def test_a_rule_tells_what_it_would_have_done_while_it_is_written(
     with browsing(world, server) as site:
         page = site.open("/alerts/rules/add/?kind=failures")
         verdict = page.locator("#trial h2")
-        expect(verdict).to_have_text("Would have sent 0 alerts in the last 14 days")
+        expect(verdict).to_have_text("Would have sent 0 alerts in the last hour")
         page.get_by_label("Failed runs").fill("2")
         page.get_by_label("Of the last … runs").fill("2")
         page.get_by_label("Name").focus()
-        expect(verdict).to_have_text("Would have sent 1 alert in the last 14 days")
+        expect(verdict).to_have_text("Would have sent 1 alert in the last hour")
         assert site.axe() == []
         assert site.complaints == []
     assert not Rule.objects.exists()
