@@ -66,6 +66,8 @@ class Loop:
         self._order = count()
         self._lock = threading.Lock()
         self._closing = False
+        # Whether the bell has to be rung, or arrivals will be looked at anyway.
+        self._resting = False
         self._enter = enter
         self._entered: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -83,7 +85,9 @@ class Loop:
                 coroutine.close()
                 raise LoopClosedError
             self._arrivals.append(task)
-            os.eventfd_write(self._bell, 1)
+            if self._resting:
+                self._resting = False
+                os.eventfd_write(self._bell, 1)
         return task.future
 
     def close(self) -> None:
@@ -107,7 +111,10 @@ class Loop:
             return
         self._entered.set_result(None)
         while not self._closing:
-            for fd, _ in self._epoll.poll(self._pause_s(), _BATCH):
+            self._resting = True
+            ready_now = self._epoll.poll(0 if self._arrivals else self._pause_s(), _BATCH)
+            self._resting = False
+            for fd, _ in ready_now:
                 if fd == self._bell:
                     os.eventfd_read(self._bell)
                 elif fd in self._waiting:
