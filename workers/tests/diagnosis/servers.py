@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from workers.measurement.connection import Header
@@ -153,12 +154,14 @@ class Connection:
         )
 
     def _flight(self, total: int) -> list[tuple[int, int]]:
-        """The writes of the first flight, each with the pause before it."""
+        """The writes of the first flight, each with the pause before it. None is too small to be a record."""
         if self.server.stall is not None:
             after, pause_us = self.server.stall
-            return [(after, 0), (total - after, pause_us)] if after < total else [(total, 0)]
+            late = after + _RECORD_HEADER >= total
+            return [(total, 0)] if late else [(after, 0), (total - after, pause_us)]
         size = self.server.flush_bytes or total
-        return [(min(size, total - at), 0) for at in range(0, total, size)]
+        begins = [*range(0, max(1, total - _RECORD_HEADER), size), total]
+        return [(end - begin, 0) for begin, end in pairwise(begins)]
 
     def _answer(self) -> list[tuple[int, int]]:
         """The writes of an answer in bytes of the wire, each with the pause before it."""
