@@ -63,6 +63,8 @@ class Loop:
         self._waiting: dict[int, _Task[Any]] = {}
         self._alarms: list[tuple[int, int]] = []
         self._sleepers: dict[tuple[int, int], _Task[Any]] = {}
+        # Told at the end of a round: who is woken takes the interpreter away at the next call of the kernel.
+        self._ended: list[tuple[Future[Any], Any]] = []
         self._order = count()
         self._lock = threading.Lock()
         self._closing = False
@@ -122,8 +124,15 @@ class Loop:
             self._ring()
             while self._arrivals:
                 self._resume(self._arrivals.popleft())
+            self._tell_ended()
         for task in (*self._waiting.values(), *self._arrivals):
             self._resume(task, LoopClosedError())
+        self._tell_ended()
+
+    def _tell_ended(self) -> None:
+        for future, value in self._ended:
+            future.set_result(value)
+        self._ended.clear()
 
     def _pause_s(self) -> float | None:
         if not self._alarms:
@@ -151,7 +160,7 @@ class Loop:
             self._await(task, wait)
         except StopIteration as end:
             self._drop_alarm(task)
-            task.future.set_result(end.value)
+            self._ended.append((task.future, end.value))
         except Exception as failure:
             self._drop_alarm(task)
             task.coroutine.close()
