@@ -150,8 +150,7 @@ ANSWERS = (
         name="h3-amplified",
         positive=replace(NGINX, quic=True, chain=ChainWish(size_bytes=5500)),
         repaired=replace(NGINX, quic=True, chain=ChainWish(size_bytes=2000)),
-        cost=Cost.QUIC_HANDSHAKE,
-        cost_from_ms=80,
+        # One handshake of a server in Python: what it computes on a busy machine is no small part of a round trip.
     ),
     Twin(
         id=Id.HTTP_THINK_TIME,

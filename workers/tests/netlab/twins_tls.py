@@ -43,7 +43,7 @@ VERSIONS = (
         positive=NGINX.but(curves="secp384r1"),
         repaired=NGINX,
         cost=Cost.HANDSHAKE,
-        cost_from_ms=80,
+        cost_from_ms=380,
     ),
     Twin(
         id=Id.TLS_HELLO_RETRY,
