@@ -60,6 +60,8 @@ class FailureKind(StrEnum):
     PAGE_CRASHED = "page_crashed"
     PAGE_IS_DOWNLOAD = "page_is_download"
     PAGE_ERROR = "page_error"
+    PAGE_CHALLENGE = "page_challenge"
+    STEP_FAILED = "step_failed"
     BROWSER_FAILED = "browser_failed"
     INTERNAL_ERROR = "internal_error"
 
@@ -124,6 +126,12 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.PAGE_CRASHED: _Meaning(Stage.BROWSER, Blame.TARGET, "The page crashed the browser tab."),
     FailureKind.PAGE_IS_DOWNLOAD: _Meaning(Stage.BROWSER, Blame.TARGET, "The address is a file to save, not a page."),
     FailureKind.PAGE_ERROR: _Meaning(Stage.BROWSER, Blame.TARGET, "The browser could not load the page."),
+    FailureKind.PAGE_CHALLENGE: _Meaning(
+        Stage.CHECK, Blame.TARGET, "The server asked for proof that a person visits, and did not show the page."
+    ),
+    FailureKind.STEP_FAILED: _Meaning(
+        Stage.BROWSER, Blame.TARGET, "A step of the script that comes before the page could not be done."
+    ),
     FailureKind.BROWSER_FAILED: _Meaning(Stage.BROWSER, Blame.MONITOR, "The browser of this region could not be used."),
     FailureKind.INTERNAL_ERROR: _Meaning(
         Stage.TARGET, Blame.MONITOR, "The measurement itself failed; this is a fault of the monitor."

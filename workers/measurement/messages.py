@@ -15,6 +15,8 @@ from workers.measurement.connection import Connection, Header
 from workers.measurement.evidence import Depth, ProbeEvidence
 from workers.measurement.failure import Failure
 from workers.measurement.finding import Diagnosis
+from workers.measurement.page_options import PLAIN, PageOptions, PageState
+from workers.measurement.page_view import Activity, ConsoleMessage, Film, HostDelivery, RepeatView, ViewSample
 from workers.measurement.pair import Leg, LegExchange, PairTarget
 from workers.measurement.profile import NATIVE, Profile
 from workers.measurement.timing import Timing
@@ -75,7 +77,7 @@ class RunRequest:
     """One execution to carry out. `accepted_status` empty means 200 to 399.
 
     `other` is the second leg of a pair, whose first is `url`; it is None for all other kinds. `depth` matters to a
-    probe alone; `timeout_us` is for each connection of a deep one.
+    probe alone; `timeout_us` is for each connection of a deep one. `page` matters to a page alone.
     """
 
     run_id: UUID
@@ -96,6 +98,7 @@ class RunRequest:
     ignore_certificate_errors: bool = False
     other: PairTarget | None = None
     depth: Depth = Depth.LIGHT
+    page: PageOptions = PLAIN
 
     def __post_init__(self) -> None:
         _require_aware(scheduled_for=self.scheduled_for, expires_at=self.expires_at)
@@ -136,9 +139,11 @@ class ProbeMeasurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageMeasurement:
-    """A page load in Chrome. `document` is the number of the final main-frame request; a screenshot travels apart.
+    """A page load in Chrome. `document` is the number of the final main-frame request; pictures travel apart.
 
-    `profile_verified` tells of a shaped run whether no connection was quicker than its link; None without a profile.
+    Of several loads this is the representative one; `samples` has the figures of all, of repeat views too, when there
+    was more than one. `profile_verified` tells of a shaped run whether no connection was quicker than its link; None
+    without a profile.
     """
 
     kind: Literal["page"] = "page"
@@ -150,6 +155,14 @@ class PageMeasurement:
     has_screenshot: bool = False
     warnings: tuple[str, ...] = ()
     profile_verified: bool | None = None
+    state: PageState = PageState.COLD
+    samples: tuple[ViewSample, ...] = ()
+    repeat: RepeatView | None = None
+    film: Film | None = None
+    activity: Activity | None = None
+    console: tuple[ConsoleMessage, ...] = ()
+    deliveries: tuple[HostDelivery, ...] = ()
+    diagnosis: Diagnosis | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,35 @@
-"""What the visitor saw and when: paint, layout and load, as the browser itself reports them."""
+"""What the visitor saw and when, and what the browser's main thread did for it."""
 
 from dataclasses import dataclass
+
+from workers.measurement.timing import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayoutShift:
+    """One shift without the visitor's doing; `score` has no unit."""
+
+    at_us: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuTime:
+    """The main thread's time by kind, up to the end of the load."""
+
+    script_us: int
+    style_us: int
+    layout_us: int
+    other_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vitals:
-    """All from navigation start. `cls` is the session-window score of web-vitals, without unit."""
+    """All from navigation start. `cls` is the session-window score of web-vitals, without unit.
+
+    `start_render`, `speed_index`, `visually_complete` come from the filmstrip. `tbt` is what long tasks hold beyond
+    50 ms each between FCP and fully loaded. `long_tasks` is None when nobody looked, empty when there were none.
+    """
 
     fcp_us: int | None = None
     lcp_us: int | None = None
@@ -15,3 +39,11 @@ class Vitals:
     dom_content_loaded_us: int | None = None
     load_us: int | None = None
     fully_loaded_us: int | None = None
+    dom_interactive_us: int | None = None
+    start_render_us: int | None = None
+    speed_index_us: int | None = None
+    visually_complete_us: int | None = None
+    tbt_us: int | None = None
+    long_tasks: tuple[Span, ...] | None = None
+    shifts: tuple[LayoutShift, ...] = ()
+    cpu: CpuTime | None = None

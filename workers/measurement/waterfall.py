@@ -36,6 +36,31 @@ class TimingSource(StrEnum):
     CDP = "cdp"
 
 
+class RowFlag(StrEnum):
+    """What is special about a row, beyond its phases.
+
+    `preconnected`: its connection was begun before the page asked for it. `coalesced`: it used a connection that was
+    opened for another host. `resumed` and `early_data`: of its connection's TLS session. `early_hints`: the server
+    sent 103 first. `preflight`: the browser's own CORS question. `frame`, `worker`, `service_worker`: who asked, when
+    it was not the page itself. `preload`, `prefetch`: asked for by a hint. `cancelled`: given up by the page.
+    `browser_internal`: not the page's doing.
+    """
+
+    PRECONNECTED = "preconnected"
+    COALESCED = "coalesced"
+    RESUMED = "resumed"
+    EARLY_DATA = "early_data"
+    EARLY_HINTS = "early_hints"
+    PREFLIGHT = "preflight"
+    FRAME = "frame"
+    WORKER = "worker"
+    SERVICE_WORKER = "service_worker"
+    PRELOAD = "preload"
+    PREFETCH = "prefetch"
+    CANCELLED = "cancelled"
+    BROWSER_INTERNAL = "browser_internal"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """One row. `connection` is a `Connection.number`; connection phases stand at the first request that used it.
@@ -66,6 +91,7 @@ class Request:
     failure: str | None = None
     request_headers: tuple[Header, ...] = ()
     response_headers: tuple[Header, ...] = ()
+    flags: tuple[RowFlag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
