@@ -9,7 +9,7 @@ from workers.browser.pool import BrowserPool
 from workers.browser.settings import BrowserSettings
 from workers.commands import UsageError
 from workers.commands.measuring import EVERY_PORT, allowed_of, request_of, show, tell
-from workers.measurement.document import page_document
+from workers.diagnosis.page_document import page_document
 from workers.measurement.messages import Kind
 from workers.shaped_pages import ShapedLoader
 

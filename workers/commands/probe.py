@@ -18,9 +18,9 @@ from workers.commands.measuring import (
     tell,
     write,
 )
+from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.flight_drawing import draw_flights
 from workers.diagnosis.probe_document import probe_document
-from workers.diagnosis.probe_drawing import draw_diagnosis
 from workers.diagnosis.probe_summary import main_trial, telling_sample
 from workers.measurement.canvas import Canvas
 from workers.measurement.drawing import draw

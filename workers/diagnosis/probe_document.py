@@ -5,7 +5,7 @@ The names stay: scripts read them. Adding a field keeps the number in `schema`, 
 
 from collections.abc import Sequence
 
-from workers.diagnosis.catalogue import entry
+from workers.diagnosis.diagnosis_document import diagnosis_parts
 from workers.diagnosis.flight_diagram import flight_diagram
 from workers.diagnosis.probe_summary import answer_of, main_trial, round_trips_of, telling_sample, unreadable_us
 from workers.diagnosis.tls_document import tls_part
@@ -20,7 +20,7 @@ from workers.measurement.document import (
     timing_part,
 )
 from workers.measurement.evidence import Exchange, TrialEvidence
-from workers.measurement.finding import Diagnosis, Finding
+from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import Failed, Hop, Measured, ProbeMeasurement
 from workers.measurement.timing import Phases, phases_of
 
@@ -63,11 +63,7 @@ def probe_document(url: str, samples: Sequence[Measured | Failed]) -> Document:
         "certificate": certificate_part(connection.certificate) if connection else None,
         "flights": _flights(main_trial(probe)),
         "samples": [_sample(one) for one in samples],
-        "findings": [_finding(finding) for finding in diagnosis.findings],
-        "not_judged": [
-            {"id": str(one.id), "reason": str(one.reason), "hidden_by": one.hidden_by and str(one.hidden_by)}
-            for one in diagnosis.not_judged
-        ],
+        **diagnosis_parts(diagnosis),
         "checklist": {
             str(check.column): {"answer": str(check.answer), "detail": check.detail} for check in diagnosis.checklist
         },
@@ -145,18 +141,3 @@ def _sample(outcome: Measured | Failed) -> Document:
     connection = _connection(probe)
     protocol = {"status": probe.hops[-1].status if probe.hops else None}
     return _times(probe) | protocol | {"address": connection and connection.address, "error": error_part(outcome)}
-
-
-def _finding(finding: Finding) -> Document:
-    told = entry(finding.id)
-    return {
-        "id": str(finding.id),
-        "severity": str(finding.severity),
-        "confidence": str(finding.confidence),
-        "title": told.title,
-        "saving_ms": milliseconds(finding.saving_us),
-        "evidence": {fact.name: fact.value for fact in finding.evidence},
-        "advice": told.advice,
-        "settings": [{"server": setting.server, "setting": setting.setting} for setting in told.settings],
-        "host": finding.host,
-    }

@@ -1,4 +1,4 @@
-"""A measurement as the JSON document that the command line prints: milliseconds with three decimals, absent is null.
+"""Parts of the JSON documents that the command line prints: milliseconds with three decimals, absent is null.
 
 The names stay: scripts read them. Adding a field keeps the number in `schema`, changing one makes the next.
 """
@@ -8,36 +8,10 @@ from typing import Any
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection
 from workers.measurement.failure import Failure
-from workers.measurement.messages import Failed, Measured, PageMeasurement
+from workers.measurement.messages import Failed, Measured
 from workers.measurement.timing import PHASES, Phases, Span, Timing, phases_of
-from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request
 
 Document = dict[str, Any]
-
-PAGE_SCHEMA = "firstbyte.page/1"
-
-
-def page_document(url: str, outcome: Measured | Failed) -> Document:
-    """`phases` are those of the document; every request has its own and where it begins."""
-    page = outcome.measurement if isinstance(outcome.measurement, PageMeasurement) else None
-    requests = page.waterfall.requests if page else ()
-    document = next((row for row in requests if page and row.number == page.document), None)
-    return {
-        "schema": PAGE_SCHEMA,
-        "url": url,
-        "title": page.title if page else None,
-        "browser": page.browser_version if page else None,
-        "status": document.status if document else None,
-        "phases": phase_lengths(phases_of(document.timing) if document else Phases()),
-        "vitals": _vitals(page.vitals if page else Vitals()),
-        "requests": [_request(row) for row in requests],
-        "truncated": page.waterfall.truncated if page else False,
-        "connections": [connection_part(each) for each in page.waterfall.connections] if page else [],
-        "warnings": list(page.warnings) if page else [],
-        "profile_verified": page.profile_verified if page else None,
-        "error": error_part(outcome),
-    }
 
 
 def milliseconds(us: int | None) -> float | None:
@@ -54,6 +28,24 @@ def phase_lengths(phases: Phases) -> Document:
 
 def timing_part(timing: Timing) -> Document:
     return {"start_ms": milliseconds(timing.start_us), "phases": phase_lengths(phases_of(timing))}
+
+
+def instants_part(timing: Timing) -> Document:
+    """When phases began and ended, since the run's zero. `send_ms` is when the request was begun to be sent, `ttfb_ms`
+    when its first byte was there.
+    """
+    spans = {"dns": timing.dns, "connect": timing.connect, "tls": timing.tls}
+    edges = {
+        f"{name}_{edge}_ms": milliseconds(getattr(span, f"{edge}_us")) if span else None
+        for name, span in spans.items()
+        for edge in ("start", "end")
+    }
+    send_us = timing.send.start_us if timing.send else None
+    return edges | {
+        "send_ms": milliseconds(send_us),
+        "ttfb_ms": milliseconds(timing.first_byte_us),
+        "end_ms": milliseconds(timing.end_us),
+    }
 
 
 def connection_part(connection: Connection) -> Document:
@@ -92,30 +84,6 @@ def certificate_part(certificate: Certificate | None) -> Document | None:
         "chain_length": certificate.chain_length,
         "chain_bytes": certificate.chain_bytes,
     }
-
-
-def _vitals(vitals: Vitals) -> Document:
-    instants = ("fcp", "lcp", "dom_content_loaded", "load", "fully_loaded")
-    times = {f"{name}_ms": milliseconds(getattr(vitals, f"{name}_us")) for name in instants}
-    return times | {"cls": vitals.cls, "lcp_element": vitals.lcp_element, "lcp_url": vitals.lcp_url}
-
-
-def _request(row: Request) -> Document:
-    plain = (
-        "number",
-        "url",
-        "method",
-        "status",
-        "protocol",
-        "connection",
-        "reused",
-        "address",
-        "mime_type",
-        "priority",
-    )
-    more = ("transferred_bytes", "body_bytes", "initiator_url", "render_blocking", "redirected_to", "failure")
-    words = {"resource_type": str(row.resource_type), "served_from": str(row.served_from)}
-    return {name: getattr(row, name) for name in plain + more} | words | timing_part(row.timing)
 
 
 def error_part(outcome: Measured | Failed) -> Document | None:

@@ -190,5 +190,5 @@ def test_a_page_as_json_has_vitals_and_requests(site: str) -> None:
     done = firstbyte("page", "--json", f"{site}/")
     document = json.loads(done.stdout)
     assert (document["schema"], document["title"], document["error"]) == ("firstbyte.page/1", "A page", None)
-    assert document["vitals"]["fcp_ms"] > 0
+    assert document["metrics"]["fcp_ms"] > 0
     assert document["requests"][0]["url"] == f"{site}/"

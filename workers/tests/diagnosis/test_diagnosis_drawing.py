@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from workers.diagnosis.catalogue import entry, reason_text
-from workers.diagnosis.probe_drawing import draw_diagnosis
+from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.measurement.canvas import Canvas, columns_of
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (

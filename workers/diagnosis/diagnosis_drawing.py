@@ -1,4 +1,4 @@
-"""What a probe's diagnosis says, as text for a terminal: causes in the order in which to mend them. Pure."""
+"""What a diagnosis says, as text for a terminal: causes in the order in which to mend them. Pure."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -9,7 +9,7 @@ from workers.diagnosis.units import counted, ms
 from workers.measurement.canvas import BOLD, DIM, GREEN, RED, Canvas, columns_of, fit, hanging
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import Answer, Check, Diagnosis, Fact, Finding, NotJudged, Severity
-from workers.measurement.messages import ProbeMeasurement
+from workers.measurement.messages import PageMeasurement, ProbeMeasurement
 
 _MARKS = {Severity.CRITICAL: "✗", Severity.HIGH: "●", Severity.MEDIUM: "◐", Severity.LOW: "○", Severity.INFO: "·"}
 _LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
@@ -19,12 +19,12 @@ _LINES_OF_ADVICE = 2
 _YELLOW = "33"
 
 
-def draw_diagnosis(probe: ProbeMeasurement, canvas: Canvas, *, rows: int) -> list[str]:
-    """As many findings as `rows` lines hold, the rest by name; nothing for a probe that nobody judged."""
-    if probe.diagnosis is None:
+def draw_diagnosis(measured: ProbeMeasurement | PageMeasurement, canvas: Canvas, *, rows: int) -> list[str]:
+    """As many findings as `rows` lines hold, the rest by name; nothing for what nobody judged."""
+    if measured.diagnosis is None:
         return []
-    diagnosis = probe.diagnosis
-    lines = [canvas.paint(line, BOLD) for line in wrap(_headline(diagnosis, probe), canvas.columns)]
+    diagnosis = measured.diagnosis
+    lines = [canvas.paint(line, BOLD) for line in wrap(_headline(diagnosis, measured), canvas.columns)]
     told = [one for one in diagnosis.findings if one.severity is not Severity.INFO]
     blocks = [_finding(finding, canvas) for finding in told]
     rest = _named("Could be better", [_title(one) for one in diagnosis.findings if one not in told], canvas)
@@ -36,12 +36,17 @@ def draw_diagnosis(probe: ProbeMeasurement, canvas: Canvas, *, rows: int) -> lis
     return [*lines, *rest]
 
 
-def _headline(diagnosis: Diagnosis, probe: ProbeMeasurement) -> str:
+def _headline(diagnosis: Diagnosis, measured: ProbeMeasurement | PageMeasurement) -> str:
     costly = [one for one in diagnosis.findings if one.severity is not Severity.INFO]
     if not costly:
-        light = probe.evidence is not None and probe.evidence.depth is Depth.LIGHT
-        return "Nothing found in one connection." if light else "Nothing to mend was found."
+        return "Nothing found in one connection." if _is_light(measured) else "Nothing to mend was found."
     return f"{counted(len(costly), 'finding')}, to mend in this order:"
+
+
+def _is_light(measured: ProbeMeasurement | PageMeasurement) -> bool:
+    if isinstance(measured, PageMeasurement) or measured.evidence is None:
+        return False
+    return measured.evidence.depth is Depth.LIGHT
 
 
 def _finding(finding: Finding, canvas: Canvas) -> list[str]:
