@@ -1,0 +1,147 @@
+"""A page load as the JSON document that `firstbyte page` prints. Milliseconds; absent is null.
+
+The names stay: scripts read them. Adding a field keeps the number in `schema`, changing one makes the next.
+"""
+
+from workers.diagnosis.diagnosis_document import diagnosis_parts
+from workers.measurement.document import (
+    Document,
+    connection_part,
+    error_part,
+    instants_part,
+    milliseconds,
+    phase_lengths,
+    timing_part,
+)
+from workers.measurement.finding import Diagnosis
+from workers.measurement.messages import Failed, Measured, PageMeasurement
+from workers.measurement.page_view import ConsoleMessage, Film, HostDelivery, RepeatView, ViewSample
+from workers.measurement.timing import Phases, phases_of
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Request, Waterfall
+
+PAGE_SCHEMA = "firstbyte.page/1"
+_EMPTY = PageMeasurement(waterfall=Waterfall(requests=(), connections=()), vitals=Vitals())
+_PLAIN = ("number", "url", "method", "status", "protocol", "connection", "reused", "address", "mime_type", "priority")
+_MORE = ("transferred_bytes", "body_bytes", "initiator_url", "render_blocking", "redirected_to", "failure")
+
+
+def page_document(url: str, outcome: Measured | Failed) -> Document:
+    """`metrics` are the page's, with the phases of its final document; every request has its own and its instants."""
+    page = outcome.measurement if isinstance(outcome.measurement, PageMeasurement) else None
+    seen = page or _EMPTY
+    document = _row(seen.waterfall, seen.document)
+    return {
+        "schema": PAGE_SCHEMA,
+        "url": url,
+        "title": seen.title,
+        "browser": seen.browser_version,
+        "status": document.status if document else None,
+        "state": str(seen.state),
+        "metrics": _metrics(page),
+        "lcp": {"element": seen.vitals.lcp_element, "url": seen.vitals.lcp_url, "request": _lcp_request(seen)},
+        "shifts": [{"at_ms": milliseconds(one.at_us), "score": one.score} for one in seen.vitals.shifts],
+        "long_tasks": _long_tasks(seen.vitals),
+        "cpu": _cpu(seen.vitals),
+        **_rows(seen.waterfall),
+        "film": _film(seen.film),
+        "console": [_message(one) for one in seen.console],
+        "deliveries": [_delivery(one) for one in seen.deliveries],
+        "samples": [_sample(one) for one in seen.samples],
+        "repeat": _repeat(seen.repeat),
+        **diagnosis_parts(seen.diagnosis or Diagnosis()),
+        "warnings": list(seen.warnings),
+        "profile_verified": seen.profile_verified,
+        "error": error_part(outcome),
+    }
+
+
+def _row(waterfall: Waterfall, number: int | None) -> Request | None:
+    return next((row for row in waterfall.requests if row.number == number), None)
+
+
+def _metrics(page: PageMeasurement | None) -> Document:
+    seen = page or _EMPTY
+    document = _row(seen.waterfall, seen.document)
+    rows = seen.waterfall.requests
+    sizes = [row.transferred_bytes for row in rows if row.transferred_bytes is not None]
+    return {
+        **phase_lengths(phases_of(document.timing) if document else Phases()),
+        **vitals_part(seen.vitals),
+        "requests": len(rows) if page else None,
+        "connections": len(seen.waterfall.connections) if page else None,
+        "bytes": sum(sizes) if page else None,
+    }
+
+
+def vitals_part(vitals: Vitals) -> Document:
+    """What the visitor saw, by the names of the metrics. `speed_index` is in milliseconds by the field's custom."""
+    instants = ("start_render", "fcp", "lcp", "dom_interactive", "dom_content_loaded", "load", "visually_complete")
+    more = ("fully_loaded", "tbt")
+    times = {f"{name}_ms": milliseconds(getattr(vitals, f"{name}_us")) for name in instants + more}
+    return times | {"speed_index": milliseconds(vitals.speed_index_us), "cls": vitals.cls}
+
+
+def _lcp_request(page: PageMeasurement) -> int | None:
+    url = page.vitals.lcp_url
+    return next((row.number for row in page.waterfall.requests if url and row.url == url), None)
+
+
+def _long_tasks(vitals: Vitals) -> list[Document] | None:
+    if vitals.long_tasks is None:
+        return None
+    return [
+        {"start_ms": milliseconds(task.start_us), "duration_ms": milliseconds(task.duration_us)}
+        for task in vitals.long_tasks
+    ]
+
+
+def _cpu(vitals: Vitals) -> Document | None:
+    if vitals.cpu is None:
+        return None
+    return {
+        f"{kind}_ms": milliseconds(getattr(vitals.cpu, f"{kind}_us")) for kind in ("script", "style", "layout", "other")
+    }
+
+
+def _rows(waterfall: Waterfall) -> Document:
+    return {
+        "requests": [_request(row) for row in waterfall.requests],
+        "truncated": waterfall.truncated,
+        "connections": [connection_part(each) for each in waterfall.connections],
+    }
+
+
+def _request(row: Request) -> Document:
+    words = {"resource_type": str(row.resource_type), "served_from": str(row.served_from)}
+    flags = {"timing_source": str(row.timing_source), "flags": [str(flag) for flag in row.flags]}
+    plain = {name: getattr(row, name) for name in _PLAIN + _MORE}
+    return plain | words | flags | timing_part(row.timing) | instants_part(row.timing)
+
+
+def _film(film: Film | None) -> list[Document]:
+    frames = film.frames if film else ()
+    return [{"at_ms": milliseconds(one.at_us), "complete_percent": one.complete_ppm / 10_000} for one in frames]
+
+
+def _message(one: ConsoleMessage) -> Document:
+    place = {"url": one.url, "line": one.line}
+    return {"at_ms": milliseconds(one.at_us), "level": str(one.level), "text": one.text} | place
+
+
+def _delivery(one: HostDelivery) -> Document:
+    return {"host": one.host, "cdn": one.cdn, "evidence": one.evidence}
+
+
+def _sample(one: ViewSample) -> Document:
+    counts = {"ttfb_ms": milliseconds(one.ttfb_us), "requests": one.requests, "bytes": one.received_bytes}
+    view = {"load": one.load, "state": str(one.state), "error": one.failure}
+    return view | counts | vitals_part(one.vitals)
+
+
+def _repeat(view: RepeatView | None) -> Document | None:
+    if view is None:
+        return None
+    document = _row(view.waterfall, view.document)
+    phases = phase_lengths(phases_of(document.timing) if document else Phases())
+    return {"state": str(view.state), "metrics": phases | vitals_part(view.vitals)} | _rows(view.waterfall)
