@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.commands import UsageError, pipeline_arguments, probe_arguments
+from workers.commands import UsageError, page_arguments, pipeline_arguments, probe_arguments
 from workers.version import VERSION
 
 _EPILOG = """\
@@ -28,7 +28,6 @@ examples:
 exit codes:
   0 measured   1 measured, but the check failed   2 wrong usage   3 not conclusive   4 could not measure
 """
-_PAGE = "Loads the page in headless Chrome and draws its waterfall."
 _COMPARE = """\
 Asks for the same asset at two places, back to back and in random order, and says which is faster, by how much and why.
 Differences are the CDN minus the origin (a minus b): negative means that the CDN (a) is faster. A verdict needs 20
@@ -66,10 +65,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     probe = commands.add_parser("probe", help=why, description=probe_arguments.PROBE)
     _add_measuring(probe)
     probe_arguments.add_probe(probe)
-    page = commands.add_parser("page", help="load a page in Chrome", description=_PAGE)
+    page = commands.add_parser("page", help="load a page in Chromium", description=page_arguments.PAGE)
     _add_measuring(page)
-    probe_arguments.add_profile(page)
-    page.add_argument("--screenshot", metavar="FILE", type=Path, help="write what the page looked like to FILE")
+    page_arguments.add_page(page)
     compare = commands.add_parser("compare", help="compare a CDN with its origin", description=_COMPARE)
     _add_comparing(compare)
     gate = commands.add_parser("gate", help="ask whether a release may go out", description=pipeline_arguments.GATE)

@@ -1,7 +1,6 @@
 """What `probe` and `page` have in common: a run of one's own, outside any region."""
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -13,8 +12,6 @@ from uuid import uuid4
 from workers.commands import UsageError
 from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.canvas import Canvas
-from workers.measurement.document import Document
-from workers.measurement.drawing import draw
 from workers.measurement.failure import Stage
 from workers.measurement.messages import Failed, Kind, Measured, ProgressStage, RunRequest
 from workers.measurement.target import TargetError, parse_target
@@ -75,12 +72,6 @@ def tell(stage: ProgressStage, requests: int | None) -> None:
     if stage in _STAGES:
         sys.stderr.write(f"{_STAGES[stage]}{'' if requests is None else f', {requests} requests'} …\n")
         sys.stderr.flush()
-
-
-def show(outcome: Measured | Failed, document: Document, *, as_json: bool) -> int:
-    """Writes one JSON document, or a drawing, to stdout; gives the exit code."""
-    write(json.dumps(document, ensure_ascii=False) if as_json else draw(outcome, canvas_of(sys.stdout)))
-    return exit_code(outcome)
 
 
 def write(text: str) -> None:

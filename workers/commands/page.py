@@ -1,22 +1,57 @@
-"""`firstbyte page`: one page load in Chrome on this machine."""
+"""`firstbyte page`: a page in Chromium on this machine, its waterfall, its files."""
 
 import argparse
+import json
 import os
+import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
-from workers.browser.pool import BrowserPool
+from workers.browser.pool import BrowserPool, PageRun
 from workers.browser.settings import BrowserSettings
 from workers.commands import UsageError
-from workers.commands.measuring import EVERY_PORT, allowed_of, request_of, show, tell
+from workers.commands.measuring import (
+    EVERY_PORT,
+    allowed_of,
+    canvas_of,
+    exit_code,
+    request_of,
+    screen_rows,
+    tell,
+    write,
+)
+from workers.commands.page_arguments import page_options
+from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.page_document import page_document
-from workers.measurement.messages import Kind
+from workers.measurement.canvas import Canvas
+from workers.measurement.drawing import draw
+from workers.measurement.har import About, har_document
+from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement, RunRequest
 from workers.shaped_pages import ShapedLoader
+from workers.version import VERSION
+
+# The figures and the legend under a waterfall, an empty line, the prompt.
+_AROUND = 6
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measures, shows, writes the screenshot, and gives the exit code. Raises UsageError."""
-    request = replace(request_of(arguments, Kind.PAGE), profile=arguments.profile)
+    """Measures, writes the files that were asked for, shows, and gives the exit code. Raises UsageError."""
+    options = page_options(arguments)
+    request = replace(request_of(arguments, Kind.PAGE), profile=arguments.profile, page=options)
+    started_at = datetime.now(UTC)
+    with _loader(request, arguments) as loader:
+        loaded = loader.load(request, tell)
+    outcome = loaded.outcome
+    _write_files(arguments, loaded, About(url=request.url, started_at=started_at, version=VERSION))
+    if arguments.json:
+        write(json.dumps(page_document(request.url, outcome), ensure_ascii=False))
+    else:
+        write("\n".join(_drawing(outcome, canvas_of(sys.stdout), screen_rows(sys.stdout))))
+    return exit_code(outcome)
+
+
+def _loader(request: RunRequest, arguments: argparse.Namespace) -> BrowserPool | ShapedLoader:
     chromium = os.environ.get("FIRSTBYTE_CHROMIUM")
     settings = BrowserSettings(
         chromium=Path(chromium) if chromium else None,
@@ -25,11 +60,27 @@ def run(arguments: argparse.Namespace) -> int:
         extra_ports=EVERY_PORT,
         ca_file=arguments.cacert,
     )
-    with ShapedLoader(settings) if request.profile.shapes else BrowserPool(settings) as loader:
-        loaded = loader.load(request, tell)
+    return ShapedLoader(settings) if request.profile.shapes else BrowserPool(settings)
+
+
+def _write_files(arguments: argparse.Namespace, loaded: PageRun, about: About) -> None:
     if arguments.screenshot is not None and loaded.screenshot is not None:
-        try:
-            arguments.screenshot.write_bytes(loaded.screenshot)
-        except OSError as error:
-            raise UsageError(f"--screenshot: {error}") from error
-    return show(loaded.outcome, page_document(request.url, loaded.outcome), as_json=arguments.json)
+        _write("--screenshot", arguments.screenshot, loaded.screenshot)
+    if arguments.har is not None:
+        archive = har_document(loaded.outcome.measurement, about)
+        _write("--har", arguments.har, json.dumps(archive, ensure_ascii=False).encode())
+
+
+def _write(option: str, path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise UsageError(f"{option}: {error}") from error
+
+
+def _drawing(outcome: Measured | Failed, canvas: Canvas, rows: int) -> list[str]:
+    """The waterfall in half a screen at least, and below it what costs time."""
+    page = outcome.measurement
+    found = draw_diagnosis(page, canvas, rows=rows // 2) if isinstance(page, PageMeasurement) else []
+    room = replace(canvas, rows=max(rows // 3, rows - len(found) - _AROUND))
+    return [*draw(outcome, room).splitlines(), *(["", *found] if found else [])]

@@ -30,6 +30,8 @@ _LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wa
 # The gaps between phases in a waterfall are the browser's own time.
 _GAP = "·"
 _USUAL = Canvas()
+# Behind the paints, of which it tells how they moved.
+_SHIFTS_AT = 3
 
 
 def draw(outcome: Outcome, canvas: Canvas = _USUAL) -> str:
@@ -146,19 +148,33 @@ def _bar(start_us: int, stop_us: int, end_us: int, columns: int) -> str:
 
 
 def _page_summary(page: PageMeasurement) -> list[list[str]]:
-    vitals, rows = page.vitals, page.waterfall.requests
+    rows = page.waterfall.requests
     sizes = [row.transferred_bytes for row in rows if row.transferred_bytes is not None]
     failed = sum(row.failure is not None for row in rows)
-    marks = [("FCP", vitals.fcp_us), ("LCP", vitals.lcp_us), ("load", vitals.load_us)]
-    seen = [f"{name} {format_duration(us)}" for name, us in marks if us is not None]
-    if vitals.cls is not None:
-        seen.append(f"CLS {vitals.cls:.3f}")
+    seen = [f"{name} {format_duration(us)}" for name, us in _marks(page) if us is not None]
+    if page.vitals.cls is not None:
+        seen.insert(min(_SHIFTS_AT, len(seen)), f"CLS {page.vitals.cls:.3f}")
     counts = [
         _count(len(rows), "request"),
         format_bytes(sum(sizes)) if sizes else "",
         f"{failed} failed" if failed else "",
     ]
     return [facts for facts in (seen, [count for count in counts if count]) if facts]
+
+
+def _marks(page: PageMeasurement) -> list[tuple[str, int | None]]:
+    """The most telling first: a narrow terminal leaves out the last."""
+    vitals = page.vitals
+    document = next((row for row in page.waterfall.requests if row.number == page.document), None)
+    return [
+        ("first byte", document.timing.first_byte_us if document else None),
+        ("FCP", vitals.fcp_us),
+        ("LCP", vitals.lcp_us),
+        ("load", vitals.load_us),
+        ("TBT", vitals.tbt_us),
+        ("speed index", vitals.speed_index_us),
+        ("fully loaded", vitals.fully_loaded_us),
+    ]
 
 
 def _legend(canvas: Canvas) -> str:

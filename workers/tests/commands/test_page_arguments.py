@@ -1,0 +1,90 @@
+"""The options of `firstbyte page`: what a person types is what a run is told."""
+
+import argparse
+
+import pytest
+
+from workers.commands.page_arguments import add_page, page_options
+from workers.measurement.page_options import (
+    DESKTOP,
+    PHONE,
+    PLAIN,
+    Cookie,
+    Device,
+    HostMapping,
+    Login,
+    PageOptions,
+    PageState,
+    Protocol,
+)
+
+
+def told(*words: str) -> PageOptions:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    parser.add_argument("url")
+    add_page(parser)
+    return page_options(parser.parse_args([*words, "https://a.example/"]))
+
+
+def test_without_options_the_page_is_loaded_plainly() -> None:
+    assert told() == PLAIN
+    assert told().device is DESKTOP
+
+
+def test_all_options_reach_the_run() -> None:
+    words = "--device phone --protocol h2 --runs 3 --locale de-CH --user-agent Tester --login me:a:b --cookie a=b=c"
+    assert told(*words.split(), "--map", "A.example=127.0.0.1:8443", "--block", "ads.example") == PageOptions(
+        device=PHONE,
+        protocol=Protocol.H2,
+        loads=3,
+        locale="de-CH",
+        user_agent="Tester",
+        login=Login(user="me", password="a:b"),
+        cookies=(Cookie(name="a", value="b=c"),),
+        host_map=(HostMapping(host="a.example", address="127.0.0.1", port=8443),),
+        black_holes=("ads.example",),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "port"),
+    [
+        ("a.example=192.0.2.1", "192.0.2.1", None),
+        ("a.example=192.0.2.1:444", "192.0.2.1", 444),
+        ("a.example=2001:db8::1", "2001:db8::1", None),
+        ("a.example=[2001:db8::1]", "2001:db8::1", None),
+        ("a.example=[2001:db8::1]:444", "2001:db8::1", 444),
+    ],
+)
+def test_a_mapping_takes_both_families_with_and_without_a_port(text: str, address: str, port: int | None) -> None:
+    assert told("--map", text).host_map == (HostMapping(host="a.example", address=address, port=port),)
+
+
+def test_a_repeat_view_needs_no_word_after_it() -> None:
+    assert told("--repeat-view").repeat is PageState.WARM_CACHE
+    assert told("--warm", "connection").repeat is PageState.WARM_CONNECTION
+
+
+def test_a_screen_may_be_given_by_its_sides() -> None:
+    assert told("--device", "800x600").device == Device(name="800x600", width=800, height=600)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--map", "a.example"),
+        ("--map", "a.example=b.example"),
+        ("--map", "a.example=192.0.2.1:0"),
+        ("--device", "fridge"),
+        ("--device", "9x9"),
+        ("--protocol", "spdy"),
+        ("--warm", "lukewarm"),
+        ("--runs", "10"),
+        ("--cookie", "alone"),
+        ("--login", "alone"),
+        ("--block", "not a host"),
+    ],
+)
+def test_what_means_nothing_is_refused_before_anything_is_loaded(words: tuple[str, ...]) -> None:
+    with pytest.raises(argparse.ArgumentError):
+        told(*words)
