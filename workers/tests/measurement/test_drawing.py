@@ -66,7 +66,7 @@ def test_a_page_is_drawn_request_by_request() -> None:
     assert lines[0].startswith("  1 www.example.org/")
     assert re.search(r"░+▒+▓+━+█+$", lines[0])
     assert "✗" in lines[3]
-    assert "first byte 121 ms · FCP 310 ms · LCP 480 ms · CLS 0.020 · load 520 ms · fully loaded 600 ms" in lines
+    assert "first byte 121 ms · FCP 310 ms · LCP 480 ms · CLS 0.020 · load 520 ms" in lines
     assert "4 requests · 25.2 kB · 1 failed" in lines
 
 
