@@ -5,7 +5,8 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from workers.browser.pool import BrowserPool, PageRun
+from workers.browser.pool import BrowserPool
+from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
 from workers.measurement.compute.shaping import Passage, keeps_profile
 from workers.measurement.failure import FailureKind, failure

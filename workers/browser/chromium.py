@@ -80,7 +80,7 @@ def _sandbox_works(path: Path) -> bool:
     return done.returncode == 0 and b"sound" in done.stdout
 
 
-def flags(path: Path, netlog: Path, *, quic: bool) -> list[str]:
+def flags(path: Path, netlog: Path) -> list[str]:
     """The switches added to Playwright's own (which already silence updates, first runs and background traffic).
 
     Frames of other sites stay in the page's process (no site isolation): one DevTools session then sees every
@@ -101,8 +101,6 @@ def flags(path: Path, netlog: Path, *, quic: bool) -> list[str]:
         "--disable-speech-api",
         "--no-proxy-server",
         *_shared_memory(),
-        # UDP 443 is closed in many data centres, and what a first visit does differs by DNS records that come and go.
-        *([] if quic else ["--disable-quic"]),
     ]
     return chosen if "headless-shell" in path.name else [*chosen, "--headless=new"]
 

@@ -1,21 +1,26 @@
-"""One place in the pool: a thread with its event loop, in which at most one browser lives.
+"""One place in the pool: a thread with its event loop, in which a browser lives.
 
 The browser is started at the first run, kept warm between runs, and closed with its driver when nobody has come for a
-while.
+while. Runs that ask for a browser that was started otherwise get a second one beside it; only one works at a time.
 """
 
 import asyncio
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from workers.browser.capture import Loaded, Tell
+from workers.browser.capture import Tell
 from workers.browser.chromium import inspect_chromium
+from workers.browser.launch import Launch, launch_of
 from workers.browser.session import Session
 from workers.browser.settings import BrowserSettings
+from workers.browser.views import Load
 from workers.measurement.messages import RunRequest
 
 _CLOSE_S = 30.0
+# The ordinary one and the last that was started otherwise.
+_MOST_BROWSERS = 2
 
 
 class Seat:
@@ -26,12 +31,12 @@ class Seat:
         self._enter = enter
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._session: Session | None = None
+        self._sessions: OrderedDict[Launch, Session] = OrderedDict()
         self._idle: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
 
-    def load(self, request: RunRequest, tell: Tell) -> "Future[Loaded]":
+    def load(self, request: RunRequest, tell: Tell) -> "Future[Load]":
         """The page, when it has been seen; BrowserError when the browser could not be used."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
@@ -49,34 +54,47 @@ class Seat:
         self._loop.close()
         self._loop = self._thread = None
 
-    async def _load(self, request: RunRequest, tell: Tell) -> Loaded:
+    async def _load(self, request: RunRequest, tell: Tell) -> Load:
         async with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
-            session = await self._ready()
+            launch = launch_of(request, self._settings)
+            session = await self._ready(launch)
             sound = False
             try:
-                loaded = await session.load(request, tell)
-                sound = loaded.sound
+                load = await session.load(request, tell)
+                sound = load.sound
             finally:
                 if not sound or not session.is_usable:
-                    await self._drop(stuck=not sound)
+                    await self._drop(launch, stuck=not sound)
                 self._await_idleness()
-        return loaded
+        return load
 
-    async def _ready(self) -> Session:
-        if self._session is not None and not self._session.is_usable:
-            await self._drop()
-        if self._session is None:
-            chromium = await asyncio.to_thread(inspect_chromium, self._settings.chromium)
-            sandbox = chromium.sandbox if self._settings.sandbox is None else self._settings.sandbox
-            self._session = await Session.start(self._settings, chromium, sandbox=sandbox)
-        return self._session
+    async def _ready(self, launch: Launch) -> Session:
+        session = self._sessions.get(launch)
+        if session is not None and not session.is_usable:
+            await self._drop(launch)
+            session = None
+        if session is None:
+            while len(self._sessions) >= _MOST_BROWSERS:
+                await self._drop(next(iter(self._sessions)))
+            session = self._sessions[launch] = await self._start(launch)
+        self._sessions.move_to_end(launch)
+        return session
 
-    async def _drop(self, *, stuck: bool = False) -> None:
-        session, self._session = self._session, None
+    async def _start(self, launch: Launch) -> Session:
+        chromium = await asyncio.to_thread(inspect_chromium, self._settings.chromium)
+        sandbox = chromium.sandbox if self._settings.sandbox is None else self._settings.sandbox
+        return await Session.start(self._settings, chromium, launch, sandbox=sandbox)
+
+    async def _drop(self, launch: Launch, *, stuck: bool = False) -> None:
+        session = self._sessions.pop(launch, None)
         if session is not None:
             await session.close(stuck=stuck)
+
+    async def _drop_all(self) -> None:
+        for launch in tuple(self._sessions):
+            await self._drop(launch)
 
     def _await_idleness(self) -> None:
         self._idle = asyncio.get_running_loop().call_later(self._settings.idle_s, self._rest)
@@ -86,13 +104,13 @@ class Seat:
 
     async def _close_idle(self) -> None:
         async with self._lock:
-            await self._drop()
+            await self._drop_all()
 
     async def _end(self) -> None:
         async with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
-            await self._drop()
+            await self._drop_all()
 
 
 def _run(loop: asyncio.AbstractEventLoop, enter: Callable[[], None] | None) -> None:

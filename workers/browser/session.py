@@ -8,20 +8,21 @@ import asyncio
 import contextlib
 import os
 import signal
-from typing import Any
 
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, async_playwright
 
-from workers.browser.capture import Loaded, PageLoad, Tell
+from workers.browser.capture import PageLoad, Tell
 from workers.browser.chromium import Chromium, flags
+from workers.browser.context import context_options, cookies_of
 from workers.browser.faults import BrowserError
+from workers.browser.launch import Launch, switches
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.settings import BrowserSettings
+from workers.browser.views import Load, may_repeat
 from workers.browser.workspace import Workspace
 from workers.measurement.messages import RunRequest
-from workers.version import VERSION
+from workers.measurement.page_options import PageState
 
-VIEWPORT = {"width": 1350, "height": 940}
 _START_S = 30.0
 _CLOSE_S = 5.0
 # Beyond the time a page is allowed: opening and closing its context, its picture, the log.
@@ -31,8 +32,9 @@ _OVERHEAD_S = 30.0
 class Session:
     """Made by `start`. Belongs to the event loop that started it."""
 
-    def __init__(self, settings: BrowserSettings, workspace: Workspace, driver: Playwright) -> None:
+    def __init__(self, settings: BrowserSettings, launch: Launch, workspace: Workspace, driver: Playwright) -> None:
         self._settings = settings
+        self._how = launch
         self._workspace = workspace
         self._driver = driver
         self._tail = NetlogTail(workspace.netlog)
@@ -41,7 +43,7 @@ class Session:
         self._runs = 0
 
     @classmethod
-    async def start(cls, settings: BrowserSettings, chromium: Chromium, *, sandbox: bool) -> "Session":
+    async def start(cls, settings: BrowserSettings, chromium: Chromium, launch: Launch, *, sandbox: bool) -> "Session":
         """A browser that is ready. Raises BrowserError when it does not come up."""
         workspace = await asyncio.to_thread(Workspace, settings.ca_file)
         try:
@@ -50,7 +52,7 @@ class Session:
         except Exception as error:
             workspace.remove()
             raise BrowserError(f"Playwright's driver does not start: {error}") from error
-        session = cls(settings, workspace, driver)
+        session = cls(settings, launch, workspace, driver)
         try:
             async with asyncio.timeout(_START_S):
                 await session._launch(chromium, sandbox=sandbox)
@@ -69,11 +71,12 @@ class Session:
             and self._tail.size_bytes < self._settings.recycle_netlog_bytes
         )
 
-    async def load(self, request: RunRequest, tell: Tell) -> Loaded:
-        """One page. Raises BrowserError when the browser was lost or stuck on the way; it is of no more use then."""
+    async def load(self, request: RunRequest, tell: Tell) -> Load:
+        """A load with its repeat view. Raises BrowserError when the browser was lost or stuck: it is of no more use."""
         self._runs += 1
+        views = 1 if request.page.repeat is None else 2
         try:
-            async with asyncio.timeout(request.timeout_us / 1_000_000 + _OVERHEAD_S):
+            async with asyncio.timeout(views * (request.timeout_us / 1_000_000 + _OVERHEAD_S)):
                 return await self._load(request, tell)
         except TimeoutError as error:
             raise BrowserError("the browser did not answer in time") from error
@@ -111,7 +114,8 @@ class Session:
     async def _launch(self, chromium: Chromium, *, sandbox: bool) -> None:
         self._browser = await self._driver.chromium.launch(
             executable_path=chromium.path,
-            args=flags(chromium.path, self._workspace.netlog, quic=self._settings.quic),
+            args=flags(chromium.path, self._workspace.netlog)
+            + switches(self._how, quic=self._settings.quic, hole=None),
             chromium_sandbox=sandbox,
             # Nobody clicks here: what Chrome's own blocker lets through would be a page that we did not ask for.
             ignore_default_args=["--disable-popup-blocking"],
@@ -125,23 +129,23 @@ class Session:
         self._pid = next((int(process["id"]) for process in processes if process["type"] == "browser"), None)
         await cdp.detach()
 
-    async def _load(self, request: RunRequest, tell: Tell) -> Loaded:
+    async def _load(self, request: RunRequest, tell: Tell) -> Load:
         browser = self._browser
         if browser is None:
             raise BrowserError("the browser was never started")
         self._tail.skip()
-        options: dict[str, Any] = {
-            "accept_downloads": False,
-            "ignore_https_errors": request.ignore_certificate_errors,
-            "user_agent": user_agent(browser.version),
-            "viewport": VIEWPORT,
-        }
-        context = await browser.new_context(**options)
-        loaded = await PageLoad(context, self._tail, self._settings, tell).run(request)
+        context = await browser.new_context(**context_options(request, browser.version))
+        if request.page.cookies:
+            await context.add_cookies(cookies_of(request))
+        load = Load(first=await PageLoad(context, self._tail, self._settings, tell).run(request))
+        if request.page.repeat is PageState.WARM_CONNECTION and may_repeat(load.first):
+            # In a page of its own, as the first view was, so that nothing comes from the first one's memory.
+            for page in context.pages:
+                await page.close()
+            load = Load(first=load.first, repeat=await PageLoad(context, self._tail, self._settings, tell).run(request))
         if not browser.is_connected():
             raise BrowserError("the browser ended in the middle of the run")
-        sound = await self._end(context) if loaded.sound else False
-        return Loaded(capture=loaded.capture, screenshot=loaded.screenshot, sound=sound)
+        return load if load.sound and await self._end(context) else load.spoilt()
 
     async def _end(self, context: BrowserContext) -> bool:
         try:
@@ -157,12 +161,3 @@ class Session:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(self._pid, signal.SIGKILL)
         self._pid = None
-
-
-def user_agent(version: str) -> str:
-    """Chrome's own name without "Headless", which some sites turn away, and with ours, so that nobody is deceived."""
-    major = version.partition(".")[0]
-    return (
-        f"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Safari/537.36 "
-        f"Firstbyte/{VERSION}"
-    )

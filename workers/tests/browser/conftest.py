@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from workers.browser.pool import BrowserPool, PageRun
+from workers.browser.pool import BrowserPool
+from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
 from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement, RunRequest

@@ -1,0 +1,113 @@
+"""From what a browser brought back to the outcome of the run: every view computed and judged, one load chosen."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from workers.browser.capture import Loaded
+from workers.browser.views import Load
+from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page_outcome import document_of, judge_page
+from workers.measurement.compute.representative import representative
+from workers.measurement.failure import Failure
+from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
+from workers.measurement.page_options import PageState
+from workers.measurement.page_view import RepeatView, ViewSample
+from workers.measurement.routes import PictureKind
+from workers.measurement.timing import phases_of
+from workers.measurement.vitals import Vitals
+
+MayMeasure = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageRun:
+    """The outcome of a page run; the pictures are JPEG, 1 MB at most each."""
+
+    outcome: Measured | Failed
+    pictures: Mapping[PictureKind, bytes] = field(default_factory=dict)
+
+    @property
+    def screenshot(self) -> bytes | None:
+        return self.pictures.get(PictureKind.SCREENSHOT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One view: what came of it, as the run's outcome would be if there were no other."""
+
+    load: int
+    state: PageState
+    run: PageRun
+
+    @property
+    def page(self) -> PageMeasurement | None:
+        measurement = self.run.outcome.measurement
+        return measurement if isinstance(measurement, PageMeasurement) else None
+
+    @property
+    def failure(self) -> Failure | None:
+        return self.run.outcome.failure if isinstance(self.run.outcome, Failed) else None
+
+
+def views_of(request: RunRequest, number: int, load: Load, may_measure: MayMeasure) -> list[View]:
+    """The views of the `number`th load, the first one first."""
+    views = [View(load=number, state=PageState.COLD, run=run_of(request, load.first, may_measure))]
+    if load.repeat is not None and request.page.repeat is not None:
+        run = run_of(request, load.repeat, may_measure)
+        views.append(View(load=number, state=request.page.repeat, run=run))
+    return views
+
+
+def failed_view(number: int, reason: Failure) -> View:
+    """A load of which nothing was seen."""
+    return View(load=number, state=PageState.COLD, run=PageRun(outcome=Failed(failure=reason)))
+
+
+def run_of(request: RunRequest, loaded: Loaded, may_measure: MayMeasure) -> PageRun:
+    """One view computed and judged, for itself."""
+    page = compute_page(loaded.capture)
+    seen = replace(page.measurement, has_screenshot=loaded.screenshot is not None)
+    outcome = judge_page(request, loaded.capture, replace(page, measurement=seen), may_measure)
+    return PageRun(outcome=outcome, pictures={} if outcome.measurement is None else _pictures(loaded))
+
+
+def _pictures(loaded: Loaded) -> dict[PictureKind, bytes]:
+    found = {PictureKind.SCREENSHOT: loaded.screenshot}
+    return {kind: picture for kind, picture in found.items() if picture is not None}
+
+
+def chosen(views: Sequence[View]) -> PageRun:
+    """The run that stands for all: the representative load, or the first one when none is valid."""
+    samples = [sample_of(view) for view in views]
+    number = representative(samples) or views[0].load
+    first, *repeats = [view for view in views if view.load == number]
+    page = first.page
+    if page is None or len(views) == 1:
+        return first.run
+    repeat = _repeat_of(repeats[0]) if repeats else None
+    whole = replace(page, samples=tuple(samples), repeat=repeat)
+    return replace(first.run, outcome=replace(first.run.outcome, measurement=whole))
+
+
+def sample_of(view: View) -> ViewSample:
+    """A view's figures."""
+    page, reason = view.page, None if view.failure is None else str(view.failure.kind)
+    if page is None:
+        return ViewSample(load=view.load, state=view.state, vitals=Vitals(), failure=reason)
+    rows, document = page.waterfall.requests, document_of(page)
+    return ViewSample(
+        load=view.load,
+        state=view.state,
+        vitals=page.vitals,
+        ttfb_us=None if document is None else phases_of(document.timing).ttfb_us,
+        requests=len(rows),
+        received_bytes=sum(row.transferred_bytes or 0 for row in rows),
+        failure=reason,
+    )
+
+
+def _repeat_of(view: View) -> RepeatView | None:
+    page = view.page
+    if page is None:
+        return None
+    return RepeatView(state=view.state, waterfall=page.waterfall, vitals=page.vitals, document=page.document)

@@ -1,0 +1,27 @@
+"""The views of one load: the first, in which everything is cold, and the one that may follow it."""
+
+from dataclasses import dataclass, replace
+
+from workers.browser.capture import Loaded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """One load of a run. `repeat` is None where none was asked for or the first view came to nothing."""
+
+    first: Loaded
+    repeat: Loaded | None = None
+
+    @property
+    def sound(self) -> bool:
+        """Whether the browser may be given another run."""
+        return self.first.sound and (self.repeat is None or self.repeat.sound)
+
+    def spoilt(self) -> "Load":
+        """The same, of a browser that must be replaced."""
+        return replace(self, first=replace(self.first, sound=False))
+
+
+def may_repeat(first: Loaded) -> bool:
+    """Whether there is anything that a second view could find warm."""
+    return first.sound and first.capture.load_seen and first.capture.net_error is None
