@@ -3,9 +3,10 @@
 import logging
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Protocol
 
 from workers.diagnosis.sending import as_sent
@@ -22,10 +23,14 @@ from workers.measurement.messages import (
     RunRequest,
     RunResult,
 )
+from workers.measurement.routes import PictureKind
 from workers.measurement.target import TargetError, parse_target
 from workers.version import VERSION
 
 log = logging.getLogger(__name__)
+
+_NONE: Mapping[PictureKind, bytes] = MappingProxyType({})
+Seen = tuple[Outcome, Mapping[PictureKind, bytes]]
 
 
 class Prober(Protocol):
@@ -37,13 +42,13 @@ class Prober(Protocol):
 
 
 class PageLoad(Protocol):
-    """What a browser brought back; the picture is JPEG or WebP."""
+    """What a browser brought back; pictures are JPEG or WebP."""
 
     @property
     def outcome(self) -> Measured | Failed: ...
 
     @property
-    def screenshot(self) -> bytes | None: ...
+    def pictures(self) -> Mapping[PictureKind, bytes]: ...
 
 
 class Loader(Protocol):
@@ -77,7 +82,7 @@ class Clock:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     result: RunResult
-    screenshot: bytes | None = None
+    pictures: Mapping[PictureKind, bytes] = field(default_factory=dict)
 
 
 def execute(
@@ -85,8 +90,8 @@ def execute(
 ) -> Execution:
     """Carries out a request and never raises: what goes wrong is in the result's outcome, with who is to blame."""
     started_at, begun_us = clock.now(), clock.monotonic_us()
-    outcome, screenshot = (
-        (Missed(reason=MissedReason.LATE), None)
+    outcome, pictures = (
+        (Missed(reason=MissedReason.LATE), _NONE)
         if started_at >= request.expires_at
         else _measure(request, instruments, _harmless(on_progress))
     )
@@ -104,7 +109,7 @@ def execute(
         duration_us=clock.monotonic_us() - begun_us,
         outcome=as_sent(outcome),
     )
-    return Execution(result=result, screenshot=screenshot)
+    return Execution(result=result, pictures=pictures)
 
 
 def internal_error(result: RunResult, error: Exception) -> RunResult:
@@ -115,34 +120,32 @@ def internal_error(result: RunResult, error: Exception) -> RunResult:
 _KEPT = tuple(name for name in RunResult.__dataclass_fields__ if name != "outcome")
 
 
-def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> tuple[Outcome, bytes | None]:
+def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> Seen:
     if (
         request.profile.shapes
         and (instruments.shaped_loader if request.kind is Kind.PAGE else instruments.shaped) is None
     ):
-        return Failed(failure=failure(FailureKind.PROFILE_UNAVAILABLE, request.profile.name)), None
+        return Failed(failure=failure(FailureKind.PROFILE_UNAVAILABLE, request.profile.name)), _NONE
     try:
         parse_target(request.url, extra_ports=instruments.extra_ports)
         on_progress(ProgressStage.STARTING, None)
         return _use_instrument(request, instruments, on_progress)
     except TargetError as error:
-        return Failed(failure=failure(FailureKind.INVALID_URL, str(error))), None
+        return Failed(failure=failure(FailureKind.INVALID_URL, str(error))), _NONE
     except Exception as error:
-        return _our_fault(request.run_id, error), None
+        return _our_fault(request.run_id, error), _NONE
 
 
-def _use_instrument(
-    request: RunRequest, instruments: Instruments, on_progress: OnProgress
-) -> tuple[Outcome, bytes | None]:
+def _use_instrument(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> Seen:
     prober = instruments.shaped if request.profile.shapes else instruments.prober
     if request.kind is Kind.PROBE and prober is not None:
-        return prober.probe(request, on_progress), None
+        return prober.probe(request, on_progress), _NONE
     if request.kind is Kind.PAIR and prober is not None:
-        return prober.pair(request, on_progress), None
+        return prober.pair(request, on_progress), _NONE
     loader = instruments.shaped_loader if request.profile.shapes else instruments.loader
     if request.kind is Kind.PAGE and loader is not None:
         run = loader.load(request, on_progress)
-        return run.outcome, run.screenshot
+        return run.outcome, run.pictures
     raise LookupError(f"this process has no instrument for a {request.kind}: the message came to the wrong queue")
 
 

@@ -11,6 +11,7 @@ import urllib3
 
 from workers.measurement import routes, wire
 from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress, Receipts
+from workers.measurement.routes import PictureKind
 from workers.version import VERSION
 
 _TIMEOUT = urllib3.Timeout(connect=5, read=20)
@@ -73,10 +74,10 @@ class Service:
         """Tells where an urgent run is; gives up soon. Raises ServiceError."""
         self._send("POST", routes.PROGRESS_PATH, wire.encode(progress), _JSON, _SHORT_TIMEOUT)
 
-    def put_screenshot(self, run_id: UUID, picture: bytes) -> None:
-        """Sends the picture of a run, before its result. Raises ServiceError."""
-        kind = "image/webp" if picture[8:12] == b"WEBP" else "image/jpeg"
-        self._send("PUT", routes.SCREENSHOT_PATH.format(run_id=run_id), picture, {"Content-Type": kind})
+    def put_picture(self, run_id: UUID, kind: PictureKind, picture: bytes) -> None:
+        """Sends a picture of a run, before its result. Raises ServiceError."""
+        media_type = "image/webp" if picture[8:12] == b"WEBP" else "image/jpeg"
+        self._send("PUT", routes.PICTURE_PATH.format(kind=kind, run_id=run_id), picture, {"Content-Type": media_type})
 
     def _send(
         self, method: str, path: str, body: bytes, headers: dict[str, str], timeout: urllib3.Timeout = _TIMEOUT

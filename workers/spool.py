@@ -8,35 +8,38 @@ of `trim`.
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from uuid import UUID
 
 from workers.measurement import wire
 from workers.measurement.messages import RunResult
+from workers.measurement.routes import PictureKind
 
 log = logging.getLogger(__name__)
 
-# A region of 200 probes a minute fills this in four hours without the service; pages (100 kB with picture) in the
+# A region of 200 probes a minute fills this in four hours without the service; pages (200 kB with pictures) in the
 # same order.
 MAX_RESULTS = 50_000
 MAX_BYTES = 512 * 1024 * 1024
 # What the service takes in one request.
 BATCH_RESULTS = 200
 BATCH_BYTES = 2_000_000
+_NONE: Mapping[PictureKind, bytes] = MappingProxyType({})
 # Kept for a person to look at; older ones go.
 MAX_ASIDE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One result on disk: its line as it travels, and its picture if it has one."""
+    """One result on disk: its line as it travels, and the pictures that it has."""
 
     run_id: UUID
     path: Path
     line: bytes
-    screenshot: bytes | None
+    pictures: Mapping[PictureKind, bytes]
 
 
 class Spool:
@@ -46,8 +49,9 @@ class Spool:
     """
 
     def __init__(self, directory: Path, *, max_results: int = MAX_RESULTS, max_bytes: int = MAX_BYTES) -> None:
-        self._results, self._pictures, self._aside = (directory / name for name in ("results", "screenshots", "aside"))
-        for path in (self._results, self._pictures, self._aside):
+        self._results, self._aside = directory / "results", directory / "aside"
+        self._pictures = {kind: directory / kind for kind in PictureKind}
+        for path in (self._results, self._aside, *self._pictures.values()):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._max_results, self._max_bytes = max_results, max_bytes
         self.dropped = 0
@@ -55,18 +59,18 @@ class Spool:
     def add(
         self,
         result: RunResult,
-        screenshot: bytes | None = None,
+        pictures: Mapping[PictureKind, bytes] = _NONE,
         *,
         urgent: bool = False,
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Returns when both survive a power cut.
+        """Returns when all survive a power cut.
 
         Raises WireError for what cannot be encoded, OSError for a full disk.
         """
         line = wire.encode(result)
-        if screenshot is not None:
-            _write(self._pictures / f"{result.run_id}.image", screenshot)
+        for kind, picture in pictures.items():
+            _write(self._picture(kind, result.run_id), picture)
         _write(self._results / f"{'0' if urgent else '1'}-{now_ns():020d}-{result.run_id}.json", line)
 
     def run_ids(self) -> set[UUID]:
@@ -96,7 +100,7 @@ class Spool:
 
     def remove(self, entry: Entry) -> None:
         entry.path.unlink(missing_ok=True)
-        self._picture(entry.run_id).unlink(missing_ok=True)
+        self._remove_pictures(entry.run_id)
 
     def set_aside(self, path: Path, why: str) -> None:
         """Takes a file out of the way that cannot be read; the newest are kept for a person to look at."""
@@ -124,37 +128,43 @@ class Spool:
 
     def sweep(self) -> None:
         """Removes what a killed writer left half done: no result, so nobody waits for it. Only while nobody writes."""
-        orphans = set(self._pictures.iterdir()) - {self._picture(run) for run in self.run_ids()}
+        found = {path for folder in self._pictures.values() for path in folder.iterdir()}
+        orphans = found - {self._picture(kind, run) for run in self.run_ids() for kind in PictureKind}
         for path in (*orphans, *self._results.glob("*.part")):
             path.unlink(missing_ok=True)
 
     def _names(self) -> list[str]:
         return sorted(name for name in os.listdir(self._results) if name.endswith(".json"))
 
-    def _picture(self, run_id: UUID) -> Path:
-        return self._pictures / f"{run_id}.image"
+    def _picture(self, kind: PictureKind, run_id: UUID) -> Path:
+        return self._pictures[kind] / f"{run_id}.image"
+
+    def _remove_pictures(self, run_id: UUID) -> None:
+        for kind in PictureKind:
+            self._picture(kind, run_id).unlink(missing_ok=True)
 
     def _read(self, path: Path) -> Entry | None:
         try:
             line = path.read_bytes()
             result = wire.decode(line, RunResult)
-            picture = self._picture(result.run_id)
-            screenshot = picture.read_bytes() if picture.exists() else None
+            paths = {kind: self._picture(kind, result.run_id) for kind in PictureKind}
+            pictures = {kind: path.read_bytes() for kind, path in paths.items() if path.exists()}
         except FileNotFoundError:
             return None
         except (OSError, wire.WireError) as error:
             self.set_aside(path, str(error))
             return None
-        return Entry(run_id=result.run_id, path=path, line=line, screenshot=screenshot)
+        return Entry(run_id=result.run_id, path=path, line=line, pictures=pictures)
 
     def _bytes(self, name: str) -> int:
         run_id = _run_id(name)
-        return _size(self._results / name) + (0 if run_id is None else _size(self._picture(run_id)))
+        pictures = [] if run_id is None else [self._picture(kind, run_id) for kind in PictureKind]
+        return sum(map(_size, (self._results / name, *pictures)))
 
     def _drop(self, name: str) -> None:
         (self._results / name).unlink(missing_ok=True)
         if (run_id := _run_id(name)) is not None:
-            self._picture(run_id).unlink(missing_ok=True)
+            self._remove_pictures(run_id)
 
 
 def _run_id(name: str) -> UUID | None:

@@ -161,7 +161,7 @@ def _carry_out(request: RunRequest, station: Station) -> None:
 
 def _keep(execution: Execution, spool: Spool, *, urgent: bool) -> None:
     try:
-        spool.add(execution.result, execution.screenshot, urgent=urgent)
+        spool.add(execution.result, execution.pictures, urgent=urgent)
     except wire.WireError as error:
         spool.add(internal_error(execution.result, error), urgent=urgent)
 

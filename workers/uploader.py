@@ -56,20 +56,19 @@ class Uploader:
 
     def _send(self, entries: list[Entry]) -> None:
         for entry in entries:
-            self._send_picture(entry)
+            self._send_pictures(entry)
         receipts = self._service.post_results([entry.line for entry in entries])
         for entry, status in zip(entries, receipts.statuses, strict=True):
             if status in (ReceiptStatus.REFUSED, ReceiptStatus.UNREADABLE):
                 log.warning("the service did not store run %s: %s", entry.run_id, status)
             self._spool.remove(entry)
 
-    def _send_picture(self, entry: Entry) -> None:
-        if entry.screenshot is None:
-            return
-        try:
-            self._service.put_screenshot(entry.run_id, entry.screenshot)
-        except (RefusedError, AbsentError) as error:
-            log.warning("the screenshot of run %s is not wanted: %s", entry.run_id, error)
+    def _send_pictures(self, entry: Entry) -> None:
+        for kind, picture in entry.pictures.items():
+            try:
+                self._service.put_picture(entry.run_id, kind, picture)
+            except (RefusedError, AbsentError) as error:
+                log.warning("%s: the picture of run %s is not wanted: %s", kind, entry.run_id, error)
 
     def _refused(self, entries: list[Entry], error: RefusedError) -> None:
         """One bad result must not hold up the others: smaller batches, down to the one that is to blame."""

@@ -1,4 +1,4 @@
-"""The doors for agents: results, heartbeat, progress, screenshots. Each asks for the token of a region."""
+"""The doors for agents: results, heartbeat, progress, pictures. Each asks for the token of a region."""
 
 import logging
 from collections.abc import Callable
@@ -17,12 +17,13 @@ from backend.fleet.queries import region_by_token
 from backend.runs import agents
 from backend.runs.ingest import ingest
 from workers.measurement.messages import Heartbeat, Progress, Receipts
+from workers.measurement.routes import PictureKind
 from workers.measurement.wire import WireError, decode, encode
 
 log = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 512 * 1024
-MAX_SCREENSHOT_BYTES = 1024 * 1024
+MAX_PICTURE_BYTES = 1024 * 1024
 MAX_HELD = 10_000
 
 P = ParamSpec("P")
@@ -78,12 +79,12 @@ def progress(request: HttpRequest, region: Region) -> HttpResponse:
 
 
 @agent_door("PUT")
-def screenshot(request: HttpRequest, region: Region, run_id: UUID) -> HttpResponse:
-    """The picture of a run, before its result."""
-    picture = read(request, MAX_SCREENSHOT_BYTES)
-    if agents.picture_type(picture) is None:
-        raise BodyError(415, "A screenshot is JPEG or WebP.")
-    if not agents.keep_screenshot(region, run_id, picture):
+def picture(request: HttpRequest, region: Region, run_id: UUID, kind: PictureKind) -> HttpResponse:
+    """A picture of a run, before its result."""
+    content = read(request, MAX_PICTURE_BYTES)
+    if agents.picture_type(content) is None:
+        raise BodyError(415, "A picture is JPEG or WebP.")
+    if not agents.keep_picture(region, run_id, kind, content):
         return _refuse(404, "This run is not pending in this region.")
     return HttpResponse(status=204)
 

@@ -9,6 +9,7 @@ from django.urls import URLPattern, path
 from backend.api import agent
 from backend.api.v1 import api
 from backend.api.v1.docs import openapi_json, problem_page, reference
+from workers.measurement.routes import PictureKind
 
 
 def _routes() -> list[URLPattern]:
@@ -24,7 +25,7 @@ urlpatterns = [
     path("agent/results", agent.results, name="agent-results"),
     path("agent/heartbeat", agent.heartbeat, name="agent-heartbeat"),
     path("agent/progress", agent.progress, name="agent-progress"),
-    path("agent/screenshots/<uuid:run_id>", agent.screenshot, name="agent-screenshot"),
+    *(path(f"agent/{kind}/<uuid:run_id>", agent.picture, {"kind": kind}, name=f"agent-{kind}") for kind in PictureKind),
     path("openapi.json", openapi_json, name="openapi"),
     path("docs", reference, name="docs"),
     path("problems/<slug:slug>", problem_page, name="problem"),

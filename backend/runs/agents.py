@@ -1,4 +1,4 @@
-"""What agents tell between the beginning and the end of a run: that they hold it, where it is, and its picture."""
+"""What agents tell between the beginning and the end of a run: that they hold it, where it is, and its pictures."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,8 +13,9 @@ from backend.runs.models import PendingRun, Run
 from backend.runs.sql import array, fetch
 from backend.runs.verdicts import HELD_FOR
 from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress
+from workers.measurement.routes import PictureKind
 
-SCREENSHOTS = "screenshots"
+_COLUMNS = {PictureKind.SCREENSHOT: "has_screenshot", PictureKind.FILM: "has_film"}
 
 _EXTEND = """
 UPDATE runs_pendingrun SET lease_until = %(until)s, agent = %(agent)s WHERE run_id IN (
@@ -51,29 +52,37 @@ def note_progress(region: Region, message: Progress) -> bool:
     return bool(pending.update(stage=message.stage.value, requests=requests))
 
 
-def keep_screenshot(region: Region, run_id: UUID, picture: bytes) -> bool:
-    """Stores the picture of a run that is pending in this region; False, and nothing kept, for any other."""
+def keep_picture(region: Region, run_id: UUID, kind: PictureKind, picture: bytes) -> bool:
+    """Stores a picture of a run that is pending in this region; False, and nothing kept, for any other."""
     pending = PendingRun.objects.filter(run_id=run_id, region=region)
     run = pending.first()
     if run is None:
         return False
-    name = screenshot_name(run.run_id, run.scheduled_for)
+    name = picture_name(kind, run.run_id, run.scheduled_for)
     default_storage.delete(name)
     default_storage.save(name, ContentFile(picture))
-    return bool(pending.update(has_screenshot=True))
+    return bool(pending.update(**{_COLUMNS[kind]: True}))
 
 
-def screenshot_name(run_id: UUID, scheduled_for: datetime) -> str:
+def picture_name(kind: PictureKind, run_id: UUID, scheduled_for: datetime) -> str:
     """Where a run's picture lies in the storage: one folder a day, so that retention needs no list."""
-    return f"{SCREENSHOTS}/{scheduled_for:%Y%m%d}/{run_id}"
+    return f"{kind}/{scheduled_for:%Y%m%d}/{run_id}"
 
 
-def open_screenshot(run: Run) -> "tuple[File[bytes], str] | None":
-    """The picture of an ended run and its media type; the caller closes it. None when there is none (any more)."""
-    if not run.has_screenshot:
+def has_picture(run: Run, kind: PictureKind) -> bool:
+    """Whether the region sent it; its time of retention may have passed."""
+    return bool(getattr(run, _COLUMNS[kind]))
+
+
+def open_picture(run: Run, kind: PictureKind) -> "tuple[File[bytes], str] | None":
+    """A picture of an ended run and its media type; the caller closes it. None when there is none (any more).
+
+    It is hostile: what is no picture by its first bytes is only ever bytes.
+    """
+    if not has_picture(run, kind):
         return None
     try:
-        file = default_storage.open(screenshot_name(run.run_id, run.scheduled_for))
+        file = default_storage.open(picture_name(kind, run.run_id, run.scheduled_for))
     except FileNotFoundError:
         return None
     head = file.read(12)

@@ -29,7 +29,7 @@ MAX_LINE_BYTES = 8 * 1024 * 1024
 
 _END = """
 DELETE FROM runs_pendingrun WHERE run_id = ANY(%(runs)s::uuid[]) AND region_id = %(region)s
-RETURNING run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, first_run_id, has_screenshot
+RETURNING run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, first_run_id, has_screenshot, has_film
 """
 
 
@@ -109,22 +109,24 @@ def _store(region: Region, readings: Sequence[Reading], now: datetime) -> list[R
 
 
 class _Pending(NamedTuple):
-    """A pending run that has ended just now: its slot, and whether a screenshot came before the result."""
+    """A pending run that has ended just now: its slot, and which pictures came before the result."""
 
     slot: Slot
     has_screenshot: bool
+    has_film: bool
 
 
 def _end_pending(region: Region, readings: Sequence[Reading]) -> dict[UUID, _Pending]:
     """Deletes the pending runs of these results and gives them."""
     parameters = {"runs": array(reading.claim.run_id for reading in readings), "region": region.pk}
-    return {row[0]: _Pending(Slot(*row[:-1]), row[-1]) for row in fetch(_END, parameters)}
+    return {row[0]: _Pending(Slot(*row[:-2]), *row[-2:]) for row in fetch(_END, parameters)}
 
 
 def _ended(pending: _Pending, reading: Reading, now: datetime) -> Ended:
     if reading.claim.kind.value != pending.slot.kind:
         raise DataError(f"a {reading.claim.kind} result for a {pending.slot.kind} run")
-    return Ended(pending.slot, Arrival(received_at=now, has_screenshot=pending.has_screenshot), reading.content)
+    arrival = Arrival(received_at=now, has_screenshot=pending.has_screenshot, has_film=pending.has_film)
+    return Ended(pending.slot, arrival, reading.content)
 
 
 def _bury(region: Region, line: bytes, reason: str, now: datetime) -> ReceiptStatus:

@@ -149,6 +149,10 @@ class VitalsRead(TypedDict):
     cls: NotRequired[FiniteFloat | None]
     load_us: NotRequired[int | None]
     fully_loaded_us: NotRequired[int | None]
+    start_render_us: NotRequired[int | None]
+    speed_index_us: NotRequired[int | None]
+    visually_complete_us: NotRequired[int | None]
+    tbt_us: NotRequired[int | None]
 
 
 class PageRead(TypedDict):

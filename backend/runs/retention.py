@@ -6,10 +6,10 @@ from django.core.files.storage import default_storage
 
 from backend.accounts.actions import forget_sessions
 from backend.fleet.actions import forget_agents
-from backend.runs.agents import SCREENSHOTS
 from backend.runs.models import DeadLetter
 from backend.runs.partitions import drop_partitions, retention_start
 from backend.runs.sql import execute
+from workers.measurement.routes import PictureKind
 
 # A day may hold a million pictures; the sweeper has other duties between.
 PICTURES_AT_ONCE = 2_000
@@ -31,8 +31,7 @@ def forget(now: datetime) -> list[str]:
 def forget_pictures(now: datetime, limit: int = PICTURES_AT_ONCE) -> int:
     """Deletes at most so many pictures of days that are over; how many. 0 when nothing is left to delete."""
     deleted = 0
-    for day in _expired_days(now):
-        folder = f"{SCREENSHOTS}/{day}"
+    for folder in _expired_folders(now):
         _, names = default_storage.listdir(folder)
         for name in names[: limit - deleted]:
             default_storage.delete(f"{folder}/{name}")
@@ -43,10 +42,14 @@ def forget_pictures(now: datetime, limit: int = PICTURES_AT_ONCE) -> int:
     return deleted
 
 
-def _expired_days(now: datetime) -> list[str]:
+def _expired_folders(now: datetime) -> list[str]:
+    oldest = f"{retention_start(now).astimezone(UTC):%Y%m%d}"
+    return [f"{kind}/{day}" for kind in PictureKind for day in _days(kind) if day < oldest]
+
+
+def _days(kind: PictureKind) -> list[str]:
     try:
-        days, _ = default_storage.listdir(SCREENSHOTS)
+        days, _ = default_storage.listdir(kind)
     except FileNotFoundError:
         return []
-    oldest = f"{retention_start(now).astimezone(UTC):%Y%m%d}"
-    return sorted(day for day in days if day.isdigit() and day < oldest)
+    return sorted(day for day in days if day.isdigit())

@@ -32,10 +32,11 @@ MAX_TEXT = 1_000
 # The columns of a Slot and an Arrival come first: they are known only when the run is found.
 RUN_COLUMNS = (
     "run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, first_run_id, received_at, late, "
-    "has_screenshot, outcome, missed_reason, failure_stage, failure_kind, failure_blame, failure_detail, agent, "
-    "agent_version, config_version, started_at, duration_us, clock, dns_us, connect_us, tls_us, send_us, wait_us, "
-    "download_us, ttfb_us, total_us, rtt_us, tls_round_trips, status_code, protocol, fcp_us, lcp_us, cls, load_us, "
-    "fully_loaded_us, requests, connections, bytes, browser_version, depth"
+    "has_screenshot, has_film, outcome, missed_reason, failure_stage, failure_kind, failure_blame, failure_detail, "
+    "agent, agent_version, config_version, started_at, duration_us, clock, dns_us, connect_us, tls_us, send_us, "
+    "wait_us, download_us, ttfb_us, total_us, rtt_us, tls_round_trips, status_code, protocol, fcp_us, lcp_us, cls, "
+    "load_us, fully_loaded_us, start_render_us, speed_index_us, visually_complete_us, tbt_us, requests, connections, "
+    "bytes, browser_version, depth"
 )
 # Here the first four of a Slot.
 CONNECTION_COLUMNS = (
@@ -78,6 +79,7 @@ class Arrival(NamedTuple):
     received_at: datetime
     late: bool = False
     has_screenshot: bool = False
+    has_film: bool = False
 
 
 def run_values(result: ResultRead) -> Row:
@@ -192,7 +194,7 @@ def _ending(outcome: OutcomeRead) -> tuple[str | None, ...]:
 def _metrics(measurement: AnyRead | None) -> tuple[Any, ...]:
     """Everything from `clock` on."""
     if measurement is None:
-        return (None,) * 23
+        return (None,) * 27
     if measurement["kind"] == "pair":
         return _pair_metrics(measurement)
     return _page_metrics(measurement) if measurement["kind"] == "page" else _probe_metrics(measurement)
@@ -210,7 +212,7 @@ def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
         connection.get("tls_round_trips") if connection else None,
         last.get("status") if last else None,
         text(connection.get("protocol")) if connection else None,
-        *(None,) * 5,
+        *(None,) * 9,
         len(hops),
         len(connections),
         sum(received) if received else None,
@@ -232,7 +234,7 @@ def _pair_metrics(pair: PairRead) -> tuple[Any, ...]:
         connection.get("tls_round_trips") if connection else None,
         cdn.get("status") if cdn else None,
         text(cdn.get("protocol")) if cdn else None,
-        *(None,) * 5,
+        *(None,) * 9,
         len(legs),
         len(connections),
         sum(received) if received else None,
@@ -258,6 +260,10 @@ def _page_metrics(page: PageRead) -> tuple[Any, ...]:
         vitals.get("cls"),
         vitals.get("load_us"),
         vitals.get("fully_loaded_us"),
+        vitals.get("start_render_us"),
+        vitals.get("speed_index_us"),
+        vitals.get("visually_complete_us"),
+        vitals.get("tbt_us"),
         len(requests),
         len(connections),
         sum(request.get("transferred_bytes") or 0 for request in requests),

@@ -20,6 +20,7 @@ from backend.web.views import (
     tokens,
     trial,
 )
+from workers.measurement.routes import PictureKind
 
 app_name = "web"
 urlpatterns = [
@@ -90,5 +91,6 @@ urlpatterns = [
     path("sites/<uuid:site_id>/monitors/<slug:kind>/resume/", sites.resume, name="monitor_resume"),
     path("runs/<uuid:run_id>/", runs.page, name="run"),
     path("runs/<uuid:run_id>/requests/<int:number>", runs.details, name="run_details"),
-    path("runs/<uuid:run_id>/screenshot", runs.screenshot, name="run_screenshot"),
+    path("runs/<uuid:run_id>/screenshot", runs.picture, {"kind": PictureKind.SCREENSHOT}, name="run_screenshot"),
+    path("runs/<uuid:run_id>/film", runs.picture, {"kind": PictureKind.FILM}, name="run_film"),
 ]

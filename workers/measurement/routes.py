@@ -9,9 +9,19 @@ EXECUTE_TASK = "firstbyte.execute"
 RESULTS_PATH = "/api/v1/agent/results"
 HEARTBEAT_PATH = "/api/v1/agent/heartbeat"
 PROGRESS_PATH = "/api/v1/agent/progress"
-SCREENSHOT_PATH = "/api/v1/agent/screenshots/{run_id}"
+PICTURE_PATH = "/api/v1/agent/{kind}/{run_id}"
 
 HEARTBEAT_INTERVAL_S = 15
+
+
+class PictureKind(StrEnum):
+    """The pictures that a page run brings beside its result; the word is in its path and names its folder.
+
+    A film is one picture: the frames of `messages.PageMeasurement.film` side by side.
+    """
+
+    SCREENSHOT = "screenshots"
+    FILM = "films"
 
 
 class Lane(StrEnum):

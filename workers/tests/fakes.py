@@ -7,24 +7,25 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from workers.config import AgentConfig
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
+from workers.measurement.routes import PictureKind
 from workers.pulse import About
 from workers.tests.builders import build_page, build_pair, build_probe
 
-PICTURE = b"\xff\xd8\xff\xe0 a picture"
+PICTURES = {PictureKind.SCREENSHOT: b"\xff\xd8\xff\xe0 a picture", PictureKind.FILM: b"\xff\xd8\xff\xe0 a film"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FakePageLoad:
     outcome: Measured | Failed
-    screenshot: bytes | None = PICTURE
+    pictures: Mapping[PictureKind, bytes] = field(default_factory=lambda: dict(PICTURES))
 
 
 class FakeProber:

@@ -23,7 +23,7 @@ class StubService:
         self.results: list[RunResult] = []
         self.heartbeats: list[Heartbeat] = []
         self.progress: list[Progress] = []
-        self.screenshots: dict[str, tuple[str, bytes]] = {}
+        self.pictures: dict[str, tuple[str, bytes]] = {}
         self.batches: list[int] = []
         self.seen: list[str] = []
         self.status: int | None = None
@@ -57,7 +57,7 @@ class StubService:
             return 204, b""
         if self.pictures_status is not None:
             return self.pictures_status, b"not wanted"
-        self.screenshots[path.rsplit("/", 1)[1]] = (content_type, body)
+        self.pictures[path] = (content_type, body)
         return 204, b""
 
     def _take_results(self, lines: list[bytes]) -> tuple[int, bytes]:

@@ -9,10 +9,11 @@ from uuid import UUID
 
 import pytest
 
+from workers.measurement import routes
 from workers.measurement.messages import Failed, Kind, Measured, Missed, ProgressStage
 from workers.measurement.pair import PairTarget
-from workers.measurement.routes import Lane
-from workers.tests.fakes import PICTURE
+from workers.measurement.routes import Lane, PictureKind
+from workers.tests.fakes import PICTURES
 from workers.tests.rig import Agent, Broker, due_request
 from workers.tests.site import running_site
 from workers.tests.stub_service import StubService
@@ -32,14 +33,15 @@ def test_a_probe_goes_from_the_queue_to_the_service(agent: Agent, broker: Broker
     wait_for(lambda: not list((agent.spool_dir / "results").iterdir()), "the spool to be empty")
 
 
-def test_a_page_brings_its_screenshot_before_its_result(agent: Agent, broker: Broker, service: StubService) -> None:
+def test_a_page_brings_its_pictures_before_its_result(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
     run_id = broker.publish(due_request(kind=Kind.PAGE))
     wait_for(lambda: arrived(service, run_id), "the result")
-    assert service.screenshots[str(run_id)] == ("image/jpeg", PICTURE)
+    paths = {kind: routes.PICTURE_PATH.format(kind=kind, run_id=run_id) for kind in PictureKind}
+    assert {kind: service.pictures[path][1] for kind, path in paths.items()} == PICTURES
     posts = [path for path in service.seen if "heartbeat" not in path]
     assert posts[-1].endswith("/results")
-    assert posts[-2].endswith(str(run_id))
+    assert set(posts[-3:-1]) == set(paths.values())
 
 
 def test_a_person_who_waits_sees_progress_and_the_schedule_does_not_stand_in_the_way(

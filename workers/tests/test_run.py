@@ -19,7 +19,7 @@ from workers.measurement.pair import PairTarget
 from workers.measurement.profile import Profile
 from workers.run import Clock, Execution, Instruments, execute, internal_error
 from workers.tests.builders import SLOT, build_page, build_pair, build_probe, build_request, build_result
-from workers.tests.fakes import PICTURE, FakeLoader, FakeProber
+from workers.tests.fakes import PICTURES, FakeLoader, FakeProber
 from workers.version import VERSION
 
 INSTRUMENTS = Instruments(agent="eu-1", prober=FakeProber(), loader=FakeLoader())
@@ -52,10 +52,10 @@ def test_a_result_echoes_its_request_and_says_who_measured_and_how_long() -> Non
     assert (result.started_at, result.duration_us) == (SLOT, 250_000)
 
 
-def test_a_page_comes_with_its_picture() -> None:
+def test_a_page_comes_with_its_pictures() -> None:
     execution = run(build_request(kind=Kind.PAGE))
     assert execution.result.outcome == Measured(measurement=build_page())
-    assert execution.screenshot == PICTURE
+    assert execution.pictures == PICTURES
 
 
 @pytest.mark.parametrize("late", [timedelta(0), timedelta(seconds=1)])

@@ -11,6 +11,7 @@ import pytest
 
 from workers.measurement import wire
 from workers.measurement.messages import Heartbeat, Progress, ProgressStage, ReceiptStatus
+from workers.measurement.routes import PictureKind
 from workers.service import AbsentError, RefusedError, Service, ServiceError, UnauthorisedError, UnavailableError
 from workers.tests.builders import build_result
 from workers.tests.stub_service import TOKEN, StubService
@@ -64,9 +65,9 @@ def test_a_heartbeat_brings_back_the_services_clock(service: StubService) -> Non
 def test_progress_and_pictures_need_no_answer(service: StubService) -> None:
     progress = Progress(run_id=UUID(int=1), stage=ProgressStage.LOADING, requests=3)
     client(service).progress(progress)
-    client(service).put_screenshot(UUID(int=1), b"RIFF\x00\x00\x00\x00WEBPxx")
+    client(service).put_picture(UUID(int=1), PictureKind.FILM, b"RIFF\x00\x00\x00\x00WEBPxx")
     assert service.progress == [progress]
-    assert service.screenshots[str(UUID(int=1))][0] == "image/webp"
+    assert service.pictures[f"/api/v1/agent/films/{UUID(int=1)}"][0] == "image/webp"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from workers.measurement import wire
 from workers.measurement.messages import RunResult
+from workers.measurement.routes import PictureKind
 from workers.spool import Spool
 from workers.tests.builders import build_result
 
@@ -70,11 +71,12 @@ def test_a_person_who_waits_does_not_stand_behind_what_piled_up(tmp_path: Path) 
     assert numbers(spool) == [9, 2]
 
 
-def test_what_is_acknowledged_goes_with_its_picture(tmp_path: Path) -> None:
+def test_what_is_acknowledged_goes_with_its_pictures(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
-    spool.add(numbered(1), b"picture")
+    pictures = {kind: f"picture of {kind}".encode() for kind in PictureKind}
+    spool.add(numbered(1), pictures)
     [entry] = spool.batch()
-    assert entry.screenshot == b"picture"
+    assert entry.pictures == pictures
     spool.remove(entry)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
     spool.remove(entry)
@@ -114,10 +116,10 @@ def test_beyond_its_bound_in_bytes_pictures_count_too_and_go_too(tmp_path: Path)
     spool = Spool(tmp_path, max_bytes=250_000)
     now_ns = clock()
     for number in range(4):
-        spool.add(numbered(number), b"x" * 100_000, now_ns=now_ns)
+        spool.add(numbered(number), dict.fromkeys(PictureKind, b"x" * 50_000), now_ns=now_ns)
     assert spool.trim() == 2
     assert numbers(spool) == [2, 3]
-    assert len(list((tmp_path / "screenshots").iterdir())) == 2
+    assert [len(list((tmp_path / kind).iterdir())) for kind in PictureKind] == [2, 2]
 
 
 @given(results=st.integers(0, 12), bound=st.integers(0, 12))
@@ -146,5 +148,5 @@ def test_others_cannot_look_into_it(tmp_path: Path) -> None:
 def test_what_cannot_be_encoded_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
     spool = Spool(tmp_path)
     with pytest.raises(wire.WireError):
-        spool.add(build_result(agent="\ud800"), b"picture")
+        spool.add(build_result(agent="\ud800"), {PictureKind.FILM: b"picture"})
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

@@ -9,7 +9,7 @@ from workers.ledger import Recent
 from workers.service import Service
 from workers.spool import Spool
 from workers.tests.builders import build_result
-from workers.tests.fakes import PICTURE
+from workers.tests.fakes import PICTURES
 from workers.tests.stub_service import TOKEN, StubService
 from workers.uploader import IDLE_S, LONGEST_WAIT_S, Uploader
 
@@ -95,7 +95,7 @@ def test_a_picture_that_is_not_wanted_does_not_hold_up_its_result(
     service: StubService, tmp_path: Path, status: int
 ) -> None:
     upload = Upload(service, tmp_path, 0)
-    upload.spool.add(build_result(), PICTURE)
+    upload.spool.add(build_result(), PICTURES)
     service.pictures_status = status
     upload.finish()
     assert len(service.results) == 1

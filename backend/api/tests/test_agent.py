@@ -10,7 +10,7 @@ from django.utils import timezone
 from backend.api.bodies import MAX_BYTES, MAX_COMPRESSED_BYTES, MAX_LINES
 from backend.fleet.credentials import TOKEN_KIND
 from backend.fleet.models import Agent
-from backend.runs.agents import open_screenshot, screenshot_name
+from backend.runs.agents import has_picture, open_picture, picture_name
 from backend.runs.ingest import ingest
 from backend.runs.models import DeadLetter, PendingRun, Run
 from backend.runs.tests.factories import Fleet, make_fleet, make_monitors, make_pending, token_of
@@ -24,6 +24,7 @@ from workers.measurement.messages import (
     Receipts,
     ReceiptStatus,
 )
+from workers.measurement.routes import PictureKind
 from workers.measurement.wire import decode, encode
 
 pytestmark = pytest.mark.django_db
@@ -162,12 +163,17 @@ def test_a_message_that_cannot_be_read_is_refused_with_its_reason(agent: Client)
     assert "envelope" in response.json()["error"]
 
 
-def test_a_screenshot_is_kept_until_its_result_claims_it(agent: Client, fleet: Fleet, pending: PendingRun) -> None:
-    path = routes.SCREENSHOT_PATH.format(run_id=pending.run_id)
+@pytest.mark.parametrize("kind", PictureKind)
+def test_a_picture_is_kept_until_its_result_claims_it(
+    agent: Client, fleet: Fleet, pending: PendingRun, kind: PictureKind
+) -> None:
+    path = routes.PICTURE_PATH.format(kind=kind, run_id=pending.run_id)
     for _ in range(2):
         assert agent.put(path, JPEG, content_type="image/jpeg").status_code == 204
     ingest(fleet.region, [line_of(pending)], now=timezone.now())
-    opened = open_screenshot(Run.objects.get())
+    run = Run.objects.get()
+    assert [known for known in PictureKind if has_picture(run, known)] == [kind]
+    opened = open_picture(run, kind)
     assert opened is not None
     file, media_type = opened
     with file:
@@ -180,14 +186,14 @@ def test_a_screenshot_is_kept_until_its_result_claims_it(agent: Client, fleet: F
 def test_what_is_no_picture_or_too_large_is_not_kept(
     agent: Client, pending: PendingRun, picture: bytes, status: int
 ) -> None:
-    path = routes.SCREENSHOT_PATH.format(run_id=pending.run_id)
+    path = routes.PICTURE_PATH.format(kind=PictureKind.SCREENSHOT, run_id=pending.run_id)
     assert agent.put(path, picture, content_type="image/jpeg").status_code == status
-    assert not default_storage.exists(screenshot_name(pending.run_id, pending.scheduled_for))
+    assert not default_storage.exists(picture_name(PictureKind.SCREENSHOT, pending.run_id, pending.scheduled_for))
 
 
 def test_a_region_cannot_write_the_screenshot_of_another(fleet: Fleet, pending: PendingRun) -> None:
     stranger = Client(headers={"authorization": f"Bearer {token_of('us')}"})
-    path = routes.SCREENSHOT_PATH.format(run_id=pending.run_id)
+    path = routes.PICTURE_PATH.format(kind=PictureKind.SCREENSHOT, run_id=pending.run_id)
     assert stranger.put(path, JPEG, content_type="image/jpeg").status_code == 404
     pending.refresh_from_db()
     assert not pending.has_screenshot

@@ -19,6 +19,7 @@ from backend.api.v1.finding_shapes import (
 )
 from backend.api.v1.shapes import Bytes, Ms, Out, ms
 from backend.fleet.models import Region
+from backend.runs.agents import has_picture
 from backend.runs.models import Outcome, PendingRun, Trigger
 from backend.runs.models import Run as RunRow
 from backend.runs.queries import FoundCause as FoundRow
@@ -29,6 +30,7 @@ from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import MissedReason
+from workers.measurement.routes import PictureKind
 
 
 class Phases(Out):
@@ -54,6 +56,10 @@ class Metrics(Out):
     cls: float | None
     load_ms: Ms | None
     fully_loaded_ms: Ms | None
+    start_render_ms: Ms | None
+    speed_index: Ms | None
+    visually_complete_ms: Ms | None
+    tbt_ms: Ms | None
     requests: int | None
     connections: int | None
     bytes: Bytes | None
@@ -100,13 +106,14 @@ class Run(Out):
 
 
 class Links(Out):
-    """Where the rest is. The screenshot's is null when there is none."""
+    """Where the rest is. A picture's is null when there is none."""
 
     site: str
     monitor: str
     waterfall: str
     har: str
     screenshot: str | None
+    film: str | None
     newer: str | None
     older: str | None
     page: str
@@ -151,7 +158,11 @@ def detail_of(detail: Detail, diagnosis: Diagnosis) -> RunDetail:
         config_version=run.config_version,
         duration_ms=ms(run.duration_us),
         links=_links(
-            detail.monitor, run.run_id, newer=detail.newer, older=detail.older, has_screenshot=run.has_screenshot
+            detail.monitor,
+            run.run_id,
+            newer=detail.newer,
+            older=detail.older,
+            pictures=frozenset(kind for kind in PictureKind if has_picture(run, kind)),
         ),
     )
 
@@ -184,7 +195,7 @@ def pending_of(run: PendingRun) -> RunDetail:
         clock=None,
         config_version=None,
         duration_ms=None,
-        links=_links(run.monitor, run.run_id, newer=None, older=None, has_screenshot=False),
+        links=_links(run.monitor, run.run_id, newer=None, older=None, pictures=frozenset()),
     )
 
 
@@ -240,6 +251,10 @@ def _metrics(run: RunRow) -> Metrics:
         cls=run.cls,
         load_ms=ms(run.load_us),
         fully_loaded_ms=ms(run.fully_loaded_us),
+        start_render_ms=ms(run.start_render_us),
+        speed_index=ms(run.speed_index_us),
+        visually_complete_ms=ms(run.visually_complete_us),
+        tbt_ms=ms(run.tbt_us),
         requests=run.requests,
         connections=run.connections,
         bytes=run.bytes,
@@ -257,14 +272,17 @@ def _failure(run: RunRow) -> Failure | None:
     )
 
 
-def _links(monitor: Monitor, run_id: UUID, *, newer: UUID | None, older: UUID | None, has_screenshot: bool) -> Links:
+def _links(
+    monitor: Monitor, run_id: UUID, *, newer: UUID | None, older: UUID | None, pictures: frozenset[PictureKind]
+) -> Links:
     here = f"/api/v1/runs/{run_id}"
     return Links(
         site=f"/api/v1/sites/{monitor.site.public_id}",
         monitor=f"/api/v1/monitors/{monitor.public_id}",
         waterfall=f"{here}/waterfall",
         har=f"{here}/har",
-        screenshot=f"{here}/screenshot" if has_screenshot else None,
+        screenshot=f"{here}/screenshot" if PictureKind.SCREENSHOT in pictures else None,
+        film=f"{here}/film" if PictureKind.FILM in pictures else None,
         newer=None if newer is None else f"/api/v1/runs/{newer}",
         older=None if older is None else f"/api/v1/runs/{older}",
         page=f"{settings.BASE_URL}/runs/{run_id}/",

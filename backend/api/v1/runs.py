@@ -21,7 +21,7 @@ from backend.api.v1.shapes import Instant, Page, RegionCode, written
 from backend.api.v1.waiting import Wait, wait_for
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
 from backend.runs import queries
-from backend.runs.agents import open_screenshot
+from backend.runs.agents import open_picture
 from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Outcome, Trigger
 from backend.runs.queries import RunDetail as Detail
@@ -30,6 +30,7 @@ from backend.sites.models import MonitorKind
 from workers.measurement.finding import Diagnosis
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import Measurement
+from workers.measurement.routes import PictureKind
 from workers.version import VERSION
 
 router = Router(tags=["Runs"])
@@ -124,9 +125,23 @@ def get_har(request: ApiRequest, run_id: UUID) -> HttpResponse:
 )
 def get_screenshot(request: ApiRequest, run_id: UUID) -> HttpResponse:
     """The page as it looked, JPEG or WebP."""
-    picture = open_screenshot(_ended(request, run_id).run)
+    return _picture(request, run_id, PictureKind.SCREENSHOT)
+
+
+@router.get(
+    "/runs/{uuid:run_id}/film",
+    auth=READ,
+    openapi_extra={"responses": {200: {"description": "The frames, side by side.", "content": PICTURES}}},
+)
+def get_film(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """The filmstrip as one picture, JPEG or WebP: its frames from left to right, row by row."""
+    return _picture(request, run_id, PictureKind.FILM)
+
+
+def _picture(request: ApiRequest, run_id: UUID, kind: PictureKind) -> HttpResponse:
+    picture = open_picture(_ended(request, run_id).run, kind)
     if picture is None:
-        raise ProblemError(NOT_FOUND, "There is no screenshot of this run.")
+        raise ProblemError(NOT_FOUND, "There is no such picture of this run.")
     file, media_type = picture
     with file:
         content = file.read()

@@ -137,7 +137,17 @@ def page(requests: int = 20, *, connections: int = 3) -> Measured:
         for number in range(1, requests + 1)
     )
     waterfall = Waterfall(requests=rows, connections=tuple(connection(n + 1, host) for n, host in enumerate(hosts)))
-    vitals = Vitals(fcp_us=300_000, lcp_us=420_000, cls=0.02, load_us=500_000, fully_loaded_us=700_000)
+    vitals = Vitals(
+        fcp_us=300_000,
+        lcp_us=420_000,
+        cls=0.02,
+        load_us=500_000,
+        fully_loaded_us=700_000,
+        start_render_us=250_000,
+        speed_index_us=340_500,
+        visually_complete_us=600_000,
+        tbt_us=60_000,
+    )
     return Measured(measurement=PageMeasurement(waterfall=waterfall, vitals=vitals, document=1, browser_version="156"))
 
 

@@ -78,8 +78,14 @@ def test_a_page_stores_its_paints_and_the_phases_of_its_document(fleet: Fleet) -
         500_000,
         700_000,
     )
+    assert (run.start_render_us, run.speed_index_us, run.visually_complete_us, run.tbt_us) == (
+        250_000,
+        340_500,
+        600_000,
+        60_000,
+    )
     assert (run.tls_us, run.requests, run.connections, run.bytes, run.browser_version) == (34_000, 20, 3, 20_000, "156")
-    assert run.has_screenshot
+    assert (run.has_screenshot, run.has_film) == (True, False)
     assert Connection.objects.count() == 3
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
-from backend.runs.agents import screenshot_name
+from backend.runs.agents import picture_name
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
@@ -16,6 +16,7 @@ from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, Missed, MissedReason, Outcome
+from workers.measurement.routes import PictureKind
 
 pytestmark = pytest.mark.django_db
 
@@ -124,10 +125,11 @@ def test_runs_of_others_and_unknown_ones_are_not_found(world: World, client: Cli
         reverse("web:run", args=[run.run_id]),
         reverse("web:run_details", args=[run.run_id, 1]),
         reverse("web:run_screenshot", args=[run.run_id]),
+        reverse("web:run_film", args=[run.run_id]),
         reverse("web:run", args=[uuid4()]),
         reverse("web:site", args=[world.site.public_id]),
     ]
-    assert [client.get(path).status_code for path in paths] == [404] * 5
+    assert [client.get(path).status_code for path in paths] == [404] * 6
 
 
 def test_the_details_of_a_row_are_a_piece_of_html_that_may_be_kept(world: World, client: Client) -> None:
@@ -143,7 +145,9 @@ def test_the_details_of_a_row_are_a_piece_of_html_that_may_be_kept(world: World,
 
 def test_a_screenshot_is_served_as_a_picture_and_nothing_else(world: World, client: Client) -> None:
     run = world.pending("page", has_screenshot=True)
-    default_storage.save(screenshot_name(run.run_id, run.scheduled_for), ContentFile(b"\xff\xd8\xff\xe0 picture"))
+    default_storage.save(
+        picture_name(PictureKind.SCREENSHOT, run.run_id, run.scheduled_for), ContentFile(b"\xff\xd8\xff\xe0 picture")
+    )
     world.end(run, PAGE)
     assert reverse("web:run_screenshot", args=[run.run_id]) in html(client, run)
     response = client.get(reverse("web:run_screenshot", args=[run.run_id]))
@@ -155,16 +159,30 @@ def test_a_screenshot_is_served_as_a_picture_and_nothing_else(world: World, clie
 
 def test_markup_sent_as_a_screenshot_is_never_html(world: World, client: Client) -> None:
     run = world.pending("page", has_screenshot=True)
-    default_storage.save(screenshot_name(run.run_id, run.scheduled_for), ContentFile(b"<script>alert(1)</script>"))
+    default_storage.save(
+        picture_name(PictureKind.SCREENSHOT, run.run_id, run.scheduled_for), ContentFile(b"<script>alert(1)</script>")
+    )
     world.end(run, PAGE)
     response = client.get(reverse("web:run_screenshot", args=[run.run_id]))
     response.close()
     assert response.headers["Content-Type"] == "application/octet-stream"
 
 
-def test_a_run_without_a_screenshot_has_none_to_serve(world: World, client: Client) -> None:
-    run = ended(world, "page", PAGE)
+def test_the_film_of_a_run_is_served_beside_its_screenshot(world: World, client: Client) -> None:
+    run = world.pending("page", has_film=True)
+    default_storage.save(
+        picture_name(PictureKind.FILM, run.run_id, run.scheduled_for), ContentFile(b"\xff\xd8\xff film")
+    )
+    world.end(run, PAGE)
+    response = client.get(reverse("web:run_film", args=[run.run_id]))
+    assert (b"".join(response), response.headers["Content-Type"]) == (b"\xff\xd8\xff film", "image/jpeg")
     assert client.get(reverse("web:run_screenshot", args=[run.run_id])).status_code == 404
+
+
+@pytest.mark.parametrize("door", ["web:run_screenshot", "web:run_film"])
+def test_a_run_without_pictures_has_none_to_serve(world: World, client: Client, door: str) -> None:
+    run = ended(world, "page", PAGE)
+    assert client.get(reverse(door, args=[run.run_id])).status_code == 404
 
 
 def test_older_and_newer_runs_are_a_key_away(world: World, client: Client) -> None:

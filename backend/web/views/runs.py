@@ -1,21 +1,21 @@
-"""One run: its page, the details of one row, its screenshot."""
+"""One run: its page, the details of one row, its pictures."""
 
 from uuid import UUID
 
-from django.core.files.storage import default_storage
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
-from backend.runs.agents import screenshot_name
+from backend.runs.agents import open_picture
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
 from backend.web import run_page
 from backend.web.access import MemberRequest, needs
 from backend.web.ladder import ladders_of
 from backend.web.views.trial import live_url
 from workers.measurement.messages import ProbeMeasurement
+from workers.measurement.routes import PictureKind
 
 # A run that has ended never changes.
 KEEP = "private, max-age=3600, immutable"
@@ -61,26 +61,16 @@ def details(request: MemberRequest, run_id: UUID, number: int) -> HttpResponse:
 
 @require_safe
 @needs(Permission.READ)
-def screenshot(request: MemberRequest, run_id: UUID) -> HttpResponseBase:
+def picture(request: MemberRequest, run_id: UUID, kind: PictureKind) -> HttpResponseBase:
     """The picture that the region sent. It is hostile: an image, never anything a browser would run."""
-    run = _detail(request, run_id).run
-    try:
-        picture = default_storage.open(screenshot_name(run.run_id, run.scheduled_for))
-    except FileNotFoundError as error:
-        raise Http404 from error
-    content_type = _image_type(picture.read(12))
-    picture.seek(0)
-    response = FileResponse(picture, content_type=content_type)
+    opened = open_picture(_detail(request, run_id).run, kind)
+    if opened is None:
+        raise Http404
+    file, media_type = opened
+    response = FileResponse(file, content_type=media_type)
     response.headers["Cache-Control"] = KEEP
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
-
-
-def _image_type(head: bytes) -> str:
-    """By its first bytes; what is no picture is only ever bytes to a browser, which is told not to guess."""
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    return "image/webp" if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else "application/octet-stream"
 
 
 def _follow(request: MemberRequest, run_id: UUID) -> HttpResponse:

@@ -72,7 +72,12 @@ def test_a_run_says_its_phases_in_milliseconds(program: Program, world: World) -
 def test_a_page_has_its_vitals_and_links(program: Program, world: World) -> None:
     run = program.get(f"runs/{world.page_run.run_id}").json()
     assert (run["metrics"]["lcp_ms"], run["metrics"]["cls"], run["metrics"]["requests"]) == (420.0, 0.02, 20)
-    assert program.get(run["links"]["screenshot"]).content == PICTURE
+    assert [program.get(run["links"][kind]).content for kind in ("screenshot", "film")] == [PICTURE] * 2
+    assert {name: run["metrics"][name] for name in ("start_render_ms", "speed_index", "tbt_ms")} == {
+        "start_render_ms": 250.0,
+        "speed_index": 340.5,
+        "tbt_ms": 60.0,
+    }
     assert program.get(run["links"]["monitor"]).status_code == program.get(run["links"]["site"]).status_code == 200
     assert run["links"]["page"].endswith(f"/runs/{world.page_run.run_id}/")
 
@@ -237,11 +242,12 @@ def test_the_archive_is_valid_and_named_for_its_run(program: Program, world: Wor
     assert [error.message for error in schema.iter_errors(answer.json())] == []
 
 
-def test_the_picture_is_hostile(program: Program, world: World, settings: Settings) -> None:
-    answer = program.get(f"runs/{world.page_run.run_id}/screenshot")
+@pytest.mark.parametrize("kind", ["screenshot", "film"])
+def test_a_picture_is_hostile(program: Program, world: World, settings: Settings, kind: str) -> None:
+    answer = program.get(f"runs/{world.page_run.run_id}/{kind}")
     assert answer.headers["Content-Type"] == "image/jpeg"
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
-    assert problem_of(program.get(f"runs/{world.ended('probe', ago_s=60).run_id}/screenshot"))["status"] == 404
+    assert problem_of(program.get(f"runs/{world.ended('probe', ago_s=60).run_id}/{kind}"))["status"] == 404
 
 
 def test_a_test_is_accepted_and_followed_until_it_is_done(program: Program, world: World) -> None:

@@ -6,13 +6,14 @@ from datetime import timedelta
 from backend.cast import Member
 from backend.fleet.models import Region
 from backend.runs import actions
-from backend.runs.agents import keep_screenshot
+from backend.runs.agents import keep_picture
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW, Fleet, make_agent, make_pending, make_region
 from backend.runs.tests.results import line_of
 from backend.sites.models import Monitor, Site
 from workers.measurement.messages import Outcome
+from workers.measurement.routes import PictureKind
 
 PICTURE = b"\xff\xd8\xff" + b"a picture"
 
@@ -52,7 +53,8 @@ def make_world(member: Member, *, code: str = "eu") -> World:
     site = actions.register_site(actor=member.user, organisation=member.organisation, name=name, url=url)
     fleet = Fleet(organisation=member.organisation, regions=(region,), site=site)
     page_run = make_pending(fleet, site.monitors.get(kind="page"))
-    keep_screenshot(region, page_run.run_id, PICTURE)
+    for kind in PictureKind:
+        keep_picture(region, page_run.run_id, kind, PICTURE)
     ingest(region, [line_of(page_run)], now=NOW)
     pending = make_pending(fleet, site.monitors.get(kind="probe"))
     return World(member=member, region=region, site=site, page_run=page_run, pending=pending)
