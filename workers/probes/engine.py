@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from workers.diagnosis.diagnosed import diagnosed
+from workers.measurement.compute.evidence import Deeper
 from workers.measurement.compute.probe import probe_measurement
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement, ProgressStage, RunRequest
@@ -93,7 +94,7 @@ class Engine:
 
     def _measure_deep(self, request: RunRequest, on_progress: OnProgress | None) -> Measured | Failed:
         outcome = self._carry_out(partial(_travel, request), request.timeout_us, on_progress)
-        deeper = None
+        deeper = Deeper.of(outcome.capture)
         if outcome.place is not None:
             # What only this needs (HTTP/2, QUIC) is memory that most agents can spare for good.
             from workers.probes.deep import look_deeper_at  # noqa: PLC0415

@@ -27,7 +27,7 @@ from workers.tests.netlab.misbehaving import MisbehavingServer
 from workers.tests.netlab.nginx import Nginx, NginxConduct, NginxSite, Place
 from workers.tests.nginx import ORIGIN, running_nginx
 from workers.tests.probes.conftest import Lab
-from workers.tests.servers import Peer, Script, Server, answering, keeping, response
+from workers.tests.servers import Peer, Script, Server, answering, closed_port, keeping, response
 from workers.tests.waiting import wait_for
 
 NAME = "www.example.test"
@@ -56,6 +56,12 @@ def deep(lab: Lab, url: str, **changes: Any) -> ProbeEvidence:
 
 def counted(evidence: ProbeEvidence) -> Counter[Trial]:
     return Counter(trial.trial for trial in evidence.trials)
+
+
+def test_a_deep_probe_that_fails_at_once_was_deep_all_the_same(lab: Lab) -> None:
+    failed, _ = lab.fail(f"https://127.0.0.1:{closed_port()}/", depth=Depth.DEEP)
+    assert failed.failure.kind is FailureKind.CONNECT_REFUSED
+    assert evidence_of(failed).depth is Depth.DEEP
 
 
 def resumptions(evidence: ProbeEvidence, kind: Trial) -> list[bool | None]:
