@@ -2,36 +2,24 @@
 
 import queue
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 
-from workers.browser.capture import Loaded
 from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
 from workers.browser.seat import Seat
+from workers.browser.seen import PageRun, View, chosen, failed_view, views_of
 from workers.browser.settings import BrowserSettings
+from workers.browser.views import Load
 from workers.browser.workspace import sweep
-from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.page_outcome import judge_page
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
-from workers.measurement.routes import PictureKind
+from workers.measurement.messages import Failed, OnProgress, ProgressStage, RunRequest
+from workers.measurement.page_options import PageState
 
 # Longer than any run may take: whoever waits this long waits for something that is broken.
 _SEAT_S = 300.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageRun:
-    """The outcome of a page run; the pictures are JPEG, 1 MB at most each."""
-
-    outcome: Measured | Failed
-    pictures: Mapping[PictureKind, bytes] = field(default_factory=dict)
-
-    @property
-    def screenshot(self) -> bytes | None:
-        return self.pictures.get(PictureKind.SCREENSHOT)
+# A page that failed so often in a run will fail again; more would only keep others waiting.
+_ENOUGH_FAILURES = 3
 
 
 class BrowserPool:
@@ -64,7 +52,10 @@ class BrowserPool:
             seat.close()
 
     def load(self, request: RunRequest, on_progress: OnProgress | None = None) -> PageRun:
-        """One page, from a cold start of everything but the browser's process. Blocks; a bad target is a `Failed`."""
+        """Every view of one run, each first one from a cold start of everything but the browser's process.
+
+        `request.timeout_us` is for each view. Blocks; a bad target is a `Failed`.
+        """
         tell = on_progress or _nobody
         tell(ProgressStage.STARTING, None)
         try:
@@ -72,15 +63,27 @@ class BrowserPool:
             refusal = guard.refusal(request.url)
             if refusal is not None:
                 return PageRun(outcome=Failed(failure=refusal))
-            loaded = self._load(request, tell)
+            return chosen(self._views(request, guard, tell))
         except BrowserError as error:
             return PageRun(outcome=Failed(failure=failure(FailureKind.BROWSER_FAILED, str(error))))
-        tell(ProgressStage.COMPUTING, None)
-        page = compute_page(loaded.capture)
-        seen = replace(page.measurement, has_screenshot=loaded.screenshot is not None)
-        outcome = judge_page(request, loaded.capture, replace(page, measurement=seen), guard.may_measure)
-        kept = outcome.measurement is not None
-        return PageRun(outcome=outcome, pictures=_pictures(loaded) if kept else {})
+
+    def _views(self, request: RunRequest, guard: Guard, tell: OnProgress) -> list[View]:
+        views: list[View] = []
+        seat = self._take()
+        try:
+            for number in range(1, request.page.loads + 1):
+                views += _load(seat, number, request, guard, tell)
+                if sum(view.state is PageState.COLD and view.failure is not None for view in views) >= _ENOUGH_FAILURES:
+                    break
+        finally:
+            self._free.put(seat)
+        return views
+
+    def _take(self) -> Seat:
+        try:
+            return self._free.get(timeout=_SEAT_S)
+        except queue.Empty as error:
+            raise BrowserError(f"no browser was free within {_SEAT_S:.0f} s") from error
 
     def _judge(self) -> Guard:
         """The guard, made at first use because it depends on whether the sandbox works."""
@@ -95,18 +98,18 @@ class BrowserPool:
                 )
             return self._guard
 
-    def _load(self, request: RunRequest, tell: OnProgress) -> Loaded:
-        try:
-            seat = self._free.get(timeout=_SEAT_S)
-        except queue.Empty as error:
-            raise BrowserError(f"no browser was free within {_SEAT_S:.0f} s") from error
-        try:
-            return _follow(seat, request, tell)
-        finally:
-            self._free.put(seat)
+
+def _load(seat: Seat, number: int, request: RunRequest, guard: Guard, tell: OnProgress) -> list[View]:
+    """Computed between two loads, while the browser rests."""
+    try:
+        load = _follow(seat, request, tell)
+    except BrowserError as error:
+        return [failed_view(number, failure(FailureKind.BROWSER_FAILED, str(error)))]
+    tell(ProgressStage.COMPUTING, None)
+    return views_of(request, number, load, guard.may_measure)
 
 
-def _follow(seat: Seat, request: RunRequest, tell: OnProgress) -> Loaded:
+def _follow(seat: Seat, request: RunRequest, tell: OnProgress) -> Load:
     """Tells what is going on from the caller's own thread, so that a slow listener never holds up the page."""
     news: queue.SimpleQueue[tuple[ProgressStage, int | None] | None] = queue.SimpleQueue()
     work = seat.load(request, lambda stage, count: news.put((stage, count)))
@@ -114,11 +117,6 @@ def _follow(seat: Seat, request: RunRequest, tell: OnProgress) -> Loaded:
     while (item := news.get()) is not None:
         tell(*item)
     return work.result()
-
-
-def _pictures(loaded: Loaded) -> dict[PictureKind, bytes]:
-    found = {PictureKind.SCREENSHOT: loaded.screenshot}
-    return {kind: picture for kind, picture in found.items() if picture is not None}
 
 
 def _nobody(_stage: ProgressStage, _requests: int | None) -> None:
