@@ -1,23 +1,31 @@
 """What `firstbyte page` takes besides the options that all measuring commands share."""
 
 import argparse
-from ipaddress import ip_address
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
+from workers.commands import UsageError
 from workers.commands.probe_arguments import add_profile
 from workers.measurement.page_options import (
     DESKTOP,
     DEVICES,
     MAX_LOADS,
-    Cookie,
     Device,
-    HostMapping,
     Login,
     PageOptions,
     PageState,
     Protocol,
 )
-from workers.measurement.target import TargetError, parse_target
+from workers.measurement.page_rules import (
+    MAX_SIDE,
+    MIN_SIDE,
+    PageOptionError,
+    page_faults,
+    parse_cookie,
+    parse_host,
+    parse_mapping,
+)
 
 PAGE = """\
 Loads the URL in a cold headless Chromium and draws its waterfall, with what the visitor saw and what costs him time.
@@ -25,8 +33,8 @@ Phases come from Chromium's network log. Chromium's sandbox does not work for ro
 measured, unless FIRSTBYTE_ALLOW_UNSANDBOXED=1 says that you trust the page.
 """
 _PROTOCOLS = {"h1": Protocol.H1, "h2": Protocol.H2, "h3": Protocol.H3}
+T = TypeVar("T")
 _STATES = {"cache": PageState.WARM_CACHE, "connection": PageState.WARM_CONNECTION}
-_MIN_SIDE, _MAX_SIDE = 100, 5000
 
 
 def add_page(parser: argparse.ArgumentParser) -> None:
@@ -37,8 +45,8 @@ def add_page(parser: argparse.ArgumentParser) -> None:
 
 
 def page_options(arguments: argparse.Namespace) -> PageOptions:
-    """What was asked for, as a run is told it."""
-    return PageOptions(
+    """What was asked for, as a run is told it. Raises UsageError for what cannot be obeyed."""
+    options = PageOptions(
         device=arguments.device,
         user_agent=arguments.user_agent,
         locale=arguments.locale,
@@ -50,6 +58,10 @@ def page_options(arguments: argparse.Namespace) -> PageOptions:
         loads=arguments.runs,
         repeat=arguments.repeat_view,
     )
+    faults = page_faults(options)
+    if faults:
+        raise UsageError(" ".join(faults.values()))
+    return options
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
@@ -80,16 +92,35 @@ def _add_browser(parser: argparse.ArgumentParser) -> None:
     only = "speak only this HTTP: h1, h2 or h3"
     browser.add_argument("--protocol", metavar="h1|h2|h3", type=_protocol, help=only)
     instead = "connect to ADDR for HOST, whose name stays in TLS and the Host header (may be repeated)"
-    browser.add_argument("--map", metavar="HOST=ADDR[:PORT]", type=_mapping, action="append", default=[], help=instead)
+    browser.add_argument(
+        "--map", metavar="HOST=ADDR[:PORT]", type=_read(parse_mapping), action="append", default=[], help=instead
+    )
     dead = "let HOST never answer, to see what the page is without it (may be repeated)"
-    browser.add_argument("--block", metavar="HOST", type=_host, action="append", default=[], help=dead)
+    browser.add_argument("--block", metavar="HOST", type=_read(parse_host), action="append", default=[], help=dead)
     browser.add_argument("--user-agent", metavar="TEXT", help="say this instead of Chromium's own name")
     browser.add_argument("--locale", metavar="TAG", help="language of the visitor, such as de-CH")
     browser.add_argument(
-        "--cookie", metavar="NAME=VALUE", type=_cookie, action="append", default=[], help="set for the page's host"
+        "--cookie",
+        metavar="NAME=VALUE",
+        type=_read(parse_cookie),
+        action="append",
+        default=[],
+        help="set for the page's host",
     )
     asked = "user name and password, when the page's host asks for them"
     browser.add_argument("--login", metavar="USER:PASSWORD", type=_login, help=asked)
+
+
+def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """The reader of an option's text, with its sentence where argparse shows it."""
+
+    def read(text: str) -> T:
+        try:
+            return parse(text)
+        except PageOptionError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return read
 
 
 def _loads(text: str) -> int:
@@ -120,37 +151,9 @@ def _device(text: str) -> Device:
     except ValueError as error:
         known = ", ".join(DEVICES)
         raise argparse.ArgumentTypeError(f"{text!r} is none of {known}, and no WIDTHxHEIGHT") from error
-    if not all(_MIN_SIDE <= side <= _MAX_SIDE for side in numbers):
-        raise argparse.ArgumentTypeError(f"each side must be from {_MIN_SIDE} to {_MAX_SIDE} pixels")
+    if not all(MIN_SIDE <= side <= MAX_SIDE for side in numbers):
+        raise argparse.ArgumentTypeError(f"each side must be from {MIN_SIDE} to {MAX_SIDE} pixels")
     return Device(name=text, width=numbers[0], height=numbers[1])
-
-
-def _mapping(text: str) -> HostMapping:
-    """An IPv6 address with a port stands in brackets."""
-    host, _, rest = text.partition("=")
-    address, _, port = rest.rpartition(":") if rest.count(":") == 1 or "]:" in rest else (rest, "", "")
-    try:
-        parsed, number = ip_address(address.strip("[]")), int(port) if port else None
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is not HOST=ADDRESS[:PORT], such as a.example=192.0.2.1") from error
-    if number is not None and not 0 < number < 65536:
-        raise argparse.ArgumentTypeError(f"the port of {text!r} is not from 1 to 65535")
-    return HostMapping(host=_host(host), address=str(parsed), port=number)
-
-
-def _host(text: str) -> str:
-    """In the DNS's own letters."""
-    try:
-        return parse_target(f"https://{text}/").host
-    except TargetError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _cookie(text: str) -> Cookie:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise argparse.ArgumentTypeError(f"{name!r} is not NAME=VALUE")
-    return Cookie(name=name, value=value)
 
 
 def _login(text: str) -> Login:

@@ -4,6 +4,7 @@ import argparse
 
 import pytest
 
+from workers.commands import UsageError
 from workers.commands.page_arguments import add_page, page_options
 from workers.measurement.page_options import (
     DESKTOP,
@@ -74,7 +75,6 @@ def test_a_screen_may_be_given_by_its_sides() -> None:
     [
         ("--map", "a.example"),
         ("--map", "a.example=b.example"),
-        ("--map", "a.example=192.0.2.1:0"),
         ("--device", "fridge"),
         ("--device", "9x9"),
         ("--protocol", "spdy"),
@@ -88,3 +88,8 @@ def test_a_screen_may_be_given_by_its_sides() -> None:
 def test_what_means_nothing_is_refused_before_anything_is_loaded(words: tuple[str, ...]) -> None:
     with pytest.raises(argparse.ArgumentError):
         told(*words)
+
+
+def test_a_port_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="0 is no port"):
+        told("--map", "a.example=192.0.2.1:0")
