@@ -1,31 +1,30 @@
 """A measurement as an HTTP Archive, HAR 1.2, for every tool that reads one. Pure.
 
 In HAR `connect` contains `ssl`, a phase that did not happen is -1, and the phases add up to `time`; what lay between
-them is `blocked`. What HAR has no place for has a name with an underscore, as Chrome and WebPageTest have it. Secrets
-stay at home unless asked for (see `redaction`).
+them is `blocked` (see `har_timing`). What it shows is a level of `redaction`. A page's second view is a second page.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 from workers.measurement.compute.pair_hops import as_probe
-from workers.measurement.connection import Connection, Header
-from workers.measurement.messages import Hop, Measurement, PageMeasurement, ProbeMeasurement
-from workers.measurement.redaction import redacted_header, redacted_url
-from workers.measurement.timing import PHASES, Timing
-from workers.measurement.waterfall import Request, ServedFrom
+from workers.measurement.connection import Connection
+from workers.measurement.har_entry import Scene, entry_of_hop, entry_of_request, known
+from workers.measurement.har_timing import latest_us, ms_or_none, ms_or_unknown
+from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
+from workers.measurement.page_options import PageState
+from workers.measurement.redaction import Masks, Redaction
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Waterfall
 
 Document = dict[str, Any]
 
 VERSION = "1.2"
-_PAGE = "page_1"
-_UNKNOWN = -1
-_PROTOCOLS = {"http/1.0": "HTTP/1.0", "http/1.1": "HTTP/1.1", "h2": "HTTP/2", "h3": "HTTP/3"}
-_MAX_PARAMETERS = 200
+CREATOR = "Firstbyte"
+_FIRST, _SECOND = "page_1", "page_2"
+_SECOND_VIEW = "The second view. When it began is not kept: its clock begins where the first view's last request ended."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,207 +34,140 @@ class About:
     url: str
     started_at: datetime
     version: str
-    redact: bool = True
+    redaction: Redaction = Redaction.STANDARD
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _View:
+    """One load, as a page of the archive."""
+
+    id: str
+    started_at: datetime
+    waterfall: Waterfall
+    vitals: Vitals
+    state: PageState
+    document: int | None
 
 
 def har_document(measurement: Measurement | None, about: About) -> Document:
     """The archive. Without a measurement it holds no entries."""
     seen = None if measurement is None else as_probe(measurement)
-    log: Document = {
-        "version": VERSION,
-        "creator": {"name": "Firstbyte", "version": about.version},
-        "pages": [_page(seen, about)],
-        "entries": _entries(seen, about),
-    }
-    if isinstance(seen, PageMeasurement) and seen.browser_version:
-        name, _, number = seen.browser_version.rpartition(" ")
-        log["browser"] = {"name": name or "Chromium", "version": number}
+    masks = Masks(about.redaction)
+    log: Document = {"version": VERSION, "creator": {"name": CREATOR, "version": about.version}}
+    if isinstance(seen, PageMeasurement):
+        views = _views(seen, about)
+        log |= _browser(seen)
+        log["pages"] = [_page_of_view(view, seen, about, masks) for view in views]
+        log["entries"] = [entry for view in views for entry in _entries_of_view(view, masks)]
+    else:
+        log["pages"] = [_page(_FIRST, about.started_at, masks.url(about.url))]
+        log["entries"] = [] if seen is None else _entries_of_probe(seen, about, masks)
     return {"log": log}
 
 
-def _page(measurement: ProbeMeasurement | PageMeasurement | None, about: About) -> Document:
-    page = measurement if isinstance(measurement, PageMeasurement) else None
-    timings: Document = {"onContentLoad": _UNKNOWN, "onLoad": _UNKNOWN}
-    if page is not None:
-        vitals = page.vitals
-        timings = {
-            "onContentLoad": _ms_or_unknown(vitals.dom_content_loaded_us),
-            "onLoad": _ms_or_unknown(vitals.load_us),
-        }
-        timings |= _known(
-            _firstContentfulPaint=_ms(vitals.fcp_us),
-            _largestContentfulPaint=_ms(vitals.lcp_us),
-            _cumulativeLayoutShift=vitals.cls,
-            _fullyLoaded=_ms(vitals.fully_loaded_us),
-        )
+def _browser(page: PageMeasurement) -> Document:
+    if not page.browser_version:
+        return {}
+    name, _, number = page.browser_version.rpartition(" ")
+    return {"browser": {"name": name or "Chromium", "version": number}}
+
+
+def _views(page: PageMeasurement, about: About) -> list[_View]:
+    first = _View(
+        id=_FIRST,
+        started_at=about.started_at,
+        waterfall=page.waterfall,
+        vitals=page.vitals,
+        state=page.state,
+        document=page.document,
+    )
+    if page.repeat is None:
+        return [first]
+    ended_us = max((latest_us(row.timing) for row in page.waterfall.requests), default=0)
+    second = _View(
+        id=_SECOND,
+        started_at=about.started_at + timedelta(microseconds=ended_us),
+        waterfall=page.repeat.waterfall,
+        vitals=page.repeat.vitals,
+        state=page.repeat.state,
+        document=page.repeat.document,
+    )
+    return [first, second]
+
+
+def _page_of_view(view: _View, page: PageMeasurement, about: About, masks: Masks) -> Document:
+    made = _page(view.id, view.started_at, masks.only_below_strict(page.title) or masks.url(about.url))
+    made["pageTimings"] = _page_timings(view.vitals)
+    if view.id == _SECOND:
+        made["comment"] = _SECOND_VIEW
+    # WebPageTest's word for the view; a connection that is kept is none of its states.
+    cached = 0 if view.state is PageState.COLD else 1
+    return made | known(_state=str(view.state), _run=1, _cached=cached, **_metrics(view, masks))
+
+
+def _page(page_id: str, started_at: datetime, title: str) -> Document:
+    at = started_at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return {
-        "startedDateTime": _instant(about, 0),
-        "id": _PAGE,
-        "title": (page.title if page else None) or _url(about.url, about),
-        "pageTimings": timings,
+        "startedDateTime": at,
+        "id": page_id,
+        "title": title,
+        "pageTimings": {"onContentLoad": ms_or_unknown(None), "onLoad": ms_or_unknown(None)},
     }
 
 
-def _entries(measurement: ProbeMeasurement | PageMeasurement | None, about: About) -> list[Document]:
-    if measurement is None:
-        return []
-    if isinstance(measurement, PageMeasurement):
-        opened = _by_number(measurement.waterfall.connections)
-        return [_of_request(row, opened.get(row.connection or 0), about) for row in measurement.waterfall.requests]
-    opened = _by_number(measurement.connections)
-    return [_of_hop(hop, opened.get(hop.connection), about) for hop in measurement.hops]
+def _page_timings(vitals: Vitals) -> Document:
+    """Those of HAR, and in browsertime's names what people look for first."""
+    return {
+        "onContentLoad": ms_or_unknown(vitals.dom_content_loaded_us),
+        "onLoad": ms_or_unknown(vitals.load_us),
+    } | known(
+        _firstContentfulPaint=ms_or_none(vitals.fcp_us),
+        _largestContentfulPaint=ms_or_none(vitals.lcp_us),
+        _cumulativeLayoutShift=vitals.cls,
+        _fullyLoaded=ms_or_none(vitals.fully_loaded_us),
+        _startRender=ms_or_none(vitals.start_render_us),
+    )
+
+
+def _metrics(view: _View, masks: Masks) -> Document:
+    """In WebPageTest's names, at the page itself."""
+    vitals = view.vitals
+    document = next((row for row in view.waterfall.requests if row.number == view.document), None)
+    first_byte_us = document.timing.first_byte_us if document else None
+    tasks = vitals.long_tasks
+    return {
+        "_TTFB": ms_or_none(first_byte_us),
+        "_loadTime": ms_or_none(vitals.load_us),
+        "_fullyLoaded": ms_or_none(vitals.fully_loaded_us),
+        "_domInteractive": ms_or_none(vitals.dom_interactive_us),
+        "_firstContentfulPaint": ms_or_none(vitals.fcp_us),
+        "_LargestContentfulPaint": ms_or_none(vitals.lcp_us),
+        "_render": ms_or_none(vitals.start_render_us),
+        "_SpeedIndex": ms_or_none(vitals.speed_index_us),
+        "_visualComplete": ms_or_none(vitals.visually_complete_us),
+        "_TotalBlockingTime": ms_or_none(vitals.tbt_us),
+        "_longTasks": None if tasks is None else [[ms_or_none(t.start_us), ms_or_none(t.end_us)] for t in tasks],
+        "_lcpElement": masks.only_below_strict(vitals.lcp_element),
+        "_lcpUrl": None if vitals.lcp_url is None else masks.url(vitals.lcp_url),
+    }
+
+
+def _entries_of_view(view: _View, masks: Masks) -> list[Document]:
+    scene = Scene(
+        page=view.id,
+        started_at=view.started_at,
+        masks=masks,
+        connections=_by_number(view.waterfall.connections),
+        document=view.document,
+    )
+    return [entry_of_request(row, scene) for row in view.waterfall.requests]
+
+
+def _entries_of_probe(probe: ProbeMeasurement, about: About, masks: Masks) -> list[Document]:
+    connections = _by_number(probe.connections)
+    scene = Scene(page=_FIRST, started_at=about.started_at, masks=masks, connections=connections)
+    return [entry_of_hop(hop, scene) for hop in probe.hops]
 
 
 def _by_number(connections: Iterable[Connection]) -> dict[int, Connection]:
     return {connection.number: connection for connection in connections}
-
-
-def _of_request(row: Request, connection: Connection | None, about: About) -> Document:
-    protocol = row.protocol or (connection.protocol if connection else None)
-    from_network = row.served_from is ServedFrom.NETWORK
-    entry = _entry(row.timing, connection, about, address=row.address)
-    entry["request"] = _request(row.method, row.url, row.request_headers, protocol, about)
-    entry["response"] = _response(row.status, row.response_headers, protocol, about) | {
-        "content": {"size": _or_unknown(row.body_bytes), "mimeType": row.mime_type or "x-unknown"},
-        "redirectURL": _url(row.redirected_to or "", about),
-    }
-    return entry | _known(
-        _priority=row.priority,
-        _resourceType=str(row.resource_type),
-        _transferSize=row.transferred_bytes if from_network else None,
-        _servedFrom=None if from_network else str(row.served_from),
-        _initiator=None if row.initiator_url is None else {"type": "other", "url": _url(row.initiator_url, about)},
-        _renderBlocking=row.render_blocking,
-        _connectionReused=row.reused,
-        _protocol=protocol,
-        _error=row.failure,
-    )
-
-
-def _of_hop(hop: Hop, connection: Connection | None, about: About) -> Document:
-    protocol = connection.protocol if connection else None
-    location = _value_of(hop.response_headers, "location") or ""
-    encoded = _value_of(hop.response_headers, "content-encoding") is not None
-    mime_type = _value_of(hop.response_headers, "content-type") or "x-unknown"
-    entry = _entry(hop.timing, connection, about, address=None)
-    entry["request"] = _request("GET", hop.url, (), protocol, about)
-    entry["response"] = _response(hop.status, hop.response_headers, protocol, about) | {
-        "content": {"size": _UNKNOWN if encoded else _or_unknown(hop.body_bytes), "mimeType": mime_type},
-        "redirectURL": _url(location, about) if 300 <= (hop.status or 0) < 400 else "",
-        "headersSize": _or_unknown(hop.head_bytes),
-        "bodySize": _or_unknown(hop.body_bytes),
-    }
-    return entry | _known(_protocol=protocol)
-
-
-def _entry(timing: Timing, connection: Connection | None, about: About, *, address: str | None) -> Document:
-    """All of an entry but request and response."""
-    timings = timings_of(timing)
-    phases = [timings[name] for name in ("blocked", "dns", "connect", "send", "wait", "receive")]
-    peer = address or (connection.address if connection else None)
-    return {
-        "pageref": _PAGE,
-        "startedDateTime": _instant(about, timing.start_us),
-        "time": round(sum(phase for phase in phases if phase > 0), 3),
-        "cache": {},
-        "timings": timings,
-    } | _known(serverIPAddress=peer, connection=None if connection is None else str(connection.number))
-
-
-def timings_of(timing: Timing) -> dict[str, float]:
-    """The phases as HAR has them, in milliseconds. `send`, `wait` and `receive` are never -1: HAR does not allow it."""
-    spans = {phase: getattr(timing, phase) for phase in PHASES}
-    took_us = {phase: None if span is None else span.duration_us for phase, span in spans.items()}
-    connect_us = None if spans["connect"] is spans["tls"] is None else (took_us["connect"] or 0) + (took_us["tls"] or 0)
-    total_us = (
-        max([timing.end_us or timing.start_us, *(span.end_us for span in spans.values() if span)]) - timing.start_us
-    )
-    return {
-        "blocked": _ms_or_unknown(max(0, total_us - sum(took or 0 for took in took_us.values()))),
-        "dns": _ms_or_unknown(took_us["dns"]),
-        "connect": _ms_or_unknown(connect_us),
-        "ssl": _ms_or_unknown(took_us["tls"]),
-        "send": _ms(took_us["send"] or 0),
-        "wait": _ms(took_us["wait"] or 0),
-        "receive": _ms(took_us["download"] or 0),
-    }
-
-
-def _request(method: str, url: str, headers: Sequence[Header], protocol: str | None, about: About) -> Document:
-    shown = _url(url, about)
-    return {
-        "method": method,
-        "url": shown,
-        "httpVersion": _http_version(protocol),
-        "cookies": [],
-        "headers": _headers(headers, about),
-        "queryString": _query(shown),
-        "headersSize": _UNKNOWN,
-        "bodySize": _UNKNOWN,
-    }
-
-
-def _response(status: int | None, headers: Sequence[Header], protocol: str | None, about: About) -> Document:
-    return {
-        "status": status or 0,
-        "statusText": _phrase(status),
-        "httpVersion": _http_version(protocol),
-        "cookies": [],
-        "headers": _headers(headers, about),
-        "headersSize": _UNKNOWN,
-        "bodySize": _UNKNOWN,
-    }
-
-
-def _headers(headers: Sequence[Header], about: About) -> list[Document]:
-    shown = map(redacted_header, headers) if about.redact else headers
-    return [{"name": header.name, "value": header.value} for header in shown]
-
-
-def _query(url: str) -> list[Document]:
-    try:
-        pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS)
-    except ValueError:
-        return []
-    return [{"name": name, "value": value} for name, value in pairs]
-
-
-def _url(url: str, about: About) -> str:
-    return redacted_url(url) if about.redact else url
-
-
-def _value_of(headers: Sequence[Header], name: str) -> str | None:
-    return next((header.value for header in headers if header.name.lower() == name), None)
-
-
-def _http_version(protocol: str | None) -> str:
-    return _PROTOCOLS.get((protocol or "").lower(), protocol or "unknown")
-
-
-def _phrase(status: int | None) -> str:
-    try:
-        return HTTPStatus(status or 0).phrase
-    except ValueError:
-        return ""
-
-
-def _instant(about: About, after_us: int) -> str:
-    at = about.started_at.astimezone(UTC) + timedelta(microseconds=after_us)
-    return at.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def _ms(us: int | None) -> Any:
-    return None if us is None else round(us / 1000, 3)
-
-
-def _ms_or_unknown(us: int | None) -> float:
-    return _UNKNOWN if us is None else round(us / 1000, 3)
-
-
-def _or_unknown(value: int | None) -> int:
-    return _UNKNOWN if value is None else value
-
-
-def _known(**extras: Any) -> Document:
-    """Of what HAR does not ask for, only what is known."""
-    return {name: value for name, value in extras.items() if value is not None}

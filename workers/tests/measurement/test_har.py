@@ -1,6 +1,7 @@
 """Archives: valid by HAR 1.2, with phases that add up, and without secrets."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,12 @@ from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
 from workers.measurement.connection import Connection, Header
-from workers.measurement.har import About, har_document, timings_of
+from workers.measurement.har import About, har_document
+from workers.measurement.har_timing import timings_of
 from workers.measurement.messages import Hop, PageMeasurement, ProbeMeasurement, RunResult
-from workers.measurement.redaction import REDACTED, is_secret_name, redacted_header, redacted_url
+from workers.measurement.page_options import PageState
+from workers.measurement.page_view import RepeatView
+from workers.measurement.redaction import REDACTED, Masks, Redaction, is_secret_name
 from workers.measurement.timing import PHASES, Span, Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource, Waterfall
@@ -141,7 +145,55 @@ def test_extras_stand_under_an_underscore_and_only_when_known() -> None:
     assert found["_initiator"]["url"] == f"https://a.example/x.js?token={REDACTED}"
     assert "_servedFrom" not in found
     assert "_error" not in found
-    assert entry(page(row(served_from=ServedFrom.DISK_CACHE)))["_servedFrom"] == "disk_cache"
+    cached = entry(page(row(served_from=ServedFrom.DISK_CACHE)))
+    assert (cached["_servedFrom"], cached["_fromCache"], cached["response"]["bodySize"]) == ("disk_cache", "disk", 0)
+
+
+def test_the_true_places_stand_beside_the_phases() -> None:
+    found = entry(page(row(), document=1))
+    names = ("_dns_start", "_dns_end", "_connect_start", "_connect_end", "_ssl_start", "_ssl_end", "_load_start")
+    assert [found[name] for name in names] == [3.0, 11.0, 11.0, 31.0, 31.0, 65.0, 65.5]
+    names = ("_created", "_ttfb_start", "_ttfb_end", "_download_start", "_download_end", "_load_end", "_all_end")
+    assert [found[name] for name in names] == [1.0, 65.5, 105.6, 105.6, 111.0, 111.0, 111.0]
+    assert found["_final_base_page"] is True
+    assert "_dns_start" not in entry(page(row(timing=REUSED)))
+
+
+def test_an_entry_begins_with_a_connection_that_was_opened_ahead() -> None:
+    """The spans add up from there, and the wait for the page's wish is a gap like any other."""
+    ahead = Timing(
+        start_us=50_000,
+        end_us=90_000,
+        connect=Span(start_us=-2_000, end_us=20_000),
+        wait=Span(start_us=50_000, end_us=80_000),
+        download=Span(start_us=80_000, end_us=90_000),
+    )
+    found = entry(page(row(timing=ahead)))
+    assert found["startedDateTime"] == "2026-11-21T11:59:59.998005Z"
+    assert (found["time"], found["timings"]["blocked"], found["timings"]["connect"]) == (92.0, 30.0, 22.0)
+    assert (found["_connect_start"], found["_created"]) == (-2.0, 50.0)
+
+
+def test_the_second_view_is_a_second_page() -> None:
+    measured = page(row(), row(number=2, timing=REUSED))
+    again = RepeatView(
+        state=PageState.WARM_CACHE, waterfall=Waterfall(requests=(row(timing=REUSED),), connections=()), vitals=Vitals()
+    )
+    log = archive(replace(measured, repeat=again))
+    assert [(one["id"], one["_cached"]) for one in log["pages"]] == [("page_1", 0), ("page_2", 1)]
+    assert [one["pageref"] for one in log["entries"]] == ["page_1", "page_1", "page_2"]
+    assert log["pages"][1]["startedDateTime"] == "2026-11-21T12:00:00.111005Z"
+    assert "not kept" in log["pages"][1]["comment"]
+
+
+def test_figures_have_the_names_that_other_tools_look_for() -> None:
+    vitals = Vitals(fcp_us=1_000, lcp_us=2_500, cls=0.1, speed_index_us=2_000, start_render_us=900, tbt_us=0)
+    tasks = (Span(start_us=1_000, end_us=61_000),)
+    (found,) = archive(replace(page(row(), document=1), vitals=replace(vitals, long_tasks=tasks)))["pages"]
+    names = ("_TTFB", "_render", "_SpeedIndex", "_TotalBlockingTime", "_longTasks")
+    assert [found[name] for name in names] == [105.6, 0.9, 2.0, 0.0, [[1.0, 61.0]]]
+    assert found["pageTimings"]["_largestContentfulPaint"] == 2.5
+    assert found["pageTimings"]["onLoad"] == -1
 
 
 def test_a_request_that_failed_has_status_0_and_its_error() -> None:
@@ -169,7 +221,7 @@ def test_a_probe_has_an_entry_for_each_hop() -> None:
         response_headers=(Header(name="Content-Encoding", value="br"), Header(name="content-type", value="text/html")),
     )
     one, two = archive(ProbeMeasurement(hops=(first, last)))["entries"]
-    assert one["response"]["redirectURL"] == f"/en?sid={REDACTED}&page=2"
+    assert one["response"]["redirectURL"] == f"/en?sid={REDACTED}&page={REDACTED}"
     assert two["response"]["content"] == {"size": -1, "mimeType": "text/html"}
     assert (two["response"]["headersSize"], two["response"]["bodySize"]) == (300, 900)
 
@@ -208,15 +260,49 @@ def test_secrets_stay_at_home() -> None:
     text = json.dumps(log)
     assert not [secret for secret in SECRETS if secret in text]
     (found,) = log["entries"]
-    assert found["request"]["queryString"] == [{"name": "page", "value": "2"}, {"name": "Token", "value": REDACTED}]
+    masked = [{"name": "page", "value": REDACTED}, {"name": "Token", "value": REDACTED}]
+    assert found["request"]["queryString"] == masked
+    assert found["response"]["cookies"] == [{"name": "a", "value": REDACTED}]
     assert {"name": "Accept", "value": "text/html"} in found["request"]["headers"]
     assert [header["name"] for header in found["request"]["headers"]] == [header.name for header in HEADERS]
 
 
-def test_who_asks_for_all_gets_all() -> None:
-    about = About(url=ABOUT.url, started_at=ABOUT.started_at, version="1", redact=False)
-    text = json.dumps(archive(page(row(request_headers=HEADERS)), about))
-    assert "s3cret-bearer" in text
+def shown(level: Redaction, **fields: Any) -> str:
+    about = replace(ABOUT, redaction=level)
+    return json.dumps(archive(page(row(**fields), title="Bob's basket"), about))
+
+
+def test_who_asks_for_all_gets_all_but_what_opens_doors() -> None:
+    url = "https://bob:s3cret-user@shop.example/cart?page=2"
+    text = shown(Redaction.FULL, url=url, request_headers=HEADERS)
+    assert "s3cret-key" in text
+    assert "/cart?page=2" in text
+    assert not [name for name in ("s3cret-bearer", "s3cret-cookie", "s3cret-user") if name in text]
+
+
+def test_strangers_see_hosts_times_and_types_only() -> None:
+    url = "https://shop.example/orders/bob@mail.example/invoice-77.pdf?page=2"
+    text = shown(Redaction.STRICT, url=url, request_headers=HEADERS, initiator_url="https://shop.example/orders/")
+    hidden = ("s3cret", "orders", "bob", "Bob", "invoice", "page=2", "203.0.113.7", 'Accept"')
+    assert not [word for word in hidden if word in text]
+    assert "https://shop.example/1.pdf" in text
+    assert '"wait": 40.0' in text
+
+
+def test_the_same_path_has_the_same_number() -> None:
+    masks = Masks(Redaction.STRICT)
+    asked = ["https://a.example/x.js", "https://a.example/x.js?v=2", "https://a.example/x.js", "https://a.example/"]
+    assert [masks.url(url) for url in asked] == [
+        "https://a.example/1.js",
+        "https://a.example/2.js",
+        "https://a.example/1.js",
+        "https://a.example/",
+    ]
+
+
+def test_headers_about_caches_are_for_strangers_too() -> None:
+    given = [Header(name="Age", value="3"), Header(name="X-User", value="bob"), Header(name="X-Cache", value="HIT")]
+    assert [header.name for header in Masks(Redaction.STRICT).headers(given)] == ["Age", "X-Cache"]
 
 
 @pytest.mark.parametrize(
@@ -239,25 +325,29 @@ def test_these_do_not(name: str) -> None:
     assert not is_secret_name(name)
 
 
-@given(st.text(max_size=300))
-def test_any_text_can_stand_for_an_address_or_a_value(text: str) -> None:
-    redacted_url(text)
-    redacted_header(Header(name="Location", value=text))
-    redacted_header(Header(name=text, value="x"))
+@given(st.text(max_size=300), st.sampled_from(Redaction))
+def test_any_text_can_stand_for_an_address_or_a_value(text: str, level: Redaction) -> None:
+    masks = Masks(level)
+    masks.url(text)
+    masks.headers([Header(name="Location", value=text), Header(name=text, value="x")])
 
 
 @pytest.mark.parametrize(
     "url",
     [
-        "https://shop.example/a?b=c&d#e",
+        "https://shop.example/a?b=&d#e",
         "/relative?x",
         "data:text/plain,a?token=b",
         "about:blank",
-        "https://shop.example/?flag&x=%20",
+        "https://shop.example/?flag",
     ],
 )
-def test_an_address_without_secrets_stays_as_it_is(url: str) -> None:
-    assert redacted_url(url) == url
+def test_an_address_without_values_stays_as_it_is(url: str) -> None:
+    assert Masks(Redaction.STANDARD).url(url) == url
+
+
+def test_a_long_parameter_without_a_name_is_a_value() -> None:
+    assert Masks(Redaction.STANDARD).url("https://a.example/?eyJhbGciOiJIUzI1NiJ9") == f"https://a.example/?{REDACTED}"
 
 
 def test_long_names_take_no_time() -> None:
