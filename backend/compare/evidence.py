@@ -6,9 +6,9 @@ Headers are those that CDNs document as their own; a name alone is weak and says
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.compare.domains import cdn_of_name, registrable
 from backend.sites.hosts import ProposedRole
 from backend.sites.models import HostRole
+from workers.measurement.domains import cdn_of_name, registrable
 
 # A header that only this CDN sends; of the values a part, where the name alone does not say it.
 _MARKS = (

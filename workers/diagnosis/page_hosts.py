@@ -31,7 +31,7 @@ def hosts_of(page: PageMeasurement) -> tuple[PageHost, ...]:
     """In the order in which the page first asked them."""
     asked: dict[str, list[Request]] = {}
     for request in page.waterfall.requests:
-        name = _host(request.url)
+        name = host_of(request.url)
         if name and request.served_from is ServedFrom.NETWORK and request.connection is not None:
             asked.setdefault(name, []).append(request)
     return tuple(_page_host(name, requests, page) for name, requests in asked.items())
@@ -39,7 +39,7 @@ def hosts_of(page: PageMeasurement) -> tuple[PageHost, ...]:
 
 def document_host(page: PageMeasurement) -> str | None:
     document = next((one for one in page.waterfall.requests if one.number == page.document), None)
-    return None if document is None else _host(document.url) or None
+    return None if document is None else host_of(document.url) or None
 
 
 def _page_host(name: str, requests: list[Request], page: PageMeasurement) -> PageHost:
@@ -50,7 +50,8 @@ def _page_host(name: str, requests: list[Request], page: PageMeasurement) -> Pag
     return PageHost(name=name, requests=tuple(requests), connections=carried)
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
+    """In lower case; empty for what has none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -66,21 +67,8 @@ def full_handshakes(connections: Iterable[Connection]) -> tuple[Connection, ...]
     return tuple(one for one in connections if one.tls is not None and one.resumed is False)
 
 
-def held_up_us(page: PageMeasurement, connections: Sequence[Connection]) -> int:
-    """By how much sooner everything that blocks rendering would be there, had these connections been open before.
-
-    Only what the page's first paint waits for counts, and only as far as nothing else is later still.
-    """
-    numbers = {one.number: one for one in connections}
-    blocking = [(one, end) for one in page.waterfall.requests if one.render_blocking and (end := one.timing.end_us)]
-    if not blocking:
-        return 0
-    sooner = [end - _waited_us(one, numbers.get(one.connection or 0)) for one, end in blocking]
-    return max(0, max(end for _, end in blocking) - max(sooner))
-
-
-def _waited_us(request: Request, connection: Connection | None) -> int:
-    """How long the request waited for the opening of this connection."""
+def waited_us(request: Request, connection: Connection | None) -> int:
+    """How long the request waited for the opening of its connection."""
     ready = ready_us(connection) if connection is not None else None
     if connection is None or ready is None:
         return 0

@@ -72,6 +72,13 @@ class FindingId(StrEnum):
     HTTP_BUFFERED_RESPONSE = "http.buffered_response"
     PAGE_EXTRA_HOSTS_AND_LOST_MUX = "page.extra_hosts_and_lost_mux"
     PAGE_CDN_SLOWER_THAN_ORIGIN = "page.cdn_slower_than_origin"
+    PAGE_RENDER_BLOCKING = "page.render_blocking"
+    PAGE_THIRD_PARTY_BLOCKING = "page.third_party_blocking"
+    PAGE_LCP_LATE = "page.lcp_late"
+    PAGE_PRECONNECT_MISSING = "page.preconnect_missing"
+    PAGE_UNCOMPRESSED = "page.uncompressed"
+    PAGE_UNCACHED = "page.uncached"
+    PAGE_IMAGE_OVERSIZED = "page.image_oversized"
 
 
 # A number carries its unit in its name (`gap_ms`), as everything that reaches a person.
@@ -89,7 +96,8 @@ class Fact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One cause. `saving_us` is what its repair saves a new visitor (a returning one where the catalogue says so);
-    None where the cost is a failure or cannot be told in time. `host` is set where it speaks of one host of a page.
+    None where the cost is a failure or cannot be told in time. `host` is set where it speaks of one host of a page,
+    `rows` are the numbers of the page's requests that it speaks of.
     """
 
     id: FindingId
@@ -98,6 +106,7 @@ class Finding:
     saving_us: int | None = None
     evidence: tuple[Fact, ...] = ()
     host: str | None = None
+    rows: tuple[int, ...] = ()
 
 
 class NotJudgedReason(StrEnum):
@@ -113,6 +122,7 @@ class NotJudgedReason(StrEnum):
     NOT_MEASURED = "not_measured"
     NOT_REPEATED = "not_repeated"
     HIDDEN = "hidden"
+    PAINT_ELSEWHERE = "paint_elsewhere"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

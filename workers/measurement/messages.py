@@ -16,7 +16,16 @@ from workers.measurement.evidence import Depth, ProbeEvidence
 from workers.measurement.failure import Failure
 from workers.measurement.finding import Diagnosis
 from workers.measurement.page_options import PLAIN, PageOptions, PageState
-from workers.measurement.page_view import Activity, ConsoleMessage, Film, HostDelivery, RepeatView, ViewSample
+from workers.measurement.page_view import (
+    Activity,
+    ConsoleMessage,
+    Film,
+    HostDelivery,
+    PlainText,
+    RepeatView,
+    ShownPicture,
+    ViewSample,
+)
 from workers.measurement.pair import Leg, LegExchange, PairTarget
 from workers.measurement.profile import NATIVE, Profile
 from workers.measurement.timing import Timing
@@ -143,7 +152,9 @@ class PageMeasurement:
 
     Of several loads this is the representative one; `samples` has the figures of all, of repeat views too, when there
     was more than one. `profile_verified` tells of a shaped run whether no connection was quicker than its link; None
-    without a profile.
+    without a profile. `pictures` and `texts` are what could be smaller, as the browser told. `diagnosis` is what the
+    agent's rules made of it all at once; of a result that is sent its findings have no evidence, which follows from
+    the rest.
     """
 
     kind: Literal["page"] = "page"
@@ -162,6 +173,8 @@ class PageMeasurement:
     activity: Activity | None = None
     console: tuple[ConsoleMessage, ...] = ()
     deliveries: tuple[HostDelivery, ...] = ()
+    pictures: tuple[ShownPicture, ...] = ()
+    texts: tuple[PlainText, ...] = ()
     diagnosis: Diagnosis | None = None
 
 

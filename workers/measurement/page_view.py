@@ -9,6 +9,8 @@ from workers.measurement.waterfall import Waterfall
 
 MAX_FRAMES = 60
 MAX_CONSOLE_MESSAGES = 50
+MAX_PICTURES = 50
+MAX_TEXTS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,29 @@ class ConsoleMessage:
     text: str
     url: str | None = None
     line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownPicture:
+    """A picture that has more pixels than the page shows of it: `request` is its row's number.
+
+    `width` and `height` are its own, in pixels. `shown_ppm` is how wide the largest place is where the page shows it,
+    in millionths of its own width: a pixel of it for each pixel of CSS.
+    """
+
+    request: int
+    width: int
+    height: int
+    shown_ppm: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainText:
+    """A text that came uncompressed: `request` is its row's number, `gzip_bytes` what gzip makes of the same body."""
+
+    request: int
+    body_bytes: int
+    gzip_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

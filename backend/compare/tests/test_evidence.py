@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from backend.compare.domains import registrable
 from backend.compare.evidence import HostSeen, propose
 from backend.sites.hosts import ProposedRole
 from backend.sites.models import HostRole
+from workers.measurement.domains import registrable
 
 
 def host(name: str, address: str = "192.0.2.1", documents: int = 0, **headers: str) -> HostSeen:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from workers.diagnosis.catalogue import answers, certificates, handshake, path
+from workers.diagnosis.catalogue import answers, certificates, handshake, pages, path
 from workers.diagnosis.catalogue.columns import Column, column
 from workers.diagnosis.catalogue.entry import Counts, Entry, Setting
 from workers.diagnosis.catalogue.reasons import reason_text
@@ -17,6 +17,7 @@ _WRITTEN: Mapping[FindingId, Entry] = {
     **handshake.ENTRIES,
     **certificates.ENTRIES,
     **answers.ENTRIES,
+    **pages.ENTRIES,
 }
 _ENTRIES = {id: replace(written, settings=SETTINGS.get(id, ())) for id, written in _WRITTEN.items()}
 

@@ -16,6 +16,9 @@ _TEXTS = {
     NotJudgedReason.RESPONSE_SMALL: "because the answer is too small to show it",
     NotJudgedReason.NOT_MEASURED: "because it was not measured",
     NotJudgedReason.NOT_REPEATED: "because it was not seen each time",
+    NotJudgedReason.PAINT_ELSEWHERE: (
+        "because the paint came later than what the browser had to wait for, so that something else held it up"
+    ),
     NotJudgedReason.HIDDEN: "because another finding hides it: mend that one first",
 }
 

@@ -158,4 +158,41 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX: _settings(
         html='<link rel="preconnect" href="https://static.example.org">'
     ),
+    FindingId.PAGE_PRECONNECT_MISSING: _settings(
+        html='<link rel="preconnect" href="https://fonts.example.net" crossorigin>  (crossorigin for fonts alone)'
+    ),
+    FindingId.PAGE_RENDER_BLOCKING: _settings(
+        html='<script src="/app.js" defer></script>\n'
+        '<link rel="stylesheet" href="/print.css" media="print">\n'
+        "<style>/* what the first screen needs */</style>"
+    ),
+    FindingId.PAGE_THIRD_PARTY_BLOCKING: _settings(
+        html='<script src="https://widget.example.net/w.js" async></script>\n'
+        '<link rel="preconnect" href="https://widget.example.net">  (where it must block)'
+    ),
+    FindingId.PAGE_LCP_LATE: _settings(
+        html='<img src="/hero.webp" fetchpriority="high">  (without loading="lazy")\n'
+        '<link rel="preload" as="image" href="/hero.webp" fetchpriority="high">  (where styles or scripts name it)'
+    ),
+    FindingId.PAGE_UNCOMPRESSED: _settings(
+        nginx="gzip on; gzip_vary on;\n"
+        "gzip_types text/css text/javascript application/javascript application/json image/svg+xml;",
+        apache="AddOutputFilterByType BROTLI_COMPRESS text/html text/css text/javascript application/json "
+        "image/svg+xml",
+        haproxy="compression algo gzip\n"
+        "compression type text/html text/css text/javascript application/json image/svg+xml",
+        caddy="encode zstd gzip",
+        cloudfront="Compress: true  (cache policy: EnableAcceptEncodingGzip, EnableAcceptEncodingBrotli)",
+    ),
+    FindingId.PAGE_UNCACHED: _settings(
+        nginx='location /assets/ { add_header Cache-Control "public, max-age=31536000, immutable"; }',
+        apache='<Location "/assets/">\n    Header set Cache-Control "public, max-age=31536000, immutable"\n</Location>',
+        haproxy="http-request set-var(txn.path) path\n"
+        'http-response set-header Cache-Control "public, max-age=31536000, immutable" '
+        "if { var(txn.path) -m beg /assets/ }",
+        caddy='header /assets/* Cache-Control "public, max-age=31536000, immutable"',
+    ),
+    FindingId.PAGE_IMAGE_OVERSIZED: _settings(
+        html='<img src="/hero-800.webp" srcset="/hero-800.webp 800w, /hero-1600.webp 1600w" sizes="50vw">'
+    ),
 }

@@ -7,7 +7,7 @@ from workers.tests.netlab.twins_offers import OFFER_TWINS
 from workers.tests.netlab.twins_tls import TLS_TWINS
 
 # Seen on pages only.
-PAGE_LEVEL = frozenset({Id.PAGE_EXTRA_HOSTS_AND_LOST_MUX, Id.PAGE_CDN_SLOWER_THAN_ORIGIN})
+PAGE_LEVEL = frozenset(id for id in Id if id.startswith("page."))
 # These two are the lab's own: a far one, and one that loses packets.
 OF_THE_NETWORK = frozenset({Id.TCP_RTT_HIGH, Id.TCP_LOSS})
 TWINS: tuple[Twin, ...] = (*HTTP_TWINS, *TLS_TWINS, *OFFER_TWINS)

@@ -1,0 +1,85 @@
+"""Whole pages, as Chrome loads them."""
+
+from collections.abc import Mapping
+
+from workers.diagnosis.catalogue.entry import Counts, Entry
+from workers.measurement.finding import FindingId
+
+ENTRIES: Mapping[FindingId, Entry] = {
+    FindingId.PAGE_RENDER_BLOCKING: Entry(
+        title="Style sheets or scripts hold the first paint up",
+        explanation=(
+            "The browser paints nothing before these files of the site have come, although the document itself was "
+            "there earlier. The time is what the first paint would gain if none of them blocked it."
+        ),
+        advice=(
+            "Put the few styles that the first screen needs into the document, load the rest without blocking, and "
+            "give scripts in the head defer or async."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
+    FindingId.PAGE_THIRD_PARTY_BLOCKING: Entry(
+        title="Somebody else's server holds the first paint up",
+        explanation=(
+            "The browser paints nothing before a file of another company's host has come. When that host is slow, "
+            "the page is slow; when it fails, the page stays blank until the browser gives up."
+        ),
+        advice=(
+            "Load it with async or defer, or serve the file from the page's own host. Where it must block, preconnect "
+            "to its host."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
+    FindingId.PAGE_LCP_LATE: Entry(
+        title="The largest picture is found late",
+        explanation=(
+            "The browser asked for the picture that makes the largest paint long after the document had begun to come, "
+            "since a script, a style sheet or lazy loading had to name it first. A hint in the head of the document is "
+            "read with its first bytes."
+        ),
+        advice=(
+            "Name the picture in the document itself, without loading=lazy and with fetchpriority=high, or preload it "
+            "in the head."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
+    FindingId.PAGE_PRECONNECT_MISSING: Entry(
+        title="A connection is opened late",
+        explanation=(
+            "A paint waited for a connection to another host, which was opened only when its file was asked for. With "
+            "a hint in the head of the document it would have been open by then."
+        ),
+        advice="Preconnect to the host in the head of the document; for fonts with crossorigin.",
+        counts=Counts.NEW_VISIT,
+    ),
+    FindingId.PAGE_UNCOMPRESSED: Entry(
+        title="Texts are sent uncompressed",
+        explanation=(
+            "Style sheets, scripts, documents or data come as they are, although every browser takes them compressed. "
+            "Where a paint waits for them, the time is what fewer bytes would save on this line."
+        ),
+        advice="Compress all texts with Brotli or gzip; fonts as WOFF2 are compressed already.",
+        counts=Counts.NEW_VISIT,
+    ),
+    FindingId.PAGE_UNCACHED: Entry(
+        title="Files must be fetched again at the next visit",
+        explanation=(
+            "The server does not let browsers keep these files for a day. A returning visitor asks for them again, or "
+            "for whether they have changed, and waits for the answer."
+        ),
+        advice=(
+            "Give each version of a file its own name and let it be kept for a year; let files without a version be "
+            "kept for a day at least."
+        ),
+        counts=Counts.RETURNING_VISIT,
+    ),
+    FindingId.PAGE_IMAGE_OVERSIZED: Entry(
+        title="Pictures are larger than they are shown",
+        explanation=(
+            "These pictures have more than twice the pixels that a screen of double density would need at the size at "
+            "which the page shows them. The rest was sent and thrown away."
+        ),
+        advice="Offer pictures in several widths with srcset and sizes, and let the browser choose.",
+        counts=Counts.NEW_VISIT,
+    ),
+}

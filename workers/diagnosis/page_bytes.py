@@ -1,0 +1,167 @@
+"""Rules on bytes that need not have come: texts that were not compressed, pictures larger than they are shown."""
+
+import math
+from collections.abc import Mapping
+
+from workers.diagnosis.facts import facts, in_ms
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, header, told
+from workers.diagnosis.page_rendering import named
+from workers.diagnosis.units import size
+from workers.measurement.connection import Connection
+from workers.measurement.finding import FindingId
+from workers.measurement.page_view import PlainText, ShownPicture
+from workers.measurement.waterfall import Request
+
+# Below this nobody gains anything by compressing (one packet), nor by telling of it (all together).
+MIN_TEXT_BYTES = 2_000
+MIN_SAVED_BYTES = 10_000
+# Where nobody looked what gzip would make of a text, only much of it is worth a word.
+MIN_UNKNOWN_BYTES = 50_000
+# A picture is too large when a screen with two pixels for one of CSS would need less than half of its pixels.
+PIXELS_PER_CSS = 2
+MAX_NEEDED = 0.5
+MIN_PICTURE_BYTES = 20_000
+# RFC 6928: so much comes before the first acknowledgement, and then twice as much with each round trip.
+_FIRST_FLIGHT_BYTES = 14_600
+_MIN_RATE_BYTES = 10_000
+_NAMED = 5
+_TEXTS = frozenset(
+    {
+        "application/javascript",
+        "application/x-javascript",
+        "application/json",
+        "application/manifest+json",
+        "application/xml",
+        "application/wasm",
+        "application/vnd.ms-fontobject",
+        "font/otf",
+        "font/ttf",
+        "font/sfnt",
+    }
+)
+# A stream of events must not wait for a compressor.
+_STREAMS = frozenset({"text/event-stream"})
+
+
+def is_plain_text(row: Request) -> bool:
+    """Whether this is a text that could be compressed and was not, by its headers and by its bytes on the wire."""
+    if row.status != 200 or (row.body_bytes or 0) < MIN_TEXT_BYTES or not row.response_headers:
+        return False
+    encoded = (header(row, "content-encoding") or "identity").strip().lower() != "identity"
+    return _is_text(row.mime_type or "") and not encoded and (row.transferred_bytes or 0) >= (row.body_bytes or 0)
+
+
+def uncompressed(case: PageCase) -> PageVerdicts:
+    """page.uncompressed: the site's own texts come as they are, and something waited for the bytes."""
+    rows = [row for row in case.rows if is_plain_text(row) and not case.is_third_party(row)]
+    known = {one.request: one for one in case.page.texts}
+    gained = {row.number: _gzip_gain(known.get(row.number)) for row in rows}
+    worth = [row for row in rows if gained[row.number] is None or (gained[row.number] or 0) >= MIN_TEXT_BYTES / 2]
+    saved = sum(gained[row.number] or 0 for row in worth)
+    unknown = sum(row.body_bytes or 0 for row in worth if gained[row.number] is None)
+    sooner = {row.number: _sooner_us(case, row, gained) for row in worth if case.paint.waits_for(row)}
+    saving_us = case.paint.gain_us(sooner)
+    if saving_us < MEDIUM_US and saved < MIN_SAVED_BYTES and unknown < MIN_UNKNOWN_BYTES:
+        return
+    case.paint.claim(sooner)
+    yield told(
+        FindingId.PAGE_UNCOMPRESSED,
+        worth,
+        saving_us or None,
+        evidence=facts(
+            files=tuple(f"{named(row)}, {size(row.body_bytes or 0)}" for row in worth[:_NAMED]),
+            text_bytes=sum(row.body_bytes or 0 for row in worth),
+            saved_bytes=saved or None,
+        ),
+    )
+
+
+def oversized(case: PageCase) -> PageVerdicts:
+    """page.image_oversized: pictures with far more pixels than any visitor is shown."""
+    rows = {row.number: row for row in case.rows if not case.is_third_party(row) and row.redirected_to is None}
+    found = [(rows[one.request], one) for one in case.page.pictures if one.request in rows]
+    large = [(row, one) for row, one in found if _wasted_bytes(row, one) >= MIN_PICTURE_BYTES]
+    if not large:
+        return
+    largest = case.largest
+    saving_us = 0
+    for row, one in large:
+        if largest is not None and row.number == largest.row.number:
+            saving_us = largest.claim(download_gain_us(case, row, _wasted_bytes(row, one)))
+    yield told(
+        FindingId.PAGE_IMAGE_OVERSIZED,
+        [row for row, _ in large],
+        saving_us or None,
+        evidence=facts(
+            files=tuple(
+                f"{named(row)}, {one.width}x{one.height}, shown {one.width * one.shown_ppm // 1_000_000} wide"
+                for row, one in large[:_NAMED]
+            ),
+            image_bytes=sum(row.transferred_bytes or 0 for row, _ in large),
+            saved_bytes=sum(_wasted_bytes(row, one) for row, one in large),
+            lcp_ms=in_ms(case.page.vitals.lcp_us) if saving_us else None,
+        ),
+    )
+
+
+def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
+    """By how much sooner the last byte comes when so many fewer come.
+
+    The window grows with each round trip until the line is full: of the first part round trips are saved, of the rest
+    a share of the time. What took longer than the best answer of the same host would have was not the bytes' doing.
+    """
+    span, sent = row.timing.download, row.transferred_bytes or 0
+    if span is None or fewer_bytes <= 0 or sent <= 0:
+        return 0
+    trip_us = _trip_us(case.connection_of(row))
+    kept = max(0, sent - fewer_bytes)
+    growing_us = trip_us * _flights(sent)
+    whole_us = min(span.duration_us, growing_us + round(sent / _best_rate(case, row)))
+    if growing_us >= whole_us:
+        return round(whole_us * (1 - _flights(kept) / _flights(sent))) if growing_us else 0
+    return trip_us * (_flights(sent) - _flights(kept)) + round((whole_us - growing_us) * fewer_bytes / sent)
+
+
+def _trip_us(connection: Connection | None) -> int:
+    if connection is None:
+        return 0
+    return connection.rtt_us or (0 if connection.connect is None else connection.connect.duration_us)
+
+
+def _best_rate(case: PageCase, row: Request) -> float:
+    """Bytes in a microsecond of the quickest large answer over the row's connection, this one included."""
+    rates = [
+        (one.transferred_bytes or 0) / one.timing.download.duration_us
+        for one in case.rows
+        if one.connection == row.connection
+        and (one is row or (one.transferred_bytes or 0) >= _MIN_RATE_BYTES)
+        and one.timing.download is not None
+        and one.timing.download.duration_us
+    ]
+    return max(rates, default=math.inf) or math.inf
+
+
+def _flights(count: int) -> int:
+    """Round trips after the first flight until so many bytes have come."""
+    return max(0, math.ceil(math.log2(count / _FIRST_FLIGHT_BYTES + 1)) - 1)
+
+
+def _gzip_gain(text: PlainText | None) -> int | None:
+    return None if text is None else max(0, text.body_bytes - text.gzip_bytes)
+
+
+def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -> int:
+    return download_gain_us(case, row, gained[row.number] or 0)
+
+
+def _wasted_bytes(row: Request, picture: ShownPicture) -> int:
+    """Nothing where half of its pixels or more would be used."""
+    needed = min(1.0, PIXELS_PER_CSS * picture.shown_ppm / 1_000_000) ** 2
+    return 0 if needed > MAX_NEEDED else round((row.transferred_bytes or 0) * (1 - needed))
+
+
+def _is_text(mime_type: str) -> bool:
+    kind = mime_type.partition(";")[0].strip().lower()
+    if kind in _STREAMS:
+        return False
+    return kind.startswith("text/") or kind.endswith(("+xml", "+json")) or kind in _TEXTS

@@ -1,0 +1,143 @@
+"""What every rule of pages is given: one load under judgement, whose hosts are whose, and the way to its paints."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from workers.diagnosis.page_hosts import host_of, waited_us
+from workers.diagnosis.page_paths import LargestPaint, PaintPath
+from workers.measurement.connection import Connection
+from workers.measurement.domains import cdn_of_name, registrable
+from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.waterfall import Request, RowFlag, ServedFrom
+
+# Whether a host is the site's own to change; third parties' are not.
+IsOwn = Callable[[str], bool]
+PageVerdicts = Iterable[Finding | NotJudged]
+HIGH_US = 200_000
+MEDIUM_US = 50_000
+# A finding speaks of so many rows by number.
+MAX_ROWS = 30
+_NOBODYS = frozenset({RowFlag.BROWSER_INTERNAL, RowFlag.PREFLIGHT})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageCase:
+    """One load. `own` says which hosts are the site's. What a rule has claimed of a path no other claims again."""
+
+    page: PageMeasurement
+    own: IsOwn
+
+    @cached_property
+    def document(self) -> Request | None:
+        return next((row for row in self.page.waterfall.requests if row.number == self.page.document), None)
+
+    @cached_property
+    def rows(self) -> tuple[Request, ...]:
+        """What the page itself asked the network for, and got."""
+        return tuple(row for row in self.page.waterfall.requests if is_answered(row))
+
+    @cached_property
+    def paint(self) -> PaintPath:
+        """The way to the first paint."""
+        return PaintPath.of(self.page)
+
+    @cached_property
+    def largest(self) -> LargestPaint | None:
+        """The way from the first paint to the largest, where that is a picture that came over the network."""
+        return LargestPaint.of(self.page)
+
+    @cached_property
+    def hint_us(self) -> int | None:
+        """When a hint in the head of the document would have been read, at the earliest."""
+        return None if self.document is None else self.document.timing.first_byte_us
+
+    @cached_property
+    def _connections(self) -> dict[int, Connection]:
+        return {one.number: one for one in self.page.waterfall.connections}
+
+    def waited_us(self, row: Request) -> int:
+        """How long a row waited for the opening of its connection."""
+        return waited_us(row, self._connections.get(row.connection or 0))
+
+    def sooner_without(self, connections: Iterable[Connection]) -> dict[int, int]:
+        """By how much sooner each request that waits for one of these would come, had they been open before."""
+        numbers = {one.number for one in connections}
+        waiting = (row for row in self.page.waterfall.requests if row.connection in numbers)
+        return {row.number: gained for row in waiting if (gained := self.waited_us(row))}
+
+    def connection_of(self, row: Request) -> Connection | None:
+        return self._connections.get(row.connection or 0)
+
+    def is_own(self, row: Request) -> bool:
+        return self.own(host_of(row.url))
+
+    def is_third_party(self, row: Request) -> bool:
+        """Whether it is certainly somebody else's: a name at a CDN may be the owner's."""
+        host = host_of(row.url)
+        return bool(host) and not self.own(host) and cdn_of_name(host) is None
+
+
+def case_of(page: PageMeasurement, own: IsOwn | None = None) -> PageCase | None:
+    """None without a document: then there is no page to judge. `own` is what belongs to the document's domain."""
+    case = PageCase(page=page, own=own or bool)
+    main = "" if case.document is None else host_of(case.document.url)
+    return replace(case, own=_with(main, own or below(main))) if main else None
+
+
+def below(main: str) -> IsOwn:
+    """Names of the same owner as `main`, as far as names tell."""
+    domain, registered = main.removeprefix("www."), registrable(main)
+    return lambda host: host == domain or host.endswith(f".{domain}") or registrable(host) == registered
+
+
+def _with(main: str, own: IsOwn) -> IsOwn:
+    return lambda host: host == main or own(host)
+
+
+def is_answered(row: Request) -> bool:
+    if row.served_from is not ServedFrom.NETWORK or row.timing.end_us is None or row.failure is not None:
+        return False
+    return row.status is not None and not _NOBODYS & set(row.flags)
+
+
+def header(row: Request, name: str) -> str | None:
+    """All lines of the answer's header of this name (lower case), joined as RFC 9110 allows."""
+    lines = [one.value for one in row.response_headers if one.name.lower() == name]
+    return ", ".join(lines) if lines else None
+
+
+def numbers_of(rows: Iterable[Request]) -> tuple[int, ...]:
+    """Of the first thirty."""
+    return tuple(row.number for row in rows)[:MAX_ROWS]
+
+
+def told(
+    id: FindingId,
+    rows: Iterable[Request],
+    saving_us: int | None,
+    *,
+    evidence: tuple[Fact, ...],
+    host: str | None = None,
+) -> Finding:
+    """A finding of a page: one load shows it, so it is never told with high confidence."""
+    return Finding(
+        id=id,
+        severity=severity(saving_us),
+        confidence=Confidence.MEDIUM,
+        saving_us=saving_us,
+        evidence=evidence,
+        host=host,
+        rows=numbers_of(rows),
+    )
+
+
+def severity(saving_us: int | None) -> Severity:
+    if (saving_us or 0) >= HIGH_US:
+        return Severity.HIGH
+    return Severity.MEDIUM if (saving_us or 0) >= MEDIUM_US else Severity.LOW
+
+
+def unjudged(id: FindingId, reason: NotJudgedReason = NotJudgedReason.PAINT_ELSEWHERE) -> NotJudged:
+    return NotJudged(id=id, reason=reason)

@@ -1,0 +1,81 @@
+"""Rules on connections: hosts that hold the first paint up, and multiplexing that is lost (PROBING 7, 30 and 34)."""
+
+from collections.abc import Iterator
+
+from workers.diagnosis.facts import facts, in_ms
+from workers.diagnosis.page_case import HIGH_US, PageCase, PageVerdicts, numbers_of, severity, unjudged
+from workers.diagnosis.page_hosts import PageHost, full_handshakes, host_of, hosts_of, opening_together_us, opening_us
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
+
+# PROBING 7, 34: a host that takes longer to connect to, and so many full handshakes are too many.
+MIN_OPENING_US = HIGH_US // 2
+_HANDSHAKES = {"h2": 1, "http/1.1": 2}
+# PROBING 7, 30: from so many requests on, HTTP/1.1 stands in the way.
+MIN_REQUESTS = 6
+
+
+def hosts(case: PageCase) -> PageVerdicts:
+    """http.h2_missing or page.extra_hosts_and_lost_mux, for each of the site's own hosts."""
+    main = "" if case.document is None else host_of(case.document.url)
+    for host in hosts_of(case.page):
+        if not case.own(host.name):
+            continue
+        without_h2 = _h2_missing(case, host)
+        if without_h2 is not None:
+            yield without_h2
+        else:
+            yield from _connections(case, host, another=host.name != main)
+
+
+def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[Finding | NotJudged]:
+    """A host of its own that the first paint waits for, or more handshakes than its protocol needs."""
+    extra = [one for protocol, most in _HANDSHAKES.items() for one in full_handshakes(host.over(protocol))[most:]]
+    sooner = case.sooner_without(host.connections if another else extra)
+    far = another and host.opening_us > MIN_OPENING_US
+    held_us = case.paint.gain_us(sooner) if far or extra else 0
+    if not held_us and not extra:
+        if far and not case.paint.sure and any(map(case.paint.waits_for, host.requests)):
+            yield unjudged(FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX)
+        return
+    case.paint.claim(sooner)
+    yield Finding(
+        id=FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX,
+        severity=severity(held_us),
+        confidence=Confidence.MEDIUM,
+        saving_us=held_us,
+        host=host.name,
+        rows=numbers_of(host.requests),
+        evidence=facts(
+            requests=len(host.requests),
+            connections=len(host.connections),
+            full_handshakes=len(full_handshakes(host.connections)),
+            protocols=tuple(sorted({one.protocol for one in host.connections if one.protocol})),
+            first_connection_ms=in_ms(host.opening_us),
+            all_connections_ms=in_ms(sum(map(opening_us, host.connections))),
+            blocks_rendering=held_us > 0,
+        ),
+    )
+
+
+def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
+    """Many requests over several connections that one of HTTP/2 would carry."""
+    secure = [one for one in host.connections if one.tls is not None]
+    old = all(one.protocol == "http/1.1" for one in secure)
+    if not old or len(secure) < 2 or len(host.requests) < MIN_REQUESTS:
+        return None
+    case.paint.claim(case.sooner_without(secure[1:]))
+    load_us = max((one.timing.end_us or 0 for one in case.page.waterfall.requests), default=0)
+    return Finding(
+        id=FindingId.HTTP_H2_MISSING,
+        severity=Severity.HIGH,
+        confidence=Confidence.MEDIUM,
+        saving_us=min(opening_together_us(secure[1:]), load_us),
+        host=host.name,
+        rows=numbers_of(host.requests),
+        evidence=facts(
+            requests=len(host.requests),
+            connections=len(secure),
+            connections_saved=len(secure) - 1,
+            all_connections_ms=in_ms(sum(map(opening_us, secure))),
+        ),
+    )

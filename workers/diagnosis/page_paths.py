@@ -1,0 +1,146 @@
+"""What the first paint and the largest paint of a load waited for, and how much sooner they could have come.
+
+Nobody sees the browser's mind: a path is only believed where the paint came directly after the last thing that it had
+to wait for. Every millisecond of a path is claimed once: a claim is worth what it gains by itself, and no more than
+what the claims before it have left.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.waterfall import Request, ResourceType, ServedFrom
+
+# A paint within this of the last request that it waited for waited for nothing else: layout, and a frame of the screen.
+DIRECTLY_US = 50_000
+# … and within this, if no other request came in meanwhile that might have held it up: scripts take their time.
+_WORKING_US = 500_000
+# DevTools' instants of a request's end and of a paint come from two processes.
+_CLOCKS_US = 5_000
+_TELLING = frozenset({ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FONT, ResourceType.FETCH})
+# Not needed at all: sooner by more than any load takes.
+GONE_US = 10**12
+# No row has this number: the part of the document that had been read.
+_READ = 0
+
+
+@dataclass(kw_only=True)
+class PaintPath:
+    """The first paint waits for the document and for all that blocks rendering. `ends` are their ends by row.
+
+    `sure` says whether the paint came of it directly; where it did not, nothing is gained for certain.
+    """
+
+    ends: Mapping[int, int]
+    sure: bool
+    _sooner: dict[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, page: PageMeasurement) -> "PaintPath":
+        blocking = _blocking(page)
+        ends = {row.number: row.timing.end_us or 0 for row in blocking} | _of_document(page, blocking)
+        ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, max(ends.values(), default=0))}
+        return cls(ends=ends, sure=_is_direct(page, ends.values()))
+
+    def waits_for(self, row: Request) -> bool:
+        return row.number in self.ends
+
+    def gain_us(self, sooner: Mapping[int, int]) -> int:
+        """What is gained, by itself and beyond what was claimed, if these rows came so much sooner."""
+        if not self.sure:
+            return 0
+        alone = self._paint_us({}) - self._paint_us(sooner)
+        left = self._paint_us(self._sooner) - self._paint_us(self._with(sooner))
+        return max(0, min(alone, left))
+
+    def claim(self, sooner: Mapping[int, int]) -> int:
+        """The same, and nobody gains it again."""
+        gained = self.gain_us(sooner)
+        self._sooner = self._with(sooner)
+        return gained
+
+    def _with(self, sooner: Mapping[int, int]) -> dict[int, int]:
+        return {number: self._sooner.get(number, 0) + sooner.get(number, 0) for number in {*self._sooner, *sooner}}
+
+    def _paint_us(self, sooner: Mapping[int, int]) -> int:
+        return max((end - sooner.get(number, 0) for number, end in self.ends.items()), default=0)
+
+
+@dataclass(kw_only=True)
+class LargestPaint:
+    """A picture that is the largest paint. Before the first paint it cannot come: `left_us` is what lies between,
+    less what was claimed of it. `sure` says whether the paint came directly after the picture."""
+
+    row: Request
+    left_us: int
+    sure: bool
+
+    @classmethod
+    def of(cls, page: PageMeasurement) -> "LargestPaint | None":
+        vitals = page.vitals
+        if not vitals.lcp_url or vitals.lcp_us is None or vitals.fcp_us is None:
+            return None
+        row = _last_of(page, vitals.lcp_url, vitals.lcp_us)
+        if row is None or row.timing.end_us is None:
+            return None
+        sure = vitals.lcp_us - row.timing.end_us <= 4 * DIRECTLY_US
+        return cls(row=row, left_us=max(0, vitals.lcp_us - vitals.fcp_us), sure=sure)
+
+    def claim(self, sooner_us: int) -> int:
+        """What is gained if the picture came so much sooner; nobody gains it again."""
+        gained = max(0, min(sooner_us, self.left_us)) if self.sure else 0
+        self.left_us -= gained
+        return gained
+
+
+def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int, int]:
+    """The document's end; where the page was painted before it was complete, how far it was read by then."""
+    document = next((row for row in page.waterfall.requests if row.number == page.document), None)
+    if document is None or document.timing.end_us is None:
+        return {}
+    fcp_us = page.vitals.fcp_us
+    if fcp_us is None or document.timing.end_us <= fcp_us:
+        return {document.number: document.timing.end_us}
+    return {_READ: max([document.timing.first_byte_us or 0, *(row.timing.start_us for row in blocking)])}
+
+
+def _blocking(page: PageMeasurement) -> list[Request]:
+    """What blocks rendering and was there before the first paint: what came later cannot have blocked it."""
+    fcp_us = page.vitals.fcp_us
+    rows = [row for row in page.waterfall.requests if row.render_blocking and row.timing.end_us]
+    return [row for row in rows if fcp_us is None or (row.timing.end_us or 0) <= fcp_us + _CLOCKS_US]
+
+
+def _held_by_font(page: PageMeasurement, last_us: int) -> list[Request]:
+    """Fonts that the first paint came directly after, when it did not come directly after all else: text that waits."""
+    fcp_us = page.vitals.fcp_us
+    if fcp_us is None or fcp_us - last_us <= DIRECTLY_US:
+        return []
+    fonts = [row for row in page.waterfall.requests if row.resource_type is ResourceType.FONT and row.timing.end_us]
+    return [
+        row for row in fonts if last_us < (row.timing.end_us or 0) <= fcp_us <= (row.timing.end_us or 0) + DIRECTLY_US
+    ]
+
+
+def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
+    """Whether nothing else can have held the first paint up. Without its instant there is only the word of Chrome
+    that these rows block."""
+    fcp_us, last_us = page.vitals.fcp_us, max(ends, default=0)
+    if fcp_us is None or fcp_us - last_us <= DIRECTLY_US:
+        return True
+    if fcp_us - last_us > _WORKING_US:
+        return False
+    return not any(
+        last_us < (row.timing.end_us or 0) <= fcp_us
+        for row in page.waterfall.requests
+        if row.resource_type in _TELLING and row.served_from is ServedFrom.NETWORK
+    )
+
+
+def _last_of(page: PageMeasurement, url: str, before_us: int) -> Request | None:
+    found = [
+        row
+        for row in page.waterfall.requests
+        if row.url == url and row.served_from is ServedFrom.NETWORK and row.redirected_to is None
+    ]
+    return next((row for row in reversed(found) if (row.timing.end_us or GONE_US) <= before_us + _CLOCKS_US), None)

@@ -1,0 +1,72 @@
+"""Rules on what the first paint waits for: what blocks rendering, the site's own and third parties'."""
+
+from collections.abc import Iterator, Sequence
+
+from workers.diagnosis.facts import facts, in_ms
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
+from workers.diagnosis.page_hosts import host_of
+from workers.diagnosis.page_paths import GONE_US
+from workers.measurement.finding import Finding, FindingId, NotJudgedReason
+from workers.measurement.waterfall import Request
+
+_NAMED = 5
+
+
+def third_parties(case: PageCase) -> PageVerdicts:
+    """page.third_party_blocking: somebody else's server decides when the page is painted. One finding a host."""
+    rows = [row for row in case.rows if row.render_blocking and case.paint.waits_for(row) and case.is_third_party(row)]
+    if rows and (doubt := _doubt(case)):
+        yield unjudged(FindingId.PAGE_THIRD_PARTY_BLOCKING, doubt)
+        return
+    hosts = {host: [row for row in rows if host_of(row.url) == host] for host in dict.fromkeys(map(_host, rows))}
+    for host in sorted(hosts, key=lambda host: -max(row.timing.end_us or 0 for row in hosts[host])):
+        yield from _blocking(case, FindingId.PAGE_THIRD_PARTY_BLOCKING, hosts[host], host)
+
+
+def render_blocking(case: PageCase) -> PageVerdicts:
+    """page.render_blocking: style sheets and scripts of the site's own that the first paint waits for."""
+    rows = [
+        row for row in case.rows if row.render_blocking and case.paint.waits_for(row) and not case.is_third_party(row)
+    ]
+    if rows and (doubt := _doubt(case)):
+        yield unjudged(FindingId.PAGE_RENDER_BLOCKING, doubt)
+        return
+    yield from _blocking(case, FindingId.PAGE_RENDER_BLOCKING, rows, None)
+
+
+def _doubt(case: PageCase) -> NotJudgedReason | None:
+    """Why nothing can be said of the first paint."""
+    if case.page.vitals.fcp_us is None:
+        return NotJudgedReason.NOT_MEASURED
+    return None if case.paint.sure else NotJudgedReason.PAINT_ELSEWHERE
+
+
+def _blocking(case: PageCase, id: FindingId, rows: Sequence[Request], host: str | None) -> Iterator[Finding]:
+    gone = {row.number: GONE_US for row in rows}
+    saving_us = case.paint.gain_us(gone)
+    if saving_us < MEDIUM_US:
+        return
+    case.paint.claim(gone)
+    yield told(
+        id,
+        rows,
+        saving_us,
+        host=host,
+        evidence=facts(
+            requests=len(rows),
+            files=tuple(named(row) for row in rows[:_NAMED]),
+            first_paint_ms=in_ms(case.page.vitals.fcp_us),
+            blocked_until_ms=in_ms(max(row.timing.end_us or 0 for row in rows)),
+            document_read_ms=in_ms(None if case.document is None else case.document.timing.end_us),
+        ),
+    )
+
+
+def _host(row: Request) -> str:
+    return host_of(row.url)
+
+
+def named(row: Request) -> str:
+    """ "4 app.css": the number of a row and the end of its address."""
+    path = row.url.partition("?")[0].partition("#")[0].rstrip("/")
+    return f"{row.number} {path.rpartition('/')[2][:60]}"

@@ -1,0 +1,126 @@
+"""Rules on visitors who come again: what a browser must ask for anew, because nobody lets it keep it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+
+from workers.diagnosis.facts import facts
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, header, is_answered, severity, told
+from workers.diagnosis.page_paths import GONE_US, PaintPath
+from workers.diagnosis.page_rendering import named
+from workers.measurement.finding import FindingId, Severity
+from workers.measurement.page_options import PageState
+from workers.measurement.waterfall import Request, ResourceType
+
+# Whoever comes again comes the next day, or later.
+SHORT_S = 86_400
+MIN_BYTES = 50_000
+_STATIC = frozenset({ResourceType.STYLESHEET, ResourceType.SCRIPT, ResourceType.FONT, ResourceType.IMAGE})
+_NAMED = 5
+_MAX_S = 2**31
+# RFC 9111, 4.2.2: without a word of the server browsers keep it for a tenth of its age.
+_HEURISTIC = 0.1
+
+
+def uncached(case: PageCase) -> PageVerdicts:
+    """page.uncached: the site's own files that a returning visitor's browser has to ask for again."""
+    rows = [row for row in case.rows if _is_asked_again(row) and not case.is_third_party(row)]
+    saving_us = _measured_us(case, rows) if _repeat_tells(case) else _modelled_us(case, rows)
+    again_bytes = sum(row.transferred_bytes or 0 for row in rows if not _has_validator(row))
+    if not rows or (saving_us < MEDIUM_US and again_bytes < MIN_BYTES):
+        return
+    found = told(
+        FindingId.PAGE_UNCACHED,
+        rows,
+        saving_us or None,
+        evidence=facts(
+            files=tuple(f"{named(row)}, {_policy(row)}" for row in rows[:_NAMED]),
+            requests=len(rows),
+            again_bytes=again_bytes or None,
+            seen_in_repeat_view=_repeat_tells(case) or None,
+        ),
+    )
+    # It is no new visitor's time.
+    yield replace(found, severity=Severity.MEDIUM) if severity(saving_us) is Severity.HIGH else found
+
+
+def lifetime_s(row: Request) -> int | None:
+    """How long a browser may use the answer without asking (RFC 9111, 4.2); None where it cannot be told."""
+    words = [word.strip().lower() for word in (header(row, "cache-control") or "").split(",")]
+    if not row.response_headers:
+        return None
+    if {"no-store", "no-cache"} & {word.partition("=")[0] for word in words} or header(row, "vary") == "*":
+        return 0
+    ages = [word.partition("=")[2].strip('" ') for word in words if word.startswith("max-age=")]
+    if ages:
+        return min(int(ages[0]), _MAX_S) if ages[0].isascii() and ages[0].isdigit() else 0
+    if header(row, "expires") is not None:
+        return _between_s(row, "date", "expires") or 0
+    if header(row, "last-modified") is not None:
+        age_s = _between_s(row, "last-modified", "date")
+        return None if age_s is None else int(age_s * _HEURISTIC)
+    return 0
+
+
+def _is_asked_again(row: Request) -> bool:
+    if row.resource_type not in _STATIC or row.method != "GET" or row.status != 200:
+        return False
+    lifetime = lifetime_s(row)
+    return lifetime is not None and lifetime < SHORT_S
+
+
+def _has_validator(row: Request) -> bool:
+    stored = "no-store" not in (header(row, "cache-control") or "").lower()
+    return stored and (header(row, "etag") is not None or header(row, "last-modified") is not None)
+
+
+def _repeat_tells(case: PageCase) -> bool:
+    return case.page.repeat is not None and case.page.repeat.state is not PageState.COLD
+
+
+def _measured_us(case: PageCase, rows: Sequence[Request]) -> int:
+    """What the first paint of the second view would gain without those that were asked for again."""
+    repeat = case.page.repeat
+    if repeat is None:
+        return 0
+    view = replace(case.page, waterfall=repeat.waterfall, vitals=repeat.vitals, document=repeat.document)
+    addresses = {row.url for row in rows}
+    again = [row for row in view.waterfall.requests if row.url in addresses and is_answered(row)]
+    return PaintPath.of(view).gain_us({row.number: GONE_US for row in again})
+
+
+def _modelled_us(case: PageCase, rows: Sequence[Request]) -> int:
+    """Of files that block rendering: how long the first paint of a second view would wait for the slowest of them.
+
+    They are asked for over the document's own connection as early as they were here; one that has not changed costs
+    the question alone.
+    """
+    blocking = [row for row in rows if row.render_blocking and case.paint.waits_for(row)]
+    document = case.document
+    if not blocking or document is None or not case.paint.sure:
+        return 0
+    known_us = max(document.timing.end_us or 0, *(row.timing.start_us for row in blocking))
+    return max(0, max(row.timing.start_us + _asking_us(row) for row in blocking) - known_us)
+
+
+def _asking_us(row: Request) -> int:
+    timing = row.timing
+    download = None if _has_validator(row) else timing.download
+    return sum(span.duration_us for span in (timing.send, timing.wait, download) if span is not None)
+
+
+def _policy(row: Request) -> str:
+    policy = header(row, "cache-control")
+    if policy is not None:
+        return policy[:60]
+    if header(row, "expires") is not None:
+        return f"Expires: {header(row, 'expires')}"[:60]
+    return "no Cache-Control"
+
+
+def _between_s(row: Request, earlier: str, later: str) -> int | None:
+    try:
+        seconds = parsedate_to_datetime(header(row, later) or "") - parsedate_to_datetime(header(row, earlier) or "")
+    except (ValueError, TypeError):
+        return None
+    return max(0, int(seconds.total_seconds()))
