@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 from playwright.async_api import BrowserContext, CDPSession, Error, Page
 
+from workers.browser.context import introduce
 from workers.browser.faults import BrowserError
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.own_headers import WARNING as HEADERS_WARNING
-from workers.browser.own_headers import OwnHeaders
+from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
 from workers.measurement.captures_page import NetlogCapture, PageCapture
@@ -62,6 +63,8 @@ class PageLoad:
 
     def __init__(self, context: BrowserContext, tail: NetlogTail, settings: BrowserSettings, tell: Tell) -> None:
         self._context = context
+        self._browser = context.browser
+        self._version = "" if context.browser is None else context.browser.version
         self._tail = tail
         self._settings = settings
         self._tell = tell
@@ -76,9 +79,18 @@ class PageLoad:
         page = await self._context.new_page()
         recorder = Recorder(self._loop.time)
         page.on("crash", recorder.crash)
-        if self._context.browser is not None:
-            self._context.browser.once("disconnected", recorder.lose)
         self._context.on("page", self._refuse)
+        if self._browser is None:
+            return await self._load(page, recorder, request)
+        self._browser.on("disconnected", recorder.lose)
+        try:
+            return await self._load(page, recorder, request)
+        finally:
+            # The browser outlives the run, and would keep the recorder with everything in it.
+            self._browser.remove_listener("disconnected", recorder.lose)
+            self._context.remove_listener("page", self._refuse)
+
+    async def _load(self, page: Page, recorder: Recorder, request: RunRequest) -> Loaded:
         cdp = await self._context.new_cdp_session(page)
         main_frame = await self._prepare(cdp, request)
         recorder.main_frame = main_frame
@@ -97,8 +109,8 @@ class PageLoad:
             events=events,
             netlog=netlog,
             events_dropped=recorder.dropped,
-            browser_version=self._context.browser.version if self._context.browser else None,
-            secret_headers=frozenset(header.name.lower() for header in request.headers),
+            browser_version=self._version,
+            secret_headers=frozenset(header.name.lower() for header in own_headers(request)),
             warnings=tuple(self._warnings),
         )
         return Loaded(capture=capture, screenshot=screenshot, sound=self._sound and not capture.crashed)
@@ -111,8 +123,9 @@ class PageLoad:
         await cdp.send("Runtime.enable")
         await cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": _WORLD})
         await cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": _injection(), "worldName": _WORLD})
-        if request.headers:
-            await OwnHeaders(cdp, request.headers).start(request.url, self._settings.extra_ports)
+        await introduce(cdp, request, self._version)
+        if headers := own_headers(request):
+            await OwnHeaders(cdp, headers).start(request.url, self._settings.extra_ports)
             self._warnings.append(HEADERS_WARNING)
         tree = await cdp.send("Page.getFrameTree")
         return str(tree["frameTree"]["frame"]["id"])

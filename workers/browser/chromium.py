@@ -8,7 +8,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from workers.browser.context import user_agent
 from workers.browser.faults import BrowserError
+from workers.measurement.page_options import DESKTOP
 
 # Debian's packages chromium-headless-shell and chromium. /usr/bin/chromium is a shell script that loads extensions and
 # sets keys: what it starts is not the browser that we would say we measured with.
@@ -80,7 +82,7 @@ def _sandbox_works(path: Path) -> bool:
     return done.returncode == 0 and b"sound" in done.stdout
 
 
-def flags(path: Path, netlog: Path) -> list[str]:
+def flags(chromium: Chromium, netlog: Path) -> list[str]:
     """The switches added to Playwright's own (which already silence updates, first runs and background traffic).
 
     Frames of other sites stay in the page's process (no site isolation): one DevTools session then sees every
@@ -89,6 +91,8 @@ def flags(path: Path, netlog: Path) -> list[str]:
     """
     chosen = [
         f"--log-net-log={netlog}",
+        # A context's own goes everywhere but into the request for a service worker's script.
+        f"--user-agent={user_agent(chromium.version, DESKTOP)}",
         "--net-log-capture-mode=Default",
         "--disable-site-isolation-trials",
         "--block-new-web-contents",
@@ -102,7 +106,7 @@ def flags(path: Path, netlog: Path) -> list[str]:
         "--no-proxy-server",
         *_shared_memory(),
     ]
-    return chosen if "headless-shell" in path.name else [*chosen, "--headless=new"]
+    return chosen if "headless-shell" in chromium.path.name else [*chosen, "--headless=new"]
 
 
 def _shared_memory() -> list[str]:

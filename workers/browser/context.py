@@ -7,6 +7,8 @@ name can be let in by a rule. "Headless" alone is left out, since some sites tur
 
 from typing import Any
 
+from playwright.async_api import CDPSession
+
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import Device
 from workers.version import VERSION
@@ -30,6 +32,37 @@ def context_options(request: RunRequest, browser_version: str) -> dict[str, Any]
         "has_touch": page.device.mobile,
     }
     return options if page.locale is None else options | {"locale": page.locale}
+
+
+async def introduce(cdp: CDPSession, request: RunRequest, browser_version: str) -> None:
+    """Says the same in client hints as in the user agent: Chrome's own would say "HeadlessChrome" there.
+
+    A user agent of a person's own goes without hints, as from a browser that knows none.
+    """
+    page, major = request.page, browser_version.partition(".")[0]
+    whole: dict[str, Any] = {"userAgent": page.user_agent or user_agent(browser_version, page.device)}
+    if page.locale is not None:
+        whole["acceptLanguage"] = page.locale
+    if page.user_agent is None:
+        whole |= _hints(page.device, major, browser_version)
+    await cdp.send("Emulation.setUserAgentOverride", whole)
+
+
+def _hints(device: Device, major: str, version: str) -> dict[str, Any]:
+    brands = (("Not:A-Brand", "8"), ("Chromium", major))
+    full = (("Not:A-Brand", "8.0.0.0"), ("Chromium", version))
+    return {
+        "platform": "Linux armv81" if device.mobile else "Linux x86_64",
+        "userAgentMetadata": {
+            "brands": [{"brand": name, "version": number} for name, number in brands],
+            "fullVersionList": [{"brand": name, "version": number} for name, number in full],
+            "platform": "Android" if device.mobile else "Linux",
+            "platformVersion": "10" if device.mobile else "",
+            "architecture": "" if device.mobile else "x86",
+            "model": "K" if device.mobile else "",
+            "mobile": device.mobile,
+        },
+    }
 
 
 def cookies_of(request: RunRequest) -> list[Any]:

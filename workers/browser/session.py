@@ -114,8 +114,7 @@ class Session:
     async def _launch(self, chromium: Chromium, *, sandbox: bool) -> None:
         self._browser = await self._driver.chromium.launch(
             executable_path=chromium.path,
-            args=flags(chromium.path, self._workspace.netlog)
-            + switches(self._how, quic=self._settings.quic, hole=None),
+            args=flags(chromium, self._workspace.netlog) + switches(self._how, quic=self._settings.quic, hole=None),
             chromium_sandbox=sandbox,
             # Nobody clicks here: what Chrome's own blocker lets through would be a page that we did not ask for.
             ignore_default_args=["--disable-popup-blocking"],
