@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from backend.sites import page_settings
 from backend.sites.models import Monitor
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Kind, RunRequest
+from workers.measurement.page_options import PLAIN, PageOptions
 from workers.measurement.pair import PairTarget
 from workers.measurement.profile import NATIVE, PROFILES
 from workers.measurement.routes import Lane, key_prefix, queue_name
@@ -19,15 +21,15 @@ from workers.measurement.wire import encode
 
 # In the order of `MonitorColumns`; `m` is the monitor, `r` the region.
 MONITOR_SQL = """m.id, m.public_id, m.kind, m.url, m.timeout_s, m.profile, m.headers, m.accepted_status, m.body_text,
-    m.ignore_certificate_errors, m.config_version, m.pair, r.id, r.code"""
-MONITOR_WIDTH = 14
+    m.ignore_certificate_errors, m.config_version, m.pair, m.page, r.id, r.code"""
+MONITOR_WIDTH = 15
 # `p` is the pending run.
 LANE_SQL = "CASE WHEN p.urgent THEN 'now' WHEN p.trigger = 'gate' THEN 'gate' ELSE 'schedule' END"
 PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}, p.url, p.depth"
 
 
 class MonitorColumns(NamedTuple):
-    """What is measured and where, as it lies in the database."""
+    """What is measured and where, as it lies in the database. What is secret goes out only `at_home`."""
 
     monitor_pk: int
     monitor_id: UUID
@@ -41,8 +43,10 @@ class MonitorColumns(NamedTuple):
     ignore_certificate_errors: bool
     config_version: int
     pair: str | None
+    page: str
     region_pk: int
     region: str
+    at_home: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,12 +88,13 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
         urgent=execution.lane is Lane.NOW,
         config_version=monitor.config_version,
         profile=PROFILES.get(monitor.profile, NATIVE),
-        headers=_headers(monitor.headers),
+        headers=_headers(monitor.headers) if monitor.at_home else (),
         accepted_status=tuple(monitor.accepted_status),
         body_text=monitor.body_text or None,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
         other=_other(monitor.pair),
         depth=execution.depth,
+        page=_page(monitor),
     )
     return Outgoing(
         run_id=execution.run_id,
@@ -121,15 +126,20 @@ def queue_key(region: str, kind: str, lane: Lane) -> str:
 
 
 def _at(url: str | None, monitor: MonitorColumns) -> MonitorColumns:
-    """The monitor at another address. Its headers may be secrets, and never leave for another server."""
-    if url is None:
-        return monitor
-    return monitor._replace(url=url, headers=monitor.headers if is_same_server(url, monitor.url) else "")
+    """The monitor at another address."""
+    return monitor if url is None else monitor._replace(url=url, at_home=is_same_server(url, monitor.url))
 
 
 def is_same_server(url: str, other: str) -> bool:
     """Whether scheme, host and port are the same, of canonical URLs."""
     return urlsplit(url)[:2] == urlsplit(other)[:2]
+
+
+def _page(monitor: MonitorColumns) -> PageOptions:
+    if not monitor.page:
+        return PLAIN
+    options = page_settings.read(Monitor._meta.get_field("page").from_db_value(monitor.page, None, None))
+    return options if monitor.at_home else page_settings.for_another_server(options)
 
 
 def _headers(stored: str) -> tuple[Header, ...]:

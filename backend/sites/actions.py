@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.sites import page_settings
 from backend.sites.deploys import DeployMarker
 from backend.sites.deploys import validate as validate_deploy
 from backend.sites.models import Deploy, Monitor, Site, SiteStatus
@@ -184,6 +185,7 @@ def _apply(monitor: Monitor, settings: MonitorSettings) -> None:
     monitor.body_text = settings.body_text
     monitor.ignore_certificate_errors = settings.ignore_certificate_errors
     monitor.pair = _stored(settings.other)
+    monitor.page = page_settings.stored(settings.page)
 
 
 def _stored(other: PairTarget | None) -> dict[str, str | None] | None:

@@ -41,10 +41,10 @@ class HostRole(models.TextChoices):
 
 
 class MonitorManager(models.Manager["Monitor"]):
-    """Leaves the headers out until they are looked at: no list must fail over a secret that cannot be read."""
+    """Leaves secrets out until they are looked at: no list must fail over one that cannot be read."""
 
     def get_queryset(self) -> "models.QuerySet[Monitor]":
-        return super().get_queryset().defer("headers")
+        return super().get_queryset().defer("headers", "page")
 
 
 class Site(models.Model):
@@ -73,7 +73,8 @@ class Monitor(models.Model):
 
     `regions` empty means all regions, also later ones; `accepted_status` empty means 200 to 399. `headers` is a list of
     [name, value] pairs, encrypted at rest. `config_version` grows with each edit that changes what is measured. `pair`
-    is the other leg of a pair ({"url", "address"} of the wire's PairTarget), null for all other kinds.
+    is the other leg of a pair ({"url", "address"} of the wire's PairTarget), null for all other kinds. `page` holds
+    the options of a page (`sites.page_settings`), encrypted for their passwords and cookies.
     """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -89,6 +90,7 @@ class Monitor(models.Model):
     body_text = models.CharField(max_length=500, blank=True)
     ignore_certificate_errors = models.BooleanField(default=False)
     pair = models.JSONField(null=True)
+    page = EncryptedJSONField(default=dict, blank=True, db_default="")
     paused = models.BooleanField(default=False)
     config_version = models.PositiveIntegerField(default=1)
 

@@ -4,10 +4,13 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from backend.sites import page_settings
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
 from backend.sites.targets import check_pair_target, check_target
 from workers.measurement.connection import Header
 from workers.measurement.messages import Kind
+from workers.measurement.page_options import PLAIN, PageOptions
+from workers.measurement.page_rules import page_faults
 from workers.measurement.pair import PairTarget
 from workers.measurement.profile import PROFILES
 from workers.measurement.target import TargetError
@@ -20,6 +23,8 @@ MAX_HEADERS = 20
 MAX_HEADER_VALUE_CHARS = 4096
 MAX_BODY_TEXT_CHARS = 500
 MAX_STATUSES = 20
+# Each takes a browser as long as one load does: more belongs to a test by hand.
+MAX_PAGE_LOADS = 5
 # RFC 9110, 5.6.2 (token).
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 # What frames the message or is the connection's own: a measurement that sets them measures a broken request.
@@ -32,7 +37,7 @@ _OURS = frozenset(
 class MonitorSettings:
     """All of a monitor that a person can edit. `regions` empty means all, `accepted_status` empty means 200 to 399.
 
-    `other` is the second leg of a pair, and None for all other kinds.
+    `other` is the second leg of a pair, and None for all other kinds; `page` matters to a page alone.
     """
 
     kind: Kind
@@ -46,6 +51,7 @@ class MonitorSettings:
     body_text: str = ""
     ignore_certificate_errors: bool = False
     other: PairTarget | None = None
+    page: PageOptions = PLAIN
 
 
 class InvalidMonitorError(ValueError):
@@ -77,14 +83,26 @@ def settings_of(monitor: Monitor) -> MonitorSettings:
         body_text=monitor.body_text,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
         other=None if monitor.pair is None else PairTarget(url=monitor.pair["url"], address=monitor.pair["address"]),
+        page=page_settings.read(monitor.page),
     )
 
 
 def validate(settings: MonitorSettings) -> None:
     """Raises InvalidMonitorError with every fault there is, not only the first."""
     faults = {field: fault for field, rule in _RULES.items() if (fault := rule(settings)) is not None}
+    faults |= _page_faults(settings)
     if faults:
         raise InvalidMonitorError(faults)
+
+
+def _page_faults(settings: MonitorSettings) -> dict[str, str]:
+    """By the names of the page's options."""
+    if settings.kind is not Kind.PAGE and settings.page != PLAIN:
+        return {"page": f"A {settings.kind} loads no page; leave the page's options out."}
+    faults = page_faults(settings.page)
+    if "loads" not in faults and settings.page.loads > MAX_PAGE_LOADS:
+        faults["loads"] = f"A monitor can load its page at most {MAX_PAGE_LOADS} times in a run."
+    return faults
 
 
 def _url_fault(settings: MonitorSettings) -> str | None:

@@ -30,6 +30,7 @@ from backend.api.v1.problems import (
 from backend.runs.actions import RunsError, TooManyRunsError
 from backend.sites.actions import SiteLimitError
 from backend.sites.monitor_settings import InvalidMonitorError
+from workers.measurement.page_options import PageOptions
 from workers.measurement.target import TargetError
 
 
@@ -49,7 +50,7 @@ def problem_of(error: Exception) -> ProblemError | None:
         case TargetError():
             return ProblemError(INVALID, faults=[Fault("#/url", str(error))])
         case InvalidMonitorError():
-            return ProblemError(INVALID, faults=[Fault(f"#/{name}", text) for name, text in error.faults.items()])
+            return ProblemError(INVALID, faults=[Fault(_setting(name), text) for name, text in error.faults.items()])
         case TooManyRunsError():
             return ProblemError(LIMIT_REACHED, str(error), headers={"Retry-After": "30"})
         case RunsError():
@@ -103,3 +104,8 @@ def _pointer(name: str) -> str:
 
 def _sentence(message: str) -> str:
     return message if message.endswith(".") else f"{message}."
+
+
+def _setting(name: str) -> str:
+    """Where a monitor's setting stands: those of its page one level down."""
+    return f"#/page/{name}" if name in PageOptions.__slots__ else f"#/{name}"

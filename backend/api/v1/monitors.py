@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.page_settings import PageChange, PageSettings, changed_page, page_of_monitor
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
 from backend.api.v1.shapes import In, Out, Page, RegionCode
@@ -64,9 +65,10 @@ class Monitor(Out):
 
 
 class MonitorDetail(Monitor):
-    """The values of request headers are secrets: only their names are told."""
+    """The values of request headers are secrets: only their names are told. `page` is null for all kinds but `page`."""
 
     header_names: list[str]
+    page: PageSettings | None
 
 
 class Header(In):
@@ -86,6 +88,7 @@ class MonitorChange(In):
     accepted_status: Annotated[list[Status], Field(max_length=MAX_STATUSES)] | None = None
     body_text: Annotated[str, StringConstraints(max_length=MAX_BODY_TEXT_CHARS)] | None = None
     ignore_certificate_errors: bool | None = None
+    page: PageChange | None = None
 
 
 @router.get("/monitors", auth=READ, response=Page[Monitor])
@@ -115,7 +118,10 @@ def change_monitor(request: ApiRequest, monitor_id: UUID, change: MonitorChange)
     monitor = owned_monitor(request, monitor_id)
     if change.url is not None and monitor.kind == MonitorKind.PAIR:
         raise invalid("#/url", "What a pair compares is changed at its pairing.")
-    settings = replace(settings_of(monitor), **_changes(change))
+    before = settings_of(monitor)
+    settings = replace(before, **_changes(change))
+    if change.page is not None:
+        settings = replace(settings, page=changed_page(before.page, change.page))
     return detail_of(actions.change_monitor(actor=request.caller.actor, monitor=monitor, settings=settings))
 
 
@@ -144,7 +150,11 @@ def shape_of(monitor: MonitorRow) -> Monitor:
 
 
 def detail_of(monitor: MonitorRow) -> MonitorDetail:
-    return MonitorDetail(**_fields(monitor), header_names=[name for name, _ in monitor.headers])
+    return MonitorDetail(
+        **_fields(monitor),
+        header_names=[name for name, _ in monitor.headers],
+        page=page_of_monitor(monitor) if monitor.kind == MonitorKind.PAGE else None,
+    )
 
 
 def _fields(monitor: MonitorRow) -> dict[str, Any]:
@@ -164,7 +174,7 @@ def _changes(change: MonitorChange) -> dict[str, Any]:
     """What was sent, as the settings have it. A null is what was left out."""
     changes: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
-        for name in change.model_fields_set
+        for name in change.model_fields_set - {"page"}
         if (value := getattr(change, name)) is not None
     }
     if change.headers is not None:

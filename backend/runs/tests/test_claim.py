@@ -8,9 +8,11 @@ from backend.runs.claim import claim, next_due
 from backend.runs.models import PendingRun, Run, Schedule
 from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, schedule
 from backend.sites.models import Monitor
+from backend.sites.page_settings import stored
 from workers.measurement.connection import Header
 from workers.measurement.identity import run_id
 from workers.measurement.messages import RunRequest
+from workers.measurement.page_options import Click, Login, PageOptions
 from workers.measurement.wire import decode
 
 pytestmark = pytest.mark.django_db
@@ -92,14 +94,17 @@ def test_a_slot_that_is_pending_already_is_not_doubled_when_the_clock_was_set_ba
     assert PendingRun.objects.count() == 1
 
 
-def test_request_headers_reach_the_message_and_stay_encrypted_in_the_database() -> None:
+def test_secrets_reach_the_message_and_stay_encrypted_in_the_database() -> None:
     fleet = make_fleet("eu")
     (monitor,) = make_monitors(fleet)
-    monitor.headers = [["Authorization", "Bearer sesame"]]
+    options = PageOptions(login=Login(user="me", password="open sesame"), steps=(Click(selector="#go"),))
+    monitor.headers, monitor.page = [["Authorization", "Bearer sesame"]], stored(options)
     monitor.save()
     schedule(fleet, [monitor])
     (message,) = claim(NOW)
-    assert decode(message.message, RunRequest).headers == (Header(name="Authorization", value="Bearer sesame"),)
+    request = decode(message.message, RunRequest)
+    assert request.headers == (Header(name="Authorization", value="Bearer sesame"),)
+    assert request.page == options
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_jsonb(m)::text || to_jsonb(p)::text FROM sites_monitor m, runs_pendingrun p")
         assert "sesame" not in cursor.fetchone()[0]

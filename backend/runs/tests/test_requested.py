@@ -18,7 +18,9 @@ from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, 
 from backend.runs.tests.processes import queued
 from backend.runs.tests.results import line_of
 from backend.sites.models import Monitor
+from backend.sites.page_settings import stored
 from workers.measurement.messages import RunRequest
+from workers.measurement.page_options import Cookie, Login, PageOptions, TypeText
 from workers.measurement.wire import decode
 
 pytestmark = pytest.mark.django_db
@@ -133,13 +135,21 @@ def test_another_address_is_measured_in_place_of_the_monitors_own_also_by_anothe
         ("https://two.example/", False),
     ],
 )
-def test_headers_may_be_secrets_and_go_to_the_monitors_own_server_only(
+def test_what_may_be_secret_goes_to_the_monitors_own_server_only(
     publish: Callable[..., list[RunRequest]], monitor: Monitor, url: str | None, sent: bool
 ) -> None:
-    monitor.url, monitor.headers = "https://one.example/", [["Authorization", "secret"]]
+    secret = PageOptions(
+        locale="de",
+        cookies=(Cookie(name="session", value="sesame"),),
+        login=Login(user="me", password="sesame"),
+        steps=(TypeText(selector="#password", text="sesame", secret=True),),
+    )
+    monitor.url, monitor.headers = "https://one.example/", [["Authorization", "sesame"]]
+    monitor.page = stored(secret)
     monitor.save()
     (request,) = publish("eu:probe.gate", regions=["eu"], trigger=Trigger.GATE, url=url)
     assert bool(request.headers) is sent
+    assert request.page == (secret if sent else PageOptions(locale="de"))
 
 
 def test_a_diagnosis_is_deep_and_waits_with_the_schedule(publish: Callable[..., list[RunRequest]]) -> None:

@@ -16,6 +16,7 @@ from backend.runs.tests.results import FAILED
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import settings_of
 from backend.web.tests.world import World, make_world
+from workers.measurement.page_options import PHONE, Cookie, HostMapping, Login, PageOptions, PageState, Protocol
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +41,8 @@ def fields(monitor: Monitor, **changes: object) -> dict[str, object]:
         "timeout_s": monitor.timeout_s,
         "profile": monitor.profile,
     }
+    if monitor.kind == "page":
+        values |= {"device": "desktop", "loads": 1}
     return {f"{monitor.kind}-{name}": value for name, value in (values | changes).items()}
 
 
@@ -132,6 +135,75 @@ def test_headers_keep_their_values_until_replaced_or_removed(client: Client, wor
     }
     change(client, world, remove_headers=["X-Env"])
     assert [header.name for header in settings_of(world.monitor("probe")).headers] == ["authorization"]
+
+
+def test_how_a_page_is_loaded_can_be_changed(client: Client, world: World) -> None:
+    status, text = change(
+        client,
+        world,
+        "page",
+        device="phone",
+        protocol="http/1.1",
+        loads=3,
+        repeat="warm_cache",
+        locale="de-CH",
+        user_agent="Tester",
+        host_map="cdn.example.com = 192.0.2.1:8443\nb.example=2001:db8::1",
+        black_holes="ads.example.com\nads.example.com",
+        cookies="consent=yes",
+        login_user="me",
+        login_password="sesame-1",
+    )
+    assert (status, "Page load: saved" in text, "sesame-1" in text) == (200, True, False)
+    page = settings_of(world.monitor("page")).page
+    assert page == PageOptions(
+        device=PHONE,
+        protocol=Protocol.H1,
+        loads=3,
+        repeat=PageState.WARM_CACHE,
+        locale="de-CH",
+        user_agent="Tester",
+        host_map=(
+            HostMapping(host="cdn.example.com", address="192.0.2.1", port=8443),
+            HostMapping(host="b.example", address="2001:db8::1"),
+        ),
+        black_holes=("ads.example.com",),
+        cookies=(Cookie(name="consent", value="yes"),),
+        login=Login(user="me", password="sesame-1"),
+    )
+
+
+def test_cookies_and_passwords_of_a_page_stay_until_replaced_or_removed(client: Client, world: World) -> None:
+    change(client, world, "page", cookies="a=1\nb=2", login_user="me", login_password="sesame-1")
+    change(client, world, "page", cookies="b=3", login_user="you")
+    page = settings_of(world.monitor("page")).page
+    assert page.cookies == (Cookie(name="a", value="1"), Cookie(name="b", value="3"))
+    assert page.login == Login(user="you", password="sesame-1")
+    change(client, world, "page", login_user="you", remove_cookies=["a"], remove_login="on")
+    page = settings_of(world.monitor("page")).page
+    assert (page.cookies, page.login) == ((Cookie(name="b", value="3"),), None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"host_map": "a.example"}, "is not HOST=ADDRESS[:PORT]"),
+        ({"black_holes": "a b"}, "must not hold spaces"),
+        ({"cookies": "alone"}, "Write cookies as NAME=VALUE."),
+        ({"loads": 6}, "at most 5 times in a run"),
+        ({"loads": 0}, "1 to 9 times"),
+        ({"locale": "german"}, "is not a language tag"),
+        ({"protocol": "spdy"}, "spdy is not one of the available choices"),
+        ({"login_user": "a:b", "login_password": "c"}, "must not hold a colon"),
+    ],
+)
+def test_a_faulty_option_of_a_page_is_answered_at_its_field(
+    client: Client, world: World, changes: dict[str, Any], sentence: str
+) -> None:
+    before = settings_of(world.monitor("page"))
+    status, text = change(client, world, "page", **changes)
+    assert (status, sentence in text) == (400, True), text
+    assert settings_of(world.monitor("page")) == before
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from backend.sites import queries
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import InvalidMonitorError, settings_of
 from backend.web.access import MemberRequest, needs
+from backend.web.forms.pages import PageMonitorForm
 from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm
 from backend.web.overview import overview_of
 from backend.web.views.trial import first_choice, live_url
@@ -144,7 +145,8 @@ def _settings_page(
 
 
 def _monitor_form(monitor: Monitor, regions: list[Region], data: object = None) -> MonitorForm:
-    return MonitorForm(data, choices=MonitorChoices(settings=settings_of(monitor), regions=regions))
+    form = PageMonitorForm if monitor.kind == Kind.PAGE else MonitorForm
+    return form(data, choices=MonitorChoices(settings=settings_of(monitor), regions=regions))
 
 
 def _site(request: MemberRequest, site_id: UUID) -> Site:

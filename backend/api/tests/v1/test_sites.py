@@ -147,6 +147,30 @@ def test_a_monitor_says_all_of_itself_but_its_secrets(program: Program, world: W
     assert world.monitor("page").headers == [["X-Key", "s3cret"]]
 
 
+def test_how_a_page_is_loaded_is_told_without_its_secrets(program: Program, world: World) -> None:
+    path, found = monitor_of(world, program)
+    assert found["page"]["device"]["name"] == "desktop"
+    page = {
+        "protocol": "h2",
+        "device": {"name": "phone", "width": 412, "height": 823, "scale": 1.75, "mobile": True},
+        "cookies": [{"name": "session", "value": "s3cret"}],
+        "login": {"user": "me", "password": "s3cret"},
+        "host_map": [{"host": "cdn.example", "address": "192.0.2.1", "port": 8443}],
+    }
+    changed = program.call("PATCH", path, {"page": page}).json()["page"]
+    told = {"protocol": "h2", "device": page["device"], "host_map": page["host_map"]}
+    assert changed == found["page"] | told | {"cookie_names": ["session"], "login_user": "me"}
+    assert b"s3cret" not in program.get(path).content
+    fewer = program.call("PATCH", path, {"page": {"protocol": None, "cookies": []}}).json()["page"]
+    assert (fewer["protocol"], fewer["cookie_names"], fewer["login_user"]) == (None, [], "me")
+
+
+def test_a_probe_has_no_page_to_be_loaded(program: Program, world: World) -> None:
+    path = f"monitors/{world.monitor('probe').public_id}"
+    assert program.get(path).json()["page"] is None
+    assert faults(program.call("PATCH", path, {"page": {"loads": 2}})) == ["#/page"]
+
+
 def test_what_is_left_out_of_a_change_stays(program: Program, world: World) -> None:
     path, _ = monitor_of(world, program)
     program.call("PATCH", path, {"regions": ["eu"], "accepted_status": [200, 404], "body_text": "cart"})
@@ -172,6 +196,12 @@ def test_what_is_left_out_of_a_change_stays(program: Program, world: World) -> N
         ({"body_text": "a\nb"}, "#/body_text"),
         ({"kind": "probe"}, "#/kind"),
         ({"paused": True}, "#/paused"),
+        ({"page": {"locale": "german"}}, "#/page/locale"),
+        ({"page": {"loads": 6}}, "#/page/loads"),
+        ({"page": {"device": {"name": "x", "width": 1, "height": 500}}}, "#/page/device/width"),
+        ({"page": {"host_map": [{"host": "a b", "address": "192.0.2.1"}]}}, "#/page/host_map"),
+        ({"page": {"repeat": "cold"}}, "#/page/repeat"),
+        ({"page": {"black_holes": ["a.example"], "spare": 1}}, "#/page/spare"),
     ],
 )
 def test_a_change_that_breaks_a_rule_names_it_and_changes_nothing(
