@@ -4,16 +4,16 @@ Two clocks appear. `_ns` marks of our own doing are monotonic; `kernel_ns` is th
 packet in. `ClockReading` pairs, taken before and after, join the two and betray a clock that was set meanwhile.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Alias, CertificateFault, HttpsRecord, Trial
 from workers.measurement.failure import Failure
+from workers.measurement.nouns import noun
 from workers.measurement.pair import Leg
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class ClockReading:
     """Both clocks at one instant."""
 
@@ -55,7 +55,7 @@ class RecordHeader(NamedTuple):
     read: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class QuestionCapture:
     """One question to a name server. Without an answer there is neither `answered` nor `code`."""
 
@@ -65,7 +65,7 @@ class QuestionCapture:
     code: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class LookupCapture:
     """A question to a name server, from the first packet sent to the last answer that was used.
 
@@ -82,7 +82,7 @@ class LookupCapture:
     questions: tuple[QuestionCapture, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class NameCapture:
     """A name as a deep probe looks it up: as the run did (None when the machine knew it by itself), at once again, and
     its HTTPS record. `questions` are those of the HTTPS record."""
@@ -95,7 +95,7 @@ class NameCapture:
     questions: tuple[QuestionCapture, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class ConnectCapture:
     """A TCP connection made. `rtt_us` is the kernel's own SYN to SYN-ACK; `retransmits` tells that a SYN was lost."""
 
@@ -105,7 +105,7 @@ class ConnectCapture:
     retransmits: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class HandshakeCapture:
     """A TLS handshake that came to its end. `reads` is how many of the hop's reads belong to it.
 
@@ -127,7 +127,7 @@ class HandshakeCapture:
     stapled: bool | None = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class SendCapture:
     """From the wish to send to the call that handed over the last byte."""
 
@@ -135,7 +135,7 @@ class SendCapture:
     ended_ns: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class ResponseCapture:
     """`first_read` is the index of the read with the first byte; `last_read` is None when the answer never ended.
 
@@ -156,7 +156,7 @@ class ResponseCapture:
     body_bytes: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class ExchangeCapture:
     """One request and its answer on a connection that may have had others before: so many `reads` and `records`."""
 
@@ -169,7 +169,7 @@ class ExchangeCapture:
     kept: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class HopCapture:
     """One request and its answer. What was not reached is None."""
 
@@ -204,7 +204,7 @@ class HopCapture:
     truncated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class TrialCapture:
     """One connection and what it was for."""
 
@@ -215,7 +215,7 @@ class TrialCapture:
     failure: Failure | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class ProbeCapture:
     """A whole probe: redirects in order, then the answer.
 
@@ -228,7 +228,7 @@ class ProbeCapture:
     trials: tuple[TrialCapture, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class LegCapture:
     """One request of a pair. A reused one has no lookup, connect and handshake: they are in the leg's cold capture."""
 
@@ -237,7 +237,7 @@ class LegCapture:
     hop: HopCapture
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class PairCapture:
     """A whole pair, in the order of asking. `not_kept` are the legs whose server closed its connection too early."""
 

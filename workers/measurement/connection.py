@@ -1,12 +1,11 @@
 """One transport connection that a run opened, and the headers that travel over it."""
 
-from dataclasses import dataclass
-
 from workers.measurement.certificate import Certificate
+from workers.measurement.nouns import noun
 from workers.measurement.timing import Span
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Header:
     """One header line; names keep the case that was on the wire."""
 
@@ -14,7 +13,7 @@ class Header:
     value: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Connection:
     """`number` counts from 1 in the order of opening within the run. `protocol` is the ALPN name: http/1.1, h2, h3.
 

@@ -4,12 +4,12 @@ Every `_us` of a trial counts from the instant at which its connection was begun
 What was not seen is None. Lists are bounded by who captures them; a cut one says so.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from workers.measurement.connection import Header
 from workers.measurement.failure import Failure
+from workers.measurement.nouns import noun
 
 
 class Depth(StrEnum):
@@ -59,7 +59,7 @@ class Direction(StrEnum):
     RECEIVED = "received"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Transfer:
     """Bytes that went one way at one instant: a write of ours, or a read with the kernel's stamp of its last packet."""
 
@@ -68,7 +68,7 @@ class Transfer:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class TlsRecord:
     """A TLS record received: when its header and when its last byte came in. `length_bytes` is without the header.
 
@@ -83,7 +83,7 @@ class TlsRecord:
     application: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class TcpState:
     """What the kernel knows of a connection (TCP_INFO). Absent where an old kernel does not say."""
 
@@ -105,7 +105,7 @@ class TcpState:
     delivery_rate_bytes_s: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class CertificateFault:
     """What OpenSSL held against a certificate of the chain: its error number and words, and how far from the leaf."""
 
@@ -114,7 +114,7 @@ class CertificateFault:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class ChainCertificate:
     """One certificate as it was sent. `issued_by` is the index in `ProbeEvidence.certificates` of the one that
     signed it, itself for a self-signed one, None when that one was not sent. Times are aware UTC."""
@@ -152,7 +152,7 @@ class CertificateCompression(StrEnum):
     ZSTD = "zstd"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Handshake:
     """A TLS handshake, as far as it came. `chain` are indices into `ProbeEvidence.certificates`, in the order sent.
 
@@ -190,7 +190,7 @@ class Handshake:
     verified_with_fetched_issuer: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """One request over the connection, and its answer.
 
@@ -219,7 +219,7 @@ class Exchange:
     kept: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class TrialEvidence:
     """One connection. `started_us` is when it began on the run's clock; trials of one kind come in order.
 
@@ -248,7 +248,7 @@ class TrialEvidence:
     failure: Failure | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Alias:
     """One CNAME on the way from the name that was asked for to its addresses."""
 
@@ -257,7 +257,7 @@ class Alias:
     ttl_s: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Question:
     """One question to a name server. `took_us` is None without an answer; `code` is the DNS answer code (NOERROR …)."""
 
@@ -266,7 +266,7 @@ class Question:
     code: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class HttpsRecord:
     """What the name's HTTPS record says (RFC 9460). `ech`: it brings a key for an encrypted ClientHello."""
 
@@ -275,7 +275,7 @@ class HttpsRecord:
     ttl_s: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class NameEvidence:
     """One host name looked up. `resolver` is the server that answered.
 
@@ -295,7 +295,7 @@ class NameEvidence:
     https: HttpsRecord | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class ProbeEvidence:
     """All that a probe saw of its last hop's host, and the lookups of all hosts on the way.
 

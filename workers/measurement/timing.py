@@ -4,12 +4,12 @@ Every instant is an integer number of microseconds since the run began (`_us`). 
 `started_at`; everything else is the kernel's or the monotonic clock relative to it. What was not seen is None.
 """
 
-from dataclasses import dataclass
+from workers.measurement.nouns import noun
 
 PHASES = ("dns", "connect", "tls", "send", "wait", "download")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Span:
     """A stretch of time; `start_us <= end_us`. Raises ValueError when it would end before it starts."""
 
@@ -25,7 +25,7 @@ class Span:
         return self.end_us - self.start_us
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Timing:
     """One request from the wish to its last byte. W3C Resource Timing meanings, but `connect` never contains `tls`.
 
@@ -56,7 +56,7 @@ class Timing:
         return None if self.end_us is None else self.end_us - self.start_us
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Phases:
     """How long each phase took. `ttfb_us` is start to first byte; `total_us` start to last byte."""
 

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.messages import Kind, ProgressStage, RunRequest
+from workers.measurement.nouns import noun
 from workers.measurement.target import Target
 from workers.probes.answer import Reader, receive_answer
 from workers.probes.body_text import TextFinder
@@ -25,7 +25,7 @@ WIRE_FACTOR = 8
 _BROWSER_ENCODINGS = "gzip, deflate, br, zstd"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Asking:
     """A GET. `headers` are the monitor's own, and may be secrets: a server that is not trusted gets none of them."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
+from workers.measurement.nouns import noun
 from workers.probes.faults import ProbeError
 
 MAX_HEAD_BYTES = 64 * 1024
@@ -36,7 +37,7 @@ def printable(raw: bytes) -> str:
     return _UNPRINTABLE.sub("\ufffd", text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Head:
     """A status line and its headers. `size_bytes` counts the head as sent, and those of interim answers before it.
 

@@ -11,6 +11,7 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Trial
 from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.measurement.messages import ProgressStage, RunRequest
+from workers.measurement.nouns import noun
 from workers.measurement.pair import DialAddress
 from workers.measurement.request_headers import header_fault
 from workers.measurement.target import Target, TargetError, parse_target
@@ -32,7 +33,7 @@ _HELLO_DIED = frozenset({FailureKind.CONNECTION_RESET, FailureKind.TLS_TIMEOUT, 
 _HANDSHAKE_RECORD = 22
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Place:
     """Where a journey ended, for those who ask there again: `headers` are those that its server may see."""
 
@@ -57,7 +58,7 @@ class Place:
         return tuple(one for one in dict.fromkeys(same) if one != self.address)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What was seen, and why it ended early if it did. `place` is None where no answer was got in the end."""
 

@@ -11,6 +11,7 @@ from OpenSSL import SSL
 
 from workers.measurement.compute.certificate import certificate_error
 from workers.measurement.failure import FailureKind, Stage
+from workers.measurement.nouns import noun
 from workers.measurement.pair import DialAddress
 from workers.measurement.target import Target
 from workers.probes.channels import Channel, PlainChannel, TlsChannel
@@ -32,7 +33,7 @@ class Network:
     quic_passes: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Kit:
     """What all probes of an engine share. Used in the engine's thread only."""
 
@@ -42,7 +43,7 @@ class Kit:
     network: Network = field(default_factory=Network)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Manner:
     """How a connection is made. `instead` is dialled in place of what the target's name says, and judged like any
     answer of a name server. `early` is a request to be sent with the ClientHello. `sparing` leaves half of the time for

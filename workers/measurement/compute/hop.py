@@ -5,7 +5,7 @@ probes to serve), and that says nothing about the target; the kernel's stamps le
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from workers.measurement.captures_probe import (
 from workers.measurement.compute.certificate import certificate_error, certificate_of
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Clock
+from workers.measurement.nouns import noun
 from workers.measurement.timing import Span, Timing
 
 # Both clocks are disciplined alike: apart from a step, their distance does not change.
@@ -34,7 +35,7 @@ _MAX_HEADER_CHARS = 2048
 _MAX_HEADERS_CHARS = 16 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class RunClock:
     """Says when something arrived on the monotonic clock, by the kernel's stamp where that can be trusted.
 
