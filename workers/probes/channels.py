@@ -204,6 +204,8 @@ class TlsChannel:
 
     def _capture(self, own_ns: int) -> HandshakeCapture:
         recorder, connection = self._wire.recorder, self._connection
+        chain = chain_of(self._party)
+        self._party.keep_verdict(chain)
         return HandshakeCapture(
             flights_sent_ns=tuple(write.at_ns for write in recorder.writes),
             own_ns=own_ns,
@@ -211,7 +213,7 @@ class TlsChannel:
             version=connection.get_protocol_version_name(),
             cipher=connection.get_cipher_name(),
             protocol=connection.get_alpn_proto_negotiated().decode("ascii", "replace") or None,
-            chain=chain_of(self._party),
+            chain=chain,
             faults=tuple(self._party.notes.faults),
             group=connection.get_group_name(),
             resumed=resumed(connection),

@@ -4,7 +4,6 @@ Verification always runs and never stops the handshake: its faults are collected
 and shown, and the caller decides whether to go on.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,10 @@ from typing import Any
 from OpenSSL import SSL, crypto
 
 from workers.measurement.evidence import CertificateFault
+from workers.measurement.nouns import noun
 from workers.probes.bindings import Notes, Tap, missing_bindings, offer_groups, packed_address, verify_host
 from workers.probes.trust import chain_faults
+from workers.probes.verdicts import Verdicts
 
 HTTP11 = (b"http/1.1",)
 # What a browser offers without the hybrid key share: one share, X25519's.
@@ -24,7 +25,7 @@ _MODERN = "TLSv1.3"
 _MESSAGE_HEADER_BYTES = 4
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Offer:
     """What a ClientHello offers. The default is all that a browser does, for HTTP/1.1."""
 
@@ -38,7 +39,7 @@ class Offer:
 USUAL = Offer()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@noun(frozen=True, slots=True, kw_only=True)
 class Party:
     """A client's side over memory, what it notes, and the tap that must be told who is at work."""
 
@@ -49,6 +50,12 @@ class Party:
     def listen(self) -> None:
         """Called before OpenSSL reads anything."""
         self.tap.listener = self.notes
+
+    def keep_verdict(self, chain: tuple[bytes, ...]) -> None:
+        """Called when the handshake is done."""
+        notes = self.notes
+        if notes.verdict is not None and not notes.spared and not notes.faults:
+            self.tap.verdicts.keep(notes.verdict, chain)
 
 
 class Contexts:
@@ -61,13 +68,14 @@ class Contexts:
             raise RuntimeError(f"this cryptography lacks {', '.join(missing)}: install the version of requirements.txt")
         self._usual, self._classical = _make_context(ca_file), _make_context(ca_file)
         offer_groups(self._classical, _CLASSICAL_GROUPS)
-        self._taps = {False: Tap(self._usual), True: Tap(self._classical)}
+        verdicts = Verdicts()
+        self._taps = {False: Tap(self._usual, verdicts), True: Tap(self._classical, verdicts)}
 
     def party(self, host: str, offer: Offer = USUAL) -> Party:
         """A client with SNI that will ask whether the leaf is for `host`."""
         connection = SSL.Connection(self._classical if offer.classical else self._usual, None)
         connection.set_connect_state()
-        notes = Notes()
+        notes = Notes(host)
         if packed_address(host) is None:
             connection.set_tlsext_host_name(host.encode("ascii"))
         verify_host(connection, host)
