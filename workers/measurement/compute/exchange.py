@@ -7,6 +7,7 @@ from typing import Any
 from workers.measurement.waterfall import ServedFrom
 
 Json = Mapping[str, Any]
+ON_THE_NETWORK = frozenset({ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER})
 
 
 @dataclass(slots=True)

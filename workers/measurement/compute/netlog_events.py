@@ -22,29 +22,71 @@ NEEDED = frozenset(
         "SSL_CONNECT",
     }
 )
-# How a name was resolved: Chrome up to about 140 writes the first, later ones the second.
-NEEDED_ANY = (frozenset({"HOST_RESOLVER_MANAGER_REQUEST", "HOST_RESOLVER_MANAGER_JOB_ATTACH"}),)
-WANTED = (
-    NEEDED
-    | frozenset().union(*NEEDED_ANY)
-    | {
-        "HOST_RESOLVER_MANAGER_JOB",
-        "REQUEST_ALIVE",
-        "HTTP_STREAM_REQUEST_BOUND_TO_JOB",
-        "HTTP_STREAM_POOL_ATTEMPT_MANAGER_JOB_BOUND",
-        "HTTP_TRANSACTION_READ_BODY",
-        "SOCKET_POOL_BOUND_TO_CONNECT_JOB",
-        "SOCKET_POOL_BOUND_TO_SOCKET",
-        "SOCKET_POOL_CONNECT_JOB_CREATED",
-        "TLS_STREAM_ATTEMPT_ALIVE",
-        "TCP_BASED_ATTEMPT_BOUND_TO_POOL",
-        "TCP_CONNECT",
-        "SSL_CERTIFICATES_RECEIVED",
-        "SSL_HANDSHAKE_MESSAGE_SENT",
-        "SSL_HANDSHAKE_MESSAGE_RECEIVED",
-        "SOCKET_BYTES_RECEIVED",
-    }
+# How a name was resolved: `REQUEST` is what a waiting job writes, `ATTACH` the only trace that Chrome's newer pool
+# leaves. Chrome before 2020 said IMPL for MANAGER.
+NEEDED_ANY = (
+    frozenset({"HOST_RESOLVER_MANAGER_REQUEST", "HOST_RESOLVER_MANAGER_JOB_ATTACH", "HOST_RESOLVER_IMPL_REQUEST"}),
 )
+_REQUESTS = {
+    "CORS_REQUEST",
+    "CORS_PREFLIGHT_URL_REQUEST",
+    "REQUEST_ALIVE",
+    "CANCELLED",
+    "URL_REQUEST_REDIRECTED",
+    "HTTP_CACHE_READ_INFO",
+    "HTTP_STREAM_JOB_CONTROLLER_BOUND",
+    "HTTP_STREAM_REQUEST_BOUND_TO_JOB",
+    "HTTP_STREAM_REQUEST_BOUND_TO_QUIC_SESSION",
+    "HTTP_TRANSACTION_SEND_REQUEST_HEADERS",
+    "HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS",
+    "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS",
+    "HTTP_TRANSACTION_READ_BODY",
+    "URL_REQUEST_JOB_FILTERED_BYTES_READ",
+}
+_JOBS = {
+    "HTTP_STREAM_JOB",
+    "BOUND_TO_QUIC_SESSION_POOL_JOB",
+    "HTTP_STREAM_JOB_BOUND_TO_QUIC_STREAM_FACTORY_JOB",
+    "SOCKET_POOL_BOUND_TO_CONNECT_JOB",
+    "SOCKET_POOL_BOUND_TO_SOCKET",
+    "SOCKET_POOL_CONNECT_JOB_CREATED",
+    "HTTP2_SESSION_INITIALIZED",
+    "HTTP2_SESSION_POOL_FOUND_EXISTING_SESSION",
+    "HTTP2_SESSION_SEND_HEADERS",
+    "HTTP_STREAM_POOL_ATTEMPT_MANAGER_JOB_BOUND",
+    "HTTP_STREAM_POOL_QUIC_ATTEMPT_ALIVE",
+    "HTTP_STREAM_POOL_JOB_CONTROLLER_JOB_BOUND",
+    "HTTP_STREAM_POOL_JOB_ALIVE",
+    "HTTP_STREAM_POOL_GROUP_HANDLE_CREATED",
+    "TLS_STREAM_ATTEMPT_ALIVE",
+    "TCP_BASED_ATTEMPT_BOUND_TO_POOL",
+}
+_LOOKUPS = {
+    "HOST_RESOLVER_MANAGER_JOB",
+    "HOST_RESOLVER_IMPL_JOB",
+    "HOST_RESOLVER_IMPL_JOB_ATTACH",
+}
+_SOCKETS = {
+    "TCP_CONNECT",
+    "SSL_CERTIFICATES_RECEIVED",
+    "SSL_HANDSHAKE_MESSAGE_SENT",
+    "SSL_HANDSHAKE_MESSAGE_RECEIVED",
+    "SOCKET_BYTES_RECEIVED",
+    "UDP_CONNECT",
+}
+_QUIC = {
+    "QUIC_SESSION",
+    "QUIC_SESSION_CREATED",
+    "QUIC_SESSION_CLOSE_ON_ERROR",
+    "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE",
+    "QUIC_SESSION_POOL_JOB_CONNECT",
+    "QUIC_SESSION_TRANSPORT_PARAMETERS_RESUMED",
+    "QUIC_SESSION_TRANSPORT_PARAMETERS_SENT",
+    "QUIC_SESSION_VERSION_NEGOTIATED",
+    "QUIC_SESSION_ZERO_RTT_STATE",
+    "QUIC_STREAM_FACTORY_JOB_CONNECT",
+}
+WANTED = NEEDED.union(*NEEDED_ANY) | _REQUESTS | _JOBS | _LOOKUPS | _SOCKETS | _QUIC
 
 
 class Phase(IntEnum):
@@ -69,7 +111,17 @@ class NetEvent:
     def dependency(self) -> int | None:
         value = self.params.get("source_dependency")
         number = value.get("id") if isinstance(value, dict) else None
-        return number if isinstance(number, int) else None
+        return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+    def text(self, name: str) -> str | None:
+        """A parameter that is a text and not empty."""
+        value = self.params.get(name)
+        return value if isinstance(value, str) and value else None
+
+    def number(self, name: str) -> int | None:
+        """A parameter that is a whole number."""
+        value = self.params.get(name)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +144,14 @@ def names_of(constants: Mapping[str, Any]) -> Names:
 
 
 def _errors(numbers: object) -> dict[int, str]:
-    return {number: name for name, number in numbers.items()} if isinstance(numbers, dict) else {}
+    """Chrome writes names with or without "ERR_", by its version."""
+    if not isinstance(numbers, dict):
+        return {}
+    return {
+        number: name if name.startswith("ERR_") else f"ERR_{name}"
+        for name, number in numbers.items()
+        if isinstance(name, str) and isinstance(number, int)
+    }
 
 
 def _phases(numbers: Mapping[str, Any]) -> dict[int, Phase]:
@@ -109,17 +168,32 @@ def read_events(names: Names, lines: Iterable[bytes]) -> Iterator[NetEvent]:
     """The events that we know, in the order of the log. Lines that are no event (cut off, damaged) are passed over."""
     for line in lines:
         # Keys are in alphabetical order, so the event's own type is the last: most lines need no parsing.
-        name = names.by_type.get(line[line.rfind(b":") + 1 :].rstrip(b"},\r\n"))
-        event = None if name is None else _event(names, name, line)
-        if event is not None:
-            yield event
+        name = names.by_type.get(line[line.rfind(b":") + 1 :].rstrip(b"},]\r\n"))
+        if name is not None:
+            try:
+                raw = json.loads(line.rstrip(b",\r\n"))
+            except (ValueError, RecursionError):
+                continue
+            event = event_of(names, raw)
+            if event is not None:
+                yield event
 
 
-def _event(names: Names, name: str, line: bytes) -> NetEvent | None:
+def event_of(names: Names, raw: object) -> NetEvent | None:
+    """One event from its parsed object; None for one that we do not know or that lacks what it must have."""
+    if not isinstance(raw, dict):
+        return None
+    name = names.by_type.get(str(raw.get("type")).encode())
+    if name is None:
+        return None
     try:
-        raw = json.loads(line.rstrip(b",\r\n"))
         phase, source = names.phases[raw["phase"]], int(raw["source"]["id"])
         time_ms, params = int(raw["time"]), raw.get("params", {})
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
-    return NetEvent(name, phase, source, time_ms, params) if isinstance(params, dict) else None
+    usable = isinstance(params, dict) and -_MAX_TICK_MS <= time_ms <= _MAX_TICK_MS
+    return NetEvent(name, phase, source, time_ms, params) if usable else None
+
+
+# A thousand years: no clock says more, and what does would only overflow somewhere.
+_MAX_TICK_MS = 2**45

@@ -1,12 +1,21 @@
 """The nouns of Chrome's network log: requests, connections and who opened them, in milliseconds of the monotonic clock.
 
 The log has a resolution of one millisecond; a span of 0 ms is one that began and ended within the same. DevTools
-calls a connection by the number of its socket here.
+calls a connection by the number of its socket here, or by that of its session for QUIC.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+from workers.measurement.compute.netlog_events import Phase
+
+# Sources of each kind; a log of many hours may have more than anybody looks at.
+MAX_SOURCES = 200_000
+# Attempts of one opener: Chrome tries a handful of addresses.
+_MAX_ATTEMPTS = 64
+# What Chrome calls an error and is none: the connection goes on as a WebSocket.
+_NO_FAILURES = frozenset({"ERR_WS_UPGRADE", "ERR_IO_PENDING"})
 
 
 @dataclass(slots=True)
@@ -16,40 +25,72 @@ class Stretch:
     begin_ms: int | None = None
     end_ms: int | None = None
 
+    def mark(self, phase: Phase, time_ms: int) -> None:
+        """Takes the first beginning and the last end."""
+        if phase is Phase.BEGIN:
+            self.begin_ms = time_ms if self.begin_ms is None else self.begin_ms
+        elif phase is Phase.END:
+            self.end_ms = time_ms
+
     @property
     def whole(self) -> tuple[int, int] | None:
-        return None if self.begin_ms is None or self.end_ms is None else (self.begin_ms, self.end_ms)
+        """Both instants, when the second is not before the first."""
+        if self.begin_ms is None or self.end_ms is None or self.end_ms < self.begin_ms:
+            return None
+        return self.begin_ms, self.end_ms
 
 
 @dataclass(slots=True)
 class NetHop:
-    """One URL of a request: redirects begin a new one. `opener` is who had to open a connection for it, if anybody."""
+    """One URL of a request: redirects begin a new one, `index` counts them from 0.
+
+    `send` and `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were
+    asked for, or a connection that was lost, make a second. `head_ms` is when the final answer's head was there,
+    `hints_ms` when an early one (103) was. `controller`, `job` and `opener` are who got it a connection, `link` is
+    that connection.
+    """
 
     source: int
     url: str
     method: str
     started_ms: int
+    index: int = 0
+    kind: str | None = None
+    initiator: str | None = None
     send: Stretch = field(default_factory=Stretch)
     head_ms: int | None = None
+    hints_ms: int | None = None
     ended_ms: int | None = None
+    transactions: int = 0
+    status: int | None = None
+    protocol: str | None = None
     net_error: int | None = None
-    socket: int | None = None
-    opener: int | None = None
+    cancelled: bool = False
+    cached: bool = False
+    preflight: bool = False
+    redirected_to: str | None = None
+    controller: int | None = None
     job: int | None = None
+    opener: int | None = None
+    link: int | None = None
 
 
 @dataclass(slots=True)
 class Opener:
-    """A connect job or attempt.
+    """A connect job, attempt or QUIC job.
 
-    `resolver` is the lookup it waited for, from `dns.begin_ms` on. `group` names its host.
+    `resolver` is the lookup it waited for, from `dns.begin_ms` on; of several questions `dns` is the longest and
+    `asked_ms` begins the last. `group` names its host. `manager` made this attempt; `address` is where its datagrams
+    went.
     """
 
     dns: Stretch = field(default_factory=Stretch)
     resolver: int | None = None
+    asked_ms: int | None = None
     sockets: list[int] = field(default_factory=list)
     manager: int | None = None
     group: str = ""
+    address: str | None = None
 
     @property
     def url(self) -> str:
@@ -59,17 +100,23 @@ class Opener:
 
 @dataclass(slots=True)
 class NetSocket:
-    """One TCP socket. `flights` counts turns from our handshake messages to the server's."""
+    """One connection: a TCP socket, or a QUIC session (`quic`), whose handshake is `tls` and which has no `connect`.
+
+    `flights` counts turns from our handshake messages to the server's. `group` is the origin, when it says so itself.
+    """
 
     source: int
     opened_ms: int
     opener: int | None = None
+    quic: bool = False
+    group: str = ""
     connect: Stretch = field(default_factory=Stretch)
     tls: Stretch = field(default_factory=Stretch)
     connect_error: bool = False
     address: str | None = None
     tls_facts: Mapping[str, Any] = field(default_factory=dict)
     certificates: tuple[str, ...] = ()
+    early_data: bool | None = None
     flights: int = 0
     spoke_last: bool = False
     received_bytes: int = 0
@@ -77,38 +124,121 @@ class NetSocket:
 
 @dataclass(slots=True)
 class NetworkLog:
-    """Everything of one run. `missing` names events that this Chrome does not write and that phases need."""
+    """Everything of one run. `missing` names events that this Chrome does not write and that phases need.
+
+    `controllers` holds, for who got a request its connection, everybody who tried to open one for it. `zero_ms` is
+    the first event of any request. `truncated` says that there was more than is kept.
+    """
 
     hops: list[NetHop] = field(default_factory=list)
     sockets: dict[int, NetSocket] = field(default_factory=dict)
     openers: dict[int, Opener] = field(default_factory=dict)
+    controllers: dict[int, list[int]] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
+    zero_ms: int | None = None
+    truncated: bool = False
+
+    def opener(self, source: int) -> Opener:
+        """The opener of that number, a new one if need be."""
+        if source not in self.openers and len(self.openers) >= MAX_SOURCES:
+            self.truncated = True
+            return Opener()
+        return self.openers.setdefault(source, Opener())
+
+    def add_socket(self, socket: NetSocket) -> None:
+        """Keeps a connection and tells its opener."""
+        if len(self.sockets) >= MAX_SOURCES:
+            self.truncated = True
+            return
+        self.sockets[socket.source] = socket
+        if socket.opener is not None:
+            self.adopt(socket.opener, socket.source)
+
+    def adopt(self, opener: int, socket: int) -> None:
+        """Counts a socket among an opener's attempts."""
+        attempts = self.opener(opener).sockets
+        if socket not in attempts and len(attempts) < _MAX_ATTEMPTS:
+            attempts.append(socket)
+
+    def add_try(self, controller: int, opener: int) -> None:
+        """Notes that somebody tried to open a connection for the requests of a controller."""
+        if controller not in self.controllers and len(self.controllers) >= MAX_SOURCES:
+            self.truncated = True
+            return
+        tries = self.controllers.setdefault(controller, [])
+        if opener not in tries and len(tries) < _MAX_ATTEMPTS:
+            tries.append(opener)
+
+    def failure_of(self, hop: NetHop) -> str | None:
+        """Chrome's name (ERR_…) for what ended a request, if anything did."""
+        if hop.net_error is None:
+            return None
+        name = self.errors.get(hop.net_error, f"ERR_{-hop.net_error}")
+        return None if name in _NO_FAILURES else name
 
     def opener_of(self, socket: NetSocket) -> Opener | None:
         return None if socket.opener is None else self.openers.get(socket.opener)
 
     def dns_of(self, opener: Opener | None) -> tuple[int, int] | None:
-        """How long it waited for the name: to the answer, or to the first attempt made with a part of it."""
+        """How long it waited for the name: to the answer, or to the first attempt made with a part of it.
+
+        None where no lookup was made: the answer was in Chrome's cache, or the host is an address.
+        """
         if opener is None:
             return None
-        if opener.manager is not None and opener.dns.begin_ms is None:
-            return self.dns_of(self.openers.get(opener.manager))
+        manager = None if opener.manager is None else self.openers.get(opener.manager)
+        if manager is not None and manager.manager is None and opener.dns.begin_ms is None:
+            return self.dns_of(manager)
         begin_ms, end_ms = opener.dns.begin_ms, opener.dns.end_ms
-        if begin_ms is None:
+        if begin_ms is None or (opener.resolver is None and begin_ms == end_ms):
             return None
-        attempts = [started for started in map(self._connect_began, opener.sockets) if started is not None]
+        attempts = [began for began in map(self._began, opener.sockets) if began is not None and began >= begin_ms]
         ends = [end for end in (end_ms, min(attempts, default=None)) if end is not None and end >= begin_ms]
         return (begin_ms, min(ends)) if ends else None
+
+    def lookup_for(self, socket: NetSocket, hop: NetHop | None) -> tuple[int, int] | None:
+        """The longest lookup that this connection waited for: its opener's own, or one by somebody else who tried to
+        get the same request a connection, such as an attempt at QUIC that had to go first.
+        """
+        began_ms = socket.tls.begin_ms if socket.quic else socket.connect.begin_ms
+        own = self.dns_of(self.opener_of(socket))
+        others = [] if hop is None or began_ms is None else self._others(hop, began_ms)
+        return max((wait for wait in (own, *others) if wait), key=_length, default=None)
+
+    def _others(self, hop: NetHop, before_ms: int) -> Iterator[tuple[int, int]]:
+        return (wait for wait in self.waits_of(hop) if hop.started_ms <= wait[1] <= before_ms)
+
+    def waits_of(self, hop: NetHop) -> Iterator[tuple[int, int]]:
+        """Every lookup that was made to get this request a connection."""
+        tries = () if hop.controller is None else self.controllers.get(hop.controller, ())
+        sources = [*tries, *(() if hop.opener is None else (hop.opener,))]
+        waits = (self.dns_of(self.openers.get(source)) for source in dict.fromkeys(sources))
+        return (wait for wait in waits if wait is not None)
 
     def connect_of(self, socket: NetSocket) -> tuple[int, int] | None:
         """From the first attempt at any of the host's addresses to the end of the one that was kept."""
         whole, opener = socket.connect.whole, self.opener_of(socket)
         if whole is None or opener is None:
             return whole
-        begins = [began for began in map(self._connect_began, opener.sockets) if began is not None]
-        return min([whole[0], *begins]), whole[1]
+        return min([whole[0], *self._in_vain(opener.sockets, whole[1])]), whole[1]
 
-    def _connect_began(self, source: int) -> int | None:
+    def _in_vain(self, sources: Iterable[int], before_ms: int) -> Iterator[int]:
+        """When those attempts began that had failed, or still hung, when another one won."""
+        for source in sources:
+            socket = self.sockets.get(source)
+            began_ms = None if socket is None else socket.connect.begin_ms
+            if socket is not None and began_ms is not None and began_ms <= before_ms:
+                ended_ms = socket.connect.end_ms
+                if socket.connect_error or ended_ms is None or ended_ms > before_ms:
+                    yield began_ms
+
+    def _began(self, source: int) -> int | None:
         socket = self.sockets.get(source)
-        return None if socket is None else socket.connect.begin_ms
+        if socket is None:
+            return None
+        return socket.tls.begin_ms if socket.quic else socket.connect.begin_ms
+
+
+def _length(wait: tuple[int, int]) -> int:
+    return wait[1] - wait[0]

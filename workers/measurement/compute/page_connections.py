@@ -8,6 +8,7 @@ listed too.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from workers.measurement.compute.certificate import certificate_of
 from workers.measurement.compute.connection_facts import (
@@ -19,9 +20,10 @@ from workers.measurement.compute.connection_facts import (
     host_and_port,
     tls_version,
 )
-from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
 from workers.measurement.compute.phases import devtools_spans, marks_of, shift, span_between
+from workers.measurement.compute.texts import plain_or_none
 from workers.measurement.connection import Connection
 from workers.measurement.timing import Span
 
@@ -84,15 +86,24 @@ def _coalesced_lookups(network: Network, users: Mapping[int, list[int]]) -> dict
 
 
 def _lookup(network: Network, index: int, host: tuple[str, int]) -> Span | None:
-    """The wait of a connect job for this host that opened nothing, within the request's own wait to be sent."""
-    hop = network.pairs.get(index)
+    """The longest lookup of this host within the request's own wait to be sent: by who got it its connection, else by
+    a connect job that opened nothing.
+    """
+    hop, log = network.pairs.get(index), network.log
     if hop is None or hop.send.begin_ms is None:
         return None
-    for opener in network.log.openers.values():
-        wait = None if opener.sockets or host_and_port(opener.url) != host else network.log.dns_of(opener)
-        if wait is not None and hop.started_ms <= wait[0] <= wait[1] <= hop.send.begin_ms:
-            return shift(span_between(wait, {}, "", ""), network.zero_us)
-    return None
+    bounds = hop.started_ms, hop.send.begin_ms
+    waits = [wait for wait in log.waits_of(hop) if _within(wait, bounds)] or [
+        wait
+        for opener in log.openers.values()
+        if not opener.sockets and host_and_port(opener.url) == host and _within(wait := log.dns_of(opener), bounds)
+    ]
+    longest = max(waits, key=lambda wait: wait[1] - wait[0], default=None)
+    return shift(span_between(longest, {}, "", ""), network.zero_us)
+
+
+def _within(wait: tuple[int, int] | None, bounds: tuple[int, int]) -> TypeGuard[tuple[int, int]]:
+    return wait is not None and bounds[0] <= wait[0] <= wait[1] <= bounds[1]
 
 
 def _users(network: Network) -> dict[int, list[int]]:
@@ -108,9 +119,10 @@ def _users(network: Network) -> dict[int, list[int]]:
 
 
 def _key(exchange: Exchange, hop: NetHop | None) -> int | None:
-    if exchange.timing is not None and exchange.served_from.value in ("network", "service_worker"):
-        return exchange.number("connectionId") or None
-    return None if hop is None or exchange.response is not None else hop.socket
+    """Both witnesses call a connection by the same number; the log also knows that of a request without an answer."""
+    if exchange.timing is not None and exchange.served_from in ON_THE_NETWORK:
+        return exchange.number("connectionId") or (None if hop is None else hop.link)
+    return None if hop is None or exchange.response is not None else hop.link
 
 
 def _sent_ms(network: Network, index: int) -> int:
@@ -127,7 +139,8 @@ def _opened_us(network: Network, key: int, indexes: list[int]) -> int:
 
 
 def _is_unused(socket: NetSocket, users: Mapping[int, list[int]]) -> bool:
-    return socket.source not in users and socket.connect.whole is not None and not socket.connect_error
+    opened = socket.tls if socket.quic else socket.connect
+    return socket.source not in users and opened.whole is not None and not socket.connect_error
 
 
 def _connection(network: Network, key: int, indexes: list[int], number: int) -> Connection | None:
@@ -150,14 +163,15 @@ def _from_log(
     log, facts = network.log, socket.tls_facts
     marks = marks_of(None if first is None else first.timing)
     connect, tls = log.connect_of(socket), socket.tls.whole
+    began = tls if connect is None else connect
     connected_by = "sslStart" if tls else "connectEnd"
-    dns_span = span_between(log.dns_of(log.opener_of(socket)), marks, "dnsStart", "dnsEnd")
+    dns_span = span_between(log.lookup_for(socket, hop), marks, "dnsStart", "dnsEnd")
     return Connection(
         number=bare.number,
         host=bare.host,
         port=bare.port,
         address=bare_address(socket.address),
-        protocol=None if first is None else first.text("protocol"),
+        protocol=_protocol(socket, first, hop),
         dns=shift(dns_span, network.zero_us),
         connect=shift(span_between(connect, marks, "connectStart", connected_by), network.zero_us),
         tls=shift(span_between(tls, marks, "sslStart", "sslEnd"), network.zero_us),
@@ -169,8 +183,15 @@ def _from_log(
         certificate_error=certificate_error(log, facts.get("net_error")),
         received_bytes=socket.received_bytes or None,
         requests=bare.requests,
-        preconnected=hop is None or (connect is not None and connect[0] < hop.started_ms),
+        preconnected=hop is None or (began is not None and began[0] < hop.started_ms),
     )
+
+
+def _protocol(socket: NetSocket, first: Exchange | None, hop: NetHop | None) -> str | None:
+    told = None if first is None else first.text("protocol")
+    agreed = "h3" if socket.quic else socket.tls_facts.get("next_proto")
+    named = agreed if isinstance(agreed, str) and agreed in ("http/1.1", "h2", "h3") else None
+    return plain_or_none(told, 100) or named or (None if hop is None else hop.protocol)
 
 
 def _from_devtools(network: Network, first: Exchange | None, bare: Connection) -> Connection | None:
@@ -201,5 +222,7 @@ def _from_devtools(network: Network, first: Exchange | None, bare: Connection) -
 def _place(log: NetworkLog, socket: NetSocket | None, first: Exchange | None) -> tuple[str, int]:
     if first is not None:
         return host_and_port(first.url)
+    if socket is not None and socket.group:
+        return host_and_port(socket.group)
     opener = None if socket is None else log.opener_of(socket)
     return ("", 0) if opener is None else host_and_port(opener.url)

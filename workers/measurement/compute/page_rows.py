@@ -1,8 +1,8 @@
 """One row of a waterfall from one exchange."""
 
-from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.page_connections import Connections, Network
-from workers.measurement.compute.row_timing import ON_THE_NETWORK, row_timing
+from workers.measurement.compute.row_timing import row_timing
 from workers.measurement.compute.texts import headers_of, plain, plain_or_none, short_url
 from workers.measurement.connection import Connection
 from workers.measurement.waterfall import Request, ResourceType, TimingSource

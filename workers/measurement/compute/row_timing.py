@@ -2,14 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.network_log import NetHop, NetworkLog
 from workers.measurement.compute.page_connections import Connections, Network
 from workers.measurement.compute.phases import devtools_spans, exchange_spans, marks_of, shift
 from workers.measurement.timing import Span, Timing
-from workers.measurement.waterfall import ServedFrom
-
-ON_THE_NETWORK = frozenset({ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -152,7 +152,7 @@ def test_a_needed_event_that_this_chrome_lacks_is_named(gone: str) -> None:
 def test_either_way_of_telling_a_lookup_will_do_but_one_there_must_be() -> None:
     types = {name: number for name, number in CONSTANTS["logEventTypes"].items() if "HOST_RESOLVER" not in name}
     assert names_of({**CONSTANTS, "logEventTypes": types}).missing == {
-        "HOST_RESOLVER_MANAGER_JOB_ATTACH or HOST_RESOLVER_MANAGER_REQUEST"
+        "HOST_RESOLVER_IMPL_REQUEST or HOST_RESOLVER_MANAGER_JOB_ATTACH or HOST_RESOLVER_MANAGER_REQUEST"
     }
 
 

@@ -1,0 +1,129 @@
+"""What Chrome's network log says of who got a request its connection, and which one that was.
+
+A request is led to its connection by identity alone. QUIC: the request names its session. HTTP/2: the session names,
+with each request's headers, the job that they came from. HTTP/1.1: the job was handed a socket. Chrome's new pool
+hands a socket to a job without naming it, but in one go: the job that ends next has it.
+"""
+
+from collections.abc import Callable
+
+from workers.measurement.compute.netlog_events import NetEvent, Phase
+from workers.measurement.compute.network_log import MAX_SOURCES, NetHop, NetworkLog
+
+Handlers = dict[str, Callable[[NetEvent], None]]
+
+
+class Links:
+    """Fills `log.controllers` and, of openers, what they belong to. `handlers` takes the events by name."""
+
+    def __init__(self, log: NetworkLog) -> None:
+        self._log = log
+        self._job_controllers: dict[int, int] = {}
+        self._job_sockets: dict[int, int] = {}
+        self._job_openers: dict[int, int] = {}
+        self._session_sockets: dict[int, int] = {}
+        self._carried: dict[int, int] = {}
+        self._found: dict[int, int] = {}
+        self._managers: dict[int, int] = {}
+        self._handed: dict[int, int] = {}
+        self._handle: int | None = None
+        self._direct: int | None = None
+        self.handlers: Handlers = {
+            "HTTP_STREAM_JOB": self._job,
+            "BOUND_TO_QUIC_SESSION_POOL_JOB": self._tries_quic,
+            "HTTP_STREAM_JOB_BOUND_TO_QUIC_STREAM_FACTORY_JOB": self._tries_quic,
+            "SOCKET_POOL_BOUND_TO_CONNECT_JOB": self._opened_by,
+            "SOCKET_POOL_BOUND_TO_SOCKET": self._job_socket,
+            "HTTP2_SESSION_INITIALIZED": self._session,
+            "HTTP2_SESSION_POOL_FOUND_EXISTING_SESSION": self._finds,
+            "HTTP2_SESSION_SEND_HEADERS": self._carries,
+            "HTTP_STREAM_JOB_CONTROLLER_BOUND": self._bound,
+            "HTTP_STREAM_POOL_ATTEMPT_MANAGER_JOB_BOUND": self._managed,
+            "HTTP_STREAM_POOL_JOB_CONTROLLER_JOB_BOUND": self._pool_job,
+            "HTTP_STREAM_POOL_JOB_ALIVE": self._pool_job_ends,
+            "HTTP_STREAM_POOL_GROUP_HANDLE_CREATED": self._hands_out,
+        }
+
+    def resolve(self, hop: NetHop) -> None:
+        """Leads a request to its connection, as far as the log tells, once all events were taken."""
+        manager = self._managers.get(hop.source)
+        hop.opener = manager if hop.job is None else self._job_openers.get(hop.job)
+        if hop.link is not None:
+            return
+        makers = [maker for maker in (hop.job, hop.source, manager) if maker is not None]
+        if hop.protocol in (None, "h2"):
+            sessions = [where[maker] for where in (self._carried, self._found) for maker in makers if maker in where]
+            hop.link = self._session_sockets.get(sessions[0]) if sessions else None
+        if hop.link is None:
+            handed = None if hop.controller is None else self._handed.get(hop.controller)
+            hop.link = handed if hop.job is None else self._job_sockets.get(hop.job)
+
+    def _note(self, where: dict[int, int], key: int, value: int | None) -> None:
+        if value is None:
+            return
+        if len(where) >= MAX_SOURCES:
+            self._log.truncated = True
+            return
+        where[key] = value
+
+    # The classic pool
+
+    def _job(self, event: NetEvent) -> None:
+        if event.phase is Phase.BEGIN:
+            self._note(self._job_controllers, event.source, event.dependency)
+
+    def _tries_quic(self, event: NetEvent) -> None:
+        self._tries(event.source, event.dependency)
+
+    def _opened_by(self, event: NetEvent) -> None:
+        self._note(self._job_openers, event.source, event.dependency)
+        self._tries(event.source, event.dependency)
+
+    def _tries(self, job: int, opener: int | None) -> None:
+        controller = self._job_controllers.get(job)
+        if controller is not None and opener is not None:
+            self._log.add_try(controller, opener)
+
+    def _job_socket(self, event: NetEvent) -> None:
+        self._note(self._job_sockets, event.source, event.dependency)
+
+    # Sessions of HTTP/2
+
+    def _session(self, event: NetEvent) -> None:
+        self._note(self._session_sockets, event.source, event.dependency)
+
+    def _finds(self, event: NetEvent) -> None:
+        self._note(self._found, event.source, event.dependency)
+
+    def _carries(self, event: NetEvent) -> None:
+        if event.dependency is not None:
+            self._note(self._carried, event.dependency, event.source)
+
+    # The new pool
+
+    def _bound(self, event: NetEvent) -> None:
+        # Both sides write it; the controller's is the second. Without a job of its own, an idle socket follows.
+        self._direct = event.source
+
+    def _managed(self, event: NetEvent) -> None:
+        self._note(self._managers, event.source, event.dependency)
+
+    def _pool_job(self, event: NetEvent) -> None:
+        self._direct = None
+        if event.dependency is not None:
+            self._note(self._job_controllers, event.dependency, event.source)
+
+    def _hands_out(self, event: NetEvent) -> None:
+        if self._direct is not None:
+            self._note(self._handed, self._direct, event.dependency)
+            self._direct = None
+        else:
+            self._handle = event.dependency
+
+    def _pool_job_ends(self, event: NetEvent) -> None:
+        if event.phase is not Phase.END:
+            return
+        controller = self._job_controllers.get(event.source)
+        if controller is not None and str(event.params.get("negotiated_protocol", "")).startswith("http/1"):
+            self._note(self._handed, controller, self._handle)
+        self._handle = None

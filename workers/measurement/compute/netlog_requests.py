@@ -1,0 +1,167 @@
+"""What Chrome's network log says of requests: each hop of each, from the wish to the last byte."""
+
+import re
+from collections.abc import Callable
+
+from workers.measurement.compute.netlog_events import NetEvent, Phase
+from workers.measurement.compute.network_log import NetHop, NetworkLog, Stretch
+
+# A page has thousands at most; a log of many hours may have more than anybody looks at.
+MAX_HOPS = 50_000
+_MAX_URL_CHARS = 4096
+_STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
+
+
+class Requests:
+    """Fills `log.hops`. `handlers` takes the events by name."""
+
+    def __init__(self, log: NetworkLog) -> None:
+        self._log = log
+        self._current: dict[int, NetHop] = {}
+        self._preflights: set[int] = set()
+        self.handlers: dict[str, Callable[[NetEvent], None]] = {
+            "CORS_REQUEST": self._seen,
+            "CORS_PREFLIGHT_URL_REQUEST": self._preflight,
+            "REQUEST_ALIVE": self._alive,
+            "CANCELLED": self._cancelled,
+            "URL_REQUEST_START_JOB": self._start,
+            "URL_REQUEST_REDIRECTED": self._redirected,
+            "HTTP_CACHE_READ_INFO": self._from_cache,
+            "HTTP_STREAM_JOB_CONTROLLER_BOUND": self._controller,
+            "HTTP_STREAM_REQUEST_BOUND_TO_JOB": self._job,
+            "HTTP_STREAM_REQUEST_BOUND_TO_QUIC_SESSION": self._quic,
+            "HTTP_TRANSACTION_SEND_REQUEST": self._send,
+            "HTTP_TRANSACTION_SEND_REQUEST_HEADERS": self._http1,
+            "HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS": self._http2,
+            "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS": self._hints,
+            "HTTP_TRANSACTION_READ_RESPONSE_HEADERS": self._head,
+            "HTTP_TRANSACTION_READ_BODY": self._body,
+            "URL_REQUEST_JOB_FILTERED_BYTES_READ": self._bytes,
+        }
+
+    def _seen(self, event: NetEvent) -> None:
+        if self._log.zero_ms is None:
+            self._log.zero_ms = event.time_ms
+
+    def _start(self, event: NetEvent) -> None:
+        if event.phase is not Phase.BEGIN:
+            self._note_error(event)
+            return
+        self._seen(event)
+        if len(self._log.hops) >= MAX_HOPS:
+            self._log.truncated = True
+            self._current.pop(event.source, None)
+            return
+        before = self._current.get(event.source)
+        hop = NetHop(
+            event.source,
+            str(event.params.get("url", ""))[:_MAX_URL_CHARS],
+            str(event.params.get("method", "GET"))[:32],
+            event.time_ms,
+            index=0 if before is None else before.index + 1,
+            kind=event.text("request_type"),
+            initiator=event.text("initiator"),
+            preflight=event.source in self._preflights,
+        )
+        self._current[event.source] = hop
+        self._log.hops.append(hop)
+
+    def _alive(self, event: NetEvent) -> None:
+        if event.phase is Phase.BEGIN:
+            self._seen(event)
+            return
+        hop = self._current.pop(event.source, None)
+        if hop is not None:
+            hop.ended_ms = event.time_ms if hop.ended_ms is None else hop.ended_ms
+            _fail(hop, event)
+
+    def _note_error(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            _fail(hop, event)
+
+    def _cancelled(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.cancelled = True
+            _fail(hop, event)
+
+    def _preflight(self, event: NetEvent) -> None:
+        if event.dependency is not None and len(self._preflights) < MAX_HOPS:
+            self._preflights.add(event.dependency)
+            if (hop := self._current.get(event.dependency)) is not None:
+                hop.preflight = True
+
+    def _redirected(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.redirected_to = str(event.params.get("location", ""))[:_MAX_URL_CHARS]
+            hop.ended_ms = hop.head_ms if hop.ended_ms is None else hop.ended_ms
+
+    def _from_cache(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.cached = True
+
+    # Who got it a connection
+
+    def _controller(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.controller = event.dependency
+
+    def _job(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.job = event.dependency
+
+    def _quic(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.link, hop.protocol = event.dependency, "h3"
+
+    # The exchange
+
+    def _send(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is None:
+            return
+        if event.phase is Phase.BEGIN:
+            hop.transactions += 1
+            hop.send, hop.head_ms, hop.hints_ms, hop.ended_ms = Stretch(event.time_ms), None, None, None
+        elif event.phase is Phase.END:
+            hop.send.end_ms = event.time_ms
+
+    def _http1(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.protocol, hop.link = "http/1.1", None
+
+    def _http2(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.protocol, hop.link = "h2", None
+
+    def _hints(self, event: NetEvent) -> None:
+        hop = self._current.get(event.source)
+        if hop is not None and hop.hints_ms is None:
+            hop.hints_ms = event.time_ms
+
+    def _head(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is None:
+            return
+        hop.head_ms = event.time_ms
+        lines = event.params.get("headers")
+        line = lines[0] if isinstance(lines, list) and lines else None
+        match = _STATUS_LINE.match(line) if isinstance(line, str) else None
+        if match is not None:
+            hop.status = int(match[2])
+            if hop.protocol in (None, "http/1.1") and "." in match[1]:
+                hop.protocol = f"http/{match[1]}"
+
+    def _body(self, event: NetEvent) -> None:
+        hop = self._current.get(event.source)
+        if event.phase is Phase.END and hop is not None:
+            hop.ended_ms = event.time_ms
+            _fail(hop, event)
+
+    def _bytes(self, event: NetEvent) -> None:
+        hop = self._current.get(event.source)
+        if hop is not None and hop.transactions == 0:
+            hop.ended_ms = event.time_ms
+
+
+def _fail(hop: NetHop, event: NetEvent) -> None:
+    code = event.number("net_error")
+    if code is not None and code < 0:
+        hop.net_error = code

@@ -1,0 +1,242 @@
+"""What Chrome's network log says of connections: names looked up, sockets dialled, handshakes made."""
+
+from workers.measurement.compute.netlog_events import NetEvent, Phase
+from workers.measurement.compute.netlog_links import Handlers
+from workers.measurement.compute.network_log import MAX_SOURCES, NetSocket, NetworkLog, Stretch
+
+# A server's chain is a few certificates; more is somebody's experiment.
+_MAX_CERTIFICATES = 10
+_MAX_PEM_CHARS = 100_000
+_MAX_WORD_CHARS = 300
+# A datagram socket belongs to a client socket, which belongs to who dials.
+_MAX_OWNERS = 3
+# Chrome's word for a session that sent its first request with its first flight, and was heard.
+_EARLY = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False, "NotAttempted": False}
+
+
+class Sockets:
+    """Fills `log.sockets` and `log.openers`. `handlers` takes the events by name."""
+
+    def __init__(self, log: NetworkLog) -> None:
+        self._log = log
+        self._lookups: dict[int, Stretch] = {}
+        self.handlers: Handlers = {
+            "SOCKET_POOL_CONNECT_JOB_CREATED": self._group,
+            "TLS_STREAM_ATTEMPT_ALIVE": self._group,
+            "TCP_BASED_ATTEMPT_BOUND_TO_POOL": self._manager,
+            "HTTP_STREAM_POOL_QUIC_ATTEMPT_ALIVE": self._manager,
+            "HOST_RESOLVER_MANAGER_REQUEST": self._resolve,
+            "HOST_RESOLVER_IMPL_REQUEST": self._resolve,
+            "HOST_RESOLVER_MANAGER_JOB_ATTACH": self._attach,
+            "HOST_RESOLVER_IMPL_JOB_ATTACH": self._attach,
+            "HOST_RESOLVER_MANAGER_JOB": self._lookup,
+            "HOST_RESOLVER_IMPL_JOB": self._lookup,
+            "SOCKET_ALIVE": self._alive,
+            "UDP_CONNECT": self._datagrams,
+            "TCP_CONNECT_ATTEMPT": self._attempt,
+            "TCP_CONNECT": self._connected,
+            "SSL_CONNECT": self._tls,
+            "SSL_CERTIFICATES_RECEIVED": self._certificates,
+            "SSL_HANDSHAKE_MESSAGE_SENT": self._we_spoke,
+            "SSL_HANDSHAKE_MESSAGE_RECEIVED": self._server_spoke,
+            "SOCKET_BYTES_RECEIVED": self._received,
+        }
+
+    def finish(self) -> None:
+        """Once all events were taken: what depends on later events, and sockets that were none of ours."""
+        log = self._log
+        for source, opener in list(log.openers.items()):
+            if opener.resolver is not None and opener.dns.end_ms is None:
+                opener.dns.end_ms = self._lookups.get(opener.resolver, Stretch()).end_ms
+            for socket in opener.sockets if opener.manager is not None and opener.manager != source else ():
+                log.adopt(opener.manager or 0, socket)
+        idle = [one.source for one in log.sockets.values() if one.connect == one.tls == Stretch() and not one.quic]
+        for source in idle:
+            del log.sockets[source]
+
+    def _of(self, event: NetEvent) -> NetSocket | None:
+        return self._log.sockets.get(event.source)
+
+    # Who opens
+
+    def _group(self, event: NetEvent) -> None:
+        group = event.text("group_id") or event.text("host_port")
+        if group is not None:
+            self._log.opener(event.source).group = group[:_MAX_WORD_CHARS]
+
+    def _manager(self, event: NetEvent) -> None:
+        if event.dependency is not None:
+            self._log.opener(event.source).manager = event.dependency
+
+    # Names
+
+    def _resolve(self, event: NetEvent) -> None:
+        opener = self._log.opener(event.source)
+        if event.phase is Phase.BEGIN:
+            opener.asked_ms = event.time_ms
+            if opener.dns.begin_ms is None:
+                opener.dns.begin_ms = event.time_ms
+        elif event.phase is Phase.END and opener.asked_ms is not None:
+            known = opener.dns.whole
+            if known is None or event.time_ms - opener.asked_ms > known[1] - known[0]:
+                opener.dns = Stretch(opener.asked_ms, event.time_ms)
+            opener.asked_ms = None
+
+    def _attach(self, event: NetEvent) -> None:
+        opener = self._log.opener(event.source)
+        opener.resolver = event.dependency
+        if opener.dns.begin_ms is None:
+            opener.dns.begin_ms = event.time_ms
+
+    def _lookup(self, event: NetEvent) -> None:
+        if event.source in self._lookups or len(self._lookups) < MAX_SOURCES:
+            self._lookups.setdefault(event.source, Stretch()).mark(event.phase, event.time_ms)
+
+    # TCP
+
+    def _alive(self, event: NetEvent) -> None:
+        if event.phase is Phase.BEGIN:
+            self._log.add_socket(NetSocket(event.source, event.time_ms, event.dependency))
+
+    def _attempt(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None:
+            socket.connect.mark(event.phase, event.time_ms)
+            socket.address = (event.text("address") or socket.address or "")[:_MAX_WORD_CHARS] or None
+            socket.connect_error = socket.connect_error or "os_error" in event.params
+
+    def _connected(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None and event.phase is Phase.END:
+            socket.connect_error = "net_error" in event.params
+            socket.address = (event.text("remote_address") or socket.address or "")[:_MAX_WORD_CHARS] or None
+
+    def _received(self, event: NetEvent) -> None:
+        count = event.number("byte_count")
+        if (socket := self._of(event)) is not None and count is not None and count > 0:
+            socket.received_bytes += count
+
+    # TLS
+
+    def _tls(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None:
+            socket.tls.mark(event.phase, event.time_ms)
+            if event.phase is Phase.END:
+                socket.tls_facts = event.params
+
+    def _certificates(self, event: NetEvent) -> None:
+        found = event.params.get("certificates")
+        if (socket := self._of(event)) is not None and isinstance(found, list):
+            socket.certificates = tuple(str(pem)[:_MAX_PEM_CHARS] for pem in found[:_MAX_CERTIFICATES])
+
+    def _we_spoke(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None:
+            socket.spoke_last = True
+
+    def _server_spoke(self, event: NetEvent) -> None:
+        socket = self._of(event)
+        # Session tickets come after the handshake and are no part of it.
+        if socket is not None and socket.tls.end_ms is None and socket.spoke_last:
+            socket.flights, socket.spoke_last = socket.flights + 1, False
+
+    # Datagrams
+
+    def _datagrams(self, event: NetEvent) -> None:
+        """Chrome also dials addresses just to learn whether IPv6 works; the last one before a session is the host's."""
+        address, owner = event.text("address"), event.source
+        for _ in range(_MAX_OWNERS):
+            if (socket := self._log.sockets.get(owner)) is None or socket.opener is None:
+                break
+            owner = socket.opener
+        opener = self._log.openers.get(owner)
+        if address is not None and opener is not None:
+            opener.address = address[:_MAX_WORD_CHARS]
+
+
+class Sessions:
+    """Fills `log.sockets` with QUIC sessions. `handlers` takes the events by name."""
+
+    def __init__(self, log: NetworkLog) -> None:
+        self._log = log
+        self._dialling: int | None = None
+        self._dialled: dict[int, int] = {}
+        self.handlers: Handlers = {
+            "QUIC_SESSION_POOL_JOB_CONNECT": self._dial,
+            "QUIC_STREAM_FACTORY_JOB_CONNECT": self._dial,
+            "QUIC_SESSION_CREATED": self._created,
+            "QUIC_SESSION": self._session,
+            "QUIC_SESSION_TRANSPORT_PARAMETERS_SENT": self._first_flight,
+            "QUIC_SESSION_TRANSPORT_PARAMETERS_RESUMED": self._resumed,
+            "QUIC_SESSION_VERSION_NEGOTIATED": self._version,
+            "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE": self._complete,
+            "QUIC_SESSION_ZERO_RTT_STATE": self._complete,
+            "QUIC_SESSION_CLOSE_ON_ERROR": self._error,
+        }
+
+    def finish(self) -> None:
+        """Once all events were taken: older Chromes tell a handshake's end only by that of the job that made it."""
+        for socket in self._log.sockets.values():
+            if socket.quic and socket.tls.end_ms is None and not socket.connect_error and socket.opener is not None:
+                socket.tls.end_ms = self._dialled.get(socket.opener)
+
+    def _of(self, event: NetEvent) -> NetSocket | None:
+        socket = self._log.sockets.get(event.source)
+        return socket if socket is not None and socket.quic else None
+
+    def _dial(self, event: NetEvent) -> None:
+        if event.phase is Phase.BEGIN:
+            self._dialling = event.source
+        elif event.phase is Phase.END and "net_error" not in event.params and len(self._dialled) < MAX_SOURCES:
+            self._dialled[event.source] = event.time_ms
+
+    def _session(self, event: NetEvent) -> None:
+        if event.phase is not Phase.BEGIN:
+            return
+        host, port = event.text("host") or "", event.number("port") or 443
+        group = f"https://{_bracketed(host[:_MAX_WORD_CHARS])}:{port}" if host else ""
+        socket = NetSocket(event.source, event.time_ms, quic=True, group=group, tls=Stretch(event.time_ms))
+        self._log.add_socket(socket)
+        # Dialling and the session that comes of it are one go; newer Chromes also name it.
+        self._belongs(socket, self._dialling)
+        self._dialling = None
+
+    def _created(self, event: NetEvent) -> None:
+        socket = None if event.dependency is None else self._log.sockets.get(event.dependency)
+        if socket is not None and socket.quic:
+            self._belongs(socket, event.source)
+
+    def _belongs(self, socket: NetSocket, opener: int | None) -> None:
+        if opener is None:
+            return
+        socket.opener = opener
+        socket.address = self._log.opener(opener).address
+        self._log.adopt(opener, socket.source)
+
+    def _first_flight(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None and socket.tls.end_ms is None:
+            socket.tls.begin_ms = event.time_ms
+
+    def _resumed(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None:
+            socket.tls_facts = {**socket.tls_facts, "is_resumed": True}
+
+    def _version(self, event: NetEvent) -> None:
+        version = event.text("version") or ""
+        # QUIC's own versions carry TLS 1.3 (RFC 9001); what Google had before carried its own handshake.
+        if (socket := self._of(event)) is not None and version.startswith(("RFC", "draft", "h3", "ff00")):
+            socket.tls_facts = {**socket.tls_facts, "version": "TLS 1.3"}
+
+    def _complete(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is None:
+            return
+        if socket.tls.end_ms is None:
+            socket.tls.end_ms = event.time_ms
+        if event.name == "QUIC_SESSION_ZERO_RTT_STATE":
+            socket.early_data = _EARLY.get(event.text("state") or "")
+
+    def _error(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None and socket.tls.end_ms is None:
+            socket.connect_error = True
+            socket.tls_facts = {**socket.tls_facts, "net_error": event.params.get("net_error")}
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
