@@ -1,0 +1,240 @@
+"""Shapes that are about who asks: hints, frames, workers, service workers, caches."""
+
+from workers.tests.shapes.site import Reply, Shape, image, page, script, style
+
+_LATER = "<script>setTimeout(() => {{ new Image().src = '{}' }}, 400)</script>"
+_KEPT = (("Cache-Control", "max-age=600"),)
+_CHECKED = (("Cache-Control", "no-cache"),)
+_INSTALL = """
+addEventListener('install', event => event.waitUntil(
+    caches.open('c').then(cache => cache.add('kept.png')).then(() => skipWaiting())));
+addEventListener('activate', event => event.waitUntil(clients.claim()));
+addEventListener('fetch', event => event.respondWith(
+    caches.match(event.request).then(kept => kept || fetch(event.request))));
+"""
+
+ASKERS = {
+    "preconnect-hint": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page(_LATER.format("https://cdn.test/0.png"), "<link rel=preconnect href=https://cdn.test>")
+                + b"<img src=slow.png>"
+            ),
+            "https://two.test/slow.png": image(after_ms=700),
+            "https://cdn.test/0.png": image(),
+        },
+        rows="""
+            document  https://two.test/          200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            image     https://two.test/slow.png  200 h2  1 reuses  send wait=730 download  by https://two.test/
+            image     https://cdn.test/0.png     200 h2  2 opens   dns=30 connect=30 tls=30 send wait=30 download  by https://two.test/; preconnected
+        """,
+        connections="""
+            1  two.test:443  h2  2 requests
+            2  cdn.test:443  h2  1 requests  preconnected
+        """,
+    ),
+    "unused-preconnect": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page("<img src=slow.png>", "<link rel=preconnect href=https://cdn.test>")),
+            "https://two.test/slow.png": image(after_ms=300),
+        },
+        elsewhere=("cdn.test",),
+        rows="""
+            document  https://two.test/          200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            image     https://two.test/slow.png  200 h2  1 reuses  send wait=330 download  by https://two.test/
+        """,
+        connections="""
+            1  two.test:443  h2  2 requests
+            2  cdn.test:443  0 requests  preconnected
+        """,
+    ),
+    "dns-prefetch-hint": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page(_LATER.format("https://cdn.test/0.png"), "<link rel=dns-prefetch href=https://cdn.test>")
+                + b"<img src=slow.png>"
+            ),
+            "https://two.test/slow.png": image(after_ms=700),
+            "https://cdn.test/0.png": image(),
+        },
+        rows="""
+            document  https://two.test/          200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            image     https://two.test/slow.png  200 h2  1 reuses  send wait=730 download  by https://two.test/
+            image     https://cdn.test/0.png     200 h2  2 opens   connect=30 tls=30 send wait=30 download  by https://two.test/
+        """,
+        connections="""
+            1  two.test:443  h2  2 requests
+            2  cdn.test:443  h2  1 requests
+        """,
+    ),
+    "preload": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page("<link rel=stylesheet href=a.css>", "<link rel=preload as=font crossorigin href=f.woff2>")
+            ),
+            "https://two.test/a.css": style("@font-face { font-family: f; src: url(f.woff2) } body { font-family: f }"),
+            "https://two.test/f.woff2": Reply(body=b"no font", kind="font/woff2"),
+        },
+        rows="""
+            document    https://two.test/         200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            font        https://two.test/f.woff2  200 h2  2 opens   connect=30 tls=30 send wait=30 download  by https://two.test/; preload
+            stylesheet  https://two.test/a.css    200 h2  1 reuses  send wait=30 download  by https://two.test/
+        """,
+        connections="""
+            1  two.test:443  h2  2 requests
+            2  two.test:443  h2  1 requests
+        """,
+    ),
+    "prefetch": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page("<p>text", "<link rel=prefetch href=next.js>")),
+            "https://two.test/next.js": script(),
+        },
+        rows="""
+            document  https://two.test/         200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            other     https://two.test/next.js  200 h2  1 reuses  send wait=30 download  by https://two.test/; prefetch
+        """,
+        connections="1  two.test:443  h2  2 requests",
+    ),
+    "early-hints": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page("<p>text", "<link rel=stylesheet href=a.css>"),
+                hints=("<https://two.test/a.css>; rel=preload; as=style",),
+                after_ms=300,
+            ),
+            "https://two.test/a.css": style(),
+        },
+        rows="""
+            document    https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=330 download  early_hints
+            stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait=30 download  preload
+        """,
+        connections="1  two.test:443  h2  2 requests",
+    ),
+    "frame-of-the-same-host": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page("<iframe src=frame></iframe>")),
+            "https://two.test/frame": Reply(body=page("<img src=0.png>")),
+            "https://two.test/0.png": image(),
+        },
+        rows="""
+            document  https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            document  https://two.test/frame  200 h2  1 reuses  send wait=30 download  by https://two.test/; frame
+            image     https://two.test/0.png  200 h2  1 reuses  send wait=30 download  by https://two.test/frame; frame
+        """,
+        connections="1  two.test:443  h2  3 requests",
+    ),
+    "frame-of-another-host": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page("<iframe src=https://cdn.test/frame></iframe>")),
+            "https://cdn.test/frame": Reply(body=page("<img src=0.png>")),
+            "https://cdn.test/0.png": image(),
+        },
+        rows="""
+            document  https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            document  https://cdn.test/frame  200 h2  2 opens   dns=30 connect=30 tls=30 send wait=30 download  by https://two.test/; frame
+            image     https://cdn.test/0.png  200 h2  2 reuses  send wait=30 download  by https://cdn.test/frame; frame
+        """,
+        connections="""
+            1  two.test:443  h2  1 requests
+            2  cdn.test:443  h2  2 requests
+        """,
+    ),
+    "worker": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page("<script>new Worker('w.js')</script>")),
+            "https://two.test/w.js": script("importScripts('lib.js'); fetch('data.json')"),
+            "https://two.test/lib.js": script(),
+            "https://two.test/data.json": Reply(body=b"{}", kind="application/json"),
+        },
+        rows="""
+            document  https://two.test/           200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/w.js       200 h2  1 reuses  send wait=30 download  by https://two.test/; worker
+            script    https://two.test/lib.js     200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
+            fetch     https://two.test/data.json  200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
+        """,
+        connections="1  two.test:443  h2  4 requests",
+    ),
+    "service-worker": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page(
+                    "<script>navigator.serviceWorker.register('sw.js');"
+                    "navigator.serviceWorker.oncontrollerchange = () => { location.href = '/again' }</script>"
+                )
+            ),
+            "https://two.test/sw.js": script(_INSTALL),
+            "https://two.test/kept.png": image(),
+            "https://two.test/again": Reply(body=page("<img src=kept.png><img src=fresh.png>")),
+            "https://two.test/fresh.png": image(),
+        },
+        rows="""
+            document  https://two.test/           200 h2              1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/sw.js      200 h2              1 reuses  send wait=30 download  by https://two.test/; service_worker
+            fetch     https://two.test/kept.png   200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
+            document  https://two.test/again      200 service_worker  -  -  by https://two.test/
+            image     https://two.test/kept.png   200 service_worker  -  -  by https://two.test/again
+            image     https://two.test/fresh.png  200 service_worker  -  -  by https://two.test/again
+        """,
+        connections="1  two.test:443  h2  6 requests",
+    ),
+    "memory-cache": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page("<img src=0.png><script>onload = () => { new Image().src = '0.png' }</script>")
+            ),
+            "https://two.test/0.png": image(headers=_KEPT),
+        },
+        rows="""
+            document  https://two.test/       200 h2            1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            image     https://two.test/0.png  200 h2            1 reuses  send wait=30 download  by https://two.test/
+            image     https://two.test/0.png  200 memory_cache  -         -                      by https://two.test/
+        """,
+        connections="1  two.test:443  h2  2 requests",
+    ),
+    "disk-cache": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page("<script src=a.js></script><script>onload = () => { location.href = '/again' }</script>")
+            ),
+            "https://two.test/again": Reply(body=page("<script>fetch('a.js')</script>")),
+            "https://two.test/a.js": script(headers=_KEPT),
+        },
+        rows="""
+            document  https://two.test/       200 h2          1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/a.js   200 h2          1 reuses  send wait=30 download  by https://two.test/
+            document  https://two.test/again  200 h2          1 reuses  send wait=30 download  by https://two.test/
+            fetch     https://two.test/a.js   200 disk_cache  -         -                      by https://two.test/again
+        """,
+        connections="1  two.test:443  h2  3 requests",
+    ),
+    "revalidated": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page("<script src=a.js></script><script>onload = () => { location.href = '/again' }</script>")
+            ),
+            "https://two.test/again": Reply(body=page("<script src=a.js></script>")),
+            "https://two.test/a.js": script(headers=_CHECKED, etag='"1"'),
+        },
+        rows="""
+            document  https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/a.js   200 h2  1 reuses  send wait=30 download  by https://two.test/
+            document  https://two.test/again  200 h2  1 reuses  send wait=30 download  by https://two.test/
+            script    https://two.test/a.js   304 h2  1 reuses  send wait=30 download  by https://two.test/again
+        """,
+        connections="1  two.test:443  h2  4 requests",
+    ),
+}

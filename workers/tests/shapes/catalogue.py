@@ -1,0 +1,8 @@
+"""Every page shape, by name."""
+
+from workers.tests.shapes.askers import ASKERS
+from workers.tests.shapes.connections import CONNECTIONS
+from workers.tests.shapes.requests import REQUESTS
+from workers.tests.shapes.ways import WAYS
+
+SHAPES = CONNECTIONS | WAYS | ASKERS | REQUESTS
