@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from workers.browser.pool import BrowserPool, PageRun
+from workers.browser.pool import BrowserPool
+from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
 from workers.commands import UsageError
 from workers.commands.measuring import (
