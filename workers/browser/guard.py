@@ -10,11 +10,15 @@ import socket
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from dataclasses import replace
 from ipaddress import ip_address
 
 from workers.measurement.addresses import Network, may_measure
 from workers.measurement.failure import Failure, FailureKind, failure
+from workers.measurement.messages import RunRequest
+from workers.measurement.page_options import Visit
+from workers.measurement.page_rules import page_faults
 from workers.measurement.target import TargetError, parse_target
 
 Resolve = Callable[[str, int], tuple[str, ...]]
@@ -62,12 +66,31 @@ class Guard:
         """Whether a page may have led to this address."""
         return may_measure(address, allowed=self._allowed)
 
-    def refusal(self, url: str) -> Failure | None:
-        """Why a target must not be loaded, or None. A name that does not resolve is left to the browser to fail at."""
+    def refuses(self, request: RunRequest) -> Failure | None:
+        """Why a run must not be carried out, or None: by its options, the addresses in them, its URL and its steps'."""
+        page = request.page
+        # Which ports may be visited is this guard's to say.
+        rest = replace(page, steps=tuple(step for step in page.steps if not isinstance(step, Visit)))
+        for sentence in page_faults(rest).values():
+            return failure(FailureKind.INVALID_REQUEST, sentence)
+        for mapping in page.host_map:
+            if (verdict := self._judge(mapping.host, (mapping.address,))) is not None:
+                return verdict
+        visited = [step.url for step in page.steps if isinstance(step, Visit)]
+        elsewhere = {mapping.host for mapping in page.host_map} | set(page.black_holes)
+        return next(filter(None, (self.refusal(url, elsewhere) for url in (*visited, request.url))), None)
+
+    def refusal(self, url: str, elsewhere: Set[str] = frozenset()) -> Failure | None:
+        """Why a target must not be loaded, or None. A name that does not resolve is left to the browser to fail at.
+
+        Hosts in `elsewhere` are led to addresses that were judged already; where their names point does not matter.
+        """
         try:
             target = parse_target(url, extra_ports=self._extra_ports)
         except TargetError as error:
             return failure(FailureKind.INVALID_URL, str(error))
+        if target.host in elsewhere:
+            return None
         key = (target.host, target.port)
         with self._lock:
             kept = self._verdicts.get(key)

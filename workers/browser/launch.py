@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from workers.browser.settings import BrowserSettings
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import HostMapping, Protocol
+from workers.measurement.page_rules import parse_host
 from workers.measurement.target import parse_target
 
 
@@ -31,7 +32,8 @@ def launch_of(request: RunRequest, settings: BrowserSettings) -> Launch:
     if page.protocol is Protocol.H3:
         target = parse_target(request.url, extra_ports=settings.extra_ports)
         # Chrome knows no "HTTP/3 where it can be had": other hosts may speak it when they offer it, this one must.
-        forced = (f"{target.host}:{target.port}",)
+        host = f"[{target.host}]" if ":" in target.host else target.host
+        forced = (f"{host}:{target.port}",)
     return Launch(
         protocol=page.protocol,
         forced=forced,
@@ -48,8 +50,8 @@ def switches(launch: Launch, *, quic: bool, hole: str | None) -> list[str]:
         spoken.append("--disable-http2")
     if launch.forced:
         spoken += ["--enable-quic", f"--origin-to-force-quic-on={','.join(launch.forced)}"]
-    rules = [f"MAP {mapping.host} {_place(mapping)}" for mapping in launch.host_map]
-    rules += [f"MAP {host} {hole}" for host in launch.black_holes if hole is not None]
+    rules = [f"MAP {parse_host(mapping.host)} {_place(mapping)}" for mapping in launch.host_map]
+    rules += [f"MAP {parse_host(host)} {hole}" for host in launch.black_holes if hole is not None]
     return [*spoken, f"--host-resolver-rules={','.join(rules)}"] if rules else spoken
 
 

@@ -60,7 +60,7 @@ class BrowserPool:
         tell(ProgressStage.STARTING, None)
         try:
             guard = self._judge()
-            refusal = guard.refusal(request.url)
+            refusal = guard.refuses(request)
             if refusal is not None:
                 return PageRun(outcome=Failed(failure=refusal))
             return chosen(self._views(request, guard, tell))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 from workers.browser.capture import Loaded
 from workers.browser.views import Load
@@ -10,12 +11,13 @@ from workers.measurement.compute.page_outcome import document_of, judge_page
 from workers.measurement.compute.representative import representative
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
-from workers.measurement.page_options import PageState
+from workers.measurement.page_options import PageState, Protocol
 from workers.measurement.page_view import RepeatView, ViewSample
 from workers.measurement.routes import PictureKind
 from workers.measurement.timing import phases_of
 from workers.measurement.vitals import Vitals
 
+_PROTOCOLS = frozenset(map(str, Protocol))
 MayMeasure = Callable[[str], bool]
 
 
@@ -51,9 +53,13 @@ class View:
 
 def views_of(request: RunRequest, number: int, load: Load, may_measure: MayMeasure) -> list[View]:
     """The views of the `number`th load, the first one first."""
-    views = [View(load=number, state=PageState.COLD, run=run_of(request, load.first, may_measure))]
+
+    def may_lead(address: str) -> bool:
+        return address == load.hole or may_measure(address)
+
+    views = [View(load=number, state=PageState.COLD, run=run_of(request, load.first, may_lead))]
     if load.repeat is not None and request.page.repeat is not None:
-        run = run_of(request, load.repeat, may_measure)
+        run = run_of(request, load.repeat, may_lead)
         views.append(View(load=number, state=request.page.repeat, run=run))
     return views
 
@@ -66,9 +72,25 @@ def failed_view(number: int, reason: Failure) -> View:
 def run_of(request: RunRequest, loaded: Loaded, may_measure: MayMeasure) -> PageRun:
     """One view computed and judged, for itself."""
     page = compute_page(loaded.capture)
-    seen = replace(page.measurement, has_screenshot=loaded.screenshot is not None)
+    seen = replace(
+        page.measurement,
+        has_screenshot=loaded.screenshot is not None,
+        warnings=page.measurement.warnings + _warnings(request, page.measurement),
+    )
     outcome = judge_page(request, loaded.capture, replace(page, measurement=seen), may_measure)
     return PageRun(outcome=outcome, pictures={} if outcome.measurement is None else _pictures(loaded))
+
+
+def _warnings(request: RunRequest, page: PageMeasurement) -> tuple[str, ...]:
+    """What of the options showed: who was waited for in vain, and who spoke otherwise than was asked for."""
+    rows = page.waterfall.requests
+    dead = {urlsplit(row.url).hostname for row in rows if row.status is None} & set(request.page.black_holes)
+    warnings = [f"{host} was made not to answer." for host in sorted(filter(None, dead))]
+    protocol = request.page.protocol
+    others = sum(row.protocol in _PROTOCOLS - {protocol} for row in rows)
+    if protocol is not None and others:
+        warnings.append(f"{others} of {len(rows)} requests were not answered over {protocol}: their hosts lack it.")
+    return tuple(warnings)
 
 
 def _pictures(loaded: Loaded) -> dict[PictureKind, bytes]:

@@ -8,9 +8,11 @@ import asyncio
 import contextlib
 import os
 import signal
+from dataclasses import replace
 
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, async_playwright
 
+from workers.browser.black_hole import BlackHole
 from workers.browser.capture import PageLoad, Tell
 from workers.browser.chromium import Chromium, flags
 from workers.browser.context import context_options, cookies_of
@@ -39,6 +41,7 @@ class Session:
         self._driver = driver
         self._tail = NetlogTail(workspace.netlog)
         self._browser: Browser | None = None
+        self._hole = BlackHole() if launch.black_holes else None
         self._pid: int | None = None
         self._runs = 0
 
@@ -97,6 +100,8 @@ class Session:
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_CLOSE_S):
                 await self._driver.stop()
+        if self._hole is not None:
+            self._hole.close()
         await asyncio.to_thread(self._workspace.remove)
 
     async def _close_browser(self) -> bool:
@@ -114,7 +119,8 @@ class Session:
     async def _launch(self, chromium: Chromium, *, sandbox: bool) -> None:
         self._browser = await self._driver.chromium.launch(
             executable_path=chromium.path,
-            args=flags(chromium, self._workspace.netlog) + switches(self._how, quic=self._settings.quic, hole=None),
+            args=flags(chromium, self._workspace.netlog)
+            + switches(self._how, quic=self._settings.quic, hole=None if self._hole is None else self._hole.place),
             chromium_sandbox=sandbox,
             # Nobody clicks here: what Chrome's own blocker lets through would be a page that we did not ask for.
             ignore_default_args=["--disable-popup-blocking"],
@@ -136,12 +142,13 @@ class Session:
         context = await browser.new_context(**context_options(request, browser.version))
         if request.page.cookies:
             await context.add_cookies(cookies_of(request))
-        load = Load(first=await PageLoad(context, self._tail, self._settings, tell).run(request))
+        hole = None if self._hole is None else self._hole.address
+        load = Load(first=await PageLoad(context, self._tail, self._settings, tell).run(request), hole=hole)
         if request.page.repeat is PageState.WARM_CONNECTION and may_repeat(load.first):
             # In a page of its own, as the first view was, so that nothing comes from the first one's memory.
             for page in context.pages:
                 await page.close()
-            load = Load(first=load.first, repeat=await PageLoad(context, self._tail, self._settings, tell).run(request))
+            load = replace(load, repeat=await PageLoad(context, self._tail, self._settings, tell).run(request))
         if not browser.is_connected():
             raise BrowserError("the browser ended in the middle of the run")
         return load if load.sound and await self._end(context) else load.spoilt()

@@ -7,10 +7,14 @@ from workers.browser.capture import Loaded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """One load of a run. `repeat` is None where none was asked for or the first view came to nothing."""
+    """One load of a run. `repeat` is None where none was asked for or the first view came to nothing.
+
+    `hole` is the address, of nobody's but ours, that its black holes led to.
+    """
 
     first: Loaded
     repeat: Loaded | None = None
+    hole: str | None = None
 
     @property
     def sound(self) -> bool:

@@ -61,6 +61,7 @@ class FailureKind(StrEnum):
     PAGE_IS_DOWNLOAD = "page_is_download"
     PAGE_ERROR = "page_error"
     PAGE_CHALLENGE = "page_challenge"
+    PROTOCOL_NOT_SPOKEN = "protocol_not_spoken"
     STEP_FAILED = "step_failed"
     BROWSER_FAILED = "browser_failed"
     INTERNAL_ERROR = "internal_error"
@@ -128,6 +129,9 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.PAGE_ERROR: _Meaning(Stage.BROWSER, Blame.TARGET, "The browser could not load the page."),
     FailureKind.PAGE_CHALLENGE: _Meaning(
         Stage.CHECK, Blame.TARGET, "The server asked for proof that a person visits, and did not show the page."
+    ),
+    FailureKind.PROTOCOL_NOT_SPOKEN: _Meaning(
+        Stage.CHECK, Blame.TARGET, "The server did not speak the protocol that was asked for."
     ),
     FailureKind.STEP_FAILED: _Meaning(
         Stage.BROWSER, Blame.TARGET, "A step of the script that comes before the page could not be done."

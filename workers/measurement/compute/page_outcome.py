@@ -5,11 +5,13 @@ came to nothing) is told before what is merely wrong with it (its status, its te
 """
 
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.page import Page
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
+from workers.measurement.page_options import Protocol
 from workers.measurement.waterfall import Request
 
 Judge = Callable[[str], bool]
@@ -74,13 +76,13 @@ def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measur
     """
     if not all(map(may_measure, page.addresses)):
         return Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "the page, or something on it, leads there"))
-    reason = _broken(capture, page.measurement) or _wrong(request, capture, page.measurement)
+    reason = _broken(request, capture, page.measurement) or _wrong(request, capture, page.measurement)
     if reason is not None:
         return Failed(failure=reason, measurement=page.measurement)
     return Measured(measurement=page.measurement)
 
 
-def _broken(capture: PageCapture, measured: PageMeasurement) -> Failure | None:
+def _broken(request: RunRequest, capture: PageCapture, measured: PageMeasurement) -> Failure | None:
     if capture.crashed:
         return failure(FailureKind.PAGE_CRASHED)
     if capture.is_download:
@@ -91,9 +93,18 @@ def _broken(capture: PageCapture, measured: PageMeasurement) -> Failure | None:
         return None
     if capture.net_error is not None:
         return _net_failure(capture.net_error, capture, measured)
-    if not capture.load_seen:
+    if not capture.load_seen and not _waits_for_black_hole(request, measured):
         return failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))
     return None
+
+
+def _waits_for_black_hole(request: RunRequest, measured: PageMeasurement) -> bool:
+    """Whether the page came and only lacks what was made not to answer: then what it is without is the measurement."""
+    document = document_of(measured)
+    if document is None or document.status is None:
+        return False
+    open_rows = [row for row in measured.waterfall.requests if row.timing.end_us is None]
+    return any(urlsplit(row.url).hostname in request.page.black_holes for row in open_rows)
 
 
 def _net_failure(name: str, capture: PageCapture, measured: PageMeasurement) -> Failure:
@@ -144,6 +155,15 @@ def _wrong(request: RunRequest, capture: PageCapture, measured: PageMeasurement)
     accepted = status in request.accepted_status if request.accepted_status else status is None or 200 <= status < 400
     if not accepted:
         return failure(FailureKind.STATUS_UNEXPECTED, str(status))
+    if request.page.protocol is not None and document is not None and not _speaks(document, request.page.protocol):
+        return failure(
+            FailureKind.PROTOCOL_NOT_SPOKEN, f"{document.protocol or 'unknown'} instead of {request.page.protocol}"
+        )
     if request.body_text is not None and not capture.text_found:
         return failure(FailureKind.TEXT_MISSING, f"{request.body_text[:100]!r}")
     return None
+
+
+def _speaks(document: Request, protocol: Protocol) -> bool:
+    spoken = document.protocol or ""
+    return spoken.startswith("http/1") if protocol is Protocol.H1 else spoken == protocol

@@ -1,6 +1,7 @@
 """Small sites on loopback for a real browser to load: pages by path, some of which misbehave."""
 
 import contextlib
+import socket
 import ssl
 import struct
 import threading
@@ -61,6 +62,10 @@ class _Server(ThreadingHTTPServer):
         """Browsers hang up in the middle of things: that is what these tests are about."""
 
 
+class _Server6(_Server):
+    address_family = socket.AF_INET6
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _Server
@@ -107,7 +112,7 @@ def serving(
     address: str = "127.0.0.1",
 ) -> Iterator[Site]:
     """A site on a free port of loopback, over TLS unless told otherwise."""
-    server = _Server((address, 0), _Handler)
+    server = (_Server6 if ":" in address else _Server)((address, 0), _Handler)
     server.site = Site(port=server.server_address[1], secure=secure, answers=dict(answers or {}))
     if secure:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
