@@ -5,7 +5,7 @@ import base64
 import contextlib
 import functools
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,8 @@ from workers.browser.own_headers import WARNING as HEADERS_WARNING
 from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
-from workers.measurement.captures_page import NetlogCapture, PageCapture
+from workers.browser.stock import Stock, take_stock
+from workers.measurement.captures_page import DevToolsEvent, NetlogCapture, PageCapture
 from workers.measurement.messages import ProgressStage, RunRequest
 
 Tell = Callable[[ProgressStage, int | None], None]
@@ -103,11 +104,14 @@ class PageLoad:
         seen = await self._look(cdp, request, arrived)
         screenshot = None if seen.crashed or seen.is_download else await self._picture(cdp)
         events = recorder.close()
+        stock = await self._stock(cdp, seen, events)
         netlog = await self._read_log(cdp)
         capture = replace(
             seen,
             events=events,
             netlog=netlog,
+            pictures=stock.pictures,
+            texts=stock.texts,
             events_dropped=recorder.dropped,
             browser_version=self._version,
             secret_headers=frozenset(header.name.lower() for header in own_headers(request)),
@@ -188,6 +192,14 @@ class PageLoad:
         title = await self._evaluate(cdp, "String(document.title).slice(0, 1000)")
         found = None if request.body_text is None else await self._has_text(cdp, request.body_text)
         return replace(arrived, title=title if isinstance(title, str) else None, text_found=found)
+
+    async def _stock(self, cdp: CDPSession, seen: PageCapture, events: Sequence[DevToolsEvent]) -> Stock:
+        """What could have been smaller; nothing of a page that did not come to its end."""
+        if seen.crashed or seen.overran or not seen.load_seen:
+            return Stock()
+        return await take_stock(
+            lambda method, params: self._patiently(cdp.send(method, params)), seen.main_frame, events
+        )
 
     async def _has_text(self, cdp: CDPSession, text: str) -> bool:
         words = _javascript_string(text)

@@ -17,6 +17,23 @@ class DevToolsEvent(NamedTuple):
     params: Mapping[str, Any]
 
 
+class PictureSeen(NamedTuple):
+    """A picture's own size in pixels, and the largest scale in CSS pixels at which the page shows it."""
+
+    url: str
+    width: int
+    height: int
+    scale: float
+
+
+class TextSeen(NamedTuple):
+    """The size of a body that came without an encoding, and what gzip makes of it."""
+
+    request_id: str
+    body_bytes: int
+    gzip_bytes: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetlogCapture:
     """The lines of a network log that belong to one run, and the constants from the head of the same log.
@@ -57,3 +74,5 @@ class PageCapture:
     browser_version: str | None = None
     secret_headers: frozenset[str] = field(default=frozenset())
     warnings: tuple[str, ...] = ()
+    pictures: tuple[PictureSeen, ...] = ()
+    texts: tuple[TextSeen, ...] = ()

@@ -16,6 +16,7 @@ from workers.measurement.compute.netlog_events import names_of
 from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
+from workers.measurement.compute.page_stock import pictures_of, texts_of
 from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
 from workers.measurement.messages import PageMeasurement
@@ -56,6 +57,8 @@ def compute_page(capture: PageCapture) -> Page:
         title=plain_or_none(capture.title, MAX_TITLE_CHARS),
         browser_version=capture.browser_version,
         warnings=capture.warnings + _warnings(capture, log, waterfall),
+        pictures=pictures_of(capture, kept),
+        texts=texts_of(capture, kept),
     )
     return Page(measurement=measurement, addresses=_addresses(events.exchanges, log))
 

@@ -1,0 +1,25 @@
+// Pictures that have more pixels than the page shows of them, at the end of a load: an expression, its value is told.
+// Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
+// nobody knows how large it will be shown: then nothing is said of its address.
+(() => {
+  const scales = new Map();
+  const sizes = new Map();
+  for (const image of [...document.images].slice(0, 2000)) {
+    const url = image.currentSrc;
+    if (!url.startsWith("http") || !image.complete || !image.naturalWidth || !image.naturalHeight) {
+      continue;
+    }
+    const box = image.getBoundingClientRect();
+    const scale = Math.max(box.width / image.naturalWidth, box.height / image.naturalHeight);
+    const chosen = image.srcset || image.closest("picture");
+    const cut = getComputedStyle(image).objectFit === "none";
+    const link = image.closest("a[href]");
+    const unknown = !scale || chosen || cut || (link && link.href === url);
+    scales.set(url, Math.max(scales.get(url) || 0, unknown ? 1 : scale));
+    sizes.set(url, [image.naturalWidth, image.naturalHeight]);
+  }
+  return [...scales]
+    .filter(([, scale]) => scale < 0.5)
+    .slice(0, 50)
+    .map(([url, scale]) => [url.slice(0, 4096), ...sizes.get(url), scale]);
+})();

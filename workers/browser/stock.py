@@ -1,0 +1,99 @@
+"""What of a page could have been smaller, asked of the browser after the load: pictures larger than they are shown,
+and what gzip would have made of texts that came uncompressed. Nothing is asked of the network.
+"""
+
+import asyncio
+import base64
+import zlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workers.measurement.captures_page import DevToolsEvent, PictureSeen, TextSeen
+from workers.measurement.page_view import MAX_PICTURES, MAX_TEXTS
+
+# Sends a DevTools command and gives its answer; None when the page does not answer.
+Ask = Callable[[str, dict[str, Any]], Awaitable[Mapping[str, Any] | None]]
+
+_PICTURES = (Path(__file__).parent / "scripts" / "pictures.js").read_text("utf-8")
+_WORLD = "firstbyte"
+# A body is brought over from the page's process, and compressed here.
+MIN_TEXT_BYTES = 2_000
+MAX_TEXT_BYTES = 2_000_000
+_TEXT_TYPES = frozenset({"Document", "Stylesheet", "Script", "XHR", "Fetch"})
+# The level that most servers have by default (nginx 1, Apache and Caddy 6); what it saves differs by little.
+_LEVEL = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stock:
+    """What was told; nothing where the page did not answer."""
+
+    pictures: tuple[PictureSeen, ...] = ()
+    texts: tuple[TextSeen, ...] = ()
+
+
+async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> Stock:
+    """Of a page that stands as it has loaded; `events` are those of its load."""
+    return Stock(pictures=await _pictures(ask, main_frame), texts=await _texts(ask, main_frame, events))
+
+
+async def _pictures(ask: Ask, main_frame: str) -> tuple[PictureSeen, ...]:
+    world = await ask("Page.createIsolatedWorld", {"frameId": main_frame, "worldName": _WORLD})
+    if world is None:
+        return ()
+    context = {"contextId": world.get("executionContextId"), "returnByValue": True}
+    answer = await ask("Runtime.evaluate", {"expression": _PICTURES} | context)
+    told = None if answer is None else answer.get("result", {}).get("value")
+    return tuple(_read(told))[:MAX_PICTURES]
+
+
+def _read(told: object) -> Iterator[PictureSeen]:
+    for one in told if isinstance(told, list) else ():
+        match one:
+            case [str(url), int(width), int(height), int() | float() as scale] if width > 0 and height > 0:
+                yield PictureSeen(url, width, height, float(scale))
+
+
+async def _texts(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> tuple[TextSeen, ...]:
+    found = []
+    for request_id in _largest(main_frame, events):
+        answer = await ask("Network.getResponseBody", {"requestId": request_id})
+        if answer is None:
+            continue
+        whole, gzipped = await asyncio.to_thread(_sizes, answer)
+        found.append(TextSeen(request_id, whole, gzipped))
+    return tuple(found)
+
+
+def _sizes(answer: Mapping[str, Any]) -> tuple[int, int]:
+    text = str(answer.get("body", ""))
+    body = base64.b64decode(text) if answer.get("base64Encoded") else text.encode(errors="replace")
+    return len(body), len(zlib.compress(body, _LEVEL))
+
+
+def _largest(main_frame: str, events: Sequence[DevToolsEvent]) -> list[str]:
+    """Texts without an encoding that came over the network, the largest first."""
+    plain = {
+        str(params.get("requestId"))
+        for method, params in events
+        if method == "Network.responseReceived" and _is_plain(params, main_frame)
+    }
+    sizes = {
+        str(params.get("requestId")): float(params.get("encodedDataLength") or 0)
+        for method, params in events
+        if method == "Network.loadingFinished"
+    }
+    fit = {key: sizes[key] for key in plain & sizes.keys() if MIN_TEXT_BYTES <= sizes[key] <= MAX_TEXT_BYTES}
+    return sorted(fit, key=lambda key: (-fit[key], key))[:MAX_TEXTS]
+
+
+def _is_plain(params: Mapping[str, Any], main_frame: str) -> bool:
+    response = params.get("response") or {}
+    headers = response.get("headers") or {}
+    if params.get("type") not in _TEXT_TYPES or params.get("frameId") != main_frame:
+        return False
+    if response.get("fromDiskCache") or response.get("fromServiceWorker") or response.get("status") != 200:
+        return False
+    return not any(str(name).lower() == "content-encoding" for name in headers)
