@@ -82,18 +82,20 @@ def _sandbox_works(path: Path) -> bool:
     return done.returncode == 0 and b"sound" in done.stdout
 
 
-def flags(chromium: Chromium, netlog: Path) -> list[str]:
+def flags(chromium: Chromium, netlog: Path, *, trusted_key: str) -> list[str]:
     """The switches added to Playwright's own (which already silence updates, first runs and background traffic).
 
     Frames of other sites stay in the page's process (no site isolation): one DevTools session then sees every
     request, and a run costs a process less for each third party. What isolation protects, one site's data from
     another, a fresh context that holds nothing does not have; pages of different runs never share a process.
+    `trusted_key` is that of our own page's certificate, which nobody has but this process.
     """
     chosen = [
         f"--log-net-log={netlog}",
         # A context's own goes everywhere but into the request for a service worker's script.
         f"--user-agent={user_agent(chromium.version, DESKTOP)}",
         "--net-log-capture-mode=Default",
+        f"--ignore-certificate-errors-spki-list={trusted_key}",
         "--disable-site-isolation-trials",
         "--block-new-web-contents",
         "--deny-permission-prompts",

@@ -6,16 +6,23 @@ pushes them out: once the marker is in the file, so is everything before it.
 """
 
 import asyncio
+import contextlib
 import json
+import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from playwright.async_api import CDPSession, Error
 
 from workers.measurement.captures_page import NetlogCapture
 
 # A page of 60 requests writes about 1 MB.
 _MAX_RUN_BYTES = 64 * 1024 * 1024
 _POLL_S = 0.005
+_MARKER_S = 2.0
+# Nothing listens there and Chrome refuses the port before it dials: a request that never leaves the process.
+_MARKER = "http://127.0.0.1:1/{}"
 
 
 class NetlogTail:
@@ -37,6 +44,14 @@ class NetlogTail:
     def skip(self) -> None:
         """Passes over everything written so far."""
         self._offset = self.size_bytes
+
+    async def read_now(self, cdp: CDPSession) -> NetlogCapture | None:
+        """Everything since the last call. The page goes to the marker, which works even when it hangs."""
+        marker = uuid.uuid4().hex
+        with contextlib.suppress(TimeoutError, Error):
+            async with asyncio.timeout(_MARKER_S):
+                await cdp.send("Page.navigate", {"url": _MARKER.format(marker)})
+        return await self.read_through(marker, patience_s=_MARKER_S)
 
     async def read_through(self, marker: str, *, patience_s: float) -> NetlogCapture | None:
         """Everything since the last call, once `marker` has been written; incomplete when it does not come in time.

@@ -13,11 +13,13 @@ from dataclasses import replace
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, async_playwright
 
 from workers.browser.black_hole import BlackHole
+from workers.browser.canary import examine
 from workers.browser.capture import PageLoad, Tell
 from workers.browser.chromium import Chromium, flags
 from workers.browser.context import context_options, cookies_of
-from workers.browser.faults import BrowserError
+from workers.browser.faults import BrowserError, CanaryError
 from workers.browser.launch import Launch, switches
+from workers.browser.loopback_page import LoopbackPage
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.settings import BrowserSettings
 from workers.browser.views import Load, may_repeat
@@ -41,6 +43,7 @@ class Session:
         self._driver = driver
         self._tail = NetlogTail(workspace.netlog)
         self._browser: Browser | None = None
+        self._canary: LoopbackPage | None = None
         self._hole = BlackHole() if launch.black_holes else None
         self._pid: int | None = None
         self._runs = 0
@@ -59,9 +62,16 @@ class Session:
         try:
             async with asyncio.timeout(_START_S):
                 await session._launch(chromium, sandbox=sandbox)
-        except (Error, TimeoutError) as error:
+        except (Error, TimeoutError, OSError) as error:
             await session.close()
             raise BrowserError(f"Chromium does not start: {str(error)[:500] or 'no answer'}") from error
+        try:
+            # The second visit would find what the first has left.
+            await session.prove_cold()
+            await session.prove_cold()
+        except BrowserError:
+            await session.close()
+            raise
         return session
 
     @property
@@ -74,8 +84,23 @@ class Session:
             and self._tail.size_bytes < self._settings.recycle_netlog_bytes
         )
 
+    async def prove_cold(self) -> None:
+        """Visits our own page. Raises CanaryError when that was not as cold as a first visit must be, BrowserError when
+        the browser was lost.
+        """
+        assert self._browser is not None
+        assert self._canary is not None
+        try:
+            fault = await examine(self._browser, self._tail, self._canary)
+        except (Error, TimeoutError) as error:
+            raise BrowserError(f"the browser was lost: {str(error)[:300]}") from error
+        if fault is not None:
+            raise CanaryError(fault)
+
     async def load(self, request: RunRequest, tell: Tell) -> Load:
         """A load with its repeat view. Raises BrowserError when the browser was lost or stuck: it is of no more use."""
+        if self._runs and self._runs % self._settings.canary_every == 0:
+            await self.prove_cold()
         self._runs += 1
         views = 1 if request.page.repeat is None else 2
         try:
@@ -100,6 +125,8 @@ class Session:
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_CLOSE_S):
                 await self._driver.stop()
+        if self._canary is not None:
+            await self._canary.close()
         if self._hole is not None:
             self._hole.close()
         await asyncio.to_thread(self._workspace.remove)
@@ -117,9 +144,10 @@ class Session:
         return True
 
     async def _launch(self, chromium: Chromium, *, sandbox: bool) -> None:
+        self._canary = await LoopbackPage.start()
         self._browser = await self._driver.chromium.launch(
             executable_path=chromium.path,
-            args=flags(chromium, self._workspace.netlog)
+            args=flags(chromium, self._workspace.netlog, trusted_key=self._canary.key_hash)
             + switches(self._how, quic=self._settings.quic, hole=None if self._hole is None else self._hole.place),
             chromium_sandbox=sandbox,
             # Nobody clicks here: what Chrome's own blocker lets through would be a page that we did not ask for.

@@ -17,7 +17,7 @@ class BrowserSettings:
     what may be measured; `ca_file` (PEM) adds authorities to Chromium's own. A browser is closed after `idle_s`
     without work and replaced after `recycle_after` runs or `recycle_netlog_bytes` of log. A page is fully loaded when
     nothing happened on the network for `quiet_s` after its load event; one that never rests is left `settle_s` after
-    it.
+    it. A browser proves with a page of ours that it is cold when it starts and then every `canary_every` runs.
     """
 
     size: int = 1
@@ -30,6 +30,7 @@ class BrowserSettings:
     idle_s: float = 60.0
     recycle_after: int = 100
     recycle_netlog_bytes: int = 128 * MIB
+    canary_every: int = 25
     quiet_s: float = 2.0
     settle_s: float = 10.0
     max_page_bytes: int = 256 * MIB

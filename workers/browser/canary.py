@@ -1,0 +1,58 @@
+"""Visits our own page in a fresh context, as a run would visit its target, and says whether it was as cold."""
+
+import asyncio
+import functools
+from datetime import UTC, datetime
+
+from playwright.async_api import Browser, BrowserContext, Error
+
+from workers.browser.loopback_page import HOLD_S, LoopbackPage
+from workers.browser.netlog_tail import NetlogTail
+from workers.browser.recorder import EVENTS, Recorder
+from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.canary import canary_fault, remembered_names
+from workers.measurement.compute.page import compute_page
+
+_PATIENCE_S = 10.0
+
+
+async def examine(browser: Browser, tail: NetlogTail, page: LoopbackPage) -> str | None:
+    """What was not as in a first visit; None when all was. Raises playwright's Error when the browser is lost."""
+    tail.skip()
+    page.begin()
+    context = await browser.new_context()
+    try:
+        capture = await view(context, tail, page.url)
+    except (Error, TimeoutError) as error:
+        if not browser.is_connected():
+            raise
+        return f"it did not load: {str(error).splitlines()[0][:200] or 'no answer'}"
+    finally:
+        await context.close()
+    remembered = remembered_names(capture.netlog)
+    seen = compute_page(capture).measurement
+    return canary_fault(page.seen, seen, remembered=remembered, held_us=round(HOLD_S * 1_000_000))
+
+
+async def view(context: BrowserContext, tail: NetlogTail, url: str) -> PageCapture:
+    """A page up to its load event, without pictures. Raises TimeoutError and playwright's Error."""
+    async with asyncio.timeout(_PATIENCE_S):
+        page = await context.new_page()
+        recorder = Recorder(asyncio.get_running_loop().time)
+        cdp = await context.new_cdp_session(page)
+        await cdp.send("Network.enable", {"maxPostDataSize": 0})
+        await cdp.send("Page.enable")
+        for name in EVENTS:
+            cdp.on(name, functools.partial(recorder.take, name))
+        tree = await cdp.send("Page.getFrameTree")
+        await page.goto(url, wait_until="load")
+        events = recorder.close()
+        netlog = await tail.read_now(cdp)
+    return PageCapture(
+        url=url,
+        main_frame=str(tree["frameTree"]["frame"]["id"]),
+        events=events,
+        started_at=datetime.now(UTC),
+        netlog=netlog,
+        load_seen=True,
+    )
