@@ -30,10 +30,14 @@ class ServedFrom(StrEnum):
 
 
 class TimingSource(StrEnum):
-    """Where the phases of a row come from: Chrome's network log is the truth, DevTools events the fallback."""
+    """Where the phases of a row come from: Chrome's network log is the truth, DevTools events the fallback.
+
+    `archive` is a file of another tool, whose figures are taken as it wrote them.
+    """
 
     NETLOG = "netlog"
     CDP = "cdp"
+    ARCHIVE = "archive"
 
 
 class RowFlag(StrEnum):

@@ -1,0 +1,126 @@
+"""The phases of one request as a file tells them: at their true places, or as durations laid end to end."""
+
+from dataclasses import dataclass, replace
+
+from workers.measurement.imports.fields import Fields, UnreadableError, duration, milliseconds
+from workers.measurement.timing import Span, Timing
+
+# Tools round the parts of a sum one by one.
+_ROUNDING_MS = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What decides how times are understood. `begin_us` is the entry's own start on the page's clock.
+
+    `ssl_apart` says that the file counts TLS beside `connect` instead of inside it, as HAR asks.
+    """
+
+    begin_us: int
+    protocol: str | None = None
+    is_secure: bool = True
+    ssl_apart: bool = False
+
+
+def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
+    """From WebPageTest's absolute milliseconds; None where there are none. Raises UnreadableError."""
+    at = {name: milliseconds(fields, prefix + name) for name in ("load_start", "all_start", "created", "all_end")}
+    start = next((at[name] for name in ("created", "all_start", "load_start") if at[name] is not None), None)
+    if start is None or (at["load_start"] is None and at["all_start"] is None):
+        return None
+    send = _span(fields, f"{prefix}send")
+    start_us, end_us = _us(start), _end_us(fields, prefix)
+    if end_us is not None and end_us < start_us:
+        raise UnreadableError(f"{prefix}load_end lies before {prefix}created")
+    timing = Timing(
+        start_us=start_us,
+        end_us=end_us,
+        dns=_span(fields, f"{prefix}dns"),
+        connect=_span(fields, f"{prefix}connect"),
+        tls=_span(fields, f"{prefix}ssl"),
+        send=send,
+        wait=_wait(fields, prefix, send),
+        download=_span(fields, f"{prefix}download", zero=True),
+    )
+    return _of_quic(timing, exchange)
+
+
+def laid(timings: Fields, exchange: Exchange) -> Timing:
+    """From HAR's durations, one after the other from the entry's start. Raises UnreadableError."""
+    took = {name: duration(timings, name, "timings.") for name in _NAMES}
+    queued = duration(timings, "_queued", "timings.") or 0
+    cursor_us = exchange.begin_us + _us(took["blocked"] or 0)
+    spans: dict[str, Span] = {}
+    for phase, ms in _opening(took, exchange).items():
+        spans[phase] = Span(start_us=cursor_us, end_us=cursor_us + _us(ms))
+        cursor_us = spans[phase].end_us
+    if any(took[name] for name in ("send", "wait", "receive")):
+        for phase, name in (("send", "send"), ("wait", "wait"), ("download", "receive")):
+            length = took[name]
+            # Nobody sends in no time: where it says 0 it was not measured.
+            if length is None or (phase == "send" and length == 0):
+                continue
+            spans[phase] = Span(start_us=cursor_us, end_us=cursor_us + _us(length))
+            cursor_us = spans[phase].end_us
+    finished = took["receive"] is not None and took["wait"] is not None
+    # What stood in chrome-har's queue did so before the entry's start.
+    start_us = exchange.begin_us - _us(queued)
+    return _of_quic(Timing(start_us=start_us, end_us=cursor_us if finished else None, **spans), exchange)
+
+
+_NAMES = ("blocked", "dns", "connect", "ssl", "send", "wait", "receive")
+
+
+def _opening(took: dict[str, float | None], exchange: Exchange) -> dict[str, float]:
+    """What it took to have a connection. Of these, 0 is some tools' word for what did not happen."""
+    connect, ssl = took["connect"] or 0, (took["ssl"] or 0) if exchange.is_secure else 0
+    if connect and ssl and not exchange.ssl_apart and ssl <= connect + _ROUNDING_MS:
+        connect = max(0.0, connect - ssl)
+    parts = {"dns": took["dns"] or 0, "connect": connect, "tls": ssl}
+    return {phase: ms for phase, ms in parts.items() if ms > 0}
+
+
+def _of_quic(timing: Timing, exchange: Exchange) -> Timing:
+    """QUIC has one handshake, which is TLS'."""
+    if exchange.protocol != "h3" or timing.connect is None:
+        return timing
+    end_us = max(timing.connect.end_us, timing.tls.end_us if timing.tls else 0)
+    return replace(timing, connect=None, tls=Span(start_us=timing.connect.start_us, end_us=end_us))
+
+
+def _span(fields: Fields, name: str, *, zero: bool = False) -> Span | None:
+    """Between `_start` and `_end`. Both 0 is WebPageTest's other word for "none", but not of a download."""
+    start, end = milliseconds(fields, f"{name}_start"), milliseconds(fields, f"{name}_end")
+    if start is None or end is None or end < start or (start == end == 0 and not zero):
+        return None
+    return Span(start_us=_us(start), end_us=_us(end))
+
+
+def _wait(fields: Fields, prefix: str, send: Span | None) -> Span | None:
+    """Up to the first byte; older files say how long it took."""
+    begin = milliseconds(fields, f"{prefix}wait_start")
+    if begin is None:
+        begin = milliseconds(fields, f"{prefix}ttfb_start")
+    if begin is None:
+        begin = milliseconds(fields, f"{prefix}load_start")
+    end, took = milliseconds(fields, f"{prefix}ttfb_end"), duration(fields, f"{prefix}ttfb_ms")
+    if end is None and begin is not None and took is not None:
+        end = begin + took
+    if begin is None or end is None or end < begin:
+        return None
+    start_us = _us(begin) if send is None else min(max(_us(begin), send.end_us), _us(end))
+    return Span(start_us=start_us, end_us=_us(end))
+
+
+def _end_us(fields: Fields, prefix: str) -> int | None:
+    end, took = milliseconds(fields, f"{prefix}load_end"), duration(fields, f"{prefix}load_ms")
+    begin = milliseconds(fields, f"{prefix}load_start")
+    if end is None and begin is not None and took is not None:
+        end = begin + took
+    if end is None:
+        end = milliseconds(fields, f"{prefix}all_end")
+    return None if end is None else _us(end)
+
+
+def _us(ms: float) -> int:
+    return round(ms * 1000)

@@ -1,0 +1,119 @@
+"""The words of other tools in ours."""
+
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from workers.measurement.compute.texts import SECRET_HEADERS, plain, short_url
+from workers.measurement.connection import Header
+from workers.measurement.redaction import REDACTED
+from workers.measurement.waterfall import ResourceType, RowFlag, ServedFrom
+
+MAX_HEADERS = 64
+_MAX_VALUE_CHARS = 1024
+_MAX_NAME_CHARS = 128
+_TYPES = {
+    "document": ResourceType.DOCUMENT,
+    "stylesheet": ResourceType.STYLESHEET,
+    "css": ResourceType.STYLESHEET,
+    "script": ResourceType.SCRIPT,
+    "image": ResourceType.IMAGE,
+    "img": ResourceType.IMAGE,
+    "font": ResourceType.FONT,
+    "media": ResourceType.MEDIA,
+    "xhr": ResourceType.FETCH,
+    "fetch": ResourceType.FETCH,
+    "eventsource": ResourceType.FETCH,
+    "websocket": ResourceType.WEBSOCKET,
+    "other": ResourceType.OTHER,
+}
+# By what the media type holds; the order matters: "text/javascript", "application/xhtml+xml".
+_MEDIA = (
+    ("html", ResourceType.DOCUMENT),
+    ("javascript", ResourceType.SCRIPT),
+    ("ecmascript", ResourceType.SCRIPT),
+    ("text/css", ResourceType.STYLESHEET),
+    ("font", ResourceType.FONT),
+    ("image/", ResourceType.IMAGE),
+    ("video/", ResourceType.MEDIA),
+    ("audio/", ResourceType.MEDIA),
+    ("json", ResourceType.FETCH),
+)
+_CACHES = {
+    "memory": ServedFrom.MEMORY_CACHE,
+    "memory cache": ServedFrom.MEMORY_CACHE,
+    "disk": ServedFrom.DISK_CACHE,
+    "disk cache": ServedFrom.DISK_CACHE,
+    "service worker": ServedFrom.SERVICE_WORKER,
+}
+_FLAGS = {str(flag): flag for flag in RowFlag}
+_BLOCKS = {"blocking": True, "render_blocking": True, "non_blocking": False, "potentially_blocking": False,
+           "in_body_parser_blocking": False, "dynamically_injected_non_blocking": False}  # fmt: skip
+
+
+def protocol_of(value: object) -> str | None:
+    """The ALPN name: "HTTP/2.0", "h2" and "http/2.0+quic/39" are protocols of the same field in different tools."""
+    text = value.strip().lower() if isinstance(value, str) else ""
+    if text.startswith(("h3", "http/3")) or "quic" in text:
+        return "h3"
+    if text.startswith(("h2", "http/2")):
+        return "h2"
+    return text if text in ("http/1.0", "http/1.1", "http/0.9") else None
+
+
+def type_of(word: str | None, mime_type: str | None, url: SplitResult | None) -> ResourceType:
+    """What a request was for: by the tool's word, else by the answer's media type."""
+    if word is not None and word.lower() in _TYPES:
+        return _TYPES[word.lower()]
+    if url is not None and url.scheme in ("ws", "wss"):
+        return ResourceType.WEBSOCKET
+    mime = (mime_type or "").lower()
+    return next((kind for part, kind in _MEDIA if part in mime), ResourceType.OTHER)
+
+
+def cache_of(word: str | None) -> ServedFrom | None:
+    return None if word is None else _CACHES.get(word.lower())
+
+
+def flags_of(words: object) -> tuple[RowFlag, ...]:
+    """Our own, out of our own archives."""
+    if not isinstance(words, list):
+        return ()
+    return tuple(_FLAGS[word] for word in words[: len(_FLAGS)] if isinstance(word, str) and word in _FLAGS)
+
+
+def blocks_rendering(word: object) -> bool | None:
+    if isinstance(word, bool):
+        return word
+    return _BLOCKS.get(word.lower()) if isinstance(word, str) else None
+
+
+def header_of(name: object, value: object) -> Header | None:
+    """A header that may be stored: without the value of what opens doors."""
+    if not isinstance(name, str) or not isinstance(value, str):
+        return None
+    label = plain(name, _MAX_NAME_CHARS)
+    return Header(name=label, value=REDACTED if label.lower() in SECRET_HEADERS else plain(value, _MAX_VALUE_CHARS))
+
+
+def url_of(text: str) -> str:
+    """An address as it may be stored, without user name and password."""
+    try:
+        parts = urlsplit(text)
+        netloc = parts.netloc
+    except ValueError:
+        return short_url(text)
+    return short_url(text.replace(f"{netloc}", netloc.rpartition("@")[2], 1) if "@" in netloc else text)
+
+
+def parts_of(url: str) -> SplitResult | None:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return None
+
+
+def joined(base: str, target: str) -> str | None:
+    """Where a redirect leads."""
+    try:
+        return url_of(urljoin(base, target))
+    except ValueError:
+        return None

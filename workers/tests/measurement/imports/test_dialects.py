@@ -1,0 +1,230 @@
+"""Every tool's way with HAR, read as the tool meant it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from workers.measurement.imports.imported import Imported
+from workers.measurement.imports.read import read_import
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.page_options import PageState
+from workers.measurement.timing import Span, Timing, phases_of
+from workers.measurement.waterfall import Request, ResourceType, ServedFrom
+from workers.tests.measurement.imports import samples
+from workers.tests.measurement.imports.samples import at, entry, har, page, written
+
+
+def read(document: dict[str, Any]) -> Imported:
+    return read_import(written(document))
+
+
+def only(document: dict[str, Any]) -> PageMeasurement:
+    (found,) = read(document).pages
+    return found.measurement
+
+
+def rows(document: dict[str, Any]) -> tuple[Request, ...]:
+    return only(document).waterfall.requests
+
+
+def ms(span: Span | None) -> tuple[float, float] | None:
+    return None if span is None else (span.start_us / 1000, span.end_us / 1000)
+
+
+def test_phases_by_the_book_are_laid_end_to_end() -> None:
+    (row,) = rows(har(entry()))
+    timing = row.timing
+    assert (ms(timing.dns), ms(timing.connect), ms(timing.tls)) == ((10, 30), (30, 50), (50, 80))
+    assert (ms(timing.send), ms(timing.wait), ms(timing.download)) == ((80, 81), (81, 121), (121, 130))
+    assert (timing.start_us, timing.end_us) == (0, 130_000)
+
+
+def test_devtools_rows_have_their_words_sizes_and_failures() -> None:
+    document, script, broken, again = rows(samples.devtools())
+    assert (document.connection, document.reused, document.priority) == (1, False, "VeryHigh")
+    assert (script.resource_type, script.protocol, script.address) == (ResourceType.SCRIPT, "h2", "2001:db8::7")
+    assert (script.transferred_bytes, script.initiator_url) == (1234, "https://shop.example/boot.js")
+    assert (ms(script.timing.wait), script.timing.end_us) == ((145.7, 175.7), 180_000)
+    assert (broken.failure, broken.status, broken.timing.wait) == ("ERR_FAILED", None, None)
+    assert (again.served_from, again.connection, again.transferred_bytes) == (ServedFrom.MEMORY_CACHE, None, 0)
+    assert again.timing == Timing(start_us=400_000, end_us=400_050)
+
+
+def test_who_first_uses_a_connection_that_nobody_is_seen_to_open_may_have_opened_it() -> None:
+    assert rows(samples.devtools())[1].reused is None
+
+
+def test_firefox_counts_tls_beside_connect_and_has_a_port_for_a_connection() -> None:
+    found = read(samples.firefox()).pages[0]
+    first, second = found.measurement.waterfall.requests
+    assert (ms(first.timing.connect), ms(first.timing.tls)) == ((76, 93), (93, 119))
+    assert first.timing.end_us == 154_000
+    assert (second.connection, second.timing.dns, second.timing.send) == (None, None, None)
+    assert first.transferred_bytes == 400
+    assert found.started_at.isoformat() == "2026-11-21T12:00:00+00:00"
+    assert found.measurement.browser_version == "Firefox 146.0.1"
+
+
+def test_a_stranger_whose_sums_need_tls_counts_it_beside_connect() -> None:
+    timings = {"blocked": -1, "dns": -1, "connect": 50, "ssl": 30, "send": 0, "wait": 40, "receive": 10}
+    (apart,) = rows(har(entry(timings=timings, time=130), creator="mitmproxy"))
+    (inside,) = rows(har(entry(timings=timings, time=100), creator="mitmproxy"))
+    assert (phases_of(apart.timing).connect_us, phases_of(inside.timing).connect_us) == (50_000, 20_000)
+
+
+def test_playwright_counts_tls_twice_and_begins_with_the_tab() -> None:
+    found = read(samples.playwright()).pages[0]
+    first, plain, failed = found.measurement.waterfall.requests
+    assert found.started_at.isoformat() == "2026-11-21T12:00:05+00:00"
+    assert (phases_of(first.timing).connect_us, phases_of(first.timing).tls_us) == (20_000, 30_000)
+    assert (plain.timing.tls, plain.timing.end_us) == (None, None)
+    assert (failed.failure, failed.status, failed.transferred_bytes) == ("ERR_NAME_NOT_RESOLVED", None, None)
+    assert (failed.timing.start_us, failed.timing.end_us) == (300_000, None)
+    vitals = found.measurement.vitals
+    assert (vitals.dom_content_loaded_us, vitals.load_us) == (200_000, 400_000)
+
+
+def test_browsertime_queues_before_the_entry_begins() -> None:
+    found = only(samples.browsertime())
+    (row,) = found.waterfall.requests
+    assert (row.timing.start_us, ms(row.timing.dns), row.initiator_url) == (-4_000, (1, 21), "https://shop.example/")
+    vitals = found.vitals
+    assert (vitals.lcp_us, vitals.fcp_us, vitals.speed_index_us) == (420_000, 211_000, 333_000)
+    assert (vitals.cls, vitals.tbt_us, vitals.start_render_us) == (0.02, 0, 200_000)
+    assert vitals.visually_complete_us == 450_000
+
+
+def test_webpagetest_archives_keep_their_true_places() -> None:
+    """A gap between DNS and connect stays where it was, and DNS may begin before the page asks."""
+    fields = {f"_{name}": value for name, value in samples.webpagetest_request(connect_start=60).items()}
+    made = entry(**fields, pageref="page_1", timings={"blocked": -1, "dns": 54, "connect": 60, "ssl": 43, "send": 0,
+                                                      "wait": 28, "receive": 5})  # fmt: skip
+    measured = only(har(made, creator="WebPagetest", pages=[page(_run=1, _cached=0)], version="1.1"))
+    (row,) = measured.waterfall.requests
+    assert (row.timing.start_us, ms(row.timing.dns), ms(row.timing.connect)) == (15_000, (2, 56), (60, 73))
+    assert (ms(row.timing.wait), ms(row.timing.download)) == ((116, 144), (144, 149))
+    assert (measured.waterfall.connections[0].preconnected, row.body_bytes) == (False, 5000)
+    assert measured.waterfall.connections[0].tls_version == "TLSv1.3"
+
+
+def test_webpagetests_word_for_nothing_is_nothing() -> None:
+    fields = {f"_{name}": -1 for name in ("dns_start", "dns_end", "connect_start", "connect_end")}
+    zeros = {"_ssl_start": 0, "_ssl_end": 0, "_created": 5, "_load_start": 7, "_ttfb_ms": 10, "_load_ms": 12}
+    (row,) = rows(har(entry() | fields | zeros, pages=[page()]))
+    assert (row.timing.dns, row.timing.connect, row.timing.tls) == (None, None, None)
+    assert (ms(row.timing.wait), row.timing.end_us) == ((7, 17), 19_000)
+
+
+def test_quic_has_one_handshake() -> None:
+    made = entry()
+    made["response"] |= {"httpVersion": "h3"}
+    (row,) = rows(har(made))
+    assert (row.timing.connect, ms(row.timing.tls)) == (None, (30, 80))
+
+
+@pytest.mark.parametrize("creator", ["Charles Proxy", "Fiddler", "WebKit Web Inspector"])
+def test_an_archive_without_pages_is_one_page(creator: str) -> None:
+    """Its first request is its start."""
+    found = read(
+        har(entry("2026-11-21T12:00:01.5+00:00"), at("https://a.example/x", started=samples.START), creator=creator)
+    )
+    (one,) = found.pages
+    assert one.started_at.isoformat() == "2026-11-21T12:00:00+00:00"
+    assert [row.timing.start_us for row in one.measurement.waterfall.requests] == [0, 1_500_000]
+    assert found.source.tool == creator
+
+
+def test_each_page_is_a_page_load_of_its_own() -> None:
+    pages = [page("a"), page("b", started="2026-11-21T12:01:00Z", title="Basket"), page("empty")]
+    second = at("https://shop.example/basket", started="2026-11-21T12:01:00.2Z", pageref="b")
+    orphan = at("https://shop.example/late", started="2026-11-21T12:01:01Z")
+    found = read(har(entry(pageref="a"), second, orphan, pages=pages)).pages
+    assert [(one.url, len(one.measurement.waterfall.requests)) for one in found] == [
+        (samples.HTML, 1),
+        ("https://shop.example/basket", 2),
+    ]
+    assert (found[1].label, found[1].measurement.title) == ("Basket", "Basket")
+    assert found[1].measurement.waterfall.requests[0].timing.start_us == 200_000
+
+
+def test_a_pages_start_from_another_clock_is_not_used() -> None:
+    found = read(har(entry(pageref="page_1"), pages=[page(started="2026-11-21T07:00:00Z")]))
+    (one,) = found.pages
+    assert (one.started_at.hour, one.measurement.vitals.load_us) == (12, None)
+    assert "figures are left out" in found.remarks[0]
+
+
+def test_the_document_is_where_the_redirects_lead() -> None:
+    hop = at("http://shop.example/")
+    hop["response"] |= {"status": 301, "redirectURL": "https://shop.example/"}
+    frame = at("https://ads.example/frame.html", started="2026-11-21T12:00:03Z")
+    last = entry("2026-11-21T12:00:01Z")
+    measured = only(har(hop, last, frame))
+    assert (measured.document, measured.waterfall.requests[0].redirected_to) == (2, "https://shop.example/")
+
+
+def test_webpagetest_json_brings_the_representative_run_with_its_repeat_view() -> None:
+    found = read(samples.webpagetest(1000, 3000, 2000))
+    (one,) = found.pages
+    measured = one.measurement
+    assert (one.label, measured.vitals.load_us, measured.document) == ("run 3, first view", 2_000_000, 1)
+    assert measured.repeat is not None
+    assert (measured.repeat.state, measured.repeat.vitals.load_us) == (PageState.WARM_CACHE, 1_000_000)
+    assert len(measured.samples) == 6
+    assert (measured.vitals.lcp_us, measured.vitals.cls, measured.vitals.long_tasks) == (
+        400_000,
+        0.1,
+        (Span(start_us=100_000, end_us=160_000),),
+    )
+    assert one.started_at.isoformat() == "2026-03-26T23:56:02.500000+00:00"
+    assert (found.source.format, found.source.tool_version) == ("WebPageTest JSON", "21.07")
+
+
+def test_webpagetest_json_rows_have_their_phases_and_connections() -> None:
+    document, image = only(samples.webpagetest(1000, repeat=False)).waterfall.requests
+    assert (ms(document.timing.tls), document.protocol, document.address) == ((73, 116), "h2", "2001:db8::1")
+    assert (image.connection, image.reused, image.render_blocking) == (1, True, False)
+    names = {header.name: header.value for header in document.request_headers + document.response_headers}
+    assert names == {"authority": "shop.example", "cookie": "(redacted)", "age": "3"}
+
+
+def test_a_run_that_webpagetest_calls_failed_represents_nothing() -> None:
+    document = samples.webpagetest(1000, 3000, 2000, repeat=False)
+    document["data"]["runs"]["3"]["firstView"]["result"] = 99997
+    (one,) = read(document).pages
+    assert one.label == "run 1, first view"
+    assert [sample.failure for sample in one.measurement.samples] == [None, None, "page_error"]
+
+
+def test_steps_of_a_script_are_pages_of_their_own() -> None:
+    document = samples.webpagetest(1000, repeat=False)
+    view = document["data"]["runs"]["1"]["firstView"]
+    document["data"]["runs"]["1"]["firstView"] = {
+        "numSteps": 2,
+        "steps": [view, view | {"URL": "https://shop.example/2"}],
+    }
+    assert [one.label for one in read(document).pages] == ["run 1, first view", "run 1, first view, step 2"]
+
+
+def test_secrets_of_a_file_are_not_kept() -> None:
+    made = at("https://bob:s3cret@shop.example/")
+    made["request"]["headers"] = [
+        {"name": "Authorization", "value": "Bearer s3cret"},
+        {"name": "Accept", "value": "*/*"},
+    ]
+    made["response"]["headers"] = [{"name": "Set-Cookie", "value": "a=s3cret"}, {"name": 7}, "x"]
+    found = read(har(made))
+    assert "s3cret" not in repr(found)
+    assert found.pages[0].url == "https://shop.example/"
+    assert [header.name for header in found.pages[0].measurement.waterfall.requests[0].request_headers] == [
+        "Authorization",
+        "Accept",
+    ]
+
+
+def test_one_clock_for_all_rows_survives_a_page_that_is_kept_short() -> None:
+    many = [at(f"https://shop.example/{n}", started=f"2026-11-21T12:00:{n % 60:02}Z") for n in range(2_100)]
+    waterfall = only(har(*many)).waterfall
+    assert (len(waterfall.requests), waterfall.truncated) == (2_000, True)
+    assert replace(waterfall.requests[0], number=1) == waterfall.requests[0]
