@@ -1,5 +1,9 @@
-"""What of a page could have been smaller, asked of the browser after the load: pictures larger than they are shown,
-and what gzip would have made of texts that came uncompressed. Nothing is asked of the network.
+"""What could be better about a page, asked of the browser after the load: pictures larger than they are shown, what
+gzip would have made of texts that came uncompressed, and the hosts that the page asks to connect to ahead. Nothing is
+asked of the network.
+
+Chromium obeys `preconnect` in its first profile only: neither the headless shell nor a context of its own opens a
+connection ahead where a page asks for it.
 """
 
 import asyncio
@@ -11,49 +15,64 @@ from pathlib import Path
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent, PictureSeen, TextSeen
-from workers.measurement.page_view import MAX_PICTURES, MAX_TEXTS
+from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
+from workers.measurement.web_address import host_of
 
 # Sends a DevTools command and gives its answer; None when the page does not answer.
 Ask = Callable[[str, dict[str, Any]], Awaitable[Mapping[str, Any] | None]]
 
-_PICTURES = (Path(__file__).parent / "scripts" / "pictures.js").read_text("utf-8")
+_DOCUMENT = (Path(__file__).parent / "scripts" / "stock.js").read_text("utf-8")
 _WORLD = "firstbyte"
 # A body is brought over from the page's process, and compressed here.
 MIN_TEXT_BYTES = 2_000
 MAX_TEXT_BYTES = 2_000_000
 _TEXT_TYPES = frozenset({"Document", "Stylesheet", "Script", "XHR", "Fetch"})
+_MAX_HOST_CHARS = 253
 # The level that most servers have by default (nginx 1, Apache and Caddy 6); what it saves differs by little.
 _LEVEL = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stock:
-    """What was told; nothing where the page did not answer."""
+    """What was told; nothing where the page did not answer. `hints` are hosts, None when nobody could look."""
 
     pictures: tuple[PictureSeen, ...] = ()
     texts: tuple[TextSeen, ...] = ()
+    hints: tuple[str, ...] | None = None
 
 
 async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> Stock:
     """Of a page that stands as it has loaded; `events` are those of its load."""
-    return Stock(pictures=await _pictures(ask, main_frame), texts=await _texts(ask, main_frame, events))
+    document = await _document(ask, main_frame)
+    return Stock(
+        pictures=tuple(_pictures(document.get("pictures")))[:MAX_PICTURES],
+        texts=await _texts(ask, main_frame, events),
+        hints=_hosts(document.get("hints")),
+    )
 
 
-async def _pictures(ask: Ask, main_frame: str) -> tuple[PictureSeen, ...]:
+async def _document(ask: Ask, main_frame: str) -> Mapping[str, Any]:
     world = await ask("Page.createIsolatedWorld", {"frameId": main_frame, "worldName": _WORLD})
     if world is None:
-        return ()
+        return {}
     context = {"contextId": world.get("executionContextId"), "returnByValue": True}
-    answer = await ask("Runtime.evaluate", {"expression": _PICTURES} | context)
+    answer = await ask("Runtime.evaluate", {"expression": _DOCUMENT} | context)
     told = None if answer is None else answer.get("result", {}).get("value")
-    return tuple(_read(told))[:MAX_PICTURES]
+    return told if isinstance(told, dict) else {}
 
 
-def _read(told: object) -> Iterator[PictureSeen]:
+def _pictures(told: object) -> Iterator[PictureSeen]:
     for one in told if isinstance(told, list) else ():
         match one:
             case [str(url), int(width), int(height), int() | float() as scale] if width > 0 and height > 0:
                 yield PictureSeen(url, width, height, float(scale))
+
+
+def _hosts(told: object) -> tuple[str, ...] | None:
+    if not isinstance(told, list):
+        return None
+    hosts = (host_of(url) for url in told if isinstance(url, str))
+    return tuple(dict.fromkeys(host for host in hosts if 0 < len(host) <= _MAX_HOST_CHARS))[:MAX_HINTS]
 
 
 async def _texts(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> tuple[TextSeen, ...]:

@@ -1,16 +1,18 @@
 """What every rule of pages is given: one load under judgement, whose hosts are whose, and the way to its paints."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workers.diagnosis.page_hosts import host_of, waited_us
+from workers.diagnosis.page_hosts import waited_us
 from workers.diagnosis.page_paths import LargestPaint, PaintPath
 from workers.measurement.connection import Connection
 from workers.measurement.domains import cdn_of_name, registrable
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Request, RowFlag, ServedFrom
+from workers.measurement.web_address import host_of
 
 # Whether a host is the site's own to change; third parties' are not.
 IsOwn = Callable[[str], bool]
@@ -19,6 +21,7 @@ HIGH_US = 200_000
 MEDIUM_US = 50_000
 # A finding speaks of so many rows by number.
 MAX_ROWS = 30
+_LINK = re.compile(r"<([^>]{1,2048})>([^,<]{0,500})")
 _NOBODYS = frozenset({RowFlag.BROWSER_INTERNAL, RowFlag.PREFLIGHT})
 
 
@@ -52,6 +55,14 @@ class PageCase:
     def hint_us(self) -> int | None:
         """When a hint in the head of the document would have been read, at the earliest."""
         return None if self.document is None else self.document.timing.first_byte_us
+
+    @cached_property
+    def hinted(self) -> frozenset[str]:
+        """The hosts that the page asks to connect to ahead, in its document or its headers. The measuring browser
+        does not obey, a visitor's does."""
+        links = "" if self.document is None else header(self.document, "link") or ""
+        named = (found[1] for found in _LINK.finditer(links) if "preconnect" in found[2].lower())
+        return frozenset({*(self.page.hints or ()), *map(host_of, named)})
 
     @cached_property
     def _connections(self) -> dict[int, Connection]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request, ServedFrom
+from workers.measurement.web_address import host_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,14 +48,6 @@ def _page_host(name: str, requests: list[Request], page: PageMeasurement) -> Pag
     # A connection of another host that this one's requests shared (HTTP/2 coalescing) was not opened for it.
     carried = tuple(known[number] for number in numbers if number in known and known[number].host == name)
     return PageHost(name=name, requests=tuple(requests), connections=carried)
-
-
-def host_of(url: str) -> str:
-    """In lower case; empty for what has none."""
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def opening_us(connection: Connection) -> int:

@@ -1,12 +1,15 @@
 """Rules on the largest paint, where it is a picture: when it was found, over which connection it came."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
-from workers.diagnosis.page_hosts import host_of
-from workers.measurement.finding import Finding, FindingId
+from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Request
+from workers.measurement.web_address import host_of
 
 # Found so much later than a hint in the document's head would have let it be.
 MIN_LATE_US = 100_000
@@ -47,18 +50,46 @@ def preconnect(case: PageCase) -> PageVerdicts:
     """
     if case.hint_us is None or case.document is None:
         return
-    main, largest = host_of(case.document.url), case.largest
-    awaited = [row for row in case.rows if case.paint.waits_for(row) and host_of(row.url) != main]
+    for place in chain(_before_paint(case, case.hint_us), _before_largest(case, case.hint_us)):
+        if case.page.hints is None:
+            # The page may well ask for it: nobody looked.
+            yield unjudged(FindingId.PAGE_PRECONNECT_MISSING, NotJudgedReason.NOT_MEASURED)
+            return
+        yield _preconnect(case, place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """Rows of one host that waited for its connection, and how to claim what a hint would gain."""
+
+    host: str
+    rows: Sequence[Request]
+    claim: Callable[[], int]
+
+
+def _before_paint(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
+    awaited = [row for row in case.rows if case.paint.waits_for(row) and _may_be_hinted(case, row)]
     for host in dict.fromkeys(host_of(row.url) for row in awaited):
         rows = [row for row in awaited if host_of(row.url) == host]
-        sooner = {row.number: _sooner_us(case, row, case.hint_us) for row in rows}
+        sooner = {row.number: _sooner_us(case, row, hint_us) for row in rows}
         if case.paint.gain_us(sooner) >= MEDIUM_US:
-            yield _preconnect(case, host, rows, case.paint.claim(sooner))
-    if largest is None or not largest.sure or host_of(largest.row.url) == main:
+            yield _Waiting(host=host, rows=rows, claim=partial(case.paint.claim, sooner))
+
+
+def _before_largest(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
+    largest = case.largest
+    if largest is None or not largest.sure or not _may_be_hinted(case, largest.row):
         return
-    sooner_us = _sooner_us(case, largest.row, case.hint_us)
-    if largest.row.timing.start_us - case.hint_us < MIN_LATE_US and min(sooner_us, largest.left_us) >= MEDIUM_US:
-        yield _preconnect(case, host_of(largest.row.url), [largest.row], largest.claim(sooner_us))
+    sooner_us = _sooner_us(case, largest.row, hint_us)
+    if largest.row.timing.start_us - hint_us < MIN_LATE_US and min(sooner_us, largest.left_us) >= MEDIUM_US:
+        host = host_of(largest.row.url)
+        yield _Waiting(host=host, rows=[largest.row], claim=partial(largest.claim, sooner_us))
+
+
+def _may_be_hinted(case: PageCase, row: Request) -> bool:
+    """Whether it is another host than the document's, and one that the page does not ask to connect to already."""
+    host = host_of(row.url)
+    return case.document is not None and host != host_of(case.document.url) and host not in case.hinted
 
 
 def _sooner_us(case: PageCase, row: Request, hint_us: int) -> int:
@@ -66,15 +97,15 @@ def _sooner_us(case: PageCase, row: Request, hint_us: int) -> int:
     return max(0, min(case.waited_us(row), row.timing.start_us - hint_us))
 
 
-def _preconnect(case: PageCase, host: str, rows: Sequence[Request], saving_us: int) -> Finding:
+def _preconnect(case: PageCase, place: _Waiting) -> Finding:
     return told(
         FindingId.PAGE_PRECONNECT_MISSING,
-        rows,
-        saving_us,
-        host=host,
+        place.rows,
+        place.claim(),
+        host=place.host,
         evidence=facts(
-            connection_ms=in_ms(max(case.waited_us(row) for row in rows)),
-            asked_at_ms=in_ms(min(row.timing.start_us for row in rows)),
+            connection_ms=in_ms(max(case.waited_us(row) for row in place.rows)),
+            asked_at_ms=in_ms(min(row.timing.start_us for row in place.rows)),
             hint_read_at_ms=in_ms(case.hint_us),
         ),
     )

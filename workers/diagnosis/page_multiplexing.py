@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import HIGH_US, PageCase, PageVerdicts, numbers_of, severity, unjudged
-from workers.diagnosis.page_hosts import PageHost, full_handshakes, host_of, hosts_of, opening_together_us, opening_us
+from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_together_us, opening_us
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
+from workers.measurement.web_address import host_of
 
 # PROBING 7, 34: a host that takes longer to connect to, and so many full handshakes are too many.
 MIN_OPENING_US = HIGH_US // 2
@@ -31,7 +32,7 @@ def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[F
     """A host of its own that the first paint waits for, or more handshakes than its protocol needs."""
     extra = [one for protocol, most in _HANDSHAKES.items() for one in full_handshakes(host.over(protocol))[most:]]
     sooner = case.sooner_without(host.connections if another else extra)
-    far = another and host.opening_us > MIN_OPENING_US
+    far = another and host.opening_us > MIN_OPENING_US and host.name not in case.hinted
     held_us = case.paint.gain_us(sooner) if far or extra else 0
     if not held_us and not extra:
         if far and not case.paint.sure and any(map(case.paint.waits_for, host.requests)):

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
-from workers.diagnosis.page_hosts import host_of
 from workers.diagnosis.page_paths import GONE_US
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Request
+from workers.measurement.web_address import host_of
 
 _NAMED = 5
 

@@ -76,3 +76,4 @@ class PageCapture:
     warnings: tuple[str, ...] = ()
     pictures: tuple[PictureSeen, ...] = ()
     texts: tuple[TextSeen, ...] = ()
+    hints: tuple[str, ...] | None = None

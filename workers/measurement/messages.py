@@ -152,9 +152,9 @@ class PageMeasurement:
 
     Of several loads this is the representative one; `samples` has the figures of all, of repeat views too, when there
     was more than one. `profile_verified` tells of a shaped run whether no connection was quicker than its link; None
-    without a profile. `pictures` and `texts` are what could be smaller, as the browser told. `diagnosis` is what the
-    agent's rules made of it all at once; of a result that is sent its findings have no evidence, which follows from
-    the rest.
+    without a profile. `pictures` and `texts` are what could be smaller, as the browser told; `hints` the hosts that
+    the page asks to connect to ahead, None when nobody looked. `diagnosis` is what the agent's rules made of it all at
+    once; of a result that is sent its findings have no evidence, which follows from the rest.
     """
 
     kind: Literal["page"] = "page"
@@ -175,6 +175,7 @@ class PageMeasurement:
     deliveries: tuple[HostDelivery, ...] = ()
     pictures: tuple[ShownPicture, ...] = ()
     texts: tuple[PlainText, ...] = ()
+    hints: tuple[str, ...] | None = None
     diagnosis: Diagnosis | None = None
 
 
@@ -255,7 +256,7 @@ class Progress:
 class Heartbeat:
     """Sent every 15 s. `holding` names the runs whose leases the service must extend.
 
-    `spooled` counts results not yet accepted.
+    `spooled` counts results not yet accepted. `browser_fault` says why a browser is out of service.
     """
 
     agent: str
@@ -265,6 +266,7 @@ class Heartbeat:
     browser_sandbox: bool | None = None
     holding: tuple[UUID, ...] = ()
     spooled: int = 0
+    browser_fault: str | None = None
 
     def __post_init__(self) -> None:
         _require_aware(sent_at=self.sent_at)

@@ -11,6 +11,7 @@ MAX_FRAMES = 60
 MAX_CONSOLE_MESSAGES = 50
 MAX_PICTURES = 50
 MAX_TEXTS = 10
+MAX_HINTS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,6 +59,7 @@ def compute_page(capture: PageCapture) -> Page:
         warnings=capture.warnings + _warnings(capture, log, waterfall),
         pictures=pictures_of(capture, kept),
         texts=texts_of(capture, kept),
+        hints=None if capture.hints is None else tuple(capture.hints),
     )
     return Page(measurement=measurement, addresses=_addresses(events.exchanges, log))
 

@@ -1,4 +1,5 @@
-// Pictures that have more pixels than the page shows of them, at the end of a load: an expression, its value is told.
+// What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
+// page shows of them, and the addresses that it asks to connect to ahead.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
 // nobody knows how large it will be shown: then nothing is said of its address.
 (() => {
@@ -18,8 +19,10 @@
     scales.set(url, Math.max(scales.get(url) || 0, unknown ? 1 : scale));
     sizes.set(url, [image.naturalWidth, image.naturalHeight]);
   }
-  return [...scales]
+  const pictures = [...scales]
     .filter(([, scale]) => scale < 0.5)
     .slice(0, 50)
     .map(([url, scale]) => [url.slice(0, 4096), ...sizes.get(url), scale]);
+  const hints = [...document.querySelectorAll("link[rel~=preconnect i]")].slice(0, 100).map((link) => link.href);
+  return { pictures, hints };
 })();

@@ -1,0 +1,137 @@
+"""Pairs of pages in a real Chromium: one with a fault, and the same with one thing changed. The fault is told of the
+first alone, and what it is said to cost is what the second gains.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from workers.diagnosis.pages import diagnose_page
+from workers.measurement.finding import Finding, FindingId
+from workers.measurement.messages import PageMeasurement
+from workers.tests.browser.conftest import Load, measured
+from workers.tests.browser.sites import picture
+from workers.tests.browser.slow_site import Slow, noise, slowly_serving
+
+# A saving is the difference that was measured, within a fifth, and what a busy machine adds to a paint.
+SHARE, JITTER_US = 0.2, 40_000
+LOADS = 2
+_HEAD = "<!doctype html><title>Twin</title>"
+_TEXT = "<h1>Hello</h1><p>Words to be painted first.</p>"
+_KEPT = (("Cache-Control", "max-age=31536000"),)
+_HERO = Slow(body=picture(600, 400), kind="image/png", think_s=0.25, headers=_KEPT)
+
+
+def html(head: str, body: str = _TEXT) -> Slow:
+    return Slow(body=f"{_HEAD}{head}<body>{body}".encode(), headers=(("Cache-Control", "no-cache"),))
+
+
+def styles(**how: object) -> Slow:
+    values: dict[str, object] = {"body": b"body { color: #222 }", "kind": "text/css", "headers": _KEPT} | how
+    return Slow(**values)  # type: ignore[arg-type]  # by name
+
+
+def _late_script() -> Slow:
+    adds = "document.body.append(Object.assign(new Image(), { src: '/hero.png', width: 600, height: 400 }))"
+    return Slow(body=adds.encode(), kind="text/javascript", think_s=0.4, headers=_KEPT)
+
+
+# Rules of gzip: words that are never the same, and yet letters alone.
+_LONG = " ".join(f".a{number * 7919 % 99991} {{ color: #{number * 104729 % 4096:03x} }}" for number in range(12_000))
+_LINE = 400_000
+_SLOW_STYLES = styles(think_s=0.35)
+# One with five times the width at which it is shown, one with twice: so many a dense screen needs.
+_BIG = Slow(body=noise(1500, 1000), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
+_FIT = Slow(body=noise(600, 400), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """`paint` is what the repair makes sooner."""
+
+    id: FindingId
+    faulty: Mapping[str, Slow]
+    repaired: Mapping[str, Slow]
+    paint: Callable[[PageMeasurement], int | None]
+    handshake_s: float = 0.0
+
+
+def _fcp(page: PageMeasurement) -> int | None:
+    return page.vitals.fcp_us
+
+
+def _lcp(page: PageMeasurement) -> int | None:
+    return page.vitals.lcp_us
+
+
+PAIRS = {
+    "render-blocking": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={"/": html("<link rel=stylesheet href=/a.css>"), "/a.css": _SLOW_STYLES},
+        repaired={"/": html("<link rel=stylesheet href=/a.css media=print>"), "/a.css": _SLOW_STYLES},
+        paint=_fcp,
+    ),
+    "late largest picture": Pair(
+        id=FindingId.PAGE_LCP_LATE,
+        faulty={"/": html("<script src=/late.js defer></script>"), "/late.js": _late_script(), "/hero.png": _HERO},
+        repaired={
+            "/": html("<link rel=preload as=image href=/hero.png>", f"{_TEXT}<img src=/hero.png width=600 height=400>"),
+            "/hero.png": _HERO,
+        },
+        paint=_lcp,
+    ),
+    "compression": Pair(
+        id=FindingId.PAGE_UNCOMPRESSED,
+        faulty={
+            "/": html("<link rel=stylesheet href=/a.css>"),
+            "/a.css": styles(body=_LONG.encode(), bytes_per_s=_LINE),
+        },
+        repaired={
+            "/": html("<link rel=stylesheet href=/a.css>"),
+            "/a.css": styles(body=_LONG.encode(), bytes_per_s=_LINE, compressed=True),
+        },
+        paint=_fcp,
+    ),
+    "a host of its own": Pair(
+        id=FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX,
+        faulty={"/": html("<link rel=stylesheet href=//other.localhost:PORT/a.css>"), "/a.css": styles()},
+        repaired={"/": html("<link rel=stylesheet href=/a.css>"), "/a.css": styles()},
+        paint=_fcp,
+        handshake_s=0.3,
+    ),
+    "a picture larger than it is shown": Pair(
+        id=FindingId.PAGE_IMAGE_OVERSIZED,
+        faulty={"/": html("", f"{_TEXT}<img src=/big.png width=300 height=200>"), "/big.png": _BIG},
+        repaired={"/": html("", f"{_TEXT}<img src=/fit.png width=300 height=200>"), "/fit.png": _FIT},
+        paint=_lcp,
+    ),
+}
+
+
+def loaded(load: Load, answers: Mapping[str, Slow], handshake_s: float) -> list[PageMeasurement]:
+    with slowly_serving({}, handshake_s=handshake_s) as site:
+        port = str(site.port).encode()
+        site.answers = {path: _at(answer, port) for path, answer in answers.items()}
+        return [measured(load(site.url())) for _ in range(LOADS)]
+
+
+def _at(answer: Slow, port: bytes) -> Slow:
+    values = {name: getattr(answer, name) for name in Slow.__dataclass_fields__}
+    return Slow(**(values | {"body": answer.body.replace(b"PORT", port)}))
+
+
+def told(page: PageMeasurement, id: FindingId) -> Finding | None:
+    return next((one for one in diagnose_page(page).findings if one.id is id), None)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_fault_costs_what_its_repair_gains(load: Load, name: str) -> None:
+    pair = PAIRS[name]
+    faulty, repaired = (loaded(load, answers, pair.handshake_s) for answers in (pair.faulty, pair.repaired))
+    found = [told(page, pair.id) for page in faulty]
+    assert all(one is not None for one in found)
+    assert not any(told(page, pair.id) for page in repaired)
+    gained_us = min(pair.paint(page) or 0 for page in faulty) - min(pair.paint(page) or 0 for page in repaired)
+    saving_us = min((one.saving_us or 0) if one else 0 for one in found)
+    assert abs(saving_us - gained_us) <= max(SHARE * gained_us, JITTER_US)
