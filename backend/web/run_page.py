@@ -1,7 +1,7 @@
 """What the page of one run shows: chosen from the run, its measurement and the URL. No I/O."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Outcome, Run, Trigger
@@ -9,9 +9,15 @@ from backend.runs.queries import RunDetail
 from backend.web import units
 from backend.web.findings import Panel, of_run
 from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measured_verdict, missed_verdict
+from backend.web.waterfall.axis import Axis, box_of, part_of
+from backend.web.waterfall.connections import connection_chart
+from backend.web.waterfall.data import FilmData, chart_data, document, film_data
 from backend.web.waterfall.details import Details, connection_details, hop_details, request_details
+from backend.web.waterfall.film import film_html, film_text
 from backend.web.waterfall.phases import PhaseTable, phase_table
-from backend.web.waterfall.rows import Chart, connection_chart, page_chart, probe_chart
+from backend.web.waterfall.rows import Chart, page_chart, probe_chart
+from backend.web.waterfall.shapes import TRAITS, Trait
+from backend.web.waterfall.strips import Strip, strips_of
 from backend.web.waterfall.wanted import Wanted, Window, wanted_of, window_of
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection
@@ -30,21 +36,46 @@ _KINDS = {Kind.PAGE.value: "Page load", Kind.PROBE.value: "Probe", Kind.PAIR.val
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """The waterfall as the URL wants it. `rows` is for the script: all rows, when not all are in the page."""
+    """The waterfall as the URL wants it. `prefix` begins the ids of its rows, of which a page may have two sets."""
 
     chart: Chart
     window: Window
     wanted: Wanted
+    view: Axis
     selected: int | None
-    details: Details | None
-    phases: PhaseTable | None
+    details: Details | None = None
+    phases: PhaseTable | None = None
+    film: FilmData | None = None
+    strips: tuple[Strip, ...] = ()
+    prefix: str = "r"
 
     @property
-    def rows(self) -> list[dict[str, object]]:
-        return [asdict(row) for row in self.chart.rows]
+    def box(self) -> str:
+        """From where and how much of the axis is looked at, in percent."""
+        return box_of(self.chart.axis, self.view)
+
+    @property
+    def traits(self) -> dict[Trait, str]:
+        """What rows can be chosen by, with its name."""
+        return {trait: TRAITS[trait] for trait in self.chart.traits}
+
+    @property
+    def pictures(self) -> str:
+        """The film as HTML; empty without one."""
+        return "" if self.film is None else film_html(self.film, self.view)
+
+    @property
+    def film_text(self) -> str:
+        """The film in words: when something was first seen, and when all of it."""
+        return "" if self.film is None else film_text(self.film)
+
+    @property
+    def data(self) -> dict[str, object]:
+        """For the script: times, and all rows when not all of them are in the page."""
+        return document(chart_data(self.chart, with_rows=not self.window.complete, film=self.film))
 
 
-def picture_of(measurement: Measurement, parameters: Mapping[str, str]) -> Picture:
+def picture_of(measurement: Measurement, parameters: Mapping[str, str], film_url: str = "") -> Picture:
     """The rows, the window of them, and the one row that is looked at."""
     measurement = as_probe(measurement)
     wanted = wanted_of(parameters)
@@ -54,9 +85,12 @@ def picture_of(measurement: Measurement, parameters: Mapping[str, str]) -> Pictu
         chart=chart,
         window=window_of(chart.rows, wanted),
         wanted=wanted,
+        view=part_of(chart.axis, wanted.zoom),
         selected=selected,
         details=None if selected is None else details_of(measurement, chart.unit, selected),
         phases=_phases(measurement),
+        film=film_data(measurement.film, film_url) if isinstance(measurement, PageMeasurement) and film_url else None,
+        strips=strips_of(measurement, chart.axis) if isinstance(measurement, PageMeasurement) else (),
     )
 
 

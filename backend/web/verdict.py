@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backend.web import units
-from backend.web.waterfall.rows import document_of
+from backend.web.waterfall.axis import MarkKey
+from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
 from backend.web.waterfall.text import printable
 from workers.measurement.compute.pair_hops import as_probe
@@ -75,12 +76,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Card:
-    """One number with its name; `note` says how good it is or what it counts."""
+    """One number with its name; `note` says how good it is or what it counts. `line` is its line in the waterfall."""
 
     name: str
     value: str
     note: str = ""
     level: Level = "info"
+    line: MarkKey | None = None
 
 
 def measured_verdict(measurement: Measurement) -> Verdict:
@@ -214,11 +216,18 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
     transferred = sum(request.transferred_bytes or 0 for request in requests)
     reused = sum(request.reused is True for request in requests)
     return (
-        _timed("First byte", phases_of(document.timing).ttfb_us if document else None, _TTFB_US),
-        _timed("First paint", vitals.fcp_us, _FCP_US),
-        _timed("Largest paint", vitals.lcp_us, _LCP_US),
+        _timed("First byte", phases_of(document.timing).ttfb_us if document else None, _TTFB_US, "first-byte"),
+        *_seen("Start render", vitals.start_render_us, "start-render"),
+        _timed("First paint", vitals.fcp_us, _FCP_US, "fcp"),
+        _timed("Largest paint", vitals.lcp_us, _LCP_US, "lcp"),
         _shift_card(vitals.cls),
-        Card(name="Load", value=units.duration(vitals.load_us), note=_fully_loaded(vitals.fully_loaded_us)),
+        *_seen("DOM ready", vitals.dom_content_loaded_us, "dcl"),
+        Card(
+            name="Load",
+            value=units.duration(vitals.load_us),
+            note=_fully_loaded(vitals.fully_loaded_us),
+            line=None if vitals.load_us is None else "load",
+        ),
         Card(
             name="Transferred",
             value=units.size(transferred),
@@ -260,12 +269,21 @@ def _probe_cards(probe: ProbeMeasurement) -> tuple[Card, ...]:
     )
 
 
-def _timed(name: str, us: int | None, limits_us: tuple[int, int]) -> Card:
+def _seen(name: str, us: int | None, line: MarkKey) -> tuple[Card, ...]:
+    """A number without a limit; no card where it was not recorded."""
+    return () if us is None else (Card(name=name, value=units.duration(us), line=line),)
+
+
+def _timed(name: str, us: int | None, limits_us: tuple[int, int], line: MarkKey | None = None) -> Card:
     if us is None:
         return Card(name=name, value=units.ABSENT, note="not seen")
     level = _level(us, limits_us)
     return Card(
-        name=name, value=units.duration(us), note=_limit_note(level, units.short_duration(limits_us[0])), level=level
+        name=name,
+        value=units.duration(us),
+        note=_limit_note(level, units.short_duration(limits_us[0])),
+        level=level,
+        line=line,
     )
 
 
@@ -278,6 +296,7 @@ def _shift_card(cls: float | None) -> Card:
         value=f"{cls:.3f}".rstrip("0").rstrip("."),
         note=_limit_note(level, str(_CLS[0])),
         level=level,
+        line="shift" if cls > 0 else None,
     )
 
 

@@ -4,6 +4,32 @@ export interface Bar {
   readonly phase: "queued" | "dns" | "connect" | "tls" | "wait" | "download" | "idle";
   readonly x: number;
   readonly width: number;
+  readonly lane?: number;
+  readonly title?: string;
+}
+
+export interface ChartData {
+  readonly start_us: number;
+  readonly end_us: number;
+  readonly zero_us: number;
+  readonly moments: readonly Moment[];
+  readonly film: FilmData | null;
+  readonly rows: readonly Row[] | null;
+}
+
+export interface FilmData {
+  readonly url: string;
+  readonly width: number;
+  readonly height: number;
+  readonly columns: number;
+  readonly at_us: readonly number[];
+  readonly complete_ppm: readonly number[];
+}
+
+export interface Moment {
+  readonly key: "first-byte" | "start-render" | "fcp" | "lcp" | "dcl" | "load" | "shift";
+  readonly text: string;
+  readonly at_us: number;
 }
 
 export interface PhaseSeries {
@@ -30,10 +56,16 @@ export interface Row {
   readonly status: string;
   readonly size: string;
   readonly time: string;
-  readonly note: string;
-  readonly tint: "" | "redirect" | "error" | "cached";
+  readonly notes: readonly string[];
+  readonly tint: "" | "redirect" | "error" | "cached" | "blocking";
+  readonly traits: readonly ("failed" | "blocking" | "third-party" | "cached" | "redirect")[];
   readonly spoken: string;
+  readonly start_us: number;
+  readonly total_us: number | null;
+  readonly size_bytes: number | null;
   readonly bars: readonly Bar[];
+  readonly lanes?: number;
+  readonly match?: number | null;
 }
 
 export interface SeriesPoint {
@@ -52,3 +84,31 @@ export interface SeriesPoint {
   readonly lcp_ms: number | null;
   readonly load_ms: number | null;
 }
+
+export const SHAPES = {"queued": [5, 4], "idle": [6, 2], "dns": [2, 10], "connect": [2, 10], "tls": [2, 10], "wait": [2, 10], "download": [0, 14]} as const;
+
+export const LANE_SHAPES = {"queued": [3, 2], "idle": [4, 1], "dns": [1, 6], "connect": [1, 6], "tls": [1, 6], "wait": [2, 4], "download": [0, 8]} as const;
+
+export const BAR_HEIGHT = 14 as const;
+
+export const ROW_HEIGHT = 27 as const;
+
+export const LANE_HEIGHT = 9 as const;
+
+export const TINY_PERCENT = 0.15 as const;
+
+export const MARK_NAMES = {"first-byte": "First byte", "start-render": "Start render", "fcp": "First paint", "lcp": "Largest paint", "dcl": "DOM ready", "load": "Load", "shift": "Layout shift"} as const;
+
+export const NOTE_SIGNS = {"blocks rendering": "◆", "largest paint": "★"} as const;
+
+export const PHASE_NAMES = {"queued": "Queued", "dns": "DNS", "connect": "Connect (TCP)", "tls": "TLS", "wait": "Waiting (first byte)", "download": "Download", "idle": "In no phase"} as const;
+
+export const MAX_TICKS = 5 as const;
+
+export const LABEL_PERCENT = 34.0 as const;
+
+export const LAST_TICK_PERCENT = 85.0 as const;
+
+export const MIN_LENGTH_US = 100 as const;
+
+export const FILM_SLOTS = 6 as const;

@@ -1,15 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Filterable, neighbour, urlWith, wants } from "../src/waterfall/filter";
+import { type Filterable, neighbour, sorted, urlWith, type Wanted, wants } from "../src/waterfall/filter";
 
-const ROW: Filterable = { number: 7, url: "https://cdn.example/App.css", host: "cdn.example", status: "404", kind: "stylesheet", note: "blocks rendering" };
-const ALL = { text: "", host: "", kind: "" };
+const ROW: Filterable = {
+  number: 7,
+  name: "App.css",
+  url: "https://cdn.example/App.css",
+  host: "cdn.example",
+  status: "404",
+  kind: "stylesheet",
+  notes: ["blocks rendering"],
+  traits: ["failed", "blocking"],
+  start_us: 5,
+  total_us: 10,
+  size_bytes: 900,
+};
+const ALL: Wanted = { text: "", host: "", kind: "", only: "", sort: "" };
 
 test("an empty filter wants everything", () => {
   assert.equal(wants(ALL, ROW), true);
 });
 
-test("the text is found in address, status, type and note, without case", () => {
+test("the text is found in address, status, type and notes, without case", () => {
   for (const text of ["app.CSS", "404", "stylesheet", "Blocks", " cdn.example "]) assert.equal(wants({ ...ALL, text }, ROW), true, text);
   assert.equal(wants({ ...ALL, text: "app.js" }, ROW), false);
 });
@@ -20,11 +32,26 @@ test("host and type must be the very ones", () => {
   assert.equal(wants({ ...ALL, kind: "style" }, ROW), false);
 });
 
-test("the address holds filter and selection, and leaves other parts alone", () => {
+test("only what fails, blocks or is of others can be asked for", () => {
+  assert.equal(wants({ ...ALL, only: "blocking" }, ROW), true);
+  assert.equal(wants({ ...ALL, only: "third-party" }, ROW), false);
+});
+
+test("rows are sorted by a column in both directions, those without a value last", () => {
+  const rows = [ROW, { ...ROW, number: 8, size_bytes: null }, { ...ROW, number: 9, size_bytes: 2_000 }];
+  const numbers = (sort: string): number[] => sorted(rows, sort).map((row) => row.number);
+  assert.deepEqual(numbers(""), [7, 8, 9]);
+  assert.deepEqual(numbers("size"), [7, 9, 8]);
+  assert.deepEqual(numbers("-size"), [9, 7, 8]);
+  assert.deepEqual(numbers("-host"), [7, 8, 9]);
+  assert.deepEqual(numbers("nonsense"), [7, 8, 9]);
+});
+
+test("the address holds what is asked for, and leaves other parts alone", () => {
   const href = "https://x.example/runs/1/?view=connections&from=301&host=old#details";
-  const url = urlWith(href, { text: "a b", host: "", kind: "h2" }, 3);
-  assert.equal(url, "https://x.example/runs/1/?view=connections&q=a+b&kind=h2&request=3");
-  assert.equal(urlWith(url, ALL, null), "https://x.example/runs/1/?view=connections");
+  const url = urlWith(href, { q: "a b", host: "", kind: "h2", zoom: "10-20.5", request: "3" });
+  assert.equal(url, "https://x.example/runs/1/?view=connections&q=a+b&kind=h2&zoom=10-20.5&request=3");
+  assert.equal(urlWith(url, { q: "", kind: "", zoom: "", request: "" }), "https://x.example/runs/1/?view=connections");
 });
 
 test("the next row is the next of those shown", () => {

@@ -1,11 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Row } from "../src/contract";
-import { escape, rowHtml } from "../src/waterfall/render";
+import type { ChartData, FilmData, Moment, Row } from "../src/contract";
+import { type Axis, marksOn, ticksOf } from "../src/waterfall/axis";
+import { filmHtml } from "../src/waterfall/film";
+import { escape, marksHtml, rowHtml } from "../src/waterfall/render";
+import { boxOf, zoomOf } from "../src/waterfall/zoom";
 import golden from "./golden/rows.json";
+import views from "./golden/views.json";
 
 test("script and server draw the same rows", () => {
-  for (const { row, selected, html } of golden) assert.equal(rowHtml(row as Row, `?q=a&request=${row.number}`, selected), html);
+  for (const { row, selected, box, html } of golden) {
+    const drawn = { href: `?q=a&request=${row.number}`, selected, box, prefix: "r" };
+    assert.equal(rowHtml(row as unknown as Row, drawn), html);
+  }
+});
+
+test("script and server draw the same lines, pictures and parts of the time", () => {
+  const full: Axis = views.data as unknown as ChartData;
+  for (const { zoom, box, marks, film } of views.views) {
+    const view = zoomOf(full, zoom);
+    assert.equal(boxOf(full, view), box, zoom);
+    assert.equal(marksHtml(ticksOf(view), marksOn(view, views.data.moments as Moment[])), marks, zoom);
+    assert.equal(filmHtml(views.data.film as FilmData, view), film, zoom);
+  }
 });
 
 test("what a page wrote is never markup", () => {

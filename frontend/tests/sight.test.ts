@@ -1,30 +1,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SPARE_ROWS, sightOf } from "../src/waterfall/sight";
+import { offsetsOf, SPARE_ROWS, sightOf, widened } from "../src/waterfall/sight";
+
+const OFFSETS = offsetsOf(Array.from({ length: 2_000 }, () => 27));
 
 test("at the top the first rows are in sight", () => {
-  assert.deepEqual(sightOf(100, 900, 27, 2000), { from: 0, to: Math.ceil(800 / 27) + SPARE_ROWS });
+  assert.deepEqual(sightOf(OFFSETS, -100, 800), { from: 0, to: Math.ceil(800 / 27) });
 });
 
-test("in the middle there are spare rows on both sides", () => {
-  const sight = sightOf(-2700, 900, 27, 2000);
-  assert.equal(sight.from, 100 - SPARE_ROWS);
-  assert.equal(sight.to, Math.ceil(3600 / 27) + SPARE_ROWS);
+test("in the middle the rows between two heights are", () => {
+  assert.deepEqual(sightOf(OFFSETS, 2_700, 3_600), { from: 100, to: 134 });
 });
 
-test("at the end nothing is drawn beyond the last row", () => {
-  assert.deepEqual(sightOf(-27 * 1990, 900, 27, 2000), { from: 1990 - SPARE_ROWS, to: 2000 });
+test("spare rows lie on both sides, within the table", () => {
+  assert.deepEqual(widened({ from: 100, to: 134 }, 2_000), { from: 100 - SPARE_ROWS, to: 134 + SPARE_ROWS });
+  assert.deepEqual(widened({ from: 5, to: 1_995 }, 2_000), { from: 0, to: 2_000 });
+  assert.deepEqual(widened({ from: 0, to: 0 }, 0), { from: 0, to: 0 });
 });
 
 test("above or below the table nothing goes wrong", () => {
-  assert.deepEqual(sightOf(5000, 900, 27, 100), { from: 0, to: 0 });
-  assert.deepEqual(sightOf(-50_000, 900, 27, 100), { from: 100, to: 100 });
-  assert.deepEqual(sightOf(0, 900, 27, 0), { from: 0, to: 0 });
+  assert.deepEqual(sightOf(OFFSETS, -5_000, -4_100), { from: 0, to: 0 });
+  assert.deepEqual(sightOf(OFFSETS, 60_000, 60_900), { from: 2_000, to: 2_000 });
+  assert.deepEqual(sightOf(offsetsOf([]), 0, 900), { from: 0, to: 0 });
 });
 
-test("however many rows there are, few are drawn", () => {
-  for (let top = 0; top > -54_000; top -= 997) {
-    const { from, to } = sightOf(top, 900, 27, 2000);
-    assert.ok(from <= to && to <= 2000 && to - from <= Math.ceil(900 / 27) + 2 * SPARE_ROWS + 1);
-  }
+test("rows may be of any height", () => {
+  const offsets = offsetsOf([10, 100, 10, 40]);
+  assert.deepEqual([...offsets], [0, 10, 110, 120, 160]);
+  assert.deepEqual(sightOf(offsets, 50, 115), { from: 1, to: 3 });
 });

@@ -9,55 +9,100 @@ from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from backend.web.waterfall.axis import Mark, Tick
+from backend.web.waterfall.axis import Axis, Mark, Tick, lanes_of, marks_on
 from backend.web.waterfall.rows import Bar, Chart, Row
 from backend.web.waterfall.segments import PHASE_NAMES, Phase
-from backend.web.waterfall.wanted import Window
+from backend.web.waterfall.shapes import BAR_HEIGHT, NOTE_SIGNS, SHAPES, TINY_PERCENT, place_of, svg_height
+from backend.web.waterfall.strips import STRIP_HEIGHT
+from backend.web.waterfall.wanted import Wanted, Window
 
 register = template.Library()
 
-BAR_HEIGHT = 14
 LANE_HEIGHT = 14
-# Top and height of each phase: a second way to tell them apart beside colour (ECOSYSTEM 3.5).
-SHAPES: dict[Phase, tuple[int, int]] = {
-    "queued": (5, 4),
-    "idle": (5, 4),
-    "dns": (2, 10),
-    "connect": (2, 10),
-    "tls": (2, 10),
-    "wait": (2, 10),
-    "download": (0, 14),
+# What the columns of each kind of rows are called: the name's two parts, then the status.
+_HEADINGS = {
+    "request": ("Request", "host", "Status"),
+    "hop": ("Request", "host", "Status"),
+    "connection": ("Host", "address", "Protocol"),
 }
+LEGEND: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
 
 
 @register.simple_tag
-def waterfall_rows(window: Window, selected: int | None = None, query: str = "") -> SafeString:
+def waterfall_rows(
+    window: Window, selected: int | None = None, query: str = "", box: str = "0 100", prefix: str = "r"
+) -> SafeString:
     """The table rows. `query` is what the page's URL already holds; each row's link adds its own number to it."""
-    prefix = f"?{query}&" if query else "?"
+    address = f"?{query}&" if query else "?"
     return _safe(
-        "".join(_row(row, prefix, selected=selected, hidden=row.number in window.hidden) for row in window.rows)
+        "".join(
+            _row(row, address, box, prefix, selected=selected, hidden=row.number in window.hidden)
+            for row in window.rows
+        )
     )
 
 
 @register.simple_tag
 def waterfall_rows_of(chart: Chart, run_url: str, limit: int) -> SafeString:
     """The first rows of a waterfall that is not the page's own: its links lead to the run, and it has no anchors."""
-    rows = (_row(row, f"{run_url}?", selected=None, hidden=False, anchor=False) for row in chart.rows[:limit])
+    rows = (_row(row, f"{run_url}?", "0 100", "", selected=None, hidden=False) for row in chart.rows[:limit])
     return _safe("".join(rows))
 
 
 @register.simple_tag
-def waterfall_marks(chart: Chart) -> SafeString:
+def waterfall_head(unit: str, wanted: Wanted) -> SafeString:
+    """The headings; those of columns are links that sort."""
+    name, place, status = _HEADINGS[unit]
+    if unit == "hop":
+        cells = (("number", "#"), ("name", name), ("status", status), ("size", "Size"), ("time", "Time"))
+        heads = "".join(f'<th scope="col" class="wf-{column}">{text}</th>' for column, text in cells)
+    else:
+        by_host = f' <span class="wf-by">{_sort_link(wanted, "host", place)}</span>'
+        heads = (
+            _heading(wanted, "number", "#")
+            + _heading(wanted, "name", name, by_host)
+            + _heading(wanted, "status", status)
+            + _heading(wanted, "size", "Size")
+            + _heading(wanted, "time", "Time")
+        )
+    axis = "drag here to zoom, double click to see all" if unit != "hop" else ""
+    cell = f'<th scope="col" class="wf-cell" title="{axis}"><span class="visually-hidden">Phases</span></th>'
+    return _safe(f"<tr>{heads}{cell}</tr>")
+
+
+@register.simple_tag
+def strip_box(box: str) -> str:
+    """The viewBox of a strip for a part of the axis."""
+    left, width = box.split(" ")
+    return f"{left} 0 {width} {STRIP_HEIGHT}"
+
+
+@register.simple_tag
+def waterfall_marks(chart: Chart, view: Axis | None = None, hide: Sequence[str] = ()) -> SafeString:
     """Ticks and vertical lines over all rows; their labels stand above the first row."""
-    ticks = "".join(_tick(tick, LANE_HEIGHT * chart.lanes) for tick in chart.ticks)
-    marks = "".join(_mark(mark, LANE_HEIGHT * mark.lane) for mark in chart.marks)
-    return _safe(f'<svg class="wf-marks" aria-hidden="true" focusable="false">{ticks}{marks}</svg>')
+    axis = view or chart.axis
+    marks = marks_on(axis, [moment for moment in chart.moments if moment.key not in hide])
+    ticks = "".join(_tick(tick, LANE_HEIGHT * lanes_of(marks)) for tick in axis.ticks)
+    lines = "".join(_mark(mark, LANE_HEIGHT * mark.lane) for mark in marks)
+    return _safe(f'<svg class="wf-marks" aria-hidden="true" focusable="false">{ticks}{lines}</svg>')
+
+
+@register.simple_tag
+def waterfall_lanes(chart: Chart, view: Axis | None = None, hide: Sequence[str] = ()) -> int:
+    """How many lines of labels stand above the ticks."""
+    return lanes_of(marks_on(view or chart.axis, [moment for moment in chart.moments if moment.key not in hide]))
+
+
+@register.simple_tag
+def waterfall_query(wanted: Wanted, **changes: str) -> str:
+    """The page's query with some choices changed; empty ones are left out."""
+    return wanted.query_with(**changes)
 
 
 @register.simple_tag
 def big_bar(bars: Sequence[Bar]) -> SafeString:
     """Bars that a style sheet may make as high as it likes; what they say stands beside them in words."""
-    rectangles = "".join(_rectangle(bar) for bar in bars)
+    rectangles = "".join(_rectangle(bar, 1) for bar in bars)
     box = f'viewBox="0 0 100 {BAR_HEIGHT}" preserveAspectRatio="none"'
     return _safe(f'<svg class="wf-bar big" {box} aria-hidden="true">{rectangles}</svg>')
 
@@ -65,9 +110,29 @@ def big_bar(bars: Sequence[Bar]) -> SafeString:
 @register.simple_tag
 def waterfall_legend() -> SafeString:
     """Every phase in its colour and height."""
-    phases: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download")
-    items = "".join(f"<li>{_swatch(phase)}{PHASE_NAMES[phase]}</li>" for phase in phases)
+    items = "".join(f"<li>{_swatch(phase)}{PHASE_NAMES[phase]}</li>" for phase in LEGEND)
     return _safe(f'<ul class="wf-legend" aria-label="Legend">{items}</ul>')
+
+
+@register.simple_tag
+def waterfall_swatch(phase: Phase) -> SafeString:
+    """One phase as it is drawn, for a text about it."""
+    return _safe(_swatch(phase))
+
+
+def _heading(wanted: Wanted, column: str, text: str, more: str = "") -> str:
+    order = ""
+    if wanted.sort.removeprefix("-") == column:
+        order = f' aria-sort="{"descending" if wanted.sort.startswith("-") else "ascending"}"'
+    return f'<th scope="col" class="wf-{column}"{order}>{_sort_link(wanted, column, text)}{more}</th>'
+
+
+def _sort_link(wanted: Wanted, column: str, text: str) -> str:
+    """The first time to the end that is looked for, the second time to the other, the third time as it was."""
+    first = f"-{column}" if column in ("size", "time") else column
+    second = column if first.startswith("-") else f"-{column}"
+    order = second if wanted.sort == first else "" if wanted.sort == second else first
+    return f'<a href="?{escape(wanted.query_with(sort=order))}" data-sort="{column}">{text}</a>'
 
 
 def _tick(tick: Tick, top: int) -> str:
@@ -79,7 +144,7 @@ def _tick(tick: Tick, top: int) -> str:
 def _mark(mark: Mark, top: int) -> str:
     x = f"{mark.x:g}%"
     line = f'<line class="wf-mark m-{mark.key}" x1="{x}" x2="{x}" y1="{top + 2}" y2="100%"/>'
-    return line + _label(f"wf-mark-text m-{mark.key}", x, top + 11, mark.anchor, mark.text)
+    return line + (_label(f"wf-mark-text m-{mark.key}", x, top + 11, mark.anchor, mark.text) if mark.text else "")
 
 
 def _label(classes: str, x: str, y: int, anchor: str, text: str) -> str:
@@ -93,34 +158,62 @@ def _swatch(phase: Phase) -> str:
     return f'<svg class="wf-swatch" width="18" height="{BAR_HEIGHT}" aria-hidden="true">{rectangle}</svg>'
 
 
-def _row(row: Row, prefix: str, *, selected: int | None, hidden: bool, anchor: bool = True) -> str:
+def _row(row: Row, query: str, box: str, prefix: str, *, selected: int | None, hidden: bool) -> str:
     is_selected = row.number == selected
     classes = " ".join(name for name in ("wf-row", row.tint, "selected" if is_selected else "") if name)
     current = ' aria-current="true"' if is_selected else ""
-    address = f"{escape(prefix)}request={row.number}#details"
-    link = f'<a href="{address}" title="{escape(row.url)}"{current}>{escape(row.name)}</a>'
-    place = f' id="r{row.number}"' if anchor else ""
-    note = f'<span class="wf-note">{escape(row.note)}</span> ' if row.note else ""
+    chosen = f"{prefix if prefix != 'r' else ''}{row.number}"
+    link = (
+        f'<a href="{escape(query)}request={chosen}#details" title="{escape(row.url)}"{current}>{escape(row.name)}</a>'
+    )
+    place = f' id="{prefix}{row.number}"' if prefix else ""
     return (
-        f'<tr class="{classes}"{place} data-kind="{escape(row.kind)}"{" hidden" if hidden else ""}>'
+        f'<tr class="{classes}"{place} data-kind="{escape(row.kind)}" data-is="{" ".join(row.traits)}"'
+        f' data-v="{row.start_us},{_value(row.total_us)},{_value(row.size_bytes)}"{" hidden" if hidden else ""}>'
         f'<td class="wf-number">{row.number}</td>'
-        f'<th scope="row" class="wf-name">{link} {note}<span class="wf-host">{escape(row.host)}</span></th>'
+        f'<th scope="row" class="wf-name">{link} {_notes(row)}<span class="wf-host">{escape(row.host)}</span></th>'
         f'<td class="wf-status">{escape(row.status)}</td>'
         f'<td class="wf-size">{row.size}</td>'
         f'<td class="wf-time">{row.time}</td>'
-        f'<td class="wf-cell">{_bar(row)}</td>'
+        f'<td class="wf-cell">{_bar(row, box)}</td>'
         "</tr>"
     )
 
 
-def _bar(row: Row) -> SafeString:
-    rectangles = "".join(_rectangle(bar) for bar in row.bars)
-    return _safe(f'<svg class="wf-bar" role="img" aria-label="{escape(row.spoken)}">{rectangles}</svg>')
+def _notes(row: Row) -> str:
+    return "".join(f'<span class="wf-note">{_sign(note)}{escape(note)}</span> ' for note in row.notes)
 
 
-def _rectangle(bar: Bar) -> str:
-    top, height = SHAPES[bar.phase]
-    return f'<rect class="p-{bar.phase}" x="{bar.x:g}%" width="{bar.width:g}%" y="{top}" height="{height}"/>'
+def _sign(note: str) -> str:
+    return f'<i aria-hidden="true">{NOTE_SIGNS[note]}</i> ' if note in NOTE_SIGNS else ""
+
+
+def _value(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _bar(row: Row, box: str) -> str:
+    """`box` is from where and how much of the axis is looked at, in percent."""
+    height = svg_height(row.lanes)
+    left, width = box.split(" ")
+    tall = "" if row.lanes == 1 else f' height="{height}"'
+    rectangles = "".join(_rectangle(bar, row.lanes) for bar in row.bars)
+    return (
+        f'<svg class="wf-bar{" tall" if tall else ""}" viewBox="{left} 0 {width} {height}" preserveAspectRatio="none"'
+        f'{tall} role="img" aria-label="{escape(row.spoken)}">{rectangles}</svg>'
+    )
+
+
+def _rectangle(bar: Bar, lanes: int) -> str:
+    top, height = place_of(bar.phase, bar.lane, lanes)
+    tiny = " t" if bar.width < TINY_PERCENT else ""
+    shape = f'class="p-{bar.phase}{tiny}" x="{_number(bar.x)}" width="{_number(bar.width)}" y="{top}" height="{height}"'
+    return f"<rect {shape}><title>{escape(bar.title)}</title></rect>" if bar.title else f"<rect {shape}/>"
+
+
+def _number(value: float) -> str:
+    """As JavaScript writes it: without an exponent or a zero at its end."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def _safe(html: str) -> SafeString:

@@ -1,14 +1,16 @@
 """Made-up measurements of any size, the same on every call: a shop of four hosts with all a waterfall must show."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Hop, PageMeasurement, ProbeMeasurement
+from workers.measurement.page_view import Activity, Film, FilmFrame
 from workers.measurement.timing import Span, Timing
-from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource, Waterfall
+from workers.measurement.vitals import LayoutShift, Vitals
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, TimingSource, Waterfall
 
 HOSTS = ("www.shop.example", "cdn.shop.example", "img.shop.example", "tags.vendor.example")
 FILES = (
@@ -113,6 +115,41 @@ def page(requests: int = 30) -> PageMeasurement:
         title="Shop",
         browser_version="Chromium 156.0.1",
         has_screenshot=True,
+    )
+
+
+def eventful_page(requests: int = 30) -> PageMeasurement:
+    """The same page with all that a run can tell besides its rows: film, activity, shifts, long tasks, marked rows."""
+    plain, random = page(requests), Random(11)
+    steps = 24
+    vitals = replace(
+        plain.vitals,
+        start_render_us=400_000,
+        dom_content_loaded_us=520_000,
+        visually_complete_us=1_010_000,
+        lcp_url=plain.waterfall.requests[7].url,
+        long_tasks=(Span(start_us=420_000, end_us=540_000), Span(start_us=700_000, end_us=760_000)),
+        shifts=(LayoutShift(at_us=600_000, score=0.013), LayoutShift(at_us=880_000, score=0.007)),
+    )
+    activity = Activity(
+        step_us=50_000,
+        received_bytes=tuple(random.randrange(60_000) if step > 2 else 0 for step in range(steps)),
+        script_us=tuple(random.randrange(20_000) for _ in range(steps)),
+        style_us=tuple(random.randrange(6_000) for _ in range(steps)),
+        layout_us=tuple(random.randrange(10_000) for _ in range(steps)),
+        other_us=tuple(random.randrange(5_000) for _ in range(steps)),
+        cpu_us=tuple(random.randrange(70_000) for _ in range(steps)),
+    )
+    changes = ((0, 0), (400, 300_000), (560, 500_000), (840, 900_000), (1_010, 1_000_000))
+    frames = tuple(FilmFrame(at_us=at_ms * 1000, complete_ppm=ppm) for at_ms, ppm in changes)
+    flags = {3: (RowFlag.PRECONNECTED,), 5: (RowFlag.RESUMED, RowFlag.EARLY_DATA), 7: (RowFlag.PRELOAD,)}
+    rows = tuple(replace(row, flags=flags.get(row.number, ())) for row in plain.waterfall.requests)
+    return replace(
+        plain,
+        waterfall=replace(plain.waterfall, requests=rows),
+        vitals=vitals,
+        activity=activity,
+        film=Film(frames=frames, width=160, height=100, columns=10),
     )
 
 

@@ -1,17 +1,24 @@
-"""The time axis that all rows of a waterfall share: ticks at round times, and the moments the visitor noticed."""
+"""The time axis that all rows of a waterfall share: ticks at round times, and the moments the visitor noticed.
 
+`frontend/src/waterfall/axis.ts` is the twin, for zooming without a reload; a golden file holds both to one answer.
+"""
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from backend.web.units import duration, short_duration
+from backend.web.units import short_duration
 
-MarkKey = Literal["first-byte", "fcp", "lcp", "load"]
+MarkKey = Literal["first-byte", "start-render", "fcp", "lcp", "dcl", "load", "shift"]
 
 MAX_TICKS = 5
 # Room for one label ("Largest paint 0.84 s") on a phone, in percent of its axis; closer labels go to another line.
 LABEL_PERCENT = 34.0
 LAST_TICK_PERCENT = 85.0
 PADDING = 1.03
+_SIDES: tuple[tuple[Literal["start", "end"], float], ...] = (("start", 0.0), ("end", -LABEL_PERCENT))
+# Nobody looks closer than this: the browser's log counts in milliseconds, a probe in microseconds.
+MIN_LENGTH_US = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +33,17 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """An instant on the run's clock that gets a line; an empty text is a line without a label."""
+
+    key: MarkKey
+    text: str
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """A vertical line with a label. `lane` counts lines of labels from the top; `anchor` is SVG's text-anchor."""
+    """A vertical line. `lane` counts lines of labels from the top; `anchor` is SVG's text-anchor."""
 
     key: MarkKey
     text: str
@@ -38,10 +54,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axis:
-    """From `start_us` to `end_us` on the run's clock, drawn from 0 to 100 percent."""
+    """From `start_us` to `end_us` on the run's clock, drawn from 0 to 100 percent; its labels count from `zero_us`."""
 
     start_us: int
     end_us: int
+    zero_us: int = 0
 
     @property
     def length_us(self) -> int:
@@ -50,13 +67,18 @@ class Axis:
     def x(self, us: int) -> float:
         """Where an instant stands, held within the axis."""
         share = (us - self.start_us) / self.length_us
-        return round(100 * min(max(share, 0.0), 1.0), 3)
+        return round(100 * min(max(share, 0.0), 1.0), 4)
+
+    def holds(self, us: int) -> bool:
+        return self.start_us <= us <= self.end_us
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        """At round times of the run's clock; what began before zero has none."""
-        times = range(0, self.end_us, _round_step(self.length_us))
-        return tuple(Tick(x=self.x(us), text=short_duration(us)) for us in times)
+        """At round times from zero; what lies before it has none."""
+        step_us = _round_step(self.length_us)
+        first = max(-(-(self.start_us - self.zero_us) // step_us), 0)
+        times = range(first * step_us, self.end_us - self.zero_us, step_us)
+        return tuple(Tick(x=self.x(self.zero_us + us), text=short_duration(us)) for us in times)
 
 
 def axis_of(start_us: int, end_us: int) -> Axis:
@@ -65,28 +87,56 @@ def axis_of(start_us: int, end_us: int) -> Axis:
     return Axis(start_us=start_us, end_us=start_us + max(int(length_us * PADDING), length_us + 1))
 
 
-def marks_on(axis: Axis, moments: list[tuple[MarkKey, str, int | None]]) -> tuple[Mark, ...]:
-    """Lines for the moments (key, name, microseconds on the run's clock) that are known, in order of time."""
-    known = sorted(((us, key, name) for key, name, us in moments if us is not None), key=lambda moment: moment[0])
+def part_of(axis: Axis, wanted: tuple[int, int] | None) -> Axis:
+    """The part of an axis that a reader looks at, from and to in microseconds after its zero; all of it without one."""
+    if wanted is None:
+        return axis
+    start_us = min(max(wanted[0] + axis.zero_us, axis.start_us), axis.end_us - MIN_LENGTH_US)
+    end_us = min(wanted[1] + axis.zero_us, axis.end_us)
+    if start_us < axis.start_us or end_us - start_us < MIN_LENGTH_US:
+        return axis
+    return Axis(start_us=start_us, end_us=end_us, zero_us=axis.zero_us)
+
+
+def box_of(axis: Axis, view: Axis) -> str:
+    """From where and how much of an axis a part of it is, in percent: `20 35.5`."""
+    left = 100 * (view.start_us - axis.start_us) / axis.length_us
+    width = max(100 * view.length_us / axis.length_us, 0.0001)
+    return " ".join(f"{part:.4f}".rstrip("0").rstrip(".") for part in (left, width))
+
+
+def marks_on(axis: Axis, moments: Iterable[Moment]) -> tuple[Mark, ...]:
+    """Lines for the moments that lie on the axis, in order of time."""
     marks: list[Mark] = []
     taken: list[tuple[int, float, float]] = []
-    for us, key, name in known:
-        x = axis.x(us)
-        fits_right = x + LABEL_PERCENT <= 100
-        left, right = (x, x + LABEL_PERCENT) if fits_right else (x - LABEL_PERCENT, x)
-        lane = _free_lane(taken, left, right)
-        taken.append((lane, left, right))
-        marks.append(
-            Mark(key=key, text=f"{name} {duration(us)}", x=x, lane=lane, anchor="start" if fits_right else "end")
-        )
+    for moment in sorted(moments, key=lambda moment: moment.at_us):
+        if not axis.holds(moment.at_us):
+            continue
+        x = axis.x(moment.at_us)
+        lane, anchor = _place(taken, x) if moment.text else (0, "start")
+        marks.append(Mark(key=moment.key, text=moment.text, x=x, lane=lane, anchor=anchor))
     return tuple(marks)
 
 
-def _free_lane(taken: list[tuple[int, float, float]], left: float, right: float) -> int:
+def lanes_of(marks: Iterable[Mark]) -> int:
+    """How many lines of labels stand above the ticks."""
+    return max((mark.lane + 1 for mark in marks if mark.text), default=0)
+
+
+def _place(taken: list[tuple[int, float, float]], x: float) -> tuple[int, Literal["start", "end"]]:
+    """The uppermost line that has room for a label, right of its mark before left of it; the room is then taken."""
     lane = 0
-    while any(lane == other and left < their_right and right > their_left for other, their_left, their_right in taken):
+    while True:
+        for anchor, left in _SIDES:
+            room = (lane, x + left, x + left + LABEL_PERCENT)
+            if room[1] >= 0 and room[2] <= 100 and not any(_meet(room, other) for other in taken):
+                taken.append(room)
+                return lane, anchor
         lane += 1
-    return lane
+
+
+def _meet(one: tuple[int, float, float], other: tuple[int, float, float]) -> bool:
+    return one[0] == other[0] and one[1] < other[2] and one[2] > other[1]
 
 
 def _round_step(length_us: int) -> int:

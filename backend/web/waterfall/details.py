@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from backend.web.units import duration, parts_text, size, total_text
+from backend.web.waterfall.connections import hosts_on
+from backend.web.waterfall.flags import FLAG_SENTENCES
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, ahead_of, segments_of
 from backend.web.waterfall.text import host_of, name_of, printable
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Hop, PageMeasurement
-from workers.measurement.timing import Timing
+from workers.measurement.timing import Timing, phases_of
 from workers.measurement.waterfall import Request
 
 MAX_HEADERS = 100
+MAX_CAUSES = 12
+MAX_TRAVELS = 200
 # What says whether a cache answered, and which (RFC 9111, RFC 9211, and the usual names of content networks).
 _CACHE_HEADERS = ("age", "cache-control", "cache-status", "x-cache", "cf-cache-status", "etag", "via", "server-timing")
 _ORDER: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
@@ -35,11 +39,21 @@ class PhaseLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Another row of the same page: one that asked for this one, or that travelled over this connection."""
+
+    number: int
+    name: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Details:
     """One request, hop or connection.
 
     `ahead` says in words what was done before it was asked for, empty when nothing was. `sum_note` tells what the total
-    is the sum of. `expanded` asks for the connection and the certificate to be unfolded.
+    is the sum of. `causes` leads from the one that asked for this up to the document; `remarks` tell what is special.
+    `travels` are the requests on a connection. `expanded` asks for the connection and the certificate to be unfolded.
     """
 
     number: int
@@ -55,6 +69,9 @@ class Details:
     certificate: tuple[Fact, ...]
     request_headers: tuple[Header, ...]
     response_headers: tuple[Header, ...]
+    causes: tuple[Cause, ...] = ()
+    travels: tuple[Cause, ...] = ()
+    remarks: tuple[str, ...] = ()
     sum_note: str = "The phases add up to the total; “Waiting” includes sending the request."
     expanded: bool = False
 
@@ -65,7 +82,7 @@ def request_details(page: PageMeasurement, number: int) -> Details | None:
     if request is None:
         return None
     connection = next((c for c in page.waterfall.connections if c.number == request.connection), None)
-    phases, total = phase_lines(request.timing)
+    phases, total = phase_lines(request.timing, is_quic=request.protocol == "h3")
     return Details(
         number=request.number,
         name=name_of(request.url),
@@ -80,6 +97,36 @@ def request_details(page: PageMeasurement, number: int) -> Details | None:
         certificate=certificate_facts(connection) if connection else (),
         request_headers=_headers(request.request_headers),
         response_headers=_headers(request.response_headers),
+        causes=initiators_of(page, request),
+        remarks=tuple(FLAG_SENTENCES[flag] for flag in request.flags),
+    )
+
+
+def initiators_of(page: PageMeasurement, request: Request) -> tuple[Cause, ...]:
+    """Who asked for a request, who asked for that one, and so on up to the document; bounded, and never in a circle.
+
+    Of several requests for one address it is the last that had begun by then.
+    """
+    chain: list[Request] = []
+    current = request
+    while current.initiator_url and len(chain) < MAX_CAUSES:
+        before = [
+            one
+            for one in page.waterfall.requests
+            if one.url == current.initiator_url
+            and one.number != current.number
+            and one not in chain
+            and one.timing.start_us <= current.timing.start_us
+        ]
+        if not before:
+            break
+        current = max(before, key=lambda one: (one.timing.start_us, one.number))
+        if current.number == request.number:
+            break
+        chain.append(current)
+    return tuple(
+        Cause(number=one.number, name=name_of(one.url), note=f"{one.resource_type.value} from {host_of(one.url)}")
+        for one in chain
     )
 
 
@@ -115,7 +162,7 @@ def connection_details(page: PageMeasurement, number: int) -> Details | None:
     connection = next((c for c in page.waterfall.connections if c.number == number), None)
     if connection is None:
         return None
-    phases, total = phase_lines(_setup_timing(connection))
+    phases, total = phase_lines(_setup_timing(connection), is_quic=connection.protocol == "h3")
     used_by = [request for request in page.waterfall.requests if request.connection == number]
     return Details(
         number=connection.number,
@@ -125,15 +172,23 @@ def connection_details(page: PageMeasurement, number: int) -> Details | None:
         phases=phases,
         total=total,
         ahead="",
-        facts=_facts((f"Request {request.number}", name_of(request.url)) for request in used_by[:MAX_HEADERS]),
+        facts=_facts([("Hosts on it", ", ".join(hosts_on(connection, used_by)))]),
         cache=(),
         connection=connection_facts(connection),
         certificate=certificate_facts(connection),
         request_headers=(),
         response_headers=(),
+        travels=tuple(_travel(request) for request in used_by[:MAX_TRAVELS]),
         sum_note="What it took to open this connection; the phases add up to the total.",
         expanded=True,
     )
+
+
+def _travel(request: Request) -> Cause:
+    phases = phases_of(request.timing)
+    parts = [("waited", phases.wait_us), ("received", phases.download_us)]
+    note = ", ".join(f"{word} {duration(us)}" for word, us in parts if us is not None)
+    return Cause(number=request.number, name=name_of(request.url), note=note)
 
 
 def _setup_timing(connection: Connection) -> Timing:
@@ -147,15 +202,17 @@ def _setup_timing(connection: Connection) -> Timing:
     )
 
 
-def phase_lines(timing: Timing) -> tuple[tuple[PhaseLine, ...], str]:
-    """The phases of one exchange in their usual order, and their total, as text that adds up as it stands."""
+def phase_lines(timing: Timing, *, is_quic: bool = False) -> tuple[tuple[PhaseLine, ...], str]:
+    """The phases of one exchange in their usual order, and their total, as text that adds up as it stands.
+
+    QUIC connects and secures in one handshake, which stands where TLS does elsewhere.
+    """
+    names = PHASE_NAMES | {"tls": "QUIC handshake"} if is_quic else PHASE_NAMES
     sums = _sums(segments_of(timing))
     present = [phase for phase in _ORDER if phase in sums]
     parts_us = [sums[phase] for phase in present]
     lines = zip(present, parts_text(parts_us), strict=True)
-    return tuple(PhaseLine(phase=phase, name=PHASE_NAMES[phase], text=text) for phase, text in lines), total_text(
-        parts_us
-    )
+    return tuple(PhaseLine(phase=phase, name=names[phase], text=text) for phase, text in lines), total_text(parts_us)
 
 
 def connection_facts(connection: Connection) -> tuple[Fact, ...]:
@@ -226,6 +283,7 @@ def _request_facts(request: Request) -> list[tuple[str, str | None]]:
         ("Blocks rendering", _yes_no(request.render_blocking)),
         ("Redirects to", request.redirected_to),
         ("Asked for by", request.initiator_url),
+        ("Begins at", duration(request.timing.start_us)),
         ("Timing from", "DevTools events, less exact" if request.timing_source.value == "cdp" else None),
     ]
 

@@ -15,7 +15,7 @@ PHASE_NAMES: dict[Phase, str] = {
     "tls": "TLS",
     "wait": "Waiting (first byte)",
     "download": "Download",
-    "idle": "Between phases",
+    "idle": "In no phase",
 }
 SPOKEN: dict[Phase, str] = {
     "queued": "queued",
@@ -24,7 +24,7 @@ SPOKEN: dict[Phase, str] = {
     "tls": "TLS",
     "wait": "waiting",
     "download": "download",
-    "idle": "idle",
+    "idle": "in no phase",
 }
 
 

@@ -1,24 +1,40 @@
-"""Which rows a reader wants to see. `frontend/src/waterfall/filter.ts` is the twin, for typing without a reload."""
+"""Which rows a reader wants to see, how, and of which time: all of it in the URL.
+
+`frontend/src/waterfall/filter.ts` is the twin, for typing without a reload.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 from urllib.parse import urlencode
 
+from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.rows import Row
+from backend.web.waterfall.shapes import TRAITS
 
 # Above this the page holds one window of the rows, and the script draws only those in sight (ECOSYSTEM 1.6).
 MAX_ROWS = 300
 MAX_TEXT = 200
+_MAX_ZOOM_MS = 3_600_000
+SORTS = ("start", "number", "name", "host", "status", "size", "time")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Empty words want everything. `first` is the number of the first row of the window, counted from 1."""
+    """Empty words want everything. `first` is the number of the first row of the window, counted from 1.
+
+    `only` is a trait of rows. `sort` names a column, with `-` before it from the largest down; empty is by start.
+    `zoom` is from and to in microseconds; `hide` names lines that are not drawn.
+    """
 
     text: str = ""
     host: str = ""
     kind: str = ""
+    only: str = ""
     view: str = ""
+    sort: str = ""
+    zoom: tuple[int, int] | None = None
+    hide: tuple[str, ...] = ()
     first: int = 1
 
     @property
@@ -29,14 +45,34 @@ class Wanted:
     @property
     def filters(self) -> str:
         """The query without the place of the window."""
-        named = {"q": self.text, "host": self.host, "kind": self.kind, "view": self.view}
-        return urlencode({name: value for name, value in named.items() if value})
+        return urlencode(self._named())
+
+    def query_with(self, **changes: str) -> str:
+        """The query with some of its values changed; an empty one leaves it out."""
+        return urlencode({name: value for name, value in (self._named() | changes).items() if value})
 
     def wants(self, row: Row) -> bool:
-        """Whether a row is to be shown; the text is looked for in address, status, type and note, without case."""
+        """Whether a row is to be shown; the text is looked for in address, status, type and notes, without case."""
         if (self.host and row.host != self.host) or (self.kind and row.kind != self.kind):
             return False
-        return self.text.lower() in f"{row.url} {row.host} {row.status} {row.kind} {row.note}".lower()
+        if self.only and self.only not in row.traits:
+            return False
+        return self.text.lower() in f"{row.url} {row.host} {row.status} {row.kind} {' '.join(row.notes)}".lower()
+
+    def _named(self) -> dict[str, str]:
+        named = {
+            "q": self.text,
+            "host": self.host,
+            "kind": self.kind,
+            "only": self.only,
+            "view": self.view,
+            "sort": self.sort,
+            "zoom": ""
+            if self.zoom is None
+            else "-".join(f"{us / 1000:.3f}".rstrip("0").rstrip(".") for us in self.zoom),
+            "hide": ",".join(self.hide),
+        }
+        return {name: value for name, value in named.items() if value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +106,23 @@ class Window:
 def wanted_of(parameters: Mapping[str, str]) -> Wanted:
     """From a URL's parameters, whatever they hold."""
     first = parameters.get("from", "")
+    sort = parameters.get("sort", "")
     return Wanted(
         text=parameters.get("q", "")[:MAX_TEXT].strip(),
         host=parameters.get("host", "")[:MAX_TEXT],
         kind=parameters.get("kind", "")[:MAX_TEXT],
+        only=parameters.get("only", "") if parameters.get("only", "") in TRAITS else "",
         view="connections" if parameters.get("view") == "connections" else "",
+        sort=sort if sort.removeprefix("-") in SORTS and sort != "start" else "",
+        zoom=_zoom(parameters.get("zoom", "")),
+        hide=tuple(key for key in get_args(MarkKey) if key in parameters.get("hide", "")[:MAX_TEXT].split(",")),
         first=max(1, int(first)) if first.isascii() and first.isdigit() and len(first) < 7 else 1,
     )
 
 
 def window_of(rows: Sequence[Row], wanted: Wanted) -> Window:
     """Few rows are all in the page, the unwanted hidden; of many only a window of those that are wanted."""
+    rows = sorted_rows(rows, wanted.sort)
     matching = [row for row in rows if wanted.wants(row)]
     if len(rows) <= MAX_ROWS:
         hidden = frozenset(row.number for row in rows) - {row.number for row in matching}
@@ -88,3 +130,38 @@ def window_of(rows: Sequence[Row], wanted: Wanted) -> Window:
     first = min(wanted.first, max(1, len(matching)))
     shown = tuple(matching[first - 1 : first - 1 + MAX_ROWS])
     return Window(rows=shown, hidden=frozenset(), matching=len(matching), total=len(rows), first=first)
+
+
+def sorted_rows(rows: Sequence[Row], sort: str) -> list[Row]:
+    """By one column; rows without a value come last in both directions, and equal ones keep their order."""
+    if not sort:
+        return list(rows)
+    valued = [(_sort_value(row, sort.removeprefix("-")), row) for row in rows]
+    known = [(value, row) for value, row in valued if value is not None]
+    known.sort(key=lambda pair: pair[0], reverse=sort.startswith("-"))
+    return [row for _, row in known] + [row for value, row in valued if value is None]
+
+
+def _sort_value(row: Row, column: str) -> tuple[int, str] | None:
+    texts = {"name": row.name, "host": row.host, "status": row.status}
+    if column in texts:
+        return (0, texts[column].lower())
+    numbers = {"start": row.start_us, "number": row.number, "size": row.size_bytes, "time": row.total_us}
+    value = numbers[column]
+    return None if value is None else (value, "")
+
+
+def _zoom(text: str) -> tuple[int, int] | None:
+    """`200-512.5` in milliseconds, as microseconds; None for what is no stretch of time."""
+    left, dash, right = text.rpartition("-")
+    try:
+        start_ms, end_ms = float(left), float(right)
+    except ValueError:
+        return None
+    if not dash or not -_MAX_ZOOM_MS < start_ms < end_ms < _MAX_ZOOM_MS:
+        return None
+    return round(start_ms * 1000), round(end_ms * 1000)
+
+
+def _ms(us: int) -> str:
+    return f"{us / 1000:.3f}".rstrip("0").rstrip(".")

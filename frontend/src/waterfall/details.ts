@@ -3,22 +3,22 @@
 const KEPT = 200;
 
 export class DetailsPanel {
-  private readonly seen = new Map<number, string>();
+  private readonly seen = new Map<string, string>();
   private asking: AbortController | null = null;
 
   constructor(
     private readonly panel: HTMLElement,
-    private readonly urlOf: (number: number) => string,
+    private readonly urlOf: (name: string) => string,
   ) {}
 
-  async show(number: number): Promise<void> {
+  async show(name: string): Promise<void> {
     this.asking?.abort();
-    const kept = this.seen.get(number);
+    const kept = this.seen.get(name);
     if (kept !== undefined) return this.fill(kept);
     this.asking = new AbortController();
     this.panel.setAttribute("aria-busy", "true");
     try {
-      this.fill(this.keep(number, await this.ask(number, this.asking.signal)));
+      this.fill(this.keep(name, await this.ask(name, this.asking.signal)));
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") return;
       this.fail();
@@ -30,15 +30,15 @@ export class DetailsPanel {
     this.say("Choose a row to see its phases, headers and connection.");
   }
 
-  private async ask(number: number, signal: AbortSignal): Promise<string> {
-    const response = await fetch(this.urlOf(number), { signal, credentials: "same-origin" });
+  private async ask(name: string, signal: AbortSignal): Promise<string> {
+    const response = await fetch(this.urlOf(name), { signal, credentials: "same-origin" });
     if (!response.ok || response.redirected) throw new Error(`the service answered ${response.status}`);
     return response.text();
   }
 
-  private keep(number: number, html: string): string {
+  private keep(name: string, html: string): string {
     if (this.seen.size >= KEPT) this.seen.clear();
-    this.seen.set(number, html);
+    this.seen.set(name, html);
     return html;
   }
 

@@ -1,37 +1,61 @@
-// Filter, selection and keys over the table that the server drew.
+// Filter, order, selection, zoom and keys over one waterfall that the server drew, or two on one axis.
 
-import type { Row } from "../contract";
+import type { Moment } from "../contract";
 import { onKey } from "../keys";
-import { readData } from "../mount";
+import type { Axis } from "./axis";
 import { DetailsPanel } from "./details";
-import { neighbour, urlWith, wants, type Wanted } from "./filter";
-import { manyRows, pageRows, type Rows } from "./rows";
+import { onDrag } from "./drag";
+import { mountPictures } from "./export";
+import { neighbour, sorted, urlWith, wants, type Wanted } from "./filter";
+import { lineButtons } from "./lines";
+import { Pane } from "./pane";
+import { mountSheet } from "./sheet";
+import { partOf, scaled, zoomOf, zoomText } from "./zoom";
+
+const STEP = 2;
 
 export function mountWaterfall(root: HTMLElement): void {
-  const body = root.querySelector("tbody");
   const panel = root.querySelector<HTMLElement>(".wf-details");
-  if (!body || !panel) return;
-  const data = readData<readonly Row[]>("wf-rows");
-  const rows = data ? manyRows(body, data) : pageRows(body);
-  new WaterfallPage(root, rows, body, panel).start();
+  const panes = [...root.querySelectorAll<HTMLElement>(".wf-frame")].flatMap((frame) => Pane.of(frame, hrefOf) ?? []);
+  if (!panel || panes.length === 0) return;
+  new WaterfallPage(root, panes, panel).start();
+}
+
+/** A row's name within the page: "18", and "a18" or "b18" where there are two waterfalls. */
+function nameOf(prefix: string, number: number): string {
+  return `${prefix === "r" ? "" : prefix}${number}`;
+}
+
+function hrefOf(prefix: string, number: number): string {
+  const query = new URLSearchParams(location.search);
+  query.set("request", nameOf(prefix, number));
+  return `?${query}`;
+}
+
+interface Place {
+  readonly pane: Pane;
+  readonly number: number;
 }
 
 class WaterfallPage {
   private readonly form: HTMLFormElement | null;
   private readonly details: DetailsPanel;
-  private shown: readonly number[] = [];
-  private selected: number | null;
+  private readonly hidden: Set<Moment["key"]>;
+  private shown: readonly string[] = [];
+  private sort: string;
+  private selected: Place | null;
 
   constructor(
     private readonly root: HTMLElement,
-    private readonly rows: Rows,
-    private readonly body: HTMLTableSectionElement,
+    private readonly panes: readonly Pane[],
     private readonly panel: HTMLElement,
   ) {
-    this.form = root.querySelector("form");
-    this.details = new DetailsPanel(panel, (number) => `${root.dataset["details"] ?? ""}${number}?unit=${root.dataset["unit"] ?? ""}`);
-    const row = body.querySelector(".wf-row.selected");
-    this.selected = row ? Number(row.id.slice(1)) : null;
+    const query = new URLSearchParams(location.search);
+    this.form = root.querySelector("form[role=search]");
+    this.details = new DetailsPanel(panel, (name) => `${root.dataset["details"] ?? ""}${name}?unit=${root.dataset["unit"] ?? ""}`);
+    this.sort = query.get("sort") ?? "";
+    this.hidden = new Set((query.get("hide") ?? "").split(",").filter(Boolean) as Moment["key"][]);
+    this.selected = this.placeOf(root.dataset["selected"] ?? "");
   }
 
   start(): void {
@@ -40,14 +64,28 @@ class WaterfallPage {
       event.preventDefault();
       this.filter();
     });
-    this.body.addEventListener("click", (event) => this.click(event));
+    this.root.addEventListener("click", (event) => this.click(event));
+    for (const pane of this.panes) onDrag(pane, (from, to) => this.zoom(() => partOf(pane.full, from, to)), () => this.zoom((one) => one.full));
+    lineButtons(this.hidden, () => this.draw());
+    mountSheet(this.root);
+    mountPictures(this.root);
+    this.listen();
+    const zoomed = new URLSearchParams(location.search).get("zoom");
+    this.show();
+    if (zoomed) for (const pane of this.panes) pane.show(zoomOf(pane.full, zoomed), this.hidden);
+    if (this.selected) this.mark(this.selected, false);
+  }
+
+  private listen(): void {
     onKey("j", () => this.move(1));
     onKey("k", () => this.move(-1));
     onKey("/", (event) => this.focusFilter(event));
     onKey("Enter", (event) => this.enter(event));
     onKey("Escape", () => this.escape());
-    this.show();
-    this.rows.select(this.selected, false);
+    onKey("+", () => this.scale(1 / STEP));
+    onKey("=", () => this.scale(1 / STEP));
+    onKey("-", () => this.scale(STEP));
+    onKey("0", () => this.zoom((pane) => pane.full));
   }
 
   private filter(): void {
@@ -57,41 +95,115 @@ class WaterfallPage {
 
   private show(): void {
     const wanted = this.wanted();
-    this.shown = this.rows.all.filter((row) => wants(wanted, row)).map((row) => row.number);
-    this.rows.show(this.shown);
+    const names: string[] = [];
+    for (const pane of this.panes) {
+      const rows = sorted(pane.rows.all.filter((row) => wants(wanted, row)), wanted.sort).map((row) => row.number);
+      pane.rows.show(rows);
+      names.push(...rows.map((number) => nameOf(pane.prefix, number)));
+    }
+    this.shown = names;
+    const all = this.panes.reduce((sum, pane) => sum + pane.rows.all.length, 0);
     const output = this.root.querySelector("output");
-    if (output) output.textContent = `${this.shown.length} of ${this.rows.all.length}`;
-    this.root.querySelector(".wf-none")?.toggleAttribute("hidden", this.shown.length > 0);
+    if (output) output.textContent = `${names.length} of ${all}`;
+    this.root.querySelector(".wf-none")?.toggleAttribute("hidden", names.length > 0);
   }
 
   private wanted(): Wanted {
     const data = new FormData(this.form ?? undefined);
     const value = (name: string): string => String(data.get(name) ?? "");
-    return { text: value("q"), host: value("host"), kind: value("kind") };
+    return { text: value("q"), host: value("host"), kind: value("kind"), only: value("only"), sort: this.sort };
   }
 
   private click(event: MouseEvent): void {
     if (event.ctrlKey || event.metaKey || event.shiftKey || !(event.target instanceof Element)) return;
+    const button = event.target.closest<HTMLElement>("[data-zoom]");
+    if (button) return this.scaleBy(button.dataset["zoom"] ?? "");
+    const other = event.target.closest<HTMLElement>("a[data-row]");
+    const wanted = other ? this.placeOf(other.dataset["row"] ?? "") : null;
+    if (wanted) {
+      event.preventDefault();
+      return this.choose(wanted, true);
+    }
+    const heading = event.target.closest<HTMLElement>("[data-sort]");
+    if (heading) {
+      event.preventDefault();
+      return this.order(heading.dataset["sort"] ?? "");
+    }
     const row = event.target.closest("tr.wf-row");
     if (!row || String(getSelection()) !== "") return;
+    const place = this.placeOf(row.id.replace(/^r/, ""));
+    if (!place) return;
     event.preventDefault();
-    this.choose(Number(row.id.slice(1)));
+    this.choose(place, false);
     if (!this.panelIsBeside()) this.panel.scrollIntoView({ block: "start" });
   }
 
-  private move(step: 1 | -1): void {
-    const next = neighbour(this.shown, this.selected, step);
-    if (next === null) return;
-    this.choose(next);
-    this.rows.select(next, true);
-    this.rows.link(next)?.focus({ preventScroll: true });
+  /** By the column, the second time from its other end, the third time as it was. */
+  private order(column: string): void {
+    const first = column === "size" || column === "time" ? `-${column}` : column;
+    const second = first.startsWith("-") ? column : `-${column}`;
+    this.sort = this.sort === first ? second : this.sort === second ? "" : first;
+    for (const heading of this.root.querySelectorAll<HTMLElement>("[data-sort]")) {
+      const isThis = this.sort.replace("-", "") === heading.dataset["sort"];
+      const order = this.sort.startsWith("-") ? "descending" : "ascending";
+      heading.closest("th")?.setAttribute("aria-sort", isThis ? order : "none");
+    }
+    this.filter();
   }
 
-  private choose(number: number): void {
-    this.selected = number;
-    this.rows.select(number, false);
+  private move(step: 1 | -1): void {
+    const current = this.selected ? nameOf(this.selected.pane.prefix, this.selected.number) : null;
+    const next = neighbour(this.shown, current, step);
+    const place = next === null ? null : this.placeOf(next);
+    if (!place) return;
+    this.choose(place, true);
+    place.pane.rows.link(place.number)?.focus({ preventScroll: true });
+  }
+
+  private choose(place: Place, reveal: boolean): void {
+    this.selected = place;
+    this.mark(place, reveal);
     this.remember();
-    void this.details.show(number);
+    void this.details.show(nameOf(place.pane.prefix, place.number));
+  }
+
+  private mark(place: Place | null, reveal: boolean): void {
+    const match = place?.pane.rows.all.find((row) => row.number === place.number)?.match ?? null;
+    for (const pane of this.panes) {
+      pane.rows.select(pane === place?.pane ? place.number : null, reveal && pane === place?.pane);
+      pane.rows.match(place && pane !== place.pane ? match : null);
+    }
+  }
+
+  private scaleBy(way: string): void {
+    if (way === "in") this.scale(1 / STEP);
+    else if (way === "out") this.scale(STEP);
+    else this.zoom((pane) => pane.full);
+  }
+
+  /** Nearer or farther, around the selected row's begin while that is in sight, else around the middle. */
+  private scale(factor: number): void {
+    this.zoom((pane) => {
+      const { full, view } = pane;
+      const row = this.selected?.pane === pane ? pane.rows.all.find((one) => one.number === this.selected?.number) : undefined;
+      const middle = (view.start_us + view.end_us) / 2;
+      const isInSight = row !== undefined && view.start_us <= row.start_us && row.start_us <= view.end_us;
+      return scaled(full, view, factor, isInSight ? row.start_us : middle);
+    });
+  }
+
+  /** All waterfalls show the same time after their zeros: the first pane that has an opinion decides. */
+  private zoom(viewOf: (pane: Pane) => Axis): void {
+    const leader = this.panes.find((pane) => pane === this.selected?.pane) ?? this.panes[0];
+    if (!leader) return;
+    const text = zoomText(leader.full, viewOf(leader));
+    for (const pane of this.panes) pane.show(zoomOf(pane.full, text), this.hidden);
+    this.remember();
+  }
+
+  private draw(): void {
+    for (const pane of this.panes) pane.show(pane.view, this.hidden);
+    this.remember();
   }
 
   private focusFilter(event: KeyboardEvent): void {
@@ -104,7 +216,7 @@ class WaterfallPage {
 
   private enter(event: KeyboardEvent): void {
     const link = event.target instanceof Element ? event.target.closest("a, button, summary") : null;
-    if (this.selected === null || (link !== null && !this.body.contains(link))) return;
+    if (this.selected === null || (link !== null && !link.closest(".wf-row"))) return;
     event.preventDefault();
     this.panel.focus();
   }
@@ -112,16 +224,28 @@ class WaterfallPage {
   private escape(): void {
     if (document.activeElement instanceof HTMLInputElement) return document.activeElement.blur();
     if (this.selected === null) return;
-    const left = this.selected;
+    const { pane, number } = this.selected;
     this.selected = null;
-    this.rows.select(null, false);
-    this.rows.link(left)?.focus({ preventScroll: true });
+    this.mark(null, false);
+    pane.rows.link(number)?.focus({ preventScroll: true });
     this.details.clear();
     this.remember();
   }
 
   private remember(): void {
-    history.replaceState(null, "", urlWith(location.href, this.wanted(), this.selected));
+    const { text, host, kind, only, sort } = this.wanted();
+    const [first] = this.panes;
+    const zoom = first ? zoomText(first.full, first.view) : "";
+    const request = this.selected ? nameOf(this.selected.pane.prefix, this.selected.number) : "";
+    const values = { q: text.trim(), host, kind, only, sort, zoom, hide: [...this.hidden].join(","), request };
+    history.replaceState(null, "", urlWith(location.href, values));
+  }
+
+  private placeOf(name: string): Place | null {
+    const prefix = /^[ab]/.exec(name)?.[0] ?? "r";
+    const pane = this.panes.find((one) => one.prefix === prefix);
+    const number = Number(name.replace(/^[ab]/, ""));
+    return pane && name !== "" && pane.rows.all.some((row) => row.number === number) ? { pane, number } : null;
   }
 
   private panelIsBeside(): boolean {

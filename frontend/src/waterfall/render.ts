@@ -1,42 +1,88 @@
-// One row as HTML: the twin of `_row` in backend/web/templatetags/waterfall.py, for the rows that only the script draws.
+// Rows and lines as HTML: the twin of backend/web/templatetags/waterfall.py, for what only the script draws.
 
-import type { Bar, Row } from "../contract";
+import { BAR_HEIGHT, type Bar, LANE_HEIGHT, LANE_SHAPES, NOTE_SIGNS, type Row, SHAPES, TINY_PERCENT } from "../contract";
+import { lanesOf, type Mark, type Tick } from "./axis";
 
-// Top and height of each phase (ECOSYSTEM 3.5).
-const SHAPES: Readonly<Record<Bar["phase"], readonly [number, number]>> = {
-  queued: [5, 4],
-  idle: [5, 4],
-  dns: [2, 10],
-  connect: [2, 10],
-  tls: [2, 10],
-  wait: [2, 10],
-  download: [0, 14],
-};
+const SIGNS: Readonly<Record<string, string>> = NOTE_SIGNS;
+// Height of one line of labels over the axis.
+const LABEL_HEIGHT = 14;
 
-export function rowHtml(row: Row, href: string, selected: boolean): string {
+export interface Drawn {
+  readonly href: string;
+  readonly selected: boolean;
+  readonly box: string;
+  readonly prefix: string;
+}
+
+export function rowHtml(row: Row, { href, selected, box, prefix }: Drawn): string {
   const classes = ["wf-row", row.tint, selected ? "selected" : ""].filter(Boolean).join(" ");
   const current = selected ? ' aria-current="true"' : "";
   const link = `<a href="${escape(href)}#details" title="${escape(row.url)}"${current}>${escape(row.name)}</a>`;
-  const note = row.note ? `<span class="wf-note">${escape(row.note)}</span> ` : "";
+  const notes = row.notes.map((note) => `<span class="wf-note">${sign(note)}${escape(note)}</span> `).join("");
   return (
-    `<tr class="${classes}" id="r${row.number}" data-kind="${escape(row.kind)}">` +
+    `<tr class="${classes}" id="${prefix}${row.number}" data-kind="${escape(row.kind)}" data-is="${row.traits.join(" ")}"` +
+    ` data-v="${row.start_us},${row.total_us ?? ""},${row.size_bytes ?? ""}">` +
     `<td class="wf-number">${row.number}</td>` +
-    `<th scope="row" class="wf-name">${link} ${note}<span class="wf-host">${escape(row.host)}</span></th>` +
+    `<th scope="row" class="wf-name">${link} ${notes}<span class="wf-host">${escape(row.host)}</span></th>` +
     `<td class="wf-status">${escape(row.status)}</td>` +
     `<td class="wf-size">${escape(row.size)}</td>` +
     `<td class="wf-time">${escape(row.time)}</td>` +
-    `<td class="wf-cell">${barHtml(row)}</td>` +
+    `<td class="wf-cell">${barHtml(row, box)}</td>` +
     "</tr>"
   );
 }
 
-function barHtml(row: Row): string {
-  return `<svg class="wf-bar" role="img" aria-label="${escape(row.spoken)}">${row.bars.map(rectangle).join("")}</svg>`;
+/** The height of a row's drawing in pixels. */
+export function svgHeight(lanes: number): number {
+  return lanes === 1 ? BAR_HEIGHT : lanes * LANE_HEIGHT;
 }
 
-function rectangle(bar: Bar): string {
-  const [top, height] = SHAPES[bar.phase];
-  return `<rect class="p-${bar.phase}" x="${bar.x}%" width="${bar.width}%" y="${top}" height="${height}"/>`;
+/** Ticks and lines over all rows, without the element around them. */
+export function marksHtml(ticks: readonly Tick[], marks: readonly Mark[]): string {
+  const top = LABEL_HEIGHT * lanesOf(marks);
+  const tickHtml = ticks.map((tick) => line("wf-tick", tick.x, top) + label("wf-tick-text", tick, top + 14));
+  const markHtml = marks.map((mark) => {
+    const y = LABEL_HEIGHT * mark.lane;
+    return line(`wf-mark m-${mark.key}`, mark.x, y + 2) + (mark.text === "" ? "" : label(`wf-mark-text m-${mark.key}`, mark, y + 11));
+  });
+  return [...tickHtml, ...markHtml].join("");
+}
+
+function line(classes: string, x: number, top: number): string {
+  return `<line class="${classes}" x1="${x}%" x2="${x}%" y1="${top}" y2="100%"/>`;
+}
+
+function label(classes: string, { x, anchor, text }: Tick, y: number): string {
+  return `<text class="${classes}" x="${x}%" dx="${anchor === "end" ? -4 : 4}" y="${y}" text-anchor="${anchor}">${escape(text)}</text>`;
+}
+
+function sign(note: string): string {
+  const found = SIGNS[note];
+  return found === undefined ? "" : `<i aria-hidden="true">${found}</i> `;
+}
+
+function barHtml(row: Row, box: string): string {
+  const lanes = row.lanes ?? 1;
+  const height = svgHeight(lanes);
+  const [left, width] = box.split(" ");
+  const [tall, attribute] = lanes === 1 ? ["", ""] : [" tall", ` height="${height}"`];
+  return (
+    `<svg class="wf-bar${tall}" viewBox="${left} 0 ${width} ${height}" preserveAspectRatio="none"${attribute}` +
+    ` role="img" aria-label="${escape(row.spoken)}">${row.bars.map((bar) => rectangle(bar, lanes)).join("")}</svg>`
+  );
+}
+
+function rectangle(bar: Bar, lanes: number): string {
+  const [top, height] = placeOf(bar, lanes);
+  const tiny = bar.width < TINY_PERCENT ? " t" : "";
+  const shape = `class="p-${bar.phase}${tiny}" x="${bar.x}" width="${bar.width}" y="${top}" height="${height}"`;
+  return bar.title ? `<rect ${shape}><title>${escape(bar.title)}</title></rect>` : `<rect ${shape}/>`;
+}
+
+function placeOf({ phase, lane = 0 }: Bar, lanes: number): readonly [number, number] {
+  if (lanes === 1) return SHAPES[phase];
+  const [top, height] = LANE_SHAPES[phase];
+  return lane < 0 ? [top, (lanes - 1) * LANE_HEIGHT + height] : [lane * LANE_HEIGHT + top, height];
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };

@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.web.waterfall.axis import MAX_TICKS, MarkKey, axis_of, marks_on
+from backend.web.waterfall.axis import MAX_TICKS, Axis, MarkKey, Moment, axis_of, box_of, marks_on, part_of
 
 INSTANTS = st.integers(min_value=-10_000_000, max_value=600_000_000)
 MOMENTS = st.none() | INSTANTS
@@ -29,7 +29,7 @@ def test_a_second_has_ticks_at_halves() -> None:
 def test_what_began_before_zero_stands_left_of_it() -> None:
     axis = axis_of(-500_000, 470_000)
     assert [(tick.text, round(tick.x)) for tick in axis.ticks] == [("0", 50), ("200 ms", 70), ("400 ms", 90)]
-    assert marks_on(axis, [("load", "Load", 0)])[0].x == axis.ticks[0].x
+    assert marks_on(axis, [Moment(key="load", text="Load", at_us=0)])[0].x == axis.ticks[0].x
 
 
 def test_a_fraction_of_a_millisecond_has_ticks_too() -> None:
@@ -54,6 +54,31 @@ def test_moments_that_were_not_seen_have_no_line() -> None:
     assert [mark.key for mark in marks_on(axis_of(0, 100), _moments(None, 50, None, 20))] == ["load", "fcp"]
 
 
-def _moments(*us: int | None) -> list[tuple[MarkKey, str, int | None]]:
+def test_a_line_without_a_label_takes_no_room() -> None:
+    moments = [Moment(key="shift", text="", at_us=at) for at in range(10, 90, 10)]
+    assert {mark.lane for mark in marks_on(axis_of(0, 100), moments)} == {0}
+
+
+def test_a_part_of_the_axis_has_its_own_ticks_and_lines() -> None:
+    view = part_of(axis_of(0, 1_000_000), (200_000, 300_000))
+    assert [tick.text for tick in view.ticks] == ["200 ms", "220 ms", "240 ms", "260 ms", "280 ms"]
+    assert [mark.key for mark in marks_on(view, _moments(100_000, 250_000, 400_000, None))] == ["fcp"]
+    assert box_of(axis_of(0, 1_000_000), view) == "19.4175 9.7087"
+
+
+def test_labels_count_from_the_zero_of_an_axis() -> None:
+    axis = Axis(start_us=0, end_us=1_000_000, zero_us=250_000)
+    assert [(tick.text, tick.x) for tick in axis.ticks][:2] == [("0", 25.0), ("200 ms", 45.0)]
+    assert part_of(axis, (0, 100_000)).start_us == 250_000
+
+
+@given(st.none() | st.tuples(INSTANTS, INSTANTS))
+def test_a_part_lies_within_the_whole(wanted: tuple[int, int] | None) -> None:
+    axis = axis_of(-5_000, 9_000_000)
+    view = part_of(axis, wanted)
+    assert axis.start_us <= view.start_us < view.end_us <= axis.end_us
+
+
+def _moments(*us: int | None) -> list[Moment]:
     keys: tuple[MarkKey, ...] = ("first-byte", "fcp", "lcp", "load")
-    return [(key, key, moment) for key, moment in zip(keys, us, strict=True)]
+    return [Moment(key=key, text=key, at_us=at) for key, at in zip(keys, us, strict=True) if at is not None]

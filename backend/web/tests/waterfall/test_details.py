@@ -66,7 +66,7 @@ def test_a_connection_lists_the_requests_it_carried() -> None:
     details = connection_details(measurements.page(30), 2)
     assert details is not None
     assert (details.name, details.total) == ("cdn.shop.example", "74.0 ms")
-    assert details.facts[0].name.startswith("Request ")
+    assert details.facts == (Fact(name="Hosts on it", value="cdn.shop.example"),)
 
 
 def test_a_hop_tells_its_phases_and_certificate() -> None:
@@ -86,3 +86,45 @@ def test_the_phases_of_a_hop_tell_their_round_trips_and_shares() -> None:
     assert [row.name for row in table.rows if row.phase == "wait"] == ["Sending", "Waiting (first byte)"]
     assert table.total == "253.0 ms"
     assert [row.round_trips for row in phase_table(probe.hops[1], None).rows if row.phase == "tls"] == [""]
+
+
+def test_the_chain_of_initiators_leads_up_to_the_document() -> None:
+    page = measurements.page(6)
+    rows = list(page.waterfall.requests)
+    rows[5] = replace(rows[5], initiator_url=rows[3].url)
+    chained = replace(page, waterfall=replace(page.waterfall, requests=tuple(rows)))
+    details = request_details(chained, 6)
+    assert details is not None
+    assert [(cause.number, cause.name) for cause in details.causes] == [(4, "basket"), (1, "/")]
+
+
+def test_requests_that_asked_for_each_other_make_no_endless_chain() -> None:
+    page = measurements.page(3)
+    first, second, third = page.waterfall.requests
+    rows = (
+        first,
+        replace(second, initiator_url=third.url, timing=third.timing),
+        replace(third, initiator_url=second.url),
+    )
+    details = request_details(replace(page, waterfall=replace(page.waterfall, requests=rows)), 3)
+    assert details is not None
+    assert [cause.number for cause in details.causes] == [2]
+
+
+def test_a_connection_tells_what_travelled_over_it() -> None:
+    details = connection_details(measurements.page(30), 2)
+    assert details is not None
+    assert details.travels[0].name == "inter.woff2"
+    assert details.travels[0].note.startswith("waited ")
+
+
+def test_what_is_special_of_a_row_is_told_in_sentences() -> None:
+    details = request_details(measurements.eventful_page(30), 3)
+    assert details is not None
+    assert details.remarks == ("Its connection was begun before the page asked for it.",)
+
+
+def test_quic_connects_and_secures_in_one_handshake() -> None:
+    timing = Timing(start_us=0, end_us=50_000, tls=measurements.span(0, 30), wait=measurements.span(30, 20))
+    lines, _ = phase_lines(timing, is_quic=True)
+    assert [line.name for line in lines] == ["QUIC handshake", "Waiting (first byte)"]

@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 
 from backend.web.tests import measurements
 from backend.web.tests.waterfall.strategies import timings
-from backend.web.waterfall.rows import Chart, Row, connection_chart, page_chart, probe_chart
+from backend.web.waterfall.connections import connection_chart, lanes_of
+from backend.web.waterfall.flags import FLAG_NOTES, FLAG_SENTENCES
+from backend.web.waterfall.rows import Chart, Row, page_chart, probe_chart
 from workers.measurement import examples, wire
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, RunResult
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, Waterfall
+from workers.measurement.waterfall import Request, RowFlag, Waterfall
 
 EXAMPLES = Path(examples.__file__).parent
 
@@ -48,18 +50,34 @@ def test_a_row_says_in_words_what_its_bars_show() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "tint", "status", "note"),
+    ("number", "tint", "status", "notes", "traits"),
     [
-        (9, "redirect", "302", ""),
-        (13, "cached", "200", "from disk cache"),
-        (18, "error", "404", "blocks rendering"),
-        (22, "error", "failed", "ERR_CONNECTION_RESET"),
-        (6, "", "200", "blocks rendering"),
+        (9, "redirect", "302", (), {"redirect", "third-party"}),
+        (13, "cached", "200", ("from disk cache",), {"cached", "third-party"}),
+        (18, "error", "404", ("blocks rendering",), {"failed", "blocking"}),
+        (22, "error", "failed", ("ERR_CONNECTION_RESET",), {"failed"}),
+        (6, "blocking", "200", ("blocks rendering",), {"blocking"}),
+        (8, "", "200", ("largest paint",), set()),
+        (5, "", "200", ("TLS resumed", "0-RTT"), {"third-party"}),
     ],
 )
-def test_what_is_unusual_is_tinted_and_named(number: int, tint: str, status: str, note: str) -> None:
-    row = one(measurements.page(30), number)
-    assert (row.tint, row.status, row.note) == (tint, status, note)
+def test_what_is_unusual_is_tinted_and_named(
+    number: int, tint: str, status: str, notes: tuple[str, ...], traits: set[str]
+) -> None:
+    row = one(measurements.eventful_page(30), number)
+    assert (row.tint, row.status, row.notes, set(row.traits)) == (tint, status, notes, traits)
+
+
+def test_every_flag_has_words() -> None:
+    assert set(FLAG_NOTES) == set(FLAG_SENTENCES) == set(RowFlag)
+
+
+def test_the_browsers_own_requests_are_no_third_party() -> None:
+    own = replace(
+        measurements.document(), number=2, url="https://update.browser.example/x", flags=(RowFlag.BROWSER_INTERNAL,)
+    )
+    page = replace(page_of(measurements.document(), own), document=1)
+    assert "third-party" not in one(page, 2).traits
 
 
 def test_not_modified_is_an_answer_from_a_cache_and_no_redirect() -> None:
@@ -83,17 +101,47 @@ def test_texts_of_the_page_are_shown_without_their_tricks() -> None:
     assert len(row.name) <= 120
 
 
-def test_the_shortest_bar_can_be_seen() -> None:
+def test_the_shortest_bar_has_its_true_length_and_is_drawn_all_the_same() -> None:
     long = replace(measurements.document(), number=2, timing=Timing(start_us=0, end_us=100_000_000))
     bars = one(page_of(measurements.document(), long), 1).bars
-    assert min(bar.width for bar in bars) >= 0.15
+    assert 0 < min(bar.width for bar in bars) < 0.001
 
 
 def test_connections_show_their_setting_up_and_what_travelled_over_them() -> None:
     chart = connection_chart(measurements.page(30))
     assert [row.name for row in chart.rows] == list(measurements.HOSTS)
     assert {bar.phase for bar in chart.rows[1].bars} == {"dns", "connect", "tls", "wait", "download"}
-    assert sum(int(row.note.split()[0]) for row in chart.rows) == 29
+    assert sum(int(row.notes[0].split()[0]) for row in chart.rows) == 29
+
+
+def test_the_setting_up_of_a_connection_is_drawn_once_over_all_lanes() -> None:
+    bars = connection_chart(measurements.page(30)).rows[1].bars
+    assert [bar.phase for bar in bars if bar.lane == -1] == ["dns", "connect", "tls"]
+    assert {bar.phase for bar in bars if bar.lane >= 0} == {"wait", "download"}
+
+
+def test_requests_that_travel_at_a_time_lie_in_lanes_of_their_own() -> None:
+    assert lanes_of([(0, 10), (5, 20), (6, 8), (8, 9), (10, 12), (30, 31)]) == [0, 1, 2, 2, 0, 0]
+    (row,) = [row for row in connection_chart(measurements.page(30)).rows if row.number == 2]
+    assert row.lanes > 1
+    assert f"up to {row.lanes} at a time" in row.spoken
+    assert any(bar.title == "3. inter.woff2 from cdn.shop.example" for bar in row.bars)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=30))
+def test_no_two_requests_of_a_lane_overlap(found: list[tuple[int, int]]) -> None:
+    extents = sorted((start, start + length) for start, length in found)
+    by_lane: dict[int, int] = {}
+    for (start, end), lane in zip(extents, lanes_of(extents), strict=True):
+        assert by_lane.get(lane, 0) <= start
+        by_lane[lane] = end
+
+
+def test_a_connection_that_several_hosts_share_names_them() -> None:
+    page = measurements.page(2)
+    second = replace(page.waterfall.requests[1], connection=1)
+    shared = replace(page, waterfall=replace(page.waterfall, requests=(page.waterfall.requests[0], second)))
+    assert "also img.shop.example" in connection_chart(shared).rows[0].notes
 
 
 def test_a_probe_has_one_row_a_hop() -> None:

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from backend.web.tests.measurements import page
 from backend.web.waterfall.rows import page_chart
-from backend.web.waterfall.wanted import MAX_ROWS, Wanted, wanted_of, window_of
+from backend.web.waterfall.wanted import MAX_ROWS, Wanted, sorted_rows, wanted_of, window_of
 
 ROWS = page_chart(page(30)).rows
 MANY = page_chart(page(2_000)).rows
@@ -18,6 +20,8 @@ MANY = page_chart(page(2_000)).rows
         (Wanted(host="www.shop.example"), 8),
         (Wanted(kind="font", host="cdn.shop.example"), 3),
         (Wanted(text="nowhere"), 0),
+        (Wanted(only="failed"), 2),
+        (Wanted(only="third-party", text="404"), 0),
     ],
 )
 def test_a_filter_finds_by_address_status_type_and_host(wanted: Wanted, count: int) -> None:
@@ -48,7 +52,27 @@ def test_many_rows_of_which_none_match_are_an_empty_window() -> None:
 
 @pytest.mark.parametrize("first", ["", "0", "-3", "x", "9" * 30, "²"])
 def test_an_address_may_hold_anything(first: str) -> None:
-    assert wanted_of({"from": first, "q": "x" * 9_000, "view": "no"}) == Wanted(text="x" * 200)
+    nonsense = {"from": first, "q": "x" * 9_000, "view": "no", "sort": "x", "only": "y", "hide": "z", "zoom": "1-nan"}
+    assert wanted_of(nonsense) == Wanted(text="x" * 200)
+
+
+@pytest.mark.parametrize("zoom", ["", "5", "9-3", "--", "1-", "a-b", "1-inf", "1-1e12"])
+def test_what_is_no_stretch_of_time_zooms_nothing(zoom: str) -> None:
+    assert wanted_of({"zoom": zoom}).zoom is None
+
+
+def test_the_address_keeps_zoom_order_and_hidden_lines() -> None:
+    wanted = wanted_of({"zoom": "-1-12.5", "sort": "-size", "hide": "lcp,load,evil"})
+    assert (wanted.zoom, wanted.sort, wanted.hide) == ((-1_000, 12_500), "-size", ("lcp", "load"))
+    assert wanted.query == "sort=-size&zoom=-1-12.5&hide=lcp%2Cload"
+    assert wanted.query_with(sort="", hide="") == "zoom=-1-12.5"
+
+
+def test_rows_are_sorted_with_those_last_that_have_no_value() -> None:
+    by_size = [row.size_bytes for row in sorted_rows([*ROWS, replace(ROWS[0], size_bytes=None)], "-size")]
+    assert by_size[-1] is None
+    assert by_size[:-1] == sorted((row.size_bytes or 0 for row in ROWS), reverse=True)
+    assert [row.number for row in window_of(ROWS, Wanted(sort="-number")).rows] == list(range(30, 0, -1))
 
 
 def test_the_query_holds_what_differs_from_the_usual() -> None:

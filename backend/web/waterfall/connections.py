@@ -1,0 +1,129 @@
+"""The waterfall by connections: a row each, with its setting up once and what every request on it did there."""
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
+from backend.web.units import ABSENT, duration, size
+from backend.web.waterfall.axis import Axis
+from backend.web.waterfall.moments import page_moments
+from backend.web.waterfall.rows import Bar, Chart, Row, Tint, bars_of, own_axis, spoken
+from backend.web.waterfall.segments import Segment, connection_segments, segments_of
+from backend.web.waterfall.shapes import MAX_LANES
+from backend.web.waterfall.text import host_of, name_of, printable
+from workers.measurement.connection import Connection
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.waterfall import Request
+
+_MAX_HOSTS = 6
+
+
+def connection_chart(page: PageMeasurement, axis: Axis | None = None) -> Chart:
+    """One row a connection, in order of opening; on an axis of its own, or one that is shared."""
+    axis = axis or own_axis(page)
+    by_connection: dict[int, list[Request]] = {}
+    for request in sorted(page.waterfall.requests, key=lambda request: (request.timing.start_us, request.number)):
+        if request.connection is not None:
+            by_connection.setdefault(request.connection, []).append(request)
+    rows = (_row(one, by_connection.get(one.number, []), axis) for one in page.waterfall.connections)
+    return Chart(
+        unit="connection",
+        rows=tuple(rows),
+        axis=axis,
+        moments=page_moments(page, axis.zero_us),
+        truncated=page.waterfall.truncated,
+    )
+
+
+def hosts_on(connection: Connection, requests: Sequence[Request]) -> tuple[str, ...]:
+    """The hosts whose requests travelled over a connection, the one it was opened for first."""
+    return tuple(dict.fromkeys([printable(connection.host, 120), *(_host(request) for request in requests)]))
+
+
+def _row(connection: Connection, requests: Sequence[Request], axis: Axis) -> Row:
+    setup = connection_segments(connection.dns, connection.connect, connection.tls)
+    travels = [(request, _travel(request)) for request in requests]
+    lanes = lanes_of([_extent(travel) for _, travel in travels])
+    stretches = sorted([*setup, *(one for _, travel in travels for one in travel)], key=lambda one: one.start_us)
+    begin_us = stretches[0].start_us if stretches else 0
+    end_us = max((segment.end_us for segment in stretches), default=begin_us)
+    return Row(
+        number=connection.number,
+        name=printable(connection.host, 120),
+        host=printable(connection.address or "", 60),
+        url=printable(f"{connection.host}:{connection.port}"),
+        kind=connection.protocol or "",
+        status=connection.protocol or ABSENT,
+        size=size(connection.received_bytes),
+        time=duration(end_us - begin_us),
+        notes=_notes(connection, hosts_on(connection, requests)),
+        tint=_tint(connection),
+        traits=("failed",) if connection.certificate_error else (),
+        spoken=_spoken(connection, spoken(begin_us - axis.zero_us, stretches), max(lanes, default=0) + 1),
+        start_us=begin_us,
+        total_us=end_us - begin_us,
+        size_bytes=connection.received_bytes,
+        bars=_bars(setup, travels, lanes, axis),
+        lanes=min(max(lanes, default=0) + 1, MAX_LANES),
+    )
+
+
+def _bars(
+    setup: Sequence[Segment], travels: Sequence[tuple[Request, Sequence[Segment]]], lanes: Sequence[int], axis: Axis
+) -> tuple[Bar, ...]:
+    bars = [*bars_of(setup, axis, lane=-1)]
+    for (request, travel), lane in zip(travels, lanes, strict=True):
+        title = f"{request.number}. {name_of(request.url)} from {host_of(request.url)}"
+        bars.extend(bars_of(travel, axis, lane=lane % MAX_LANES, title=title))
+    return tuple(bars)
+
+
+def lanes_of(extents: Sequence[tuple[int, int]]) -> list[int]:
+    """For each stretch of time (from, to), in order of begin, the lowest lane that is free then."""
+    lanes: list[int] = []
+    busy: list[tuple[int, int]] = []
+    free: list[int] = []
+    for start_us, end_us in extents:
+        while busy and busy[0][0] <= start_us:
+            heappush(free, heappop(busy)[1])
+        lane = heappop(free) if free else len(busy)
+        lanes.append(lane)
+        heappush(busy, (end_us, lane))
+    return lanes
+
+
+def _travel(request: Request) -> tuple[Segment, ...]:
+    """What a request does on its connection: being sent and waiting, and being answered."""
+    return tuple(segment for segment in segments_of(request.timing) if segment.phase in ("wait", "download"))
+
+
+def _extent(travel: Sequence[Segment]) -> tuple[int, int]:
+    return (travel[0].start_us, travel[-1].end_us) if travel else (0, 0)
+
+
+def _host(request: Request) -> str:
+    return host_of(request.url).partition(":")[0]
+
+
+def _notes(connection: Connection, hosts: Sequence[str]) -> tuple[str, ...]:
+    notes = [f"{connection.requests} request{'' if connection.requests == 1 else 's'}"]
+    if len(hosts) > 1:
+        more = f" and {len(hosts) - 1 - _MAX_HOSTS} more" if len(hosts) - 1 > _MAX_HOSTS else ""
+        notes.append(f"also {', '.join(hosts[1 : _MAX_HOSTS + 1])}{more}")
+    if connection.preconnected:
+        notes.append("opened ahead")
+    if connection.resumed:
+        notes.append("TLS resumed")
+    if connection.requests == 0:
+        notes.append("never used")
+    if connection.certificate_error:
+        notes.insert(0, printable(connection.certificate_error, 60))
+    return tuple(notes)
+
+
+def _tint(connection: Connection) -> Tint:
+    return "error" if connection.certificate_error else ""
+
+
+def _spoken(connection: Connection, bars: str, at_once: int) -> str:
+    requests = f"{connection.requests} request{'' if connection.requests == 1 else 's'}"
+    return f"{bars}; {requests}" + (f", up to {at_once} at a time" if at_once > 1 else "")

@@ -1,0 +1,68 @@
+// One waterfall of a page: its rows, its lines and strips, and the part of the time it shows.
+
+import type { ChartData, Moment } from "../contract";
+import { readData } from "../mount";
+import { type Axis, lanesOf, marksOn, ticksOf } from "./axis";
+import { filmHtml } from "./film";
+import { marksHtml } from "./render";
+import { type HrefOf, look, manyRows, pageRows, type Rows } from "./rows";
+import { boxOf } from "./zoom";
+
+export class Pane {
+  readonly prefix: string;
+  readonly rows: Rows;
+  readonly full: Axis;
+  view: Axis;
+
+  constructor(
+    readonly frame: HTMLElement,
+    body: HTMLTableSectionElement,
+    private readonly data: ChartData,
+    hrefOf: HrefOf,
+  ) {
+    this.prefix = frame.dataset["pane"] ?? "r";
+    this.full = { start_us: data.start_us, end_us: data.end_us, zero_us: data.zero_us };
+    this.view = this.full;
+    this.rows = data.rows ? manyRows(body, data.rows, this.prefix, hrefOf) : pageRows(body, this.prefix);
+  }
+
+  /** The waterfall in a frame; null for one that the page holds no data of. */
+  static of(frame: HTMLElement, hrefOf: (prefix: string, number: number) => string): Pane | null {
+    const body = frame.querySelector("tbody");
+    const prefix = frame.dataset["pane"] ?? "r";
+    const data = readData<ChartData>(`wf-data-${prefix}`);
+    return body && data ? new Pane(frame, body, data, (number) => hrefOf(prefix, number)) : null;
+  }
+
+  /** Draws all of it anew for a part of the time. */
+  show(view: Axis, hidden: ReadonlySet<Moment["key"]>): void {
+    const isMoved = view.start_us !== this.view.start_us || view.end_us !== this.view.end_us;
+    this.view = view;
+    this.lines(hidden);
+    if (!isMoved) return;
+    const box = boxOf(this.full, view);
+    this.rows.zoom(box);
+    for (const strips of this.frame.querySelectorAll(".wf-strips")) look(strips, box);
+    const film = this.frame.querySelector(".wf-film");
+    if (film && this.data.film) film.innerHTML = filmHtml(this.data.film, view);
+  }
+
+  /** The instant under a place of the window, in pixels from its left edge. */
+  instantAt(x: number): number {
+    const plot = this.plot();
+    const share = Math.min(Math.max((x - plot.left) / plot.width, 0), 1);
+    return this.view.start_us + share * (this.view.end_us - this.view.start_us);
+  }
+
+  /** Where the time axis lies in the window. */
+  plot(): DOMRect {
+    return (this.frame.querySelector(".wf-marks") ?? this.frame).getBoundingClientRect();
+  }
+
+  private lines(hidden: ReadonlySet<Moment["key"]>): void {
+    const marks = marksOn(this.view, this.data.moments.filter((moment) => !hidden.has(moment.key)));
+    const lines = this.frame.querySelector(".wf-marks");
+    if (lines) lines.innerHTML = marksHtml(ticksOf(this.view), marks);
+    this.frame.className = this.frame.className.replace(/lanes-\d+/, `lanes-${lanesOf(marks)}`);
+  }
+}
