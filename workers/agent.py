@@ -22,6 +22,7 @@ from workers import ledger
 from workers.bell import Bell
 from workers.config import AgentConfig
 from workers.courier import Courier
+from workers.fitness import unfit_in
 from workers.ledger import Ledger
 from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, queue_name
@@ -76,6 +77,7 @@ def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
     Spool(config.spool_dir).sweep()
     held = config.spool_dir / "held"
     ledger.forget(held)
+    ledger.forget(unfit_in(config.spool_dir))
     held.mkdir(mode=0o700)
     bell = Bell()
     courier = Child(name="courier", work=functools.partial(_deliver, config, toolbox, bell), last=True)
@@ -142,7 +144,9 @@ def _deliver(config: AgentConfig, toolbox: Toolbox, bell: Bell) -> int:
     log_as("courier")
     service = Service(config.service_url, config.agent_token.get_secret_value(), ca_file=config.ca_file)
     spool = Spool(config.spool_dir)
-    pulse = Pulse(service, spool, config.spool_dir / "held", About(agent=config.agent_name))
+    pulse = Pulse(
+        service, spool, config.spool_dir / "held", About(agent=config.agent_name), unfit=unfit_in(config.spool_dir)
+    )
     look_around = functools.partial(toolbox.about, config)
     Courier(bell=bell, service=service, spool=spool, pulse=pulse, look_around=look_around).run()
     return 0

@@ -14,12 +14,25 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from uuid import UUID
 
-from workers.measurement.messages import RunRequest
+from workers.measurement.messages import Kind, RunRequest
+from workers.measurement.page_options import STEP_S
 
 # Beyond a run's own timeout: computing, closing a browser and waiting for a processor.
 GRACE_S = 60.0
+# Between two views: computing, a picture, at most a browser's end and another's start.
+_BETWEEN_S = 30.0
 # A message comes again after the visibility timeout (600 s); 200 probes in flight end about 10,000 runs in that time.
 REMEMBERED = 20_000
+
+
+def longest_s(request: RunRequest) -> float:
+    """How long a run may take: its timeout is each view's, and each view may need a browser of its own."""
+    timeout_s = request.timeout_us / 1_000_000
+    if request.kind is not Kind.PAGE:
+        return timeout_s
+    page = request.page
+    views = page.loads * (1 if page.repeat is None else 2)
+    return views * timeout_s + (views - 1) * _BETWEEN_S + len(page.steps) * STEP_S
 
 
 class Recent:
@@ -59,7 +72,7 @@ class Ledger:
             return False
         path = self._directory / str(request.run_id)
         path.touch(mode=0o600)
-        over_s = now_s + request.timeout_us / 1_000_000 + GRACE_S
+        over_s = now_s + longest_s(request) + GRACE_S
         os.utime(path, (over_s, over_s))
         return True
 

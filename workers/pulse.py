@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from workers.fitness import browser_fault
 from workers.ledger import holding
 from workers.measurement.messages import Heartbeat, HeartbeatReply
 from workers.service import Service, ServiceError
@@ -32,8 +33,9 @@ class About:
 class Pulse:
     """One heartbeat after another. `about` may be told more of this agent in between."""
 
-    def __init__(self, service: Service, spool: Spool, held: Path, about: About) -> None:
+    def __init__(self, service: Service, spool: Spool, held: Path, about: About, *, unfit: Path | None = None) -> None:
         self._service, self._spool, self._held, self.about = service, spool, held, about
+        self._unfit = unfit
         self._skewed = False
 
     def beat(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> HeartbeatReply | None:
@@ -50,6 +52,7 @@ class Pulse:
             browser_sandbox=self.about.browser_sandbox,
             holding=tuple(dict.fromkeys((*held, *waiting)))[:MAX_NAMED],
             spooled=len(waiting),
+            browser_fault=None if self._unfit is None else browser_fault(self._unfit),
         )
         try:
             reply = self._service.heartbeat(message)

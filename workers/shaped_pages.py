@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from workers.browser.pool import BrowserPool
+from workers.browser.seat import TellFault, tell_nobody
 from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
 from workers.measurement.compute.shaping import Passage, keeps_profile
@@ -24,8 +25,11 @@ _KEPT = 2
 class ShapedLoader:
     """Loads each page through its own profile, which must shape something. For any thread."""
 
-    def __init__(self, settings: BrowserSettings, names: NameSettings | None = None) -> None:
+    def __init__(
+        self, settings: BrowserSettings, names: NameSettings | None = None, *, tell_fault: TellFault = tell_nobody
+    ) -> None:
         self._settings = settings
+        self._tell_fault = tell_fault
         self._names = names or NameSettings()
         self._places: Places[BrowserPool] = Places(self._make, kept=_KEPT)
 
@@ -52,7 +56,7 @@ class ShapedLoader:
 
     def _make(self, profile: Profile, stack: ExitStack) -> BrowserPool:
         place = stack.enter_context(open_place(profile, self._names))
-        return stack.enter_context(BrowserPool(self._settings, enter=place.enter))
+        return stack.enter_context(BrowserPool(self._settings, enter=place.enter, tell_fault=self._tell_fault))
 
 
 def marked_page(outcome: Measured | Failed, profile: Profile) -> Measured | Failed:

@@ -1,7 +1,7 @@
 """The real instruments of an agent, made in the process that uses them."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 from workers.browser.chromium import inspect_chromium
@@ -9,6 +9,7 @@ from workers.browser.faults import BrowserError
 from workers.browser.pool import BrowserPool
 from workers.browser.settings import BrowserSettings
 from workers.config import AgentConfig
+from workers.fitness import teller, unfit_in
 from workers.pairs import PairEngine
 from workers.probes.settings import ProbeSettings
 from workers.pulse import About
@@ -33,12 +34,12 @@ class Toolbox:
 
     @contextmanager
     def loader(self, config: AgentConfig, *, browsers: int) -> Iterator[BrowserPool]:
-        with closing(BrowserPool(_browser_settings(config, browsers))) as pool:
+        with closing(BrowserPool(_browser_settings(config, browsers), tell_fault=_teller(config))) as pool:
             yield pool
 
     @contextmanager
     def shaped_loader(self, config: AgentConfig, *, browsers: int) -> Iterator[ShapedLoader]:
-        with ShapedLoader(_browser_settings(config, browsers)) as loader:
+        with ShapedLoader(_browser_settings(config, browsers), tell_fault=_teller(config)) as loader:
             yield loader
 
     def about(self, config: AgentConfig) -> About:
@@ -48,6 +49,10 @@ class Toolbox:
             log.warning("pages cannot be measured here: %s", error)
             return About(agent=config.agent_name)
         return About(agent=config.agent_name, browser_version=chromium.version, browser_sandbox=chromium.sandbox)
+
+
+def _teller(config: AgentConfig) -> Callable[[str | None], None]:
+    return teller(unfit_in(config.spool_dir))
 
 
 def _browser_settings(config: AgentConfig, browsers: int) -> BrowserSettings:

@@ -78,6 +78,7 @@ def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> 
         "version": _clean(heartbeat.agent_version, 40),
         "browser_version": _clean(heartbeat.browser_version, 80) if heartbeat.browser_version else None,
         "sandbox": heartbeat.browser_sandbox,
+        "browser_fault": _clean(heartbeat.browser_fault, 300) if heartbeat.browser_fault else None,
         "last_seen_at": now,
         "clock_skew_us": round((heartbeat.sent_at - now).total_seconds() * 1_000_000),
         "holding": len(heartbeat.holding),

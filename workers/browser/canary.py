@@ -29,6 +29,11 @@ async def examine(browser: Browser, tail: NetlogTail, page: LoopbackPage) -> str
         return f"it did not load: {str(error).splitlines()[0][:200] or 'no answer'}"
     finally:
         await context.close()
+    return fault_of(page, capture)
+
+
+def fault_of(page: LoopbackPage, capture: PageCapture) -> str | None:
+    """What a view that was seen by both sides was not."""
     remembered = remembered_names(capture.netlog)
     seen = compute_page(capture).measurement
     return canary_fault(page.seen, seen, remembered=remembered, held_us=round(HOLD_S * 1_000_000))

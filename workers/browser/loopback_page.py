@@ -66,6 +66,10 @@ class LoopbackPage:
         """Ends the server and whatever is still connected."""
         if self._server is not None:
             self._server.close()
+        await self.hang_up()
+
+    async def hang_up(self) -> None:
+        """Ends every connection."""
         for talk in tuple(self._talks):
             talk.cancel()
         await asyncio.gather(*self._talks, return_exceptions=True)

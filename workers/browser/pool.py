@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
-from workers.browser.seat import Seat
+from workers.browser.seat import Seat, TellFault, tell_nobody
 from workers.browser.seen import PageRun, View, chosen, failed_view, views_of
 from workers.browser.settings import BrowserSettings
 from workers.browser.views import Load
@@ -26,13 +26,19 @@ class BrowserPool:
     """`size` browsers, each started at first use. Thread-safe; `close` when done.
 
     `enter` is called first in the threads that start them: `workers.shaping` moves them to a shaped network.
+    `tell_fault` hears why a browser is out of service, and None when one is in order.
     """
 
     def __init__(
-        self, settings: BrowserSettings, *, guard: Guard | None = None, enter: Callable[[], None] | None = None
+        self,
+        settings: BrowserSettings,
+        *,
+        guard: Guard | None = None,
+        enter: Callable[[], None] | None = None,
+        tell_fault: TellFault = tell_nobody,
     ) -> None:
         self._settings = settings
-        self._seats = [Seat(settings, enter) for _ in range(settings.size)]
+        self._seats = [Seat(settings, enter, tell_fault) for _ in range(settings.size)]
         self._free: queue.LifoQueue[Seat] = queue.LifoQueue()
         for seat in self._seats:
             self._free.put(seat)
@@ -50,6 +56,14 @@ class BrowserPool:
         """Ends every browser and driver and removes their files."""
         for seat in self._seats:
             seat.close()
+
+    def prove_cold(self) -> None:
+        """Starts a browser and lets it visit our own page. Raises BrowserError when it does not or was not cold."""
+        seat = self._take()
+        try:
+            seat.prove().result()
+        finally:
+            self._free.put(seat)
 
     def load(self, request: RunRequest, on_progress: OnProgress | None = None) -> PageRun:
         """Every view of one run, each first one from a cold start of everything but the browser's process.

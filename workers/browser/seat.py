@@ -12,21 +12,34 @@ from concurrent.futures import Future
 
 from workers.browser.capture import Tell
 from workers.browser.chromium import inspect_chromium
-from workers.browser.launch import Launch, launch_of
+from workers.browser.faults import BrowserError, CanaryError
+from workers.browser.launch import ORDINARY, Launch, launch_of
 from workers.browser.session import Session
 from workers.browser.settings import BrowserSettings
 from workers.browser.views import Load
 from workers.measurement.messages import RunRequest
+
+TellFault = Callable[[str | None], None]
 
 _CLOSE_S = 30.0
 # The ordinary one and the last that was started otherwise.
 _MOST_BROWSERS = 2
 
 
+def tell_nobody(_fault: str | None) -> None:
+    """Nobody asked."""
+
+
 class Seat:
     """`load` is for one caller at a time; the pool sees to that."""
 
-    def __init__(self, settings: BrowserSettings, enter: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        settings: BrowserSettings,
+        enter: Callable[[], None] | None = None,
+        tell_fault: TellFault = tell_nobody,
+    ) -> None:
+        self._tell_fault = tell_fault
         self._settings = settings
         self._enter = enter
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -38,11 +51,11 @@ class Seat:
 
     def load(self, request: RunRequest, tell: Tell) -> "Future[Load]":
         """The page, when it has been seen; BrowserError when the browser could not be used."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=_run, args=(self._loop, self._enter), name="browser", daemon=True)
-            self._thread.start()
-        return asyncio.run_coroutine_threadsafe(self._load(request, tell), self._loop)
+        return asyncio.run_coroutine_threadsafe(self._load(request, tell), self._running())
+
+    def prove(self) -> "Future[None]":
+        """A browser started, and at our own page; BrowserError when that was not as it must be."""
+        return asyncio.run_coroutine_threadsafe(self._prove(), self._running())
 
     def close(self) -> None:
         """Ends the browser and the thread."""
@@ -53,6 +66,18 @@ class Seat:
         self._thread.join(_CLOSE_S)
         self._loop.close()
         self._loop = self._thread = None
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=_run, args=(self._loop, self._enter), name="browser", daemon=True)
+            self._thread.start()
+        return self._loop
+
+    async def _prove(self) -> None:
+        async with self._lock:
+            await self._ready(ORDINARY)
+            self._await_idleness()
 
     async def _load(self, request: RunRequest, tell: Tell) -> Load:
         async with self._lock:
@@ -72,14 +97,27 @@ class Seat:
 
     async def _ready(self, launch: Launch) -> Session:
         session = self._sessions.get(launch)
-        if session is not None and not session.is_usable:
+        if session is not None and not (session.is_usable and await _is_cold(session)):
             await self._drop(launch)
             session = None
         if session is None:
             while len(self._sessions) >= _MOST_BROWSERS:
                 await self._drop(next(iter(self._sessions)))
-            session = self._sessions[launch] = await self._start(launch)
+            session = self._sessions[launch] = await self._start_sound(launch)
         self._sessions.move_to_end(launch)
+        return session
+
+    async def _start_sound(self, launch: Launch) -> Session:
+        """A new browser; a second one when the first was not cold, since a machine may have had a bad moment."""
+        try:
+            try:
+                session = await self._start(launch)
+            except CanaryError:
+                session = await self._start(launch)
+        except BrowserError as error:
+            self._tell_fault(str(error))
+            raise
+        self._tell_fault(None)
         return session
 
     async def _start(self, launch: Launch) -> Session:
@@ -111,6 +149,15 @@ class Seat:
             if self._idle is not None:
                 self._idle.cancel()
             await self._drop_all()
+
+
+async def _is_cold(session: Session) -> bool:
+    """Whether it is, as far as it is time to ask."""
+    try:
+        await session.prove_cold_in_time()
+    except BrowserError:
+        return False
+    return True
 
 
 def _run(loop: asyncio.AbstractEventLoop, enter: Callable[[], None] | None) -> None:

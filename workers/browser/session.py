@@ -41,7 +41,7 @@ class Session:
         self._how = launch
         self._workspace = workspace
         self._driver = driver
-        self._tail = NetlogTail(workspace.netlog)
+        self.tail = NetlogTail(workspace.netlog)
         self._browser: Browser | None = None
         self._canary: LoopbackPage | None = None
         self._hole = BlackHole() if launch.black_holes else None
@@ -81,17 +81,28 @@ class Session:
             self._browser is not None
             and self._browser.is_connected()
             and self._runs < self._settings.recycle_after
-            and self._tail.size_bytes < self._settings.recycle_netlog_bytes
+            and self.tail.size_bytes < self._settings.recycle_netlog_bytes
         )
+
+    @property
+    def parts(self) -> tuple[Browser, LoopbackPage]:
+        """The browser and our own page for it. Raises BrowserError when it was never started."""
+        if self._browser is None or self._canary is None:
+            raise BrowserError("the browser was never started")
+        return self._browser, self._canary
+
+    async def prove_cold_in_time(self) -> None:
+        """As `prove_cold`, every so many runs."""
+        if self._runs and self._runs % self._settings.canary_every == 0:
+            await self.prove_cold()
 
     async def prove_cold(self) -> None:
         """Visits our own page. Raises CanaryError when that was not as cold as a first visit must be, BrowserError when
         the browser was lost.
         """
-        assert self._browser is not None
-        assert self._canary is not None
+        browser, page = self.parts
         try:
-            fault = await examine(self._browser, self._tail, self._canary)
+            fault = await examine(browser, self.tail, page)
         except (Error, TimeoutError) as error:
             raise BrowserError(f"the browser was lost: {str(error)[:300]}") from error
         if fault is not None:
@@ -99,8 +110,6 @@ class Session:
 
     async def load(self, request: RunRequest, tell: Tell) -> Load:
         """A load with its repeat view. Raises BrowserError when the browser was lost or stuck: it is of no more use."""
-        if self._runs and self._runs % self._settings.canary_every == 0:
-            await self.prove_cold()
         self._runs += 1
         views = 1 if request.page.repeat is None else 2
         try:
@@ -163,20 +172,18 @@ class Session:
         await cdp.detach()
 
     async def _load(self, request: RunRequest, tell: Tell) -> Load:
-        browser = self._browser
-        if browser is None:
-            raise BrowserError("the browser was never started")
-        self._tail.skip()
+        browser, _ = self.parts
+        self.tail.skip()
         context = await browser.new_context(**context_options(request, browser.version))
         if request.page.cookies:
             await context.add_cookies(cookies_of(request))
         hole = None if self._hole is None else self._hole.address
-        load = Load(first=await PageLoad(context, self._tail, self._settings, tell).run(request), hole=hole)
+        load = Load(first=await PageLoad(context, self.tail, self._settings, tell).run(request), hole=hole)
         if request.page.repeat is PageState.WARM_CONNECTION and may_repeat(load.first):
             # In a page of its own, as the first view was, so that nothing comes from the first one's memory.
             for page in context.pages:
                 await page.close()
-            load = replace(load, repeat=await PageLoad(context, self._tail, self._settings, tell).run(request))
+            load = replace(load, repeat=await PageLoad(context, self.tail, self._settings, tell).run(request))
         if not browser.is_connected():
             raise BrowserError("the browser ended in the middle of the run")
         return load if load.sound and await self._end(context) else load.spoilt()

@@ -19,7 +19,10 @@ from redis import RedisError
 
 from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
+from workers.browser.pool import BrowserPool
+from workers.browser.settings import BrowserSettings
 from workers.config import AgentConfig, ConfigError, load_config
+from workers.fitness import browser_fault, unfit_in
 from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, queue_name
 from workers.probes.bindings import missing_bindings
@@ -57,14 +60,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def examine() -> list[Finding]:
     """Every check that makes sense here: those of an agent only where the environment sets one up."""
-    machine = [_python(), _openssl(), _kernel_stamps(), _resolver(NameSettings()), _chromium()]
+    machine = [_python(), _openssl(), _kernel_stamps(), _resolver(NameSettings()), _chromium(), _coldness()]
     if not os.environ.keys() & {"FIRSTBYTE_REGION", "FIRSTBYTE_BROKER_URL", "FIRSTBYTE_BROKER_URL_FILE"}:
         return machine
     try:
         config = load_config()
     except ConfigError as error:
         return [*machine, Finding(check="configuration", ok=False, detail=str(error), advice="firstbyte agent --help")]
-    return [*machine, _spool(config), _broker(config), _service(config)]
+    return [*machine, _spool(config), _fitness(config), _broker(config), _service(config)]
 
 
 def _line(finding: Finding) -> str:
@@ -133,6 +136,25 @@ def _chromium() -> Finding:
         detail=f"{chromium.path} {chromium.version}, no sandbox for {why}",
         advice="an agent then loads private targets only; run as another user, or allow user namespaces",
     )
+
+
+def _coldness() -> Finding:
+    """Whether a browser here visits our own page as a stranger, the first time and the second."""
+    chosen = os.environ.get("FIRSTBYTE_CHROMIUM")
+    try:
+        with BrowserPool(BrowserSettings(chromium=Path(chosen) if chosen else None)) as pool:
+            pool.prove_cold()
+    except BrowserError as error:
+        return Finding(check="canary", ok=False, detail=str(error), advice="page loads are refused until this works")
+    return Finding(check="canary", ok=True, detail="each view is cold: one lookup, one connection, nothing taken up")
+
+
+def _fitness(config: AgentConfig) -> Finding:
+    """What the agent that runs here says of its browsers."""
+    fault = browser_fault(unfit_in(config.spool_dir))
+    if fault is None:
+        return Finding(check="browsers", ok=True, detail="none is out of service")
+    return Finding(check="browsers", ok=False, detail=fault, advice="each page run tries again with a new browser")
 
 
 def _spool(config: AgentConfig) -> Finding:

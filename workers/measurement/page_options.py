@@ -11,6 +11,8 @@ MAX_LOADS = 9
 MAX_STEPS = 50
 MAX_HOSTS = 50
 MAX_COOKIES = 50
+# How long each step of a script may take.
+STEP_S = 10
 
 
 class PageState(StrEnum):

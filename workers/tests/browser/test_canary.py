@@ -1,0 +1,131 @@
+"""The page by which a browser proves that it is cold: it passes when it is, and tells what was not when it is not."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser, BrowserContext
+
+from workers.browser import session
+from workers.browser.canary import examine, fault_of, view
+from workers.browser.chromium import inspect_chromium
+from workers.browser.launch import ORDINARY
+from workers.browser.loopback_page import LoopbackPage
+from workers.browser.pool import BrowserPool
+from workers.browser.session import Session
+from workers.fitness import browser_fault, teller
+from workers.measurement.failure import Blame, FailureKind
+from workers.tests.browser import processes
+from workers.tests.browser.conftest import browser_settings, failed, measured, page_request
+from workers.tests.browser.sites import Site
+
+
+@asynccontextmanager
+async def started() -> AsyncIterator[Session]:
+    running = await Session.start(browser_settings(), inspect_chromium(), ORDINARY, sandbox=False)
+    try:
+        yield running
+    finally:
+        await running.close()
+
+
+async def again(context: BrowserContext, running: Session, page: LoopbackPage) -> str | None:
+    """What the next visit in the same context is blamed for."""
+    running.tail.skip()
+    page.begin()
+    return fault_of(page, await view(context, running.tail, page.url))
+
+
+def test_every_visit_in_a_context_of_its_own_is_cold() -> None:
+    async def run() -> list[str | None]:
+        async with started() as running:
+            browser, page = running.parts
+            return [await examine(browser, running.tail, page) for _ in range(3)]
+
+    assert asyncio.run(run()) == [None, None, None]
+
+
+def test_what_an_earlier_visit_left_is_told() -> None:
+    async def run() -> tuple[str | None, str | None]:
+        async with started() as running:
+            browser, page = running.parts
+            context = await browser.new_context()
+            assert await again(context, running, page) is None
+            warm = await again(context, running, page)
+            await page.hang_up()
+            return warm, await again(context, running, page)
+
+    warm, closed = asyncio.run(run())
+    assert warm == "its server was asked for nothing instead of the page and its file"
+    # The page is in the cache, so nothing is asked for after the connections have gone either.
+    assert closed is not None
+
+
+def test_a_session_that_is_taken_up_is_seen_by_both_sides() -> None:
+    async def run() -> tuple[int, str | None]:
+        async with started() as running:
+            browser, page = running.parts
+            context = await browser.new_context()
+            await again(context, running, page)
+            await page.hang_up()
+            cdp = await context.new_cdp_session(context.pages[0])
+            await cdp.send("Network.clearBrowserCache")
+            fault = await again(context, running, page)
+            return page.seen.resumed, fault
+
+    resumed, fault = asyncio.run(run())
+    assert resumed == 1
+    assert fault == "a TLS session of an earlier visit was taken up"
+
+
+@pytest.fixture
+def warm(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """What the next visits to our page come to, instead of what they would; the real thing when the list is empty."""
+    faults: list[str | None] = []
+
+    async def pretend(browser: Browser, tail: object, page: LoopbackPage) -> str | None:
+        return faults.pop(0) if faults else None
+
+    monkeypatch.setattr(session, "examine", pretend)
+    return faults
+
+
+def test_a_browser_that_is_not_cold_is_out_of_service_and_says_so(
+    ca_file: Path, site: Site, tmp_path: Path, warm: list[str | None]
+) -> None:
+    unfit = tmp_path / "unfit"
+    url = site.page("/", "<p>page")
+    before = set(processes.browsers())
+    with BrowserPool(browser_settings(ca_file), tell_fault=teller(unfit)) as pool:
+        warm += ["something was still in the cache"] * 2
+        outcome = failed(pool.load(page_request(url)))
+        assert outcome.failure.kind is FailureKind.BROWSER_FAILED
+        assert outcome.failure.blame is Blame.MONITOR
+        assert outcome.failure.detail.endswith("failed at a page of our own: something was still in the cache")
+        assert site.hits == []
+        assert browser_fault(unfit) == outcome.failure.detail.partition("used: ")[2]
+        assert set(processes.browsers()) <= before
+        measured(pool.load(page_request(url)))
+        assert browser_fault(unfit) is None
+
+
+def test_a_browser_that_grows_warm_is_replaced_before_the_next_run(
+    ca_file: Path, site: Site, warm: list[str | None]
+) -> None:
+    url = site.page("/", "<p>page")
+    before = set(processes.browsers())
+    with BrowserPool(browser_settings(ca_file, canary_every=1)) as pool:
+        measured(pool.load(page_request(url)))
+        first = set(processes.browsers()) - before
+        warm.append("the address of an earlier visit was remembered")
+        measured(pool.load(page_request(url)))
+        assert set(processes.browsers()) - before != first
+
+
+def test_the_fault_of_a_process_that_is_gone_is_nobodys(tmp_path: Path) -> None:
+    (tmp_path / str(2**22 + 1)).write_text("broken")
+    (tmp_path / "not-a-process").write_text("broken")
+    assert browser_fault(tmp_path) is None
+    assert browser_fault(tmp_path / "nowhere") is None
