@@ -6,16 +6,22 @@ counted from the first navigation, because that is what a visitor waited for.
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from workers.measurement.compute.texts import plain_or_none, short_url
-from workers.measurement.vitals import Vitals
+from workers.measurement.timing import Span
+from workers.measurement.vitals import LayoutShift, Vitals
 
+T = TypeVar("T")
 _MAX_ELEMENT_CHARS = 200
 # A session window of layout shifts ends after a second of rest and lasts five at most (web.dev/articles/evolve-cls).
 _GAP_MS, _WINDOW_MS = 1000.0, 5000.0
+# What one task may take before it is felt (web.dev/articles/tbt).
+_TASK_US = 50_000
+# Of more the longest tasks and the largest shifts are told, in the order of time; figures are of all.
+MAX_TOLD = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +64,11 @@ def vitals_of(reports: Sequence[Report], milestones: Milestones) -> Vitals:
     offset_ms = 0.0 if milestones.zero_wall_s is None else max(0.0, origin_ms - milestones.zero_wall_s * 1000)
     lcp = next((report.value for report in reversed(last) if report.name == "lcp"), {})
     fcp = next((report.value for report in last if report.name == "fcp"), {})
+    dom = next((report.value for report in last if report.name == "dom"), {})
+    fcp_us = _instant_us(fcp.get("at"), offset_ms)
+    tasks = _tasks([report.value for report in last if report.name == "task"], offset_ms)
     return Vitals(
-        fcp_us=_instant_us(fcp.get("at"), offset_ms),
+        fcp_us=fcp_us,
         lcp_us=_instant_us(lcp.get("at"), offset_ms),
         lcp_element=plain_or_none(lcp.get("element"), _MAX_ELEMENT_CHARS),
         lcp_url=short_url(lcp["url"]) if plain_or_none(lcp.get("url"), 1) else None,
@@ -67,7 +76,45 @@ def vitals_of(reports: Sequence[Report], milestones: Milestones) -> Vitals:
         dom_content_loaded_us=milestones.dom_content_loaded_us,
         load_us=milestones.load_us,
         fully_loaded_us=milestones.fully_loaded_us,
+        dom_interactive_us=_instant_us(dom.get("interactive"), offset_ms),
+        tbt_us=blocking_time_us(tasks, fcp_us, milestones.fully_loaded_us),
+        long_tasks=None if tasks is None else _told(tasks, lambda task: task.end_us - task.start_us),
+        shifts=_shifts([report.value for report in last if report.name == "cls"], offset_ms),
     )
+
+
+def blocking_time_us(tasks: Sequence[Span] | None, begin_us: int | None, end_us: int | None) -> int | None:
+    """What long tasks hold beyond 50 ms each between the first paint and fully loaded; of a task that reaches over an
+    end, its part inside. None when nobody looked, or when one of the two did not come.
+    """
+    if tasks is None or begin_us is None or end_us is None:
+        return None
+    inside = (min(task.end_us, end_us) - max(task.start_us, begin_us) for task in tasks)
+    return sum(max(0, length_us - _TASK_US) for length_us in inside)
+
+
+def _tasks(reports: Sequence[Mapping[str, Any]], offset_ms: float) -> list[Span] | None:
+    """An observer that started reports an empty task first, so that "no long task" is not "not observed"."""
+    if not reports:
+        return None
+    found = []
+    for report in reports:
+        start_us, length_ms = _instant_us(report.get("at"), offset_ms), _number(report.get("length"))
+        if start_us is not None and length_ms is not None and length_ms > 0:
+            found.append(Span(start_us=start_us, end_us=start_us + round(length_ms * 1000)))
+    return sorted(found, key=lambda task: task.start_us)
+
+
+def _shifts(reports: Sequence[Mapping[str, Any]], offset_ms: float) -> tuple[LayoutShift, ...]:
+    seen = [(_instant_us(report.get("at"), offset_ms), _shift(report)[1]) for report in reports]
+    shifts = [LayoutShift(at_us=at_us, score=round(score, 6)) for at_us, score in seen if at_us is not None and score]
+    return _told(sorted(shifts, key=lambda shift: shift.at_us), lambda shift: shift.score)
+
+
+def _told(found: Sequence[T], weight: Callable[[T], float]) -> tuple[T, ...]:
+    """The weightiest of them, in their own order."""
+    chosen = sorted(range(len(found)), key=lambda index: -weight(found[index]))[:MAX_TOLD]
+    return tuple(found[index] for index in sorted(chosen))
 
 
 def layout_shift_score(shifts: Sequence[Mapping[str, Any]]) -> float | None:

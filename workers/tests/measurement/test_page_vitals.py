@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.page_vitals import Milestones, layout_shift_score, parse_reports, vitals_of
+from workers.measurement.compute.page_vitals import (
+    MAX_TOLD,
+    Milestones,
+    layout_shift_score,
+    parse_reports,
+    vitals_of,
+)
+from workers.measurement.timing import Span
+from workers.measurement.vitals import LayoutShift
 
 
 def shifts(*pairs: tuple[float, float]) -> list[dict[str, float]]:
@@ -73,3 +81,59 @@ def test_a_report_that_cannot_be_read_is_passed_over(text: str) -> None:
 def test_an_instant_that_is_none_is_unknown(at: object) -> None:
     vitals = vitals_of(parse_reports([json.dumps(["fcp", 1.0, {"at": at}])]), Milestones())
     assert vitals.fcp_us is None
+
+
+def tasks(*pairs: tuple[float, float]) -> list[str]:
+    return [report("task", at=0.0, length=0.0), *(report("task", at=at, length=length) for at, length in pairs)]
+
+
+def test_blocking_time_is_what_tasks_hold_beyond_50_ms_between_first_paint_and_fully_loaded() -> None:
+    texts = [report("fcp", at=200.0), *tasks((100, 90), (150, 130), (300, 120), (500, 50), (950, 100))]
+    vitals = vitals_of(parse_reports(texts), Milestones(fully_loaded_us=1_000_000))
+    # The first ends before the paint; of the second 80 ms lie behind it, of the last 50 ms before the end.
+    assert vitals.tbt_us == (80 - 50 + 120 - 50) * 1000
+    assert vitals.long_tasks is not None
+    assert vitals.long_tasks[0] == Span(start_us=100_000, end_us=190_000)
+
+
+def test_no_long_task_is_none_of_them_and_not_observed_is_unknown() -> None:
+    looked = [report("fcp", at=1.0), *tasks()]
+    seen = vitals_of(parse_reports(looked), Milestones(fully_loaded_us=1))
+    assert (seen.long_tasks, seen.tbt_us) == ((), 0)
+    blind = vitals_of(parse_reports([report("fcp", at=1.0)]), Milestones(fully_loaded_us=1))
+    assert (blind.long_tasks, blind.tbt_us) == (None, None)
+
+
+@pytest.mark.parametrize("milestones", [Milestones(), Milestones(fully_loaded_us=10)], ids=["no rest", "no paint"])
+def test_blocking_time_has_a_beginning_and_an_end_or_is_unknown(milestones: Milestones) -> None:
+    texts = tasks((100, 90)) if milestones.fully_loaded_us else [report("fcp", at=1.0), *tasks((100, 90))]
+    assert vitals_of(parse_reports(texts), milestones).tbt_us is None
+
+
+def test_tasks_of_a_page_that_replaced_another_count_from_the_first_navigation() -> None:
+    texts = [
+        report("task", 1_000_000.0, at=10.0, length=300.0),
+        report("task", 1_000_400.0, at=0.0, length=0.0),
+        report("task", 1_000_400.0, at=20.0, length=60.0),
+    ]
+    vitals = vitals_of(parse_reports(texts), Milestones(zero_wall_s=1000.0))
+    assert vitals.long_tasks == (Span(start_us=420_000, end_us=480_000),)
+
+
+def test_shifts_are_told_with_their_instants_and_the_empty_first_one_is_not() -> None:
+    texts = [report("cls", at=0, score=0), report("cls", at=300.0, score=0.2), report("cls", at=120.0, score=0.01)]
+    assert vitals_of(parse_reports(texts), Milestones()).shifts == (
+        LayoutShift(at_us=120_000, score=0.01),
+        LayoutShift(at_us=300_000, score=0.2),
+    )
+
+
+def test_of_many_shifts_the_largest_are_told_in_the_order_of_time() -> None:
+    texts = [report("cls", at=float(at), score=at / 1000) for at in range(1, 201)]
+    told = vitals_of(parse_reports(texts), Milestones()).shifts
+    assert [shift.at_us for shift in told] == [at * 1000 for at in range(201 - MAX_TOLD, 201)]
+
+
+def test_the_document_became_interactive_when_its_own_clock_says_so() -> None:
+    vitals = vitals_of(parse_reports([report("dom", interactive=81.5)]), Milestones())
+    assert vitals.dom_interactive_us == 81_500

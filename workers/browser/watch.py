@@ -1,0 +1,37 @@
+"""Looks at a page while it loads: its screen, its main thread, its console. Every wait has an end."""
+
+import time
+
+from playwright.async_api import CDPSession
+
+from workers.browser.console import Console
+from workers.browser.film import Film
+from workers.browser.meter import Meter
+from workers.browser.processes import ProcessClock
+from workers.measurement.captures_sight import SightCapture
+
+
+class Watch:
+    """One page's, from before its navigation to the end of its load. `pid` is the browser's, None when not known."""
+
+    def __init__(self, cdp: CDPSession, pid: int | None) -> None:
+        self._film = Film(cdp, time.time)
+        self._meter = Meter(cdp, None if pid is None else ProcessClock(pid))
+        self._console = Console(cdp)
+
+    async def start(self) -> None:
+        """Raises playwright's Error when the page is gone already."""
+        await self._console.start()
+        await self._film.start()
+        await self._meter.start()
+
+    async def finish(self) -> SightCapture:
+        """What was seen; never raises, and waits for less than a second."""
+        self._console.finish()
+        await self._meter.finish()
+        return SightCapture(
+            frames=await self._film.finish(),
+            samples=tuple(self._meter.samples),
+            received=dict(self._meter.received),
+            console=tuple(self._console.events),
+        )

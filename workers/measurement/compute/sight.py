@@ -1,0 +1,79 @@
+"""What a visitor saw of a page and what the machine did for it, put to the page's other figures. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from workers.measurement.captures_page import DevToolsEvent
+from workers.measurement.captures_sight import SightCapture
+from workers.measurement.compute.activity import activity_of, cpu_time_of
+from workers.measurement.compute.console import console_of
+from workers.measurement.compute.visual import Shot, VisualProgress, visual_progress
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.page_view import MAX_FRAMES
+
+# Two frames of a screen: a wall clock that was set in the middle of a load would put the film in a wrong place.
+_MAX_DRIFT_S = 0.034
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Zero:
+    """A run's beginning on the browser's two clocks, in seconds. `steady` tells that neither was set meanwhile."""
+
+    monotonic_s: float
+    wall_s: float
+    steady: bool
+
+
+def zero_of(events: Sequence[DevToolsEvent]) -> Zero | None:
+    """From the first request; None without any."""
+    told = [
+        (params["timestamp"], params["wallTime"])
+        for method, params in events
+        if method == "Network.requestWillBeSent"
+        and isinstance(params.get("timestamp"), int | float)
+        and isinstance(params.get("wallTime"), int | float)
+    ]
+    if not told:
+        return None
+    offsets = [wall_s - monotonic_s for monotonic_s, wall_s in told]
+    monotonic_s, wall_s = told[0]
+    steady = max(offsets) - min(offsets) <= _MAX_DRIFT_S
+    return Zero(monotonic_s=float(monotonic_s), wall_s=float(wall_s), steady=steady)
+
+
+def progress_of(histograms: Sequence[tuple[float, Sequence[int]]], zero: Zero | None) -> VisualProgress:
+    """What the frames show: their instants on the wall clock, and their colours. Nothing without a steady clock."""
+    if zero is None or not zero.steady:
+        return VisualProgress()
+    shots = [
+        Shot(at_us=round((wall_s - zero.wall_s) * 1e6), histogram=histogram, picture=number)
+        for number, (wall_s, histogram) in enumerate(histograms)
+    ]
+    return visual_progress(shots, max_frames=MAX_FRAMES)
+
+
+def with_sight(
+    page: PageMeasurement,
+    sight: SightCapture,
+    progress: VisualProgress,
+    *,
+    zero: Zero | None,
+    secrets: frozenset[str] = frozenset(),
+) -> PageMeasurement:
+    """The page with what was seen of it, except for the film, whose size only its picture tells."""
+    vitals = replace(
+        page.vitals,
+        start_render_us=progress.start_render_us,
+        speed_index_us=progress.speed_index_us,
+        visually_complete_us=progress.visually_complete_us,
+    )
+    console = console_of(sight.console, zero_wall_s=None if zero is None else zero.wall_s, secrets=secrets)
+    if zero is None:
+        return replace(page, vitals=vitals, console=console)
+    end_us = page.vitals.fully_loaded_us
+    return replace(
+        page,
+        vitals=replace(vitals, cpu=cpu_time_of(sight.samples, zero.monotonic_s, end_us)),
+        activity=activity_of(sight, zero.monotonic_s, end_us),
+        console=console,
+    )
