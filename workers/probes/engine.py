@@ -131,12 +131,11 @@ class Engine:
             if on_progress is None:
                 return self._loop.submit(begin(self._kit, None)).result(patience_s)
             news: SimpleQueue[ProgressStage | None] = SimpleQueue()
-            future = self._loop.submit(begin(self._kit, news.put))
-            future.add_done_callback(lambda _: news.put(None))
+            promise = self._loop.submit(begin(self._kit, news.put), partial(news.put, None))
             until_s = time.monotonic() + patience_s
             while (stage := news.get(timeout=max(0.0, until_s - time.monotonic()))) is not None:
                 on_progress(stage, None)
-            return future.result()
+            return promise.result()
         except (Empty, TimeoutError):
             raise EngineError(f"a probe did not end within {patience_s:g} s: the engine is stuck") from None
         except LoopClosedError:

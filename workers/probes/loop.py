@@ -11,17 +11,17 @@ import time
 import types
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from concurrent.futures import Future
+from contextlib import suppress
 from itertools import count
 from socket import socket
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
 
 READABLE = select.EPOLLIN
 WRITABLE = select.EPOLLOUT
 _BATCH = 64
-Wait = tuple[int, int, int]
+Wait = tuple[socket, int, int]
 
 
 class DeadlineError(Exception):
@@ -35,15 +35,50 @@ class LoopClosedError(Exception):
 @types.coroutine
 def ready(sock: socket, events: int, deadline_ns: int) -> Generator[Wait, None, None]:
     """Waits until the socket is READABLE or WRITABLE. Raises DeadlineError at `deadline_ns` on the monotonic clock."""
-    yield (sock.fileno(), events, deadline_ns)
+    yield (sock, events, deadline_ns)
+
+
+class Promise(Generic[T]):
+    """What one thread will tell another: a future of the standard library, without what costs it as much as a probe's
+    system calls."""
+
+    __slots__ = ("_error", "_told", "_value", "on_told")
+
+    def __init__(self) -> None:
+        self.on_told: Callable[[], None] | None = None
+        self._told = threading.Lock()
+        self._told.acquire()
+        self._error: BaseException | None = None
+        self._value: Any = None
+
+    def tell(self, value: T | None, error: BaseException | None = None) -> None:
+        """Once."""
+        self._value, self._error = value, error
+        self._told.release()
+        if self.on_told is not None:
+            self.on_told()
+
+    def result(self, timeout_s: float = -1) -> T:
+        """Waits for it, and raises what was told as an error. Raises TimeoutError after `timeout_s`; -1 is for ever."""
+        if not self._told.acquire(timeout=timeout_s):
+            raise TimeoutError
+        self._told.release()
+        if self._error is not None:
+            raise self._error
+        return cast("T", self._value)
 
 
 class _Task(Generic[T]):
-    __slots__ = ("alarm", "coroutine", "deadline_ns", "fd", "future")
+    """`sock` and `events` are what the kernel watches on its behalf."""
 
-    def __init__(self, coroutine: Coroutine[Wait, None, T]) -> None:
+    __slots__ = ("alarm", "coroutine", "deadline_ns", "events", "fd", "promise", "sock")
+
+    def __init__(self, coroutine: Coroutine[Wait, None, T], on_told: Callable[[], None] | None) -> None:
         self.coroutine = coroutine
-        self.future: Future[T] = Future()
+        self.promise: Promise[T] = Promise()
+        self.promise.on_told = on_told
+        self.sock: socket | None = None
+        self.events = 0
         self.fd = -1
         self.deadline_ns = 0
         self.alarm: tuple[int, int] | None = None
@@ -64,14 +99,14 @@ class Loop:
         self._alarms: list[tuple[int, int]] = []
         self._sleepers: dict[tuple[int, int], _Task[Any]] = {}
         # Told at the end of a round: who is woken takes the interpreter away at the next call of the kernel.
-        self._ended: list[tuple[Future[Any], Any]] = []
+        self._ended: list[tuple[Promise[Any], Any]] = []
         self._order = count()
         self._lock = threading.Lock()
         self._closing = False
         # Whether the bell has to be rung, or arrivals will be looked at anyway.
         self._resting = False
         self._enter = enter
-        self._entered: Future[None] = Future()
+        self._entered: Promise[None] = Promise()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -79,9 +114,10 @@ class Loop:
         self._thread.start()
         self._entered.result()
 
-    def submit(self, coroutine: Coroutine[Wait, None, T]) -> "Future[T]":
-        """The future of what the coroutine returns or raises. Raises LoopClosedError unless the loop runs."""
-        task = _Task(coroutine)
+    def submit(self, coroutine: Coroutine[Wait, None, T], on_told: Callable[[], None] | None = None) -> Promise[T]:
+        """What the coroutine returns or raises; then `on_told` is called in the loop's thread. Raises LoopClosedError
+        unless the loop runs."""
+        task = _Task(coroutine, on_told)
         with self._lock:
             if self._closing or not self._thread.is_alive():
                 coroutine.close()
@@ -90,7 +126,7 @@ class Loop:
             if self._resting:
                 self._resting = False
                 os.eventfd_write(self._bell, 1)
-        return task.future
+        return task.promise
 
     def close(self) -> None:
         """Ends the thread. Work still under way ends with LoopClosedError. Closing again does nothing."""
@@ -109,9 +145,9 @@ class Loop:
             if self._enter is not None:
                 self._enter()
         except Exception as error:
-            self._entered.set_exception(error)
+            self._entered.tell(None, error)
             return
-        self._entered.set_result(None)
+        self._entered.tell(None)
         while not self._closing:
             self._resting = True
             ready_now = self._epoll.poll(0 if self._arrivals else self._pause_s(), _BATCH)
@@ -121,6 +157,8 @@ class Loop:
                     os.eventfd_read(self._bell)
                 elif fd in self._waiting:
                     self._resume(self._waiting.pop(fd))
+                else:
+                    self._look_away(fd)
             self._ring()
             while self._arrivals:
                 self._resume(self._arrivals.popleft())
@@ -130,8 +168,8 @@ class Loop:
         self._tell_ended()
 
     def _tell_ended(self) -> None:
-        for future, value in self._ended:
-            future.set_result(value)
+        for promise, value in self._ended:
+            promise.tell(value)
         self._ended.clear()
 
     def _pause_s(self) -> float | None:
@@ -151,7 +189,8 @@ class Loop:
                 self._set_alarm(task)
             else:
                 del self._waiting[task.fd]
-                self._epoll.unregister(task.fd)
+                self._look_away(task.fd)
+                task.sock = None
                 self._resume(task, DeadlineError())
 
     def _resume(self, task: _Task[Any], error: Exception | None = None) -> None:
@@ -160,22 +199,35 @@ class Loop:
             self._await(task, wait)
         except StopIteration as end:
             self._drop_alarm(task)
-            self._ended.append((task.future, end.value))
+            self._ended.append((task.promise, end.value))
         except Exception as failure:
             self._drop_alarm(task)
             task.coroutine.close()
-            task.future.set_exception(failure)
+            task.promise.tell(None, failure)
 
     def _await(self, task: _Task[Any], wait: Wait) -> None:
-        task.fd, events, task.deadline_ns = wait
-        try:
-            self._epoll.modify(task.fd, events | select.EPOLLONESHOT)
-        except FileNotFoundError:
-            self._epoll.register(task.fd, events | select.EPOLLONESHOT)
+        sock, events, task.deadline_ns = wait
+        if sock is not task.sock or events != task.events:
+            self._watch(task, sock, events)
         self._waiting[task.fd] = task
         if task.alarm is None or task.deadline_ns < task.alarm[0]:
             self._drop_alarm(task)
             self._set_alarm(task)
+
+    def _watch(self, task: _Task[Any], sock: socket, events: int) -> None:
+        """Until the socket is closed, or its task waits for another: an old event must never wake a new wait."""
+        if task.sock is not None and task.sock is not sock and task.sock.fileno() >= 0:
+            self._look_away(task.fd)
+        task.fd = sock.fileno()
+        try:
+            self._epoll.register(task.fd, events)
+        except FileExistsError:
+            self._epoll.modify(task.fd, events)
+        task.sock, task.events = sock, events
+
+    def _look_away(self, fd: int) -> None:
+        with suppress(OSError):
+            self._epoll.unregister(fd)
 
     def _set_alarm(self, task: _Task[Any]) -> None:
         task.alarm = (task.deadline_ns, next(self._order))

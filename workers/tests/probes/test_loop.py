@@ -4,11 +4,10 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 
 import pytest
 
-from workers.probes.loop import READABLE, WRITABLE, DeadlineError, Loop, LoopClosedError, ready
+from workers.probes.loop import READABLE, WRITABLE, DeadlineError, Loop, LoopClosedError, Promise, ready
 
 
 def in_ns(seconds: float) -> int:
@@ -78,6 +77,34 @@ async def read_nothing() -> str:
     return "alive"
 
 
+def test_a_coroutine_may_wait_for_its_sockets_in_turns(loop: Loop) -> None:
+    (one, its_peer), (other, others_peer) = socket.socketpair(), socket.socketpair()
+
+    async def in_turns() -> list[bytes]:
+        said = [await read_once(one, in_ns(20))]
+        its_peer.send(b"third")
+        others_peer.send(b"second")
+        return [*said, await read_once(other, in_ns(20)), await read_once(one, in_ns(20))]
+
+    with one, its_peer, other, others_peer:
+        promise = loop.submit(in_turns())
+        its_peer.send(b"first")
+        assert promise.result(20) == [b"first", b"second", b"third"]
+
+
+def test_what_comes_for_nobody_keeps_no_loop_busy(loop: Loop) -> None:
+    one, other = socket.socketpair()
+    with one, other:
+        other.send(b"word")
+        assert loop.submit(read_once(one, in_ns(20))).result(20) == b"word"
+        other.send(b"for nobody")
+        before_s = time.process_time()
+        assert loop.submit(read_nothing()).result(20) == "alive"
+        with pytest.raises(DeadlineError):
+            loop.submit(read_once(other, in_ns(0.3))).result(20)
+        assert time.process_time() - before_s < 0.2
+
+
 def test_a_closed_socket_fails_its_own_coroutine_only(loop: Loop) -> None:
     async def wait_on_closed() -> None:
         sock = socket.socket()
@@ -90,7 +117,7 @@ def test_a_closed_socket_fails_its_own_coroutine_only(loop: Loop) -> None:
 
 
 def test_many_threads_may_submit_at_once(loop: Loop) -> None:
-    futures: list[Future[str]] = []
+    futures: list[Promise[str]] = []
     threads = [
         threading.Thread(target=lambda: futures.extend(loop.submit(read_nothing()) for _ in range(50)))
         for _ in range(8)
