@@ -44,6 +44,9 @@ _MAX_MESSAGES = 32
 _MAX_INNER_TYPES = 512
 _MAX_FAULTS = 16
 _read = _util.ffi.buffer
+_lib = _util.lib
+# No record holds more (RFC 8446, 5.1).
+_RECORD_BYTES = 16 * 1024
 
 
 @dataclass(slots=True)
@@ -80,6 +83,7 @@ class Tap:
         self.verdicts = verdicts
         # Without authorities, so that a verification ends before the first signature.
         self._bare = SSL.Context(SSL.TLS_CLIENT_METHOD)
+        self.buffer = _util.ffi.new("char[]", _RECORD_BYTES)
         # OpenSSL keeps the bare pointers: this object must live as long as the context.
         self._callbacks = (
             _util.ffi.callback("void(int, int, int, const void *, size_t, SSL *, void *)", self._hear),
@@ -98,13 +102,15 @@ class Tap:
             if len(notes.inner_types) < _MAX_INNER_TYPES:
                 notes.inner_types.append((notes.records - 1, _read(data, 1)[0][0]))
         elif kind == _HANDSHAKE and len(notes.messages) < _MAX_MESSAGES:
-            message = _read(data, size)
-            if message[0][0] == _CERTIFICATE:
-                notes.certificate = message[:]
-                notes.messages.append(message[:_HEADER_BYTES])
-                self._spare(ssl, notes, notes.certificate)
-            else:
-                notes.messages.append(message[:_MESSAGE_BYTES])
+            self._hear_message(notes, _read(data, size)[:], ssl)
+
+    def _hear_message(self, notes: Notes, message: bytes, ssl: Any) -> None:
+        if message[0] == _CERTIFICATE:
+            notes.certificate = message
+            notes.messages.append(message[:_HEADER_BYTES])
+            self._spare(ssl, notes, message)
+        else:
+            notes.messages.append(message[:_MESSAGE_BYTES])
 
     def _spare(self, ssl: Any, notes: Notes, message: bytes) -> None:
         """OpenSSL asks its context for authorities only after a Certificate message was heard."""
@@ -125,6 +131,60 @@ class Tap:
                 faults.append(CertificateFault(code=code, depth=depth, text=fault_text(code)))
             _util.lib.X509_STORE_CTX_set_error(store, SSL.X509VerificationCodes.OK)
         return 1
+
+
+class Pipe:
+    """What goes in and out of a connection over memory.
+
+    pyOpenSSL does the same with checks, a new buffer and an exception in each call, which cost as much as system calls.
+    """
+
+    __slots__ = ("_buffer", "_connection", "_from", "_into", "_ssl", "_view")
+
+    def __init__(self, connection: SSL.Connection, buffer: Any) -> None:
+        self._connection = connection
+        self._ssl, self._into, self._from = connection._ssl, connection._into_ssl, connection._from_ssl
+        self._buffer, self._view = buffer, _read(buffer)
+
+    def shake(self) -> bool:
+        """Whether the handshake is done; otherwise it needs more. Raises SSL.Error."""
+        result = _lib.SSL_do_handshake(self._ssl)
+        if result == 1:
+            return True
+        self._raise_unless_wanting(result)
+        return False
+
+    def put(self, data: bytes) -> None:
+        """What came from the server."""
+        if _lib.BIO_write(self._into, data, len(data)) != len(data):
+            raise MemoryError("OpenSSL has no memory for what came")
+
+    def take(self) -> bytes:
+        """What OpenSSL wants sent; empty when nothing."""
+        output = b""
+        while (size := _lib.BIO_read(self._from, self._buffer, _RECORD_BYTES)) > 0:
+            output += self._view[:size]
+            if size < _RECORD_BYTES:
+                break
+        return output
+
+    def read(self) -> bytes:
+        """Some of what the server said, decrypted; empty when there is no more. Raises SSL.Error, also at the end."""
+        size = _lib.SSL_read(self._ssl, self._buffer, _RECORD_BYTES)
+        if size > 0:
+            return bytes(self._view[:size])
+        self._raise_unless_wanting(size)
+        return b""
+
+    def write(self, data: bytes) -> None:
+        """Encrypts what is to be said. Raises SSL.Error."""
+        size = _lib.SSL_write(self._ssl, data, len(data))
+        if size <= 0:
+            self._connection._raise_ssl_error(self._ssl, size)
+
+    def _raise_unless_wanting(self, result: int) -> None:
+        if _lib.SSL_get_error(self._ssl, result) != _lib.SSL_ERROR_WANT_READ:
+            self._connection._raise_ssl_error(self._ssl, result)
 
 
 def missing_bindings() -> tuple[str, ...]:

@@ -9,14 +9,12 @@ from workers.measurement.captures_probe import HandshakeCapture
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.bindings import resumed, stapled, write_early
 from workers.probes.faults import ProbeError
-from workers.probes.openssl import Party, chain_of, reason_of, take_output
+from workers.probes.openssl import Party, chain_of, reason_of
 from workers.probes.recorder import HopRecorder
 from workers.probes.records import RecordFramer, record_bytes
 from workers.probes.wire import Wire
 
 _BULK_BYTES = 64 * 1024
-# No record holds more (RFC 8446, 5.1).
-_RECORD_BYTES = 16 * 1024
 # The first read of an answer is small, because a read is stamped with its last packet and the first is what matters.
 _EDGE_BYTES = 16
 _ALERT = 21
@@ -81,12 +79,12 @@ class TlsChannel:
     def __init__(self, wire: Wire, party: Party) -> None:
         self._wire = wire
         self._party = party
-        self._connection = party.connection
+        self._connection, self._pipe = party.connection, party.pipe
         self._framer = RecordFramer(wire.recorder)
         self._ended = False
         self._unread = b""
         # What came of a record that is not whole yet: OpenSSL could do nothing with it.
-        self._held = bytearray()
+        self._held = b""
         wire.recorder.notes = party.notes
 
     async def shake_hands(self, early: bytes = b"") -> None:
@@ -105,7 +103,7 @@ class TlsChannel:
             own_ns += time.thread_time_ns() - began_ns
             if done:
                 break
-            output = take_output(self._connection)
+            output = self._pipe.take()
             if output:
                 await self._say(output)
             await self._feed(_BULK_BYTES)
@@ -123,15 +121,15 @@ class TlsChannel:
 
     async def finish_handshake(self) -> None:
         """Sends our last flight at once, where no request goes along with it. What came early can be read then."""
-        output = take_output(self._connection)
+        output = self._pipe.take()
         if output:
             await self._wire.write(output)
         self._unread = self._decrypted()
 
     async def send(self, request: bytes) -> None:
         started_ns = time.monotonic_ns()
-        self._connection.sendall(request)
-        ended_ns = await self._wire.write(take_output(self._connection))
+        self._pipe.write(request)
+        ended_ns = await self._wire.write(self._pipe.take())
         self._wire.recorder.note_sent(started_ns, ended_ns)
 
     async def receive(self) -> bytes:
@@ -166,35 +164,29 @@ class TlsChannel:
             return False
         self._held += data
         if self._framer.feed(data, read):
-            self._connection.bio_write(bytes(self._held))
-            self._held.clear()
+            self._pipe.put(self._held)
+            self._held = b""
         return True
 
     def _advance(self) -> bool:
         self._party.listen()
         try:
-            self._connection.do_handshake()
-        except SSL.WantReadError:
-            return False
+            return self._pipe.shake()
         except SSL.Error as error:
             raise self._broken(error) from error
-        return True
 
     def _decrypted(self) -> bytes:
         data = b""
         self._party.listen()
         try:
-            while True:
-                data += self._connection.recv(_RECORD_BYTES)
-        except SSL.WantReadError:
-            return data
+            while part := self._pipe.read():
+                data += part
         except SSL.ZeroReturnError:
             self._ended = True
-            return data
         except SSL.Error as error:
-            if data:
-                return data
-            raise self._broken(error) from error
+            if not data:
+                raise self._broken(error) from error
+        return data
 
     def _broken(self, error: SSL.Error) -> ProbeError:
         records = self._wire.recorder.records

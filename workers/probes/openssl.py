@@ -12,7 +12,7 @@ from OpenSSL import SSL, crypto
 
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.nouns import noun
-from workers.probes.bindings import Notes, Tap, missing_bindings, offer_groups, packed_address, verify_host
+from workers.probes.bindings import Notes, Pipe, Tap, missing_bindings, offer_groups, packed_address, verify_host
 from workers.probes.trust import chain_faults
 from workers.probes.verdicts import Verdicts
 
@@ -20,7 +20,6 @@ HTTP11 = (b"http/1.1",)
 # What a browser offers without the hybrid key share: one share, X25519's.
 _CLASSICAL_GROUPS = "X25519:P-256"
 _MAX_CHAIN = 16
-_CHUNK = 16384
 _MODERN = "TLSv1.3"
 _MESSAGE_HEADER_BYTES = 4
 
@@ -44,6 +43,7 @@ class Party:
     """A client's side over memory, what it notes, and the tap that must be told who is at work."""
 
     connection: SSL.Connection
+    pipe: Pipe
     notes: Notes
     tap: Tap
 
@@ -82,7 +82,8 @@ class Contexts:
         connection.request_ocsp()
         if offer is not USUAL:
             _adjust(connection, offer)
-        return Party(connection=connection, notes=notes, tap=self._taps[offer.classical])
+        tap = self._taps[offer.classical]
+        return Party(connection=connection, pipe=Pipe(connection, tap.buffer), notes=notes, tap=tap)
 
     def faults(self, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
         """What is wrong with a chain that came over no connection of OpenSSL's, as the notes say of one that did."""
@@ -153,19 +154,6 @@ def session_of(connection: SSL.Connection) -> SSL.Session | None:
     """The newest session of a connection that ends now. OpenSSL takes none up again whose end was not told."""
     connection.set_shutdown(SSL.SENT_SHUTDOWN)
     return connection.get_session()
-
-
-def take_output(connection: SSL.Connection) -> bytes:
-    """What OpenSSL wants sent; empty when nothing."""
-    output = b""
-    try:
-        while True:
-            part = connection.bio_read(_CHUNK)
-            output += part
-            if len(part) < _CHUNK:
-                return output
-    except SSL.WantReadError:
-        return output
 
 
 def reason_of(error: SSL.Error) -> str:

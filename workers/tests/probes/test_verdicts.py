@@ -7,7 +7,7 @@ import pytest
 from OpenSSL import SSL
 
 from workers.measurement.failure import FailureKind
-from workers.probes.openssl import Contexts, Party, take_output
+from workers.probes.openssl import Contexts, Party
 from workers.probes.verdicts import Verdicts, key_of
 from workers.tests.netlab.certificates import Life
 from workers.tests.netlab.chains import Chain, Recipe, Vault
@@ -47,7 +47,7 @@ def shake_hands(contexts: Contexts, chain: Chain, host: str) -> Party:
     for one, other in ((party.connection, theirs), (theirs, party.connection), (party.connection, theirs)):
         with suppress(SSL.WantReadError):
             one.do_handshake()
-        other.bio_write(take_output(one))
+        other.bio_write(one.bio_read(65536))
     theirs.do_handshake()
     party.keep_verdict(chain.sent)
     return party
