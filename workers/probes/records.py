@@ -34,10 +34,10 @@ class RecordFramer:
                 at = self._feed_header(data, at, read)
                 if self.in_header:
                     break
-            if self.wanted > size - at:
-                self.wanted -= size - at
-                break
             at += self.wanted
+            if at > size:
+                self.wanted = at - size
+                break
             self._recorder.note_record_end(read)
             self.in_header, self.wanted, self._header, ended = True, _HEADER_BYTES, b"", True
         return ended
@@ -49,15 +49,15 @@ class RecordFramer:
 
     def _feed_header(self, data: bytes, at: int, read: int) -> int:
         """Where the bytes behind the header begin, or the end of the data."""
-        if not self._header:
+        header, end = self._header, at + self.wanted
+        if not header:
             self.latest_read = read
-        part = data[at : at + self.wanted]
-        header = self._header = self._header + part
+        header += data[at:end]
         if header[0] not in _CONTENT_TYPES or (len(header) > 1 and header[1] != _MAJOR_VERSION):
             raise ProbeError(FailureKind.TLS_NOT_SPOKEN, stage=self._recorder.stage)
-        self.wanted = _HEADER_BYTES - len(header)
-        if not self.wanted:
-            length = int.from_bytes(header[3:5])
-            self._recorder.note_record(RecordHeader(header[0], length, self.latest_read))
-            self.in_header, self.wanted = False, length
-        return at + len(part)
+        if len(header) < _HEADER_BYTES:
+            self._header, self.wanted = header, _HEADER_BYTES - len(header)
+            return len(data)
+        self.in_header, self.wanted = False, header[3] << 8 | header[4]
+        self._recorder.note_record(RecordHeader(header[0], self.wanted, self.latest_read))
+        return end

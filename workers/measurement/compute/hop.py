@@ -167,7 +167,7 @@ def timing_of(lengths: Lengths, at_ns: int, *, complete: bool) -> Timing:
 
 def kept_headers(headers: tuple[Header, ...]) -> tuple[Header, ...]:
     """What is kept of them: all of them, mostly."""
-    if len(headers) <= _MAX_HEADERS and sum(len(one.name) + len(one.value) for one in headers) <= _MAX_HEADER_CHARS:
+    if len(headers) <= _MAX_HEADERS and sum([len(one.name) + len(one.value) for one in headers]) <= _MAX_HEADER_CHARS:
         return headers
     short = [_shortened(header) for header in headers[:_MAX_HEADERS]]
     totals = accumulate(len(header.name) + len(header.value) for header in short)
