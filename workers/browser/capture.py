@@ -2,9 +2,7 @@
 
 import asyncio
 import base64
-import contextlib
 import functools
-import uuid
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,7 +19,9 @@ from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
 from workers.browser.stock import Stock, take_stock
-from workers.measurement.captures_page import DevToolsEvent, NetlogCapture, PageCapture
+from workers.browser.watch import Watch
+from workers.measurement.captures_page import DevToolsEvent, PageCapture
+from workers.measurement.captures_sight import SightCapture
 from workers.measurement.messages import ProgressStage, RunRequest
 
 Tell = Callable[[ProgressStage, int | None], None]
@@ -36,12 +36,9 @@ _SCRIPTS = Path(__file__).parent / "scripts"
 _PATIENCE_S = 5.0
 # … and one that has used up its time already.
 _LATE_PATIENCE_S = 2.0
-_MARKER_S = 2.0
 _PROGRESS_S = 0.5
 # A page that has loaded but keeps a request open without a byte is at rest after this.
 _STALLED_S = 5.0
-# Nothing listens there and Chrome refuses the port before it dials: a request that never leaves the process.
-_MARKER = "http://127.0.0.1:1/{}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +48,11 @@ class Loaded:
     capture: PageCapture
     screenshot: bytes | None
     sound: bool
+    sight: SightCapture | None = None
 
 
 def _injection() -> str:
-    names = ("observe", "fcp", "lcp", "cls")
+    names = ("observe", "fcp", "lcp", "cls", "tasks", "dom")
     body = "\n".join((_SCRIPTS / f"{name}.js").read_text("utf-8") for name in names)
     return f"if (window === window.top) {{ (() => {{\n{body}\n}})(); }}"
 
@@ -62,8 +60,17 @@ def _injection() -> str:
 class PageLoad:
     """One page in its own context, from opening to closing."""
 
-    def __init__(self, context: BrowserContext, tail: NetlogTail, settings: BrowserSettings, tell: Tell) -> None:
+    def __init__(
+        self,
+        context: BrowserContext,
+        tail: NetlogTail,
+        settings: BrowserSettings,
+        tell: Tell,
+        *,
+        pid: int | None = None,
+    ) -> None:
         self._context = context
+        self._pid = pid
         self._browser = context.browser
         self._version = "" if context.browser is None else context.browser.version
         self._tail = tail
@@ -98,26 +105,29 @@ class PageLoad:
         for name in EVENTS:
             cdp.on(name, functools.partial(recorder.take, name))
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
-        arrived = await self._navigate(cdp, recorder, request, bare)
+        async with Watch(cdp, self._pid) as watch:
+            arrived = await self._navigate(cdp, recorder, request, bare)
         if arrived.overran:
             self._patience_s = _LATE_PATIENCE_S
         seen = await self._look(cdp, request, arrived)
         screenshot = None if seen.crashed or seen.is_download else await self._picture(cdp)
         events = recorder.close()
         stock = await self._stock(cdp, seen, events)
-        netlog = await self._read_log(cdp)
+        netlog = await self._tail.read_now(cdp)
         capture = replace(
             seen,
             events=events,
             netlog=netlog,
             pictures=stock.pictures,
             texts=stock.texts,
+            hints=stock.hints,
             events_dropped=recorder.dropped,
             browser_version=self._version,
             secret_headers=frozenset(header.name.lower() for header in own_headers(request)),
             warnings=tuple(self._warnings),
         )
-        return Loaded(capture=capture, screenshot=screenshot, sound=self._sound and not capture.crashed)
+        sound = self._sound and not capture.crashed
+        return Loaded(capture=capture, screenshot=screenshot, sound=sound, sight=watch.sight)
 
     async def _prepare(self, cdp: CDPSession, request: RunRequest) -> str:
         """Everything that must listen before the first byte. Gives the id of the top frame."""
@@ -222,14 +232,6 @@ class PageLoad:
                 return picture
         self._warnings.append("No picture of the page could be taken.")
         return None
-
-    async def _read_log(self, cdp: CDPSession) -> NetlogCapture | None:
-        """The network log up to now. The marker is the browser's doing: it comes even when the page hangs."""
-        marker = uuid.uuid4().hex
-        with contextlib.suppress(TimeoutError, Error):
-            async with asyncio.timeout(_MARKER_S):
-                await cdp.send("Page.navigate", {"url": _MARKER.format(marker)})
-        return await self._tail.read_through(marker, patience_s=_MARKER_S)
 
     def _refuse(self, popup: Page) -> None:
         closing = asyncio.ensure_future(_close(popup))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from workers.browser.capture import Loaded
+from workers.browser.sight import see
 from workers.browser.views import Load
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.page_outcome import document_of, judge_page
@@ -72,13 +73,14 @@ def failed_view(number: int, reason: Failure) -> View:
 def run_of(request: RunRequest, loaded: Loaded, may_measure: MayMeasure) -> PageRun:
     """One view computed and judged, for itself."""
     page = compute_page(loaded.capture)
+    looked, film = see(page.measurement, loaded.capture, loaded.sight, request)
     seen = replace(
-        page.measurement,
+        looked,
         has_screenshot=loaded.screenshot is not None,
-        warnings=page.measurement.warnings + _warnings(request, page.measurement),
+        warnings=looked.warnings + _warnings(request, looked),
     )
     outcome = judge_page(request, loaded.capture, replace(page, measurement=seen), may_measure)
-    return PageRun(outcome=outcome, pictures={} if outcome.measurement is None else _pictures(loaded))
+    return PageRun(outcome=outcome, pictures={} if outcome.measurement is None else _pictures(loaded, film))
 
 
 def _warnings(request: RunRequest, page: PageMeasurement) -> tuple[str, ...]:
@@ -93,8 +95,8 @@ def _warnings(request: RunRequest, page: PageMeasurement) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _pictures(loaded: Loaded) -> dict[PictureKind, bytes]:
-    found = {PictureKind.SCREENSHOT: loaded.screenshot}
+def _pictures(loaded: Loaded, film: bytes | None) -> dict[PictureKind, bytes]:
+    found = {PictureKind.SCREENSHOT: loaded.screenshot, PictureKind.FILM: film}
     return {kind: picture for kind, picture in found.items() if picture is not None}
 
 

@@ -25,9 +25,14 @@ _SHORTEST_SECRET = 4
 
 
 def see(
-    page: PageMeasurement, capture: PageCapture, sight: SightCapture, request: RunRequest
+    page: PageMeasurement, capture: PageCapture, sight: SightCapture | None, request: RunRequest
 ) -> tuple[PageMeasurement, bytes | None]:
-    """The page with its looks, and the picture of its film (JPEG, 200 kB at most) when there is one."""
+    """The page with its looks, and the picture of its film (JPEG, 200 kB at most) when there is one.
+
+    Where nobody looked (None) the page stays as it is.
+    """
+    if sight is None:
+        return page, None
     zero = zero_of(capture.events)
     frames = _decoded(sight.frames)
     progress = progress_of([(wall_s, image.histogram()) for wall_s, image in frames], zero)

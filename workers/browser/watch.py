@@ -12,24 +12,28 @@ from workers.measurement.captures_sight import SightCapture
 
 
 class Watch:
-    """One page's, from before its navigation to the end of its load. `pid` is the browser's, None when not known."""
+    """One page's, as a context: from before its navigation to the end of its load; then `sight` is what was seen.
+
+    `pid` is the browser's, None when not known. Raises playwright's Error at the beginning when the page is gone; the
+    end never raises, and waits for less than a second.
+    """
 
     def __init__(self, cdp: CDPSession, pid: int | None) -> None:
         self._film = Film(cdp, time.time)
         self._meter = Meter(cdp, None if pid is None else ProcessClock(pid))
         self._console = Console(cdp)
+        self.sight: SightCapture | None = None
 
-    async def start(self) -> None:
-        """Raises playwright's Error when the page is gone already."""
+    async def __aenter__(self) -> "Watch":
         await self._console.start()
         await self._film.start()
         await self._meter.start()
+        return self
 
-    async def finish(self) -> SightCapture:
-        """What was seen; never raises, and waits for less than a second."""
+    async def __aexit__(self, *_: object) -> None:
         self._console.finish()
         await self._meter.finish()
-        return SightCapture(
+        self.sight = SightCapture(
             frames=await self._film.finish(),
             samples=tuple(self._meter.samples),
             received=dict(self._meter.received),
