@@ -26,9 +26,10 @@ _MODULES = {
     "pages": ("workers.bench", "pages"),
     "pairs": ("workers.bench", "pairs"),
     "accuracy": ("workers.bench", "accuracy"),
+    "page-accuracy": ("workers.bench", "page-accuracy"),
 }
 # Those that make networks of their own.
-_IN_NETWORKS = frozenset({"accuracy"})
+_IN_NETWORKS = frozenset({"accuracy", "page-accuracy"})
 _PASSED_ON = ("FIRSTBYTE_BROWSERTIME",)
 
 

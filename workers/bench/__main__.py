@@ -1,7 +1,8 @@
 """`python -m workers.bench`: a table of ratios with their targets; `--json` for one document on stdout.
 
-`pages` is a page run beside other ways to load the page, `pairs` a pair beside two probes. `accuracy`, which is only
-run when it is named, compares a probe's phases with the packets of its network, in ms.
+`pages` is a page run beside other ways to load the page, `pairs` a pair beside two probes. `accuracy` and
+`page-accuracy`, which are only run when they are named, compare the phases of a probe and of a page with the packets
+of their networks, in ms.
 """
 
 import argparse
@@ -9,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 
-from workers.bench import accuracy
+from workers.bench import accuracy, page_accuracy
 from workers.bench.pages import Ratio, compare_page_runs
 from workers.bench.pairs import compare_pairs
 from workers.bench.probes import compare_probes
@@ -22,19 +23,24 @@ _PARTS: dict[str, tuple[str, Callable[[int], Sequence[Ratio]]]] = {
 
 # One peer of a page run is enough to be met, since the first may not be installed; of all else, every one.
 _ENOUGH = {"pages": any}
-_ACCURACY = "accuracy"
+_ACCURACY, _PAGE_ACCURACY = "accuracy", "page-accuracy"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workers.bench", description=__doc__)
     parser.add_argument(
-        "parts", nargs="*", choices=[*_PARTS, _ACCURACY, []], help=f"which of {', '.join(_PARTS)}; all by default"
+        "parts",
+        nargs="*",
+        choices=[*_PARTS, _ACCURACY, _PAGE_ACCURACY, []],
+        help=f"which of {', '.join(_PARTS)}; all by default",
     )
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds; medians are compared (default 7)")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
     if options.parts == [_ACCURACY]:
         return _tell_accuracy(as_json=options.json)
+    if options.parts == [_PAGE_ACCURACY]:
+        return _tell_page_accuracy(as_json=options.json)
     found: dict[str, Sequence[Ratio]] = {}
     for part in options.parts or _PARTS:
         title, measure = _PARTS[part]
@@ -57,6 +63,16 @@ def _tell_accuracy(*, as_json: bool) -> int:
         for one in found:
             print("\n".join(accuracy.lines(one)))
     return 0 if all(accuracy.met(one, phase) for one in found for phase in accuracy.LIMITS_US) else 1
+
+
+def _tell_page_accuracy(*, as_json: bool) -> int:
+    found = page_accuracy.measure_pages()
+    if as_json:
+        print(json.dumps(page_accuracy.document(found), indent=2))
+    else:
+        print(f"{'phases minus packets, ms':22}{'p50':>9}{'p90':>9}{'max':>9}")
+        print("\n".join(page_accuracy.lines(found)))
+    return 0 if all(map(page_accuracy.met, found.values())) else 1
 
 
 def _document(ratio: Ratio) -> dict[str, object]:

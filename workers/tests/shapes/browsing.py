@@ -3,29 +3,29 @@
 Needs the rights of the test lab (`workers/tests/netlab`).
 """
 
+import asyncio
 import ctypes
-import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
-from workers.browser.chromium import find_chromium
+from workers.browser.chromium import find_chromium, inspect_chromium
 from workers.browser.guard import Guard
+from workers.browser.launch import ORDINARY
 from workers.browser.pool import BrowserPool
+from workers.browser.session import Home, Session
 from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.page import Page, compute_page
-from workers.measurement.messages import Failed, Kind, Measured
+from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import PageOptions
-from workers.tests.builders import build_request
+from workers.tests.browser.conftest import browser_settings, page_request
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.network import NETWORKS
 from workers.tests.shapes.serve import AUTHORITY_FILE, write_certificates, write_plan
@@ -35,14 +35,7 @@ _CLONE_NEWNS = 0x00020000
 _MS_BIND, _MS_PRIVATE = 0x1000, 0x40000 | 0x4000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PORTS = frozenset(range(1, 65536))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """One page load: what was captured, and what came of it."""
-
-    capture: PageCapture
-    outcome: Measured | Failed
+_WHOLE = Path("/usr/lib/chromium/chromium")
 
 
 class ShapeLab:
@@ -58,25 +51,25 @@ class ShapeLab:
             lab.zone.a[host.name] = [lab.server_address4]
         self._pools: dict[tuple[str, ...], BrowserPool] = {}
 
-    def load(self, shape: Shape) -> Load:
+    def load(self, shape: Shape) -> PageCapture:
         """The shape, loaded once by a browser that is warm and knows nothing."""
         with self.serving(shape):
-            return self.visit(shape.url, shape.switches, page=PageOptions(protocol=shape.protocol))
+            return self.visit(shape)
 
-    def visit(self, url: str, switches: tuple[str, ...] = (), **changes: Any) -> Load:
-        """A page of what is being served."""
+    def visit(self, shape: Shape) -> PageCapture:
+        """The page of a shape that is being served."""
+        request = page_request(shape.url, timeout_us=15_000_000, headers=(), page=PageOptions(protocol=shape.protocol))
+        if shape.full:
+            return self._apart(lambda: asyncio.run(_load_whole(self._settings(shape), request)))
         seen: list[PageCapture] = []
 
         def keep(capture: PageCapture) -> Page:
             seen.append(capture)
             return compute_page(capture)
 
-        now = datetime.now(UTC)
-        values = {"kind": Kind.PAGE, "url": url, "scheduled_for": now, "expires_at": now + timedelta(minutes=5)}
-        request = build_request(**(values | {"timeout_us": 15_000_000, "headers": ()} | changes))
         with patch("workers.browser.seen.compute_page", keep):
-            outcome = self._pool(switches).load(request).outcome
-        return Load(capture=seen[-1], outcome=outcome)
+            self._pool(shape).load(request)
+        return seen[-1]
 
     @contextmanager
     def serving(self, shape: Shape) -> Iterator[None]:
@@ -101,25 +94,28 @@ class ShapeLab:
         for pool in self._pools.values():
             pool.close()
 
-    def _pool(self, switches: tuple[str, ...]) -> BrowserPool:
-        if switches not in self._pools:
-            self._pools[switches] = self._make_pool(switches)
-        return self._pools[switches]
+    def _pool(self, shape: Shape) -> BrowserPool:
+        if shape.switches not in self._pools:
+            settings = self._settings(shape)
+            guard = Guard(allowed=settings.allowed, extra_ports=_PORTS, resolve=lambda *_: (self.lab.server_address4,))
+            self._pools[shape.switches] = BrowserPool(settings, guard=guard, enter=self._enter)
+        return self._pools[shape.switches]
 
-    def _make_pool(self, switches: tuple[str, ...]) -> BrowserPool:
-        settings = BrowserSettings(
-            chromium=_wrapped(self._folder, switches) if switches else None,
-            sandbox=False if os.geteuid() == 0 else None,
-            allow_unsandboxed=True,
-            allowed=parse_networks(NETWORKS),
+    def _settings(self, shape: Shape) -> BrowserSettings:
+        browser = _WHOLE if shape.full else find_chromium()
+        return browser_settings(
+            self._folder / AUTHORITY_FILE,
+            chromium=_wrapped(self._folder, browser, shape.switches) if shape.switches else browser,
+            allowed=parse_networks(f"{NETWORKS},127.0.0.1/32"),
             extra_ports=_PORTS,
-            ca_file=self._folder / AUTHORITY_FILE,
             quiet_s=0.5,
-            settle_s=3.0,
-            quic=bool(switches),
+            quic=bool(shape.switches),
         )
-        guard = Guard(allowed=settings.allowed, extra_ports=_PORTS, resolve=lambda *_: (self.lab.server_address4,))
-        return BrowserPool(settings, guard=guard, enter=self._enter)
+
+    def _apart(self, action: Callable[[], PageCapture]) -> PageCapture:
+        """In a thread of its own, which goes where the browser shall live."""
+        with ThreadPoolExecutor(1, initializer=self._enter) as thread:
+            return thread.submit(action).result()
 
     def _enter(self) -> None:
         """Moves the calling thread into the client's network, and to a file system where it finds its name server."""
@@ -134,9 +130,20 @@ def _check(returned: int) -> None:
         raise OSError(ctypes.get_errno(), "the lab's browser cannot be given a name server")
 
 
-def _wrapped(folder: Path, switches: tuple[str, ...]) -> Path:
+async def _load_whole(settings: BrowserSettings, request: RunRequest) -> PageCapture:
+    """By a browser in a profile of its own: one in a context for guests opens no connection ahead."""
+    chromium = await asyncio.to_thread(inspect_chromium, settings.chromium)
+    with tempfile.TemporaryDirectory() as profile:
+        home = Home(profile=Path(profile), request=request)
+        session = await Session.start(settings, chromium, ORDINARY, sandbox=bool(settings.sandbox), home=home)
+        try:
+            return (await session.load(request, None, lambda *_: None)).first.capture
+        finally:
+            await session.close()
+
+
+def _wrapped(folder: Path, browser: Path, switches: tuple[str, ...]) -> Path:
     """A program that is the browser with more switches."""
-    browser = find_chromium()
     place = Path(tempfile.mkdtemp(dir=folder))
     wrapper = place / browser.name
     words = " ".join(f"'{switch}'" for switch in switches)
