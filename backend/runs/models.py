@@ -6,12 +6,15 @@ absent is null. Words such as kinds and reasons are those of `workers.measuremen
 here.
 """
 
+from uuid import uuid4
+
 from django.contrib.postgres.indexes import BrinIndex
 from django.db import models
 from django.db.models import CompositePrimaryKey, Q
 
+from backend.accounts.models import Organisation, User
 from backend.fleet.models import Region
-from backend.sites.models import Monitor
+from backend.sites.models import Monitor, Site
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import ProgressStage
 
@@ -105,7 +108,7 @@ class Run(models.Model):
 
     For a page the phases are those of the final document's request, for a probe those of the last hop. `late` says that
     the result came after its slot had been given up or given to another attempt. A second attempt has `first_run_id`.
-    `depth` is how deep a probe looked, by its evidence: null for what has none.
+    `depth` is how deep a probe looked, by its evidence: null for what has none. A page whose rules were asked is deep.
     """
 
     pk = CompositePrimaryKey("run_id", "scheduled_for")
@@ -294,6 +297,46 @@ class RunDocument(models.Model):
 
     def __str__(self) -> str:
         return f"measurement of {self.run_id}"
+
+
+class Upload(models.Model):
+    """A page load that somebody brought in a file of another tool, with or without a site that it is of.
+
+    It is no run: it has no monitor, region or slot, so nothing that counts, compares or judges runs can meet it. The
+    columns are what lists show; `document` is what a run's is. `label` is the file's own name for the load.
+    """
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="uploads", db_index=False)
+    site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="uploads", null=True)
+    created_at = models.DateTimeField()
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    started_at = models.DateTimeField()
+    url = models.TextField()
+    label = models.TextField()
+    file_name = models.TextField()
+    format = models.TextField()
+    tool = models.TextField(null=True)
+    tool_version = models.TextField(null=True)
+    browser_version = models.TextField(null=True)
+    ttfb_us = models.BigIntegerField(null=True)
+    fcp_us = models.BigIntegerField(null=True)
+    lcp_us = models.BigIntegerField(null=True)
+    load_us = models.BigIntegerField(null=True)
+    requests = models.IntegerField()
+    bytes = models.BigIntegerField()
+    skipped = models.IntegerField()
+    remarks = models.JSONField(default=list)
+    document = models.BinaryField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["organisation", "created_at"], name="upload_newest"),
+            models.Index(fields=["created_at"], name="upload_oldest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.url[:100]} out of {self.file_name[:60]}"
 
 
 class Rollup(models.Model):

@@ -9,6 +9,7 @@ from backend.fleet.actions import forget_agents
 from backend.runs.models import DeadLetter
 from backend.runs.partitions import drop_partitions, retention_start
 from backend.runs.sql import execute
+from backend.runs.uploads import forget_uploads
 from workers.measurement.routes import PictureKind
 
 # A day may hold a million pictures; the sweeper has other duties between.
@@ -17,9 +18,10 @@ _DEAD_LETTERS_AT_ONCE = 10_000
 
 
 def forget(now: datetime) -> list[str]:
-    """Drops old partitions, dead letters, agents not seen since and expired sessions; the names of the partitions."""
+    """Drops old partitions, dead letters, imports, agents not seen since, expired sessions; the partitions' names."""
     forget_agents(before=retention_start(now))
     forget_sessions(now=now)
+    forget_uploads(before=retention_start(now))
     execute(
         f"DELETE FROM {DeadLetter._meta.db_table} WHERE id IN (SELECT id FROM {DeadLetter._meta.db_table}"
         " WHERE received_at < %s LIMIT %s)",

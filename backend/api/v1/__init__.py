@@ -60,6 +60,7 @@ ROUTERS: tuple[str, ...] = (
     "hosts",
     "pairings",
     "comparisons",
+    "imports",
 )
 
 api = NinjaAPI(

@@ -2,8 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar, cast
 
 from django.http import HttpRequest, UnreadablePostError
 from django.utils.datastructures import MultiValueDict
@@ -25,6 +25,8 @@ from backend.api.v1.problems import (
 MAX_BYTES = 256 * 1024
 # Deeper than any message of ours, and far from what a parser could stumble over.
 MAX_DEPTH = 20
+_FILE_BYTES = "_firstbyte_file_bytes"
+F = TypeVar("F", bound=Callable[..., Any])
 # What PostgreSQL's integers hold; JSON itself has no bound.
 _MAX_INTEGER = 2**63 - 1
 _UNKEPT = re.compile("[\x00\ud800-\udfff]")
@@ -44,6 +46,36 @@ def read_json(request: HttpRequest) -> None:
         # Ninja passes an empty body over, and with it the fault that fields are missing.
         request.json = {}  # type: ignore[attr-defined]  # an attribute of ours
         request._body = b"{}"  # as Django itself keeps it
+
+
+def takes_file(max_bytes: int) -> Callable[[F], F]:
+    """A route whose body is a file of JSON up to so many bytes, packed with gzip or not, which it reads by itself."""
+
+    def mark(route: F) -> F:
+        setattr(route, _FILE_BYTES, max_bytes)
+        return route
+
+    return mark
+
+
+def file_bytes_of(route: object) -> int:
+    """How large a file a route takes; 0 for all that take none."""
+    return int(getattr(route, _FILE_BYTES, 0))
+
+
+def read_file(request: HttpRequest, max_bytes: int) -> None:
+    """Reads the body of a route that takes a file: afterwards it is `request.body`. Raises ProblemError."""
+    _check_framing(request, max_bytes, ("identity", "gzip"))
+    _check_type(request)
+    length = int(request.headers.get("Content-Length") or 0)
+    try:
+        body = request.read(length)
+    except (UnreadablePostError, OSError) as error:
+        raise ProblemError(BAD_REQUEST, "The body ended before it was whole.") from error
+    if len(body) < length:
+        raise ProblemError(BAD_REQUEST, "The body ended before it was whole.")
+    request._body = body  # as Django itself keeps it
+    request.json = {}  # type: ignore[attr-defined]  # an attribute of ours
 
 
 class BodyParser(Parser):
@@ -79,14 +111,17 @@ class StrictBody(BodyModel):
 Body._model = StrictBody
 
 
-def _check_framing(request: HttpRequest) -> None:
+def _check_framing(
+    request: HttpRequest, max_bytes: int = MAX_BYTES, encodings: tuple[str, ...] = ("identity",)
+) -> None:
     length = request.headers.get("Content-Length", "")
     if not length and "Transfer-Encoding" in request.headers:
         raise ProblemError(LENGTH_REQUIRED)
-    if length.isascii() and length.isdigit() and (len(length) > 18 or int(length) > MAX_BYTES):
-        raise ProblemError(TOO_LARGE, f"The body may have at most {MAX_BYTES} bytes.")
-    if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-        raise ProblemError(UNSUPPORTED_MEDIA_TYPE, "No Content-Encoding is understood.")
+    if length.isascii() and length.isdigit() and (len(length) > 18 or int(length) > max_bytes):
+        raise ProblemError(TOO_LARGE, f"The body may have at most {max_bytes} bytes.")
+    if request.headers.get("Content-Encoding", "identity").lower() not in encodings:
+        understood = " or ".join(encodings[1:]) or "no other"
+        raise ProblemError(UNSUPPORTED_MEDIA_TYPE, f"Content-Encoding may be left out; {understood} is understood.")
 
 
 def _check_type(request: HttpRequest) -> None:

@@ -1,6 +1,7 @@
 """What surrounds every route: who asks, how much they may, what they sent, and the headers of the answer."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, wraps
 from hashlib import sha256
 from typing import Any, cast
@@ -11,7 +12,7 @@ from django.http.response import HttpResponseBase
 from backend.accounts.audit import acting_with
 from backend.api.v1 import limits
 from backend.api.v1.access import SAFE_METHODS, ApiRequest, identify
-from backend.api.v1.bodies import read_json
+from backend.api.v1.bodies import file_bytes_of, read_file, read_json
 from backend.api.v1.once import once
 from backend.api.v1.problems import ProblemError, invalid, problem
 
@@ -21,14 +22,14 @@ _OK, _NOT_MODIFIED = 200, 304
 
 def door(run: Run) -> Run:
     """Ninja's decorator of every operation ("view" mode): `run` is the operation's own, so it knows its parameters."""
-    known = _parameters_of(run)
+    inside = _Inside(parameters=_parameters_of(run), file_bytes=_file_bytes(run))
 
     @wraps(run)
     def guarded(request: HttpRequest, *args: Any, **values: Any) -> HttpResponseBase:
         asked = cast(ApiRequest, request)
         asked.out, asked.standings = {}, []
         try:
-            response = _answer(asked, partial(run, request, *args, **values), known)
+            response = _answer(asked, partial(run, request, *args, **values), inside)
         except ProblemError as error:
             response = problem(request, error)
         return _finished(asked, response)
@@ -36,17 +37,28 @@ def door(run: Run) -> Run:
     return guarded
 
 
-def _answer(request: ApiRequest, act: Callable[[], HttpResponseBase], known: frozenset[str]) -> HttpResponseBase:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Inside:
+    """What the door knows of a route: the names it takes from the query, and how large a file as its body."""
+
+    parameters: frozenset[str]
+    file_bytes: int
+
+
+def _answer(request: ApiRequest, act: Callable[[], HttpResponseBase], inside: _Inside) -> HttpResponseBase:
     """In this order: strangers learn nothing, and nobody's body is read before it is known whose it is."""
     request.caller = identify(request)
     request.standings.append(limits.take(limits.DEFAULT, request.caller))
-    unknown = request.GET.keys() - known
+    unknown = request.GET.keys() - inside.parameters
     if unknown:
-        choice = f"there are {', '.join(sorted(known))}" if known else "there are none"
+        choice = f"there are {', '.join(sorted(inside.parameters))}" if inside.parameters else "there are none"
         raise invalid(f"?{min(unknown)[:40]}", f"This parameter does not exist here; {choice}.")
     if request.method in SAFE_METHODS:
         return act()
-    read_json(request)
+    if inside.file_bytes:
+        read_file(request, inside.file_bytes)
+    else:
+        read_json(request)
     with acting_with(request.caller.token):
         return once(request, act)
 
@@ -85,6 +97,11 @@ def _matches(given: str, etag: str) -> bool:
     """The weak comparison of RFC 9110, 8.8.3.2."""
     tags = [tag.strip().removeprefix("W/") for tag in given.split(",")]
     return etag.removeprefix("W/") in tags or "*" in tags
+
+
+def _file_bytes(run: Run) -> int:
+    operation: Any = getattr(run, "__self__")  # noqa: B009  # a bound method's own object; its type does not say so
+    return file_bytes_of(operation.view_func)
 
 
 def _parameters_of(run: Run) -> frozenset[str]:

@@ -51,7 +51,9 @@ class Standing:
 DEFAULT = Policy(name="default", quota=settings.API_REQUESTS_PER_MINUTE, window_s=60)
 # Tests cost browsers and other people's servers, so an organisation has so many, whichever token asks for them.
 TESTS = Policy(name="tests", quota=240, window_s=3600, of_organisation=True)
-POLICIES = (DEFAULT, TESTS)
+# Reading a file takes up to seconds of a processor.
+IMPORTS = Policy(name="imports", quota=120, window_s=3600, of_organisation=True)
+POLICIES = (DEFAULT, TESTS, IMPORTS)
 
 
 def take(policy: Policy, caller: "Caller", *, count: int = 1) -> Standing:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -30,6 +31,7 @@ from backend.sites.models import MonitorKind
 from workers.measurement.finding import Diagnosis
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import Measurement
+from workers.measurement.redaction import Redaction
 from workers.measurement.routes import PictureKind
 from workers.version import VERSION
 
@@ -39,6 +41,17 @@ READ = needs(Scope.READ, Scope.TEST, Scope.GATES)
 # A run that was carried out never changes; in place of one that was missed a result may still come.
 FOR_GOOD = "private, max-age=86400, immutable"
 PICTURES: dict[str, object] = {"image/jpeg": {"schema": {}}, "image/webp": {"schema": {}}}
+Level = Annotated[
+    Redaction,
+    Query(
+        Redaction.STANDARD,
+        description=(
+            "`full`: all but the values of cookies and credentials, which are masked at every level. `standard`: also"
+            " without the values of parameters, and of headers that are called like keys. `strict`, for strangers:"
+            " hosts, times, sizes and types; numbers for paths, no parameters, no addresses of servers."
+        ),
+    ),
+]
 HAR_CONTENT = {"application/json": {"schema": {"type": "object", "required": ["log"], "title": "HAR 1.2"}}}
 
 
@@ -97,7 +110,7 @@ def get_run(request: ApiRequest, run_id: UUID, wait: Wait = 0) -> RunDetail | Ht
         return pending_of(pending)
     detail = _ended(request, run_id)
     measurement = replace(detail, result=queries.result_of(detail.run)).measurement
-    return detail_of(detail, diagnosis_of(measurement) or Diagnosis())
+    return detail_of(detail, diagnosis_of(measurement, failed=detail.run.outcome == Outcome.FAILED) or Diagnosis())
 
 
 @router.get("/runs/{uuid:run_id}/waterfall", auth=READ, response=Waterfall)
@@ -111,9 +124,9 @@ def get_waterfall(request: ApiRequest, run_id: UUID) -> HttpResponse:
     auth=READ,
     openapi_extra={"responses": {200: {"description": "HAR 1.2, without secrets.", "content": HAR_CONTENT}}},
 )
-def get_har(request: ApiRequest, run_id: UUID) -> HttpResponse:
-    """The same as an HTTP Archive, HAR 1.2. Cookies, credentials and secrets in addresses have no values."""
-    response = _document(request, run_id, "har", _har)
+def get_har(request: ApiRequest, run_id: UUID, redaction: Level = Redaction.STANDARD) -> HttpResponse:
+    """The same as an HTTP Archive, HAR 1.2; of a page with a repeat view, both."""
+    response = _document(request, run_id, f"har-{redaction}", partial(_har, redaction))
     response.headers["Content-Disposition"] = f'attachment; filename="{run_id}.har"'
     return response
 
@@ -178,10 +191,11 @@ def _document(
     return HttpResponse(make(detail, measurement), content_type="application/json")
 
 
-def _har(detail: Detail, measurement: Measurement | None) -> bytes:
+def _har(redaction: Redaction, detail: Detail, measurement: Measurement | None) -> bytes:
     """Of a run that failed before anything was seen, an archive without entries."""
     started_at = detail.run.started_at or detail.run.scheduled_for
-    return to_json(har_document(measurement, About(url=detail.monitor.url, started_at=started_at, version=VERSION)))
+    about = About(url=detail.monitor.url, started_at=started_at, version=VERSION, redaction=redaction)
+    return to_json(har_document(measurement, about))
 
 
 def _waterfall(detail: Detail, measurement: Measurement | None) -> bytes:

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from backend.api.v1.shapes import Bytes, Ms, Out, ms
+from backend.runs.models import Upload
 from backend.runs.queries import RunDetail
 from backend.sites.models import MonitorKind
 from workers.measurement.compute.pair_hops import as_probe
@@ -141,6 +142,17 @@ def waterfall_of(detail: RunDetail, seen: Measurement | None) -> Waterfall:
         url=detail.monitor.url,
         started_at=detail.run.started_at or detail.run.scheduled_for,
         **(_of_page(measurement) if isinstance(measurement, PageMeasurement) else _of_probe(measurement)),
+    )
+
+
+def waterfall_of_import(upload: Upload, page: PageMeasurement) -> Waterfall:
+    """The same of an imported page load; `run_id` is its own id."""
+    return Waterfall(
+        run_id=upload.public_id,
+        kind=MonitorKind.PAGE,
+        url=upload.url,
+        started_at=upload.started_at,
+        **_of_page(page),
     )
 
 

@@ -10,6 +10,7 @@ from backend.runs.queries.overview import LastRun, MonitorOverview, SiteOverview
 from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending, state_of
 from backend.runs.queries.rollups import long_series
 from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
+from backend.runs.queries.uploads import UploadDetail, upload, upload_detail, uploads
 
 __all__ = [
     "DeepRun",
@@ -27,6 +28,7 @@ __all__ = [
     "SeriesPoint",
     "SiteOverview",
     "TlsQuantile",
+    "UploadDetail",
     "findings_of_runs",
     "host_costs",
     "listed_runs",
@@ -43,5 +45,8 @@ __all__ = [
     "site_of_pending",
     "site_overview",
     "state_of",
+    "upload",
+    "upload_detail",
+    "uploads",
     "worst_findings",
 ]

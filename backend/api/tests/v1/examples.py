@@ -1,5 +1,6 @@
 """One good call for every route. The walking tests take theirs from here, and fail for a route that has none."""
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +20,9 @@ from backend.gates.actions import create_gate
 from backend.gates.addresses import Address
 from backend.gates.models import Gate
 from backend.gates.questions import AskedRule, Baseline, Question
+from backend.runs.models import Upload
 from backend.runs.tests.factories import NOW
+from backend.runs.uploads import UploadedFile, import_file
 from backend.sites.actions import record_deploy
 from backend.sites.deploys import DeployMarker
 from backend.sites.hosts import ProposedRole, propose_roles
@@ -41,6 +44,7 @@ VALUES: dict[str, Callable[[World], UUID | str]] = {
     "incident_id": lambda world: _incident(world).public_id,
     "window_id": lambda world: _window(world).public_id,
     "channel_id": lambda world: _channel(world, ChannelKind.WEBHOOK),
+    "import_id": lambda world: _import(world).public_id,
     # An operation that needs another one.
     "test_channel.channel_id": lambda world: _channel(world, ChannelKind.EMAIL),
 }
@@ -74,6 +78,7 @@ BODIES: dict[str, Callable[[World], Body]] = {
     },
     "test_url": lambda world: {"url": "https://new.example/", "regions": [world.region.code]},
     "create_deploy": lambda world: {"site": str(world.site.public_id), "id": "r1", "version": "1.2.3"},
+    "create_import": lambda world: archive(),
     "create_gate": lambda world: {
         "site": str(world.site.public_id),
         "rules": [{"metric": "ttfb", "max_change_pct": 10}],
@@ -126,6 +131,19 @@ def _incident(world: World) -> Incident:
     )
     incident.events.create(kind="opened", at=incident.opened_at, text=incident.title)
     return incident
+
+
+def archive() -> Body:
+    """The smallest that is one."""
+    wait = {"send": 0, "wait": 40, "receive": 2}
+    entry = {"startedDateTime": "2026-11-21T12:00:00Z", "request": {"url": "https://shop.example/"}, "timings": wait}
+    return {"log": {"version": "1.2", "creator": {"name": "Tool", "version": "1"}, "entries": [entry]}}
+
+
+def _import(world: World) -> Upload:
+    file = UploadedFile(name="shop.har", content=json.dumps(archive()).encode())
+    (made,) = import_file(actor=world.member.user, organisation=world.member.organisation, site=world.site, file=file)
+    return made
 
 
 def _window(world: World) -> Maintenance:

@@ -1,0 +1,65 @@
+"""Page loads out of files: lists, and one in full."""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Q
+
+from backend.accounts.models import Organisation
+from backend.runs.documents import DocumentError, unpack
+from backend.runs.models import Upload
+from backend.sites.models import Site
+from workers.measurement.messages import Measured, PageMeasurement
+from workers.measurement.wire import WireError
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadDetail:
+    """An imported page load. `measurement` is None when this version cannot read it any more."""
+
+    upload: Upload
+    measurement: PageMeasurement | None
+
+
+def uploads(
+    organisation: Organisation,
+    *,
+    site: Site | None = None,
+    before: tuple[datetime, int] | None = None,
+    limit: int = 50,
+) -> list[Upload]:
+    """The newest first, without what they measured; `before` is the time and number of the last one seen. One
+    statement."""
+    found = Upload.objects.filter(organisation=organisation).select_related("site", "created_by").defer("document")
+    if site is not None:
+        found = found.filter(site=site)
+    if before is not None:
+        found = found.filter(Q(created_at__lt=before[0]) | Q(created_at=before[0], pk__lt=before[1]))
+    return list(found.order_by("-created_at", "-pk")[:limit])
+
+
+def upload(organisation: Organisation, public_id: UUID) -> Upload | None:
+    """One, without what it measured. One statement."""
+    found = Upload.objects.filter(organisation=organisation, public_id=public_id)
+    return found.select_related("site", "created_by", "organisation").defer("document").first()
+
+
+def upload_detail(organisation: Organisation, public_id: UUID) -> UploadDetail | None:
+    """One with all that it measured. One statement."""
+    found = Upload.objects.filter(organisation=organisation, public_id=public_id)
+    row = found.select_related("site", "created_by", "organisation").first()
+    return None if row is None else UploadDetail(upload=row, measurement=_measurement(row))
+
+
+def _measurement(row: Upload) -> PageMeasurement | None:
+    try:
+        outcome = unpack(bytes(row.document)).outcome
+    except (WireError, DocumentError):
+        log.exception("the document of upload %s cannot be read", row.public_id)
+        return None
+    measurement = outcome.measurement if isinstance(outcome, Measured) else None
+    return measurement if isinstance(measurement, PageMeasurement) else None
