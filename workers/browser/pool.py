@@ -3,6 +3,7 @@
 import queue
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
@@ -10,8 +11,10 @@ from workers.browser.guard import Guard
 from workers.browser.seat import Seat, TellFault, tell_nobody
 from workers.browser.seen import PageRun, View, chosen, failed_view, views_of
 from workers.browser.settings import BrowserSettings
+from workers.browser.steps import Carried, StepError
 from workers.browser.views import Load
 from workers.browser.workspace import sweep
+from workers.diagnosis.diagnosed import diagnosed_page
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, OnProgress, ProgressStage, RunRequest
 from workers.measurement.page_options import PageState
@@ -20,6 +23,18 @@ from workers.measurement.page_options import PageState
 _SEAT_S = 300.0
 # A page that failed so often in a run will fail again; more would only keep others waiting.
 _ENOUGH_FAILURES = 3
+
+
+class ForbiddenError(Exception):
+    """A step led to an address that may not be measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request, and what its steps have left."""
+
+    request: RunRequest
+    carried: Carried | None
 
 
 class BrowserPool:
@@ -77,7 +92,13 @@ class BrowserPool:
             refusal = guard.refuses(request)
             if refusal is not None:
                 return PageRun(outcome=Failed(failure=refusal))
-            return chosen(self._views(request, guard, tell))
+            run = chosen(self._views(request, guard, tell))
+            return replace(run, outcome=diagnosed_page(run.outcome))
+        except StepError as error:
+            return PageRun(outcome=Failed(failure=failure(FailureKind.STEP_FAILED, str(error))))
+        except ForbiddenError:
+            refusal = failure(FailureKind.BLOCKED_DESTINATION, "a step leads there")
+            return PageRun(outcome=Failed(failure=refusal))
         except BrowserError as error:
             return PageRun(outcome=Failed(failure=failure(FailureKind.BROWSER_FAILED, str(error))))
 
@@ -85,8 +106,9 @@ class BrowserPool:
         views: list[View] = []
         seat = self._take()
         try:
+            carried = _carry_out(seat, request, guard)
             for number in range(1, request.page.loads + 1):
-                views += _load(seat, number, request, guard, tell)
+                views += _load(seat, number, _Asked(request, carried), guard, tell)
                 if sum(view.state is PageState.COLD and view.failure is not None for view in views) >= _ENOUGH_FAILURES:
                     break
         finally:
@@ -113,20 +135,30 @@ class BrowserPool:
             return self._guard
 
 
-def _load(seat: Seat, number: int, request: RunRequest, guard: Guard, tell: OnProgress) -> list[View]:
+def _carry_out(seat: Seat, request: RunRequest, guard: Guard) -> Carried | None:
+    """What the steps leave for each load. Raises StepError, ForbiddenError and BrowserError."""
+    if not request.page.steps:
+        return None
+    carried = seat.carry_out(request).result()
+    if not all(map(guard.may_measure, carried.addresses)):
+        raise ForbiddenError
+    return carried
+
+
+def _load(seat: Seat, number: int, asked: _Asked, guard: Guard, tell: OnProgress) -> list[View]:
     """Computed between two loads, while the browser rests."""
     try:
-        load = _follow(seat, request, tell)
+        load = _follow(seat, asked, tell)
     except BrowserError as error:
         return [failed_view(number, failure(FailureKind.BROWSER_FAILED, str(error)))]
     tell(ProgressStage.COMPUTING, None)
-    return views_of(request, number, load, guard.may_measure)
+    return views_of(asked.request, number, load, guard.may_measure)
 
 
-def _follow(seat: Seat, request: RunRequest, tell: OnProgress) -> Load:
+def _follow(seat: Seat, asked: _Asked, tell: OnProgress) -> Load:
     """Tells what is going on from the caller's own thread, so that a slow listener never holds up the page."""
     news: queue.SimpleQueue[tuple[ProgressStage, int | None] | None] = queue.SimpleQueue()
-    work = seat.load(request, lambda stage, count: news.put((stage, count)))
+    work = seat.load(asked.request, asked.carried, lambda stage, count: news.put((stage, count)))
     work.add_done_callback(lambda _: news.put(None))
     while (item := news.get()) is not None:
         tell(*item)

@@ -5,19 +5,24 @@ while. Runs that ask for a browser that was started otherwise get a second one b
 """
 
 import asyncio
+import functools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
+from contextlib import asynccontextmanager
 
 from workers.browser.capture import Tell
 from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError, CanaryError
 from workers.browser.launch import ORDINARY, Launch, launch_of
-from workers.browser.session import Session
+from workers.browser.returning import load_and_return
+from workers.browser.session import Home, Session
 from workers.browser.settings import BrowserSettings
+from workers.browser.steps import Carried
 from workers.browser.views import Load
 from workers.measurement.messages import RunRequest
+from workers.measurement.page_options import PageState
 
 TellFault = Callable[[str | None], None]
 
@@ -49,9 +54,13 @@ class Seat:
         self._closing: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
 
-    def load(self, request: RunRequest, tell: Tell) -> "Future[Load]":
+    def load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> "Future[Load]":
         """The page, when it has been seen; BrowserError when the browser could not be used."""
-        return asyncio.run_coroutine_threadsafe(self._load(request, tell), self._running())
+        return asyncio.run_coroutine_threadsafe(self._load(request, carried, tell), self._running())
+
+    def carry_out(self, request: RunRequest) -> "Future[Carried]":
+        """What the steps of a request leave; StepError for one that could not be done, BrowserError as for `load`."""
+        return asyncio.run_coroutine_threadsafe(self._carry_out(request), self._running())
 
     def prove(self) -> "Future[None]":
         """A browser started, and at our own page; BrowserError when that was not as it must be."""
@@ -75,25 +84,43 @@ class Seat:
         return self._loop
 
     async def _prove(self) -> None:
-        async with self._lock:
+        async with self._at_work():
             await self._ready(ORDINARY)
-            self._await_idleness()
 
-    async def _load(self, request: RunRequest, tell: Tell) -> Load:
-        async with self._lock:
-            if self._idle is not None:
-                self._idle.cancel()
+    async def _load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> Load:
+        async with self._at_work():
             launch = launch_of(request, self._settings)
+            if request.page.repeat is PageState.WARM_CACHE:
+                return await load_and_return(functools.partial(self._start_sound, launch), request, carried, tell)
             session = await self._ready(launch)
             sound = False
             try:
-                load = await session.load(request, tell)
+                load = await session.load(request, carried, tell)
                 sound = load.sound
             finally:
                 if not sound or not session.is_usable:
                     await self._drop(launch, stuck=not sound)
+            return load
+
+    async def _carry_out(self, request: RunRequest) -> Carried:
+        async with self._at_work():
+            launch = launch_of(request, self._settings)
+            session = await self._ready(launch)
+            try:
+                return await session.carry_out(request)
+            except BrowserError:
+                await self._drop(launch, stuck=True)
+                raise
+
+    @asynccontextmanager
+    async def _at_work(self) -> AsyncIterator[None]:
+        async with self._lock:
+            if self._idle is not None:
+                self._idle.cancel()
+            try:
+                yield
+            finally:
                 self._await_idleness()
-        return load
 
     async def _ready(self, launch: Launch) -> Session:
         session = self._sessions.get(launch)
@@ -107,23 +134,23 @@ class Seat:
         self._sessions.move_to_end(launch)
         return session
 
-    async def _start_sound(self, launch: Launch) -> Session:
+    async def _start_sound(self, launch: Launch, home: Home | None = None) -> Session:
         """A new browser; a second one when the first was not cold, since a machine may have had a bad moment."""
         try:
             try:
-                session = await self._start(launch)
+                session = await self._start(launch, home)
             except CanaryError:
-                session = await self._start(launch)
+                session = await self._start(launch, home)
         except BrowserError as error:
             self._tell_fault(str(error))
             raise
         self._tell_fault(None)
         return session
 
-    async def _start(self, launch: Launch) -> Session:
+    async def _start(self, launch: Launch, home: Home | None) -> Session:
         chromium = await asyncio.to_thread(inspect_chromium, self._settings.chromium)
         sandbox = chromium.sandbox if self._settings.sandbox is None else self._settings.sandbox
-        return await Session.start(self._settings, chromium, launch, sandbox=sandbox)
+        return await Session.start(self._settings, chromium, launch, sandbox=sandbox, home=home)
 
     async def _drop(self, launch: Launch, *, stuck: bool = False) -> None:
         session = self._sessions.pop(launch, None)

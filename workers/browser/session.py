@@ -8,7 +8,10 @@ import asyncio
 import contextlib
 import os
 import signal
-from dataclasses import replace
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
 
 from playwright.async_api import Browser, BrowserContext, Error, Playwright, async_playwright
 
@@ -22,15 +25,26 @@ from workers.browser.launch import Launch, switches
 from workers.browser.loopback_page import LoopbackPage
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.settings import BrowserSettings
+from workers.browser.steps import Carried, carry_out
 from workers.browser.views import Load, may_repeat
 from workers.browser.workspace import Workspace
 from workers.measurement.messages import RunRequest
-from workers.measurement.page_options import PageState
+from workers.measurement.page_options import STEP_S, PageState
+
+T = TypeVar("T")
 
 _START_S = 30.0
 _CLOSE_S = 5.0
 # Beyond the time a page is allowed: opening and closing its context, its picture, the log.
 _OVERHEAD_S = 30.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Home:
+    """A profile directory that outlives its browser, and the one request that it is for."""
+
+    profile: Path
+    request: RunRequest
 
 
 class Session:
@@ -44,13 +58,19 @@ class Session:
         self.tail = NetlogTail(workspace.netlog)
         self._browser: Browser | None = None
         self._canary: LoopbackPage | None = None
-        self._hole = BlackHole() if launch.black_holes else None
+        self._own: BrowserContext | None = None
+        self._hole: BlackHole | None = None
         self._pid: int | None = None
         self._runs = 0
 
     @classmethod
-    async def start(cls, settings: BrowserSettings, chromium: Chromium, launch: Launch, *, sandbox: bool) -> "Session":
-        """A browser that is ready. Raises BrowserError when it does not come up."""
+    async def start(
+        cls, settings: BrowserSettings, chromium: Chromium, launch: Launch, *, sandbox: bool, home: Home | None = None
+    ) -> "Session":
+        """A browser that is ready and was cold at our own page. Raises BrowserError when it does not come up.
+
+        With a `home` its runs are not made in fresh contexts, but in that of the profile.
+        """
         workspace = await asyncio.to_thread(Workspace, settings.ca_file)
         try:
             async with asyncio.timeout(_START_S):
@@ -61,7 +81,7 @@ class Session:
         session = cls(settings, launch, workspace, driver)
         try:
             async with asyncio.timeout(_START_S):
-                await session._launch(chromium, sandbox=sandbox)
+                await session._launch(chromium, home, sandbox=sandbox)
         except (Error, TimeoutError, OSError) as error:
             await session.close()
             raise BrowserError(f"Chromium does not start: {str(error)[:500] or 'no answer'}") from error
@@ -108,13 +128,21 @@ class Session:
         if fault is not None:
             raise CanaryError(fault)
 
-    async def load(self, request: RunRequest, tell: Tell) -> Load:
+    async def load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> Load:
         """A load with its repeat view. Raises BrowserError when the browser was lost or stuck: it is of no more use."""
         self._runs += 1
         views = 1 if request.page.repeat is None else 2
+        limit_s = views * (request.timeout_us / 1_000_000 + _OVERHEAD_S)
+        return await self._in_time(self._load(request, carried, tell), limit_s)
+
+    async def carry_out(self, request: RunRequest) -> Carried:
+        """The steps of a request. Raises StepError, and BrowserError as `load` does."""
+        return await self._in_time(self._carry_out(request), len(request.page.steps) * (STEP_S + 5) + _OVERHEAD_S)
+
+    async def _in_time(self, work: Awaitable[T], limit_s: float) -> T:
         try:
-            async with asyncio.timeout(views * (request.timeout_us / 1_000_000 + _OVERHEAD_S)):
-                return await self._load(request, tell)
+            async with asyncio.timeout(limit_s):
+                return await work
         except TimeoutError as error:
             raise BrowserError("the browser did not answer in time") from error
         except Error as error:
@@ -152,41 +180,70 @@ class Session:
             return True
         return True
 
-    async def _launch(self, chromium: Chromium, *, sandbox: bool) -> None:
+    async def _launch(self, chromium: Chromium, home: Home | None, *, sandbox: bool) -> None:
         self._canary = await LoopbackPage.start()
-        self._browser = await self._driver.chromium.launch(
-            executable_path=chromium.path,
-            args=flags(chromium, self._workspace.netlog, trusted_key=self._canary.key_hash)
+        self._hole = BlackHole() if self._how.black_holes else None
+        how: dict[str, Any] = {
+            "executable_path": chromium.path,
+            "args": flags(chromium, self._workspace.netlog, trusted_key=self._canary.key_hash)
             + switches(self._how, quic=self._settings.quic, hole=None if self._hole is None else self._hole.place),
-            chromium_sandbox=sandbox,
+            "chromium_sandbox": sandbox,
             # Nobody clicks here: what Chrome's own blocker lets through would be a page that we did not ask for.
-            ignore_default_args=["--disable-popup-blocking"],
-            env=self._workspace.environment,
-            handle_sigint=False,
-            handle_sigterm=False,
-            handle_sighup=False,
-        )
+            "ignore_default_args": ["--disable-popup-blocking"],
+            "env": self._workspace.environment,
+            "handle_sigint": False,
+            "handle_sigterm": False,
+            "handle_sighup": False,
+        }
+        if home is None:
+            self._browser = await self._driver.chromium.launch(**how)
+        else:
+            options = how | context_options(home.request, chromium.version)
+            self._own = await self._driver.chromium.launch_persistent_context(home.profile, **options)
+            self._browser = self._own.browser
+        if self._browser is None:
+            raise BrowserError("Playwright does not tell of the browser that it started")
         cdp = await self._browser.new_browser_cdp_session()
         processes = (await cdp.send("SystemInfo.getProcessInfo"))["processInfo"]
         self._pid = next((int(process["id"]) for process in processes if process["type"] == "browser"), None)
         await cdp.detach()
 
-    async def _load(self, request: RunRequest, tell: Tell) -> Load:
+    async def _load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> Load:
         browser, _ = self.parts
         self.tail.skip()
-        context = await browser.new_context(**context_options(request, browser.version))
-        if request.page.cookies:
-            await context.add_cookies(cookies_of(request))
+        context = await self._open(request, carried)
         hole = None if self._hole is None else self._hole.address
-        load = Load(first=await PageLoad(context, self.tail, self._settings, tell).run(request), hole=hole)
+        load = Load(first=await self._page(context, tell).run(request), hole=hole)
         if request.page.repeat is PageState.WARM_CONNECTION and may_repeat(load.first):
             # In a page of its own, as the first view was, so that nothing comes from the first one's memory.
             for page in context.pages:
                 await page.close()
-            load = replace(load, repeat=await PageLoad(context, self.tail, self._settings, tell).run(request))
+            load = replace(load, repeat=await self._page(context, tell).run(request))
         if not browser.is_connected():
             raise BrowserError("the browser ended in the middle of the run")
         return load if load.sound and await self._end(context) else load.spoilt()
+
+    async def _open(self, request: RunRequest, carried: Carried | None) -> BrowserContext:
+        """A fresh context, or that of the profile, with what the steps left and the request's cookies."""
+        browser, _ = self.parts
+        options = context_options(request, browser.version)
+        context = self._own or await browser.new_context(**options)
+        if carried is not None:
+            await context.set_storage_state(carried.state)
+        if request.page.cookies:
+            await context.add_cookies(cookies_of(request))
+        return context
+
+    async def _carry_out(self, request: RunRequest) -> Carried:
+        browser, _ = self.parts
+        context = await browser.new_context(**context_options(request, browser.version))
+        try:
+            return await carry_out(context, request, self.tail, self._settings)
+        finally:
+            await self._end(context)
+
+    def _page(self, context: BrowserContext, tell: Tell) -> PageLoad:
+        return PageLoad(context, self.tail, self._settings, tell, pid=self._pid)
 
     async def _end(self, context: BrowserContext) -> bool:
         try:

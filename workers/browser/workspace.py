@@ -9,15 +9,15 @@ from pathlib import Path
 
 from workers.browser.trust import trust_in_home
 
-_PREFIX = "firstbyte-browser-"
-_NAME = re.compile(rf"{_PREFIX}(\d+)-.*")
+PREFIX = "firstbyte-browser-"
+_NAME = re.compile(rf"{PREFIX}(\d+)-.*")
 
 
 class Workspace:
     """Made for one browser of this process; `remove` takes it away. Raises BrowserError when `ca_file` is of no use."""
 
     def __init__(self, ca_file: Path | None) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+        self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
         self.home = self.path / "home"
         self.netlog = self.path / "netlog.json"
         self.home.mkdir(mode=0o700)
@@ -46,7 +46,7 @@ class Workspace:
 
 def sweep() -> None:
     """Removes what processes that were killed have left. Of others' directories the system refuses the removal."""
-    for entry in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for entry in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = _NAME.fullmatch(entry.name)
         if owner is not None and not _is_alive(int(owner[1])):
             shutil.rmtree(entry, ignore_errors=True)

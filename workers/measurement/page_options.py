@@ -58,7 +58,7 @@ class Cookie:
     """Set before the first load. Without `domain` it belongs to the host of the measured URL."""
 
     name: str
-    value: str
+    value: str = field(repr=False)
     domain: str | None = None
 
 
@@ -67,7 +67,7 @@ class Login:
     """Answers a server's question for basic authentication, of the measured URL's host alone."""
 
     user: str
-    password: str
+    password: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ class TypeText:
 
     kind: Literal["type"] = "type"
     selector: str
-    text: str
+    text: str = field(repr=False)
     secret: bool = False
 
 

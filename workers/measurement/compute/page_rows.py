@@ -46,7 +46,7 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         status=exchange.number("status"),
         protocol=plain_or_none(exchange.text("protocol"), _MAX_WORD_CHARS),
         connection=None if used is None else used.number,
-        reused=None if used is None else not pays,
+        reused=None if used is None else not pays or _from_before(exchange, used),
         address=_address(exchange, used) if over_network else None,
         mime_type=plain_or_none(exchange.text("mimeType"), _MAX_WORD_CHARS),
         transferred_bytes=exchange.transferred_bytes if over_network else 0,
@@ -59,6 +59,11 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         request_headers=headers_of(exchange.request_headers, secret=secret),
         response_headers=headers_of(exchange.response_headers),
     )
+
+
+def _from_before(exchange: Exchange, used: Connection) -> bool:
+    """Whether the connection is older than the view, as in a warm one: nobody pays for it here."""
+    return used.connect is None and (exchange.response or {}).get("connectionReused") is True
 
 
 def _address(exchange: Exchange, used: Connection | None) -> str | None:

@@ -1,0 +1,134 @@
+"""Does the steps of a script in a context of their own, and brings back what they leave: cookies and storage.
+
+Nothing of what is typed is told: no error of the driver, whose texts repeat it, leaves this module, no picture is taken
+and the log of these pages is read for addresses only.
+"""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.async_api import BrowserContext, CDPSession, Error, Locator, Page
+from playwright.async_api import TimeoutError as LateError
+
+from workers.browser.context import introduce
+from workers.browser.netlog_tail import NetlogTail
+from workers.browser.own_headers import OwnHeaders, own_headers
+from workers.browser.settings import BrowserSettings
+from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.texts import plain
+from workers.measurement.messages import RunRequest
+from workers.measurement.page_options import STEP_S, Click, Step, TypeText, Visit, WaitFor
+from workers.measurement.redaction import Masks, Redaction
+
+_MAX_STATE_BYTES = 5 * 1024 * 1024
+_MAX_SHOWN_CHARS = 120
+
+
+class StepError(Exception):
+    """A step that could not be done; the text says which and why, and holds nothing that is typed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """What the views begin with. `addresses` are all that the steps led to."""
+
+    state: Any
+    addresses: frozenset[str] = frozenset()
+
+
+async def carry_out(
+    context: BrowserContext, request: RunRequest, tail: NetlogTail, settings: BrowserSettings
+) -> Carried:
+    """Every step of a request. Raises StepError; playwright's Error when the browser is lost."""
+    tail.skip()
+    page = await context.new_page()
+    cdp = await context.new_cdp_session(page)
+    await introduce(cdp, request, context.browser.version if context.browser else "")
+    if headers := own_headers(request):
+        await OwnHeaders(cdp, headers).start(request.url, settings.extra_ports)
+    for number, step in enumerate(request.page.steps, 1):
+        await _carry_out(page, number, step)
+    await _settle(page)
+    state = await context.storage_state(indexed_db=True)
+    if len(json.dumps(state)) > _MAX_STATE_BYTES:
+        raise StepError(f"the steps leave more than {_MAX_STATE_BYTES // 2**20} MB in the browser's storage")
+    return Carried(state=state, addresses=await _addresses(cdp, tail))
+
+
+async def _addresses(cdp: CDPSession, tail: NetlogTail) -> frozenset[str]:
+    capture = PageCapture(url="", main_frame="", events=(), netlog=await tail.read_now(cdp))
+    return compute_page(capture).addresses
+
+
+async def _carry_out(page: Page, number: int, step: Step) -> None:
+    try:
+        async with asyncio.timeout(STEP_S + 2):
+            await _do(page, step)
+    except (Error, TimeoutError) as error:
+        # Without its cause, whose text may hold what was typed.
+        raise StepError(f"step {number}, {_shown(step)}: {await _reason(page, step, error)}") from None
+
+
+async def _do(page: Page, step: Step) -> None:
+    limit_ms = STEP_S * 1000
+    if isinstance(step, Visit):
+        await page.goto(step.url, wait_until="load", timeout=limit_ms)
+    elif isinstance(step, Click):
+        await _visible(page, step.selector).click(timeout=limit_ms)
+    elif isinstance(step, TypeText):
+        await _fill(_visible(page, step.selector), step.text, limit_ms)
+    else:
+        await _visible(page, step.selector).first.wait_for(state="visible", timeout=limit_ms)
+
+
+async def _fill(field: Locator, text: str, limit_ms: float) -> None:
+    """A list is chosen from by value, everything else is written into."""
+    if await field.evaluate("element => element.localName", timeout=limit_ms) == "select":
+        await field.select_option(value=text, timeout=limit_ms)
+    else:
+        await field.fill(text, timeout=limit_ms)
+
+
+def _visible(page: Page, selector: str) -> Locator:
+    return page.locator(f"css={selector}").filter(visible=True)
+
+
+async def _settle(page: Page) -> None:
+    """What the last click began must have come to an end, or its cookies are lost; a page that never rests is left."""
+    with contextlib.suppress(LateError):
+        await page.wait_for_load_state("networkidle", timeout=STEP_S * 1000)
+
+
+def _shown(step: Step) -> str:
+    where = Masks(Redaction.STANDARD).url(step.url) if isinstance(step, Visit) else step.selector
+    return f"{_VERBS[type(step)]} {plain(where, _MAX_SHOWN_CHARS)}"
+
+
+_VERBS: dict[type, str] = {Visit: "visit", Click: "click", TypeText: "type into", WaitFor: "wait for"}
+
+
+async def _reason(page: Page, step: Step, error: Exception) -> str:
+    if isinstance(step, Visit):
+        name = next((word for word in str(error).replace(":", " ").split() if word.startswith("ERR_")), None)
+        return name or f"it did not load within {STEP_S} s"
+    if "is not a valid selector" in str(error) or "Unexpected token" in str(error):
+        return "this is no CSS selector"
+    found = await _count(lambda: _visible(page, step.selector).count())
+    if not found:
+        hidden = await _count(lambda: page.locator(f"css={step.selector}").count())
+        return f"{'not visible' if hidden else 'no such element'} within {STEP_S} s"
+    if found > 1 and not isinstance(step, WaitFor):
+        return f"{found} elements are visible; say which one"
+    return f"the element is there, but did not take it within {STEP_S} s"
+
+
+async def _count(ask: Callable[[], Awaitable[int]]) -> int:
+    with contextlib.suppress(Error, TimeoutError):
+        async with asyncio.timeout(2):
+            return await ask()
+    return 0

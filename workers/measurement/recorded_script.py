@@ -1,0 +1,111 @@
+"""A script recorded with Chrome DevTools (its "Recorder" panel exports JSON) as the steps of a page run. Pure.
+
+The format has several ways to name an element and to wait; what has a meaning here is taken over, what cannot change
+a page's state is passed over, and what would be lost without a word is an error.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from workers.measurement.page_options import MAX_STEPS, Click, Device, Step, TypeText, Visit, WaitFor
+from workers.measurement.page_rules import MAX_TEXT_CHARS
+
+MAX_FILE_BYTES = 1024 * 1024
+Json = dict[str, Any]
+# Ways to find an element that are no CSS; a recording offers them beside it.
+_OTHER_WAYS = ("aria/", "xpath/", "text/", "pierce/")
+# Nothing of a page's state follows from these, or the recorder writes them beside the click that they belong to.
+_PASSED_OVER = frozenset({"setViewport", "keyDown", "keyUp", "scroll", "hover", "close", "emulateNetworkConditions"})
+_CONFIRMS = "Enter"
+
+
+class ScriptError(ValueError):
+    """A recording that cannot be carried out here; the message is a sentence for people."""
+
+
+def parse_recording(text: str | bytes) -> tuple[Step, ...]:
+    """The steps of an exported recording. Raises ScriptError, which repeats nothing that was typed."""
+    recorded = _steps_of(text)
+    found = [step for number, each in enumerate(recorded, 1) for step in _steps(number, each)]
+    if not found:
+        raise ScriptError("The recording has no step that does anything.")
+    if len(found) > MAX_STEPS:
+        raise ScriptError(f"The recording has {len(found)} steps; at most {MAX_STEPS} can be done.")
+    return tuple(found)
+
+
+def recorded_device(text: str | bytes) -> Device | None:
+    """The screen that the recording was made on, or None when it does not tell. Raises ScriptError."""
+    for step in _steps_of(text):
+        if step.get("type") == "setViewport":
+            width, height, scale = (step.get(name) for name in ("width", "height", "deviceScaleFactor"))
+            if all(isinstance(each, int) and each > 0 for each in (width, height)):
+                ratio = float(scale) if isinstance(scale, int | float) and scale > 0 else 1.0
+                return Device(
+                    name="recorded",
+                    width=int(width or 0),
+                    height=int(height or 0),
+                    scale=ratio,
+                    mobile=step.get("isMobile") is True,
+                )
+    return None
+
+
+def _steps_of(text: str | bytes) -> list[Json]:
+    if len(text) > MAX_FILE_BYTES:
+        raise ScriptError(f"The recording is larger than {MAX_FILE_BYTES // 2**20} MB.")
+    try:
+        recording = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ScriptError("This is no JSON; export the recording from DevTools as JSON.") from None
+    steps = recording.get("steps") if isinstance(recording, dict) else None
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        raise ScriptError('This is no recording of Chrome DevTools: it lacks a list of "steps".')
+    return steps
+
+
+def _steps(number: int, recorded: Json) -> Iterator[Step]:
+    kind = recorded.get("type")
+    if kind == "navigate":
+        yield Visit(url=_text(number, recorded, "url"))
+    elif kind in ("click", "doubleClick"):
+        yield Click(selector=_selector(number, recorded))
+    elif kind == "change":
+        # A recording does not say what is a password, so everything typed is treated as one.
+        yield TypeText(selector=_selector(number, recorded), text=_text(number, recorded, "value"), secret=True)
+    elif kind == "waitForElement":
+        yield _waiting(number, recorded)
+    elif kind in ("keyDown", "keyUp") and recorded.get("key") == _CONFIRMS:
+        raise ScriptError(f"Step {number}: sending a form by Enter cannot be repeated; record a click on its button.")
+    elif kind not in _PASSED_OVER:
+        raise ScriptError(f"Step {number}: {str(kind)[:40]!r} cannot be done here.")
+
+
+def _waiting(number: int, recorded: Json) -> WaitFor:
+    if recorded.get("visible") is False or (recorded.get("operator") in ("<=", "==") and recorded.get("count") == 0):
+        raise ScriptError(f"Step {number}: waiting for an element to go away cannot be done here.")
+    return WaitFor(selector=_selector(number, recorded))
+
+
+def _text(number: int, recorded: Json, name: str) -> str:
+    value = recorded.get(name)
+    if not isinstance(value, str) or len(value) > MAX_TEXT_CHARS:
+        raise ScriptError(f'Step {number}: "{name}" must be a text of at most {MAX_TEXT_CHARS} characters.')
+    return value
+
+
+def _selector(number: int, recorded: Json) -> str:
+    """The first way to find the element that is one CSS selector. A list of several leads through shadow roots."""
+    if isinstance(recorded.get("frame"), list) and recorded["frame"]:
+        raise ScriptError(f"Step {number}: elements inside frames cannot be reached.")
+    ways = recorded.get("selectors")
+    for way in ways if isinstance(ways, list) else ():
+        parts = way if isinstance(way, list) else [way]
+        if len(parts) == 1 and _is_css(parts[0]):
+            return str(parts[0])
+    raise ScriptError(f"Step {number}: it has no CSS selector; choose CSS among the recorder's selector types.")
+
+
+def _is_css(text: object) -> bool:
+    return isinstance(text, str) and 0 < len(text) <= MAX_TEXT_CHARS and not text.startswith(_OTHER_WAYS)

@@ -1,0 +1,130 @@
+"""Steps before a view: what they leave is carried over, what they cannot do is told, and never what they type."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from workers.browser.pool import BrowserPool
+from workers.browser.seen import PageRun
+from workers.measurement.failure import Failure, FailureKind
+from workers.measurement.page_options import Click, PageOptions, PageState, Step, TypeText, Visit, WaitFor
+from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
+from workers.tests.browser.sites import Answer, Site, serving
+
+SECRET = "s3cret-s3cret"
+FORM = """<form id=login action=/session method=get onsubmit="return login(this)">
+<input id=user name=user><input id=password type=password name=password><select id=team><option value=a><option value=b>
+</select><button id=go>Go</button></form><p class=twice>1<p class=twice>2<p id=hidden style="display:none">no
+<script>function login(form) {
+  document.cookie = "session=" + form.user.value + "-" + form.password.value.length + "; max-age=600";
+  localStorage.team = form.team.value;
+  indexedDB.open("app", 1).onupgradeneeded = event => event.target.result.createObjectStore("s").put("deep", "k");
+  document.body.innerHTML = "<h1 id=hello>Hello</h1>";
+  return false;
+}</script>"""
+TELL = """<script>document.title = document.cookie + "|" + localStorage.team;
+indexedDB.open("app", 1).onsuccess = event => {
+  const database = event.target.result;
+  if (database.objectStoreNames.length) {
+    const asked = database.transaction("s").objectStore("s").get("k");
+    asked.onsuccess = () => document.title += "|" + asked.result;
+  }
+}</script><img src=/a.png>"""
+
+
+def login(site: Site, *more: Step) -> tuple[Step, ...]:
+    site.page("/login", FORM)
+    return (
+        Visit(url=site.url("/login")),
+        TypeText(selector="#user", text="me"),
+        TypeText(selector="#password", text=SECRET, secret=True),
+        TypeText(selector="#team", text="b"),
+        Click(selector="#go"),
+        WaitFor(selector="#hello"),
+        *more,
+    )
+
+
+def test_a_view_behind_a_login_has_its_cookies_and_storage_and_is_cold_all_the_same(load: Load, site: Site) -> None:
+    url = site.page("/", TELL)
+    page = measured(load(url, page=PageOptions(steps=login(site), loads=2)))
+    assert page.title == f"session=me-{len(SECRET)}|b|deep"
+    assert len(site.seen("/login")) == 1
+    assert len(site.seen("/")) == len(site.seen("/a.png")) == 2
+    connection = next(one for one in page.waterfall.connections if one.requests)
+    assert connection.connect is not None
+    assert connection.resumed is False
+    assert [sample.failure for sample in page.samples] == [None, None]
+
+
+@pytest.mark.parametrize("state", [PageState.WARM_CACHE, PageState.WARM_CONNECTION])
+def test_a_repeat_view_behind_a_login_is_still_logged_in(load: Load, site: Site, state: PageState) -> None:
+    page = measured(load(site.page("/", TELL), page=PageOptions(steps=login(site), repeat=state)))
+    assert page.repeat is not None
+    assert [headers.get("cookie") for headers in site.seen("/")] == [f"session=me-{len(SECRET)}"] * 2
+
+
+def test_nothing_that_is_typed_is_told_anywhere(
+    load: Load, site: Site, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = site.page("/", "<p>page")
+    bad = Click(selector="#no-such")
+    monkeypatch.setattr("workers.browser.steps.STEP_S", 1)
+    with caplog.at_level(logging.DEBUG):
+        good = load(url, page=PageOptions(steps=login(site)))
+        wrong = load(url, page=PageOptions(steps=(*login(site)[:3], bad)))
+        stuck = load(url, page=PageOptions(steps=(login(site)[0], TypeText(selector="#hidden", text=SECRET))))
+    for run in (good, wrong, stuck):
+        assert SECRET not in repr(run)
+        assert SECRET.encode() not in b"".join(run.pictures.values())
+    assert SECRET not in caplog.text
+
+
+def fails(load: Load, site: Site, monkeypatch: pytest.MonkeyPatch, *script: Step) -> Failure:
+    monkeypatch.setattr("workers.browser.steps.STEP_S", 1)
+    outcome = failed(load(site.page("/", "<p>page"), page=PageOptions(steps=script)))
+    assert outcome.failure.kind is FailureKind.STEP_FAILED
+    assert outcome.measurement is None
+    assert site.seen("/") == []
+    return outcome.failure
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (Click(selector="#no"), "step 2, click #no: no such element within 1 s"),
+        (Click(selector="#hidden"), "step 2, click #hidden: not visible within 1 s"),
+        (Click(selector=".twice"), "step 2, click .twice: 2 elements are visible; say which one"),
+        (Click(selector="]["), "step 2, click ][: this is no CSS selector"),
+        (TypeText(selector="#no", text="x"), "step 2, type into #no: no such element within 1 s"),
+        (TypeText(selector=".twice", text="x"), "step 2, type into .twice: 2 elements are visible; say which one"),
+        (WaitFor(selector="#never"), "step 2, wait for #never: no such element within 1 s"),
+    ],
+)
+def test_a_step_that_cannot_be_done_says_which_and_why(
+    load: Load, site: Site, monkeypatch: pytest.MonkeyPatch, step: Step, reason: str
+) -> None:
+    visit = Visit(url=site.page("/login", FORM))
+    assert fails(load, site, monkeypatch, visit, step).detail.endswith(reason)
+
+
+def test_a_visit_that_fails_is_told_with_the_browsers_name_for_it(
+    load: Load, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving() as other:
+        gone = other.url("/?token=abc")
+    reason = fails(load, site, monkeypatch, Visit(url=gone)).detail
+    assert reason.endswith("ERR_CONNECTION_REFUSED")
+    assert "abc" not in reason
+
+
+def test_a_step_may_lead_nowhere_that_a_page_may_not(ca_file: Path, site: Site) -> None:
+    inside = PageOptions(steps=(Visit(url="http://169.254.169.254/latest/"),))
+    with serving({"/": Answer(body=b"inside")}, secure=False, address="127.0.0.2") as hidden:
+        site.answers["/out"] = Answer(status=302, headers=(("Location", f"http://127.0.0.2:{hidden.port}/"),))
+        led = PageOptions(steps=(Visit(url=site.url("/out")),))
+        with BrowserPool(browser_settings(ca_file)) as pool:
+            runs: list[PageRun] = [pool.load(page_request(site.page("/", "x"), page=page)) for page in (inside, led)]
+    assert [failed(run).failure.kind for run in runs] == [FailureKind.BLOCKED_DESTINATION] * 2
+    assert site.seen("/") == []
