@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.commands import UsageError, page_arguments, pipeline_arguments, probe_arguments
+from workers.commands import UsageError, import_arguments, page_arguments, pipeline_arguments, probe_arguments
 from workers.version import VERSION
 
 _EPILOG = """\
@@ -20,6 +20,7 @@ examples:
   firstbyte probe --flights https://www.example.org/  draws each flight of packets between here and there
   firstbyte probe --json https://www.example.org/ | jq .phases
   firstbyte page --screenshot home.jpg https://www.example.org/
+  firstbyte import page.har                           a waterfall out of another tool's file
   firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
   firstbyte gate --site shop --rule "ttfb<=+10%"      may this release go out? (asks the service)
   firstbyte doctor                                    can this machine measure, and reach its service?
@@ -74,6 +75,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     pipeline_arguments.add_gate(gate)
     deploys = commands.add_parser("deploys", help="tell of a release", description=pipeline_arguments.DEPLOYS)
     pipeline_arguments.add_deploys(deploys, _Parser)
+    why = "read a file of another tool"
+    import_arguments.add_import(commands.add_parser("import", help=why, description=import_arguments.IMPORT))
     commands.add_parser("agent", help="measure for a region", description=_AGENT)
     doctor = commands.add_parser("doctor", help="check what this machine can measure", description="Checks every part.")
     doctor.add_argument("--json", action="store_true", help="one JSON document on stdout")
@@ -83,7 +86,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carries out one command and gives its exit code."""
     asked = parse(sys.argv[1:] if arguments is None else arguments)
-    run: Callable[[argparse.Namespace], int] = importlib.import_module(f"workers.commands.{asked.command}").run
+    run: Callable[[argparse.Namespace], int] = _module_of(asked.command).run
     try:
         return run(asked)
     except UsageError as error:
@@ -95,6 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Not Python's own exit code 1, which says that a target failed its check.
         traceback.print_exc()
         return 4
+
+
+def _module_of(command: str) -> Any:
+    """"import" is a word of Python's own."""
+    return importlib.import_module(f"workers.commands.{'importing' if command == 'import' else command}")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -44,7 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
     with _loader(request, arguments) as loader:
         loaded = loader.load(request, tell)
     outcome = loaded.outcome
-    _write_files(arguments, loaded, About(url=request.url, started_at=started_at, version=VERSION))
+    _write_files(
+        arguments, loaded, About(url=request.url, started_at=started_at, version=VERSION, redaction=arguments.redaction)
+    )
     if arguments.json:
         write(json.dumps(page_document(request.url, outcome), ensure_ascii=False))
     else:

@@ -26,6 +26,7 @@ from workers.measurement.page_rules import (
     parse_host,
     parse_mapping,
 )
+from workers.measurement.redaction import Redaction
 
 PAGE = """\
 Loads the URL in a cold headless Chromium and draws its waterfall, with what the visitor saw and what costs him time.
@@ -67,6 +68,8 @@ def page_options(arguments: argparse.Namespace) -> PageOptions:
 def _add_files(parser: argparse.ArgumentParser) -> None:
     files = parser.add_argument_group("files")
     files.add_argument("--har", metavar="FILE", type=Path, help="write the load as an HTTP Archive (HAR 1.2)")
+    level = "how much the archive shows: full, standard (no values of parameters and keys) or strict, for strangers"
+    files.add_argument("--redaction", choices=list(Redaction), type=Redaction, default=Redaction.STANDARD, help=level)
     files.add_argument("--netlog", metavar="FILE", type=Path, help="write Chromium's network log of the load")
     files.add_argument("--screenshot", metavar="FILE", type=Path, help="write what the page looked like (JPEG)")
     files.add_argument("--filmstrip", metavar="DIR", type=Path, help="write each change of the screen into DIR")

@@ -21,6 +21,7 @@ from workers.version import VERSION
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
 _TIMEOUT_S = 30.0
+_FILE_TIMEOUT_S = 180.0
 # Six tries over about half a minute: a service that is being restarted is back by then.
 _PAUSES_S = (0.5, 1.0, 3.0, 8.0, 15.0)
 _MAX_PAUSE_S = 60.0
@@ -79,6 +80,14 @@ class Api:
         request.add_header("Idempotency-Key", str(uuid4()))
         request.add_header("Content-Type", "application/json")
         return self._ask(request, _TIMEOUT_S)
+
+    def post_file(self, path: str, packed: bytes) -> dict[str, Any]:
+        """The same with a file of JSON, packed with gzip."""
+        request = self._request("POST", path, packed)
+        request.add_header("Idempotency-Key", str(uuid4()))
+        request.add_header("Content-Type", "application/json")
+        request.add_header("Content-Encoding", "gzip")
+        return self._ask(request, _FILE_TIMEOUT_S)
 
     def _request(self, method: str, path: str, body: bytes | None = None) -> urllib.request.Request:
         headers = {

@@ -38,7 +38,7 @@ _MAX_TIMEOUT_S = 3_600
 
 
 def add_gate(parser: argparse.ArgumentParser) -> None:
-    _add_service(parser)
+    add_service(parser)
     _add_deploy(parser)
     parser.add_argument("--site", metavar="SITE", required=True, help="the site's name, id or URL")
     rule = "a limit, such as ttfb<=+10%% (which is the default); may be repeated"
@@ -75,16 +75,17 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
 def add_deploys(parser: argparse.ArgumentParser, make: type[argparse.ArgumentParser]) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=make)
     create = actions.add_parser("create", help="tell of a release", description=DEPLOYS)
-    _add_service(create)
+    add_service(create)
     _add_deploy(create)
     site = "the site's name, id or URL (all sites of the organisation)"
     create.add_argument("--site", metavar="SITE", help=site)
 
 
-def _add_service(parser: argparse.ArgumentParser) -> None:
+def add_service(parser: argparse.ArgumentParser, scope: str = "gates") -> None:
+    """Which service, and with which token: one with this scope."""
     known = os.environ
     parser.add_argument("--url", metavar="SERVICE", default=known.get("FIRSTBYTE_URL"), help="address of the service")
-    token = "a token with the scope gates; better in FIRSTBYTE_TOKEN, which no process list shows"
+    token = f"a token with the scope {scope}; better in FIRSTBYTE_TOKEN, which no process list shows"
     parser.add_argument("--token", metavar="TOKEN", help=token)
     authority = "trust this authority too (PEM; by default FIRSTBYTE_CA_FILE)"
     parser.add_argument("--cacert", metavar="FILE", default=known.get("FIRSTBYTE_CA_FILE"), help=authority)

@@ -1,0 +1,101 @@
+"""`firstbyte import`: page loads out of files of other tools, into the service or onto the screen."""
+
+import argparse
+import gzip
+import json
+import sys
+from typing import Any
+from urllib.parse import urlencode
+
+from workers.commands import UsageError
+from workers.commands.measuring import EXIT_NOT_MEASURED, EXIT_OK, canvas_of, write
+from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
+from workers.diagnosis.page_document import page_document
+from workers.measurement.drawing import draw
+from workers.measurement.imports.imported import Imported
+from workers.measurement.imports.read import UnreadableFileError, read_import
+from workers.measurement.imports.slim import slimmed
+from workers.measurement.imports.source import MAX_BYTES
+from workers.measurement.messages import Measured
+
+IMPORT_SCHEMA = "firstbyte.import/1"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Reads the file, keeps or draws what is in it, and gives the exit code. Raises UsageError."""
+    content = _content(arguments)
+    try:
+        found = read_import(content)
+    except UnreadableFileError as error:
+        raise UsageError(f"{arguments.file}: {error}") from error
+    if arguments.local or not arguments.url:
+        return _show(found, as_json=arguments.json)
+    return _upload(api_of(arguments.url, arguments.token, arguments.cacert), slimmed(content), arguments)
+
+
+def _content(arguments: argparse.Namespace) -> bytes:
+    try:
+        if str(arguments.file) == "-":
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
+        with arguments.file.open("rb") as file:
+            content: bytes = file.read(MAX_BYTES + 1)
+            return content
+    except OSError as error:
+        raise UsageError(f"the file cannot be read: {error}") from error
+
+
+def _upload(api: Api, content: bytes, arguments: argparse.Namespace) -> int:
+    query = {"name": arguments.file.name[:200], **({"site": arguments.site} if arguments.site else {})}
+    try:
+        kept = api.post_file(f"imports?{urlencode(query)}", gzip.compress(content, 6))
+    except RefusedError as error:
+        if error.is_usage:
+            raise UsageError(str(error)) from error
+        sys.stderr.write(f"firstbyte import: {error}\n")
+        return EXIT_NOT_MEASURED
+    except UnreachableError as error:
+        sys.stderr.write(f"firstbyte import: {error}\n")
+        return EXIT_NOT_MEASURED
+    write(json.dumps(kept, ensure_ascii=False) if arguments.json else _places(kept, arguments.url))
+    return EXIT_OK
+
+
+def _places(kept: dict[str, Any], service: str) -> str:
+    lines = [f"{service.rstrip('/')}{one['page']}  {one['label']}" for one in kept["imports"]]
+    return "\n".join([*lines, *_remarks(kept["skipped"], kept["remarks"])])
+
+
+def _show(found: Imported, *, as_json: bool) -> int:
+    if as_json:
+        write(json.dumps(import_document(found), ensure_ascii=False))
+        return EXIT_OK
+    canvas = canvas_of(sys.stdout)
+    for page in found.pages:
+        write(f"{page.label}\n{draw(Measured(measurement=page.measurement), canvas)}\n")
+    for remark in _remarks(found.skipped, found.remarks):
+        sys.stderr.write(f"{remark}\n")
+    return EXIT_OK
+
+
+def _remarks(skipped: int, remarks: list[str] | tuple[str, ...]) -> list[str]:
+    counted = [f"{skipped} of the file's requests could not be read:"] if skipped else []
+    return [*counted, *(f"  {remark}" for remark in remarks)]
+
+
+def import_document(found: Imported) -> dict[str, Any]:
+    """What a file brought, each page load as `firstbyte page` tells one."""
+    source = found.source
+    return {
+        "schema": IMPORT_SCHEMA,
+        "source": {"format": source.format, "tool": source.tool, "tool_version": source.tool_version},
+        "pages": [
+            {
+                **page_document(page.url, Measured(measurement=page.measurement)),
+                "label": page.label,
+                "started_at": page.started_at.isoformat(),
+            }
+            for page in found.pages
+        ],
+        "skipped": found.skipped,
+        "remarks": list(found.remarks),
+    }

@@ -1,0 +1,84 @@
+"""`firstbyte import` without a service: it draws what a file holds, or says what is wrong with it."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from workers.cli import main
+from workers.measurement.imports.slim import slimmed
+from workers.measurement.redaction import Redaction
+from workers.tests.measurement.imports import samples
+
+
+@pytest.fixture(autouse=True)
+def _no_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FIRSTBYTE_URL", raising=False)
+
+
+def file_of(tmp_path: Path, document: samples.Document) -> str:
+    path = tmp_path / "shop.har"
+    path.write_bytes(samples.written(document))
+    return str(path)
+
+
+def test_a_file_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", file_of(tmp_path, samples.devtools())]) == 0
+    drawn = capsys.readouterr()
+    assert ("cdn.example/app.js" in drawn.out, "load 500 ms" in drawn.out, drawn.err) == (True, True, "")
+
+
+def test_what_could_not_be_read_is_told_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = samples.har(samples.entry(), samples.entry("never"))
+    assert main(["import", file_of(tmp_path, document)]) == 0
+    told = capsys.readouterr().err
+    assert "1 of the file's requests could not be read:" in told
+    assert "entry 2: startedDateTime is not a date and time" in told
+
+
+def test_one_json_document_tells_every_page_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", "--json", file_of(tmp_path, samples.webpagetest(900, 1000, 1100))]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["schema"], found["skipped"]) == ("firstbyte.import/1", 0)
+    assert found["source"] == {"format": "WebPageTest JSON", "tool": "WebPageTest", "tool_version": "21.07"}
+    (page,) = found["pages"]
+    assert (page["schema"], page["label"], len(page["requests"])) == ("firstbyte.page/1", "run 2, first view", 2)
+    assert len(page["samples"]) == 6
+
+
+def test_standard_input_is_a_file_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    packed = gzip.compress(samples.written(samples.firefox()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(packed)))
+    assert main(["import", "-"]) == 0
+    assert "shop.example" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("content", "said"), [(b"<html>", "is not JSON"), (None, "cannot be read")])
+def test_a_file_that_is_none_is_wrong_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None, said: str
+) -> None:
+    path = tmp_path / "x.har"
+    if content is not None:
+        path.write_bytes(content)
+    assert main(["import", str(path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_neither_bodies_nor_cookies_are_sent() -> None:
+    made = samples.entry(comment="kept")
+    made["request"] |= {"postData": {"text": "s3cret"}, "cookies": [{"name": "a", "value": "s3cret"}]}
+    made["request"]["headers"] = [{"name": "Cookie", "value": "s3cret"}, {"name": "Accept", "value": "*/*"}, 7]
+    made["response"]["content"]["text"] = "s3cret \ud83d"
+    document = samples.har(made)
+    document["log"]["entries"].append(7)
+    sent = slimmed(samples.written(document))
+    assert b"s3cret" not in sent
+    (entry, junk) = json.loads(sent)["log"]["entries"]
+    assert (entry["comment"], entry["request"]["headers"][0]["name"], junk) == ("kept", "Accept", 7)
+    assert slimmed(samples.written(samples.webpagetest(900))) == samples.written(samples.webpagetest(900))
+
+
+def test_a_level_of_redaction_is_one_of_three() -> None:
+    assert [str(level) for level in Redaction] == ["full", "standard", "strict"]
