@@ -26,7 +26,7 @@ WITH fresh AS (
     SELECT id, %(now)s, '{}' FROM fresh ON CONFLICT DO NOTHING
 ), scrutiny AS (
     INSERT INTO alerts_scrutiny (monitor_id, due_at, memory)
-    SELECT id, %(now)s, '{}' FROM fresh WHERE kind = 'probe' ON CONFLICT DO NOTHING
+    SELECT id, %(now)s, '{}' FROM fresh ON CONFLICT DO NOTHING
 )
 SELECT DISTINCT f.organisation_id, f.site_id, NOT EXISTS (
     SELECT FROM alerts_watch w JOIN sites_monitor m ON m.id = w.monitor_id JOIN sites_site s ON s.id = m.site_id

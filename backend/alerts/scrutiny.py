@@ -26,6 +26,7 @@ from backend.alerts.rules_of import rules_for
 from backend.alerts.seen_deep import News, deep_looks, new_in_light_runs, newest_of
 from backend.alerts.states import State
 from backend.alerts.turns import Turns
+from workers.measurement.messages import Kind
 
 BATCH = 200
 IDLE_S, BUSY_S = 2.0, 0.0
@@ -122,7 +123,8 @@ class Scrutiny:
 
     def ask(self, news: News) -> None:
         """Asks for a deep run where there was none yet, where one disagrees, and where light runs show what is new."""
-        if self.is_off:
+        if self.is_off or self.row.kind != Kind.PROBE:
+            # A page is seen whole with every run.
             return
         unseen = [code for code, run in self._newest.items() if run is None]
         look_deeper(self.row.monitor_id, {*unseen, *self._unsure, *news}, now=self._now)
@@ -134,7 +136,7 @@ class Scrutiny:
 
     @property
     def due_at(self) -> datetime:
-        is_anxious = bool(self._unsure) or None in self._newest.values()
+        is_anxious = self.row.kind == Kind.PROBE and (bool(self._unsure) or None in self._newest.values())
         return self._now + (ANXIOUS_LOOK if is_anxious and not self.is_off else LOOK_EVERY)
 
     def _is_patient(self) -> bool:
@@ -147,7 +149,7 @@ class Scrutiny:
         regions: dict[str, list[str]] = {}
         unsure: set[str] = set()
         found = []
-        for id in sorted(causes(looks, limit) | set(mind.tracks)):
+        for id in filter(self._is_mine, sorted(causes(looks, limit) | set(mind.tracks))):
             track = mind.tracks.get(id, Track())
             seen = standing(id, looks, limit, current=track.state, now_us=now_us)
             unsure.update(undecided(id, looks, limit, current=track.state))
@@ -159,6 +161,10 @@ class Scrutiny:
                 tracks[id] = track
                 regions[id] = list(seen.regions) if seen.firm else mind.regions.get(id, [])
         return found, _Mind(version=rule.version, tracks=tracks, regions=regions), unsure
+
+    def _is_mine(self, id: str) -> bool:
+        """What a probe and a page load can both see is the probe's to tell: an incident is of one cause of a site."""
+        return id.startswith("page.") == (self.row.kind == Kind.PAGE)
 
     def _over(self, rule: Rule, id: str, resolution: Resolution) -> Change:
         return self._change(rule, id, Standing(state=State.OK, since_us=to_us(self._now)), None, resolution)

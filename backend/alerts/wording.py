@@ -209,7 +209,8 @@ def _sentences(account: Account) -> list[str]:
 
 
 def _about_finding(facts: Mapping[str, Any]) -> list[str]:
-    told = [f"Seen in {facts['seen']} of the last {facts['looked']} deep probes."]
+    looks = "page loads" if str(facts["finding"]).startswith("page.") else "deep probes"
+    told = [f"Seen in {facts['seen']} of the last {facts['looked']} {looks}."]
     if facts["finding"] in set(FindingId):
         told.append(_first_sentence(entry(FindingId(facts["finding"])).advice))
     return told

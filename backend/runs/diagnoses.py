@@ -14,10 +14,12 @@ from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeas
 _FIRST_VISIT = frozenset({Counts.NEW_VISIT, Counts.EACH_REQUEST})
 
 
-def diagnosis_of(measurement: Measurement | None) -> Diagnosis | None:
-    """Judged anew; what the agent said at the time where it sent no evidence. None for what nobody can judge."""
+def diagnosis_of(measurement: Measurement | None, *, failed: bool = False) -> Diagnosis | None:
+    """Judged anew; what the agent said at the time where it sent no evidence. None for what nobody can judge: a page
+    load that failed says too little of the page, or shows another one.
+    """
     if isinstance(measurement, PageMeasurement):
-        return diagnose_page(measurement)
+        return None if failed else diagnose_page(measurement)
     if not isinstance(measurement, ProbeMeasurement):
         return None
     if measurement.evidence is None:

@@ -161,6 +161,7 @@ class PageRead(TypedDict):
     vitals: VitalsRead
     document: NotRequired[int | None]
     browser_version: NotRequired[str | None]
+    diagnosis: NotRequired[DiagnosisRead | None]
 
 
 class HeaderRead(TypedDict):

@@ -146,8 +146,8 @@ def leg_values(leg: LegRead, not_kept: Sequence[Leg]) -> Row:
 
 
 def finding_values(measurement: AnyRead) -> list[Row]:
-    """What of FINDING_COLUMNS a probe's diagnosis tells, in its order: see `models.Finding`."""
-    diagnosis = measurement.get("diagnosis") if measurement["kind"] == "probe" else None
+    """What of FINDING_COLUMNS a probe's or page's diagnosis tells, in its order: see `models.Finding`."""
+    diagnosis = None if measurement["kind"] == "pair" else measurement.get("diagnosis")
     if diagnosis is None:
         return []
     is_deep = _depth(measurement) == Depth.DEEP.value
@@ -268,12 +268,14 @@ def _page_metrics(page: PageRead) -> tuple[Any, ...]:
         len(connections),
         sum(request.get("transferred_bytes") or 0 for request in requests),
         text(page.get("browser_version")),
-        None,
+        _depth(page),
     )
 
 
 def _depth(measurement: AnyRead) -> str | None:
-    """How deep a probe looked. One that brings no evidence did not look."""
+    """How deep a probe looked. One that brings no evidence did not look; a page that was judged was seen whole."""
+    if measurement["kind"] == "page":
+        return None if measurement.get("diagnosis") is None else Depth.DEEP.value
     evidence = measurement.get("evidence") if measurement["kind"] == "probe" else None
     return evidence["depth"].value if evidence else None
 

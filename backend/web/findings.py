@@ -59,7 +59,9 @@ _ANSWERS: dict[Answer, tuple[str, str, Level | str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """One cause as a page tells it. `evidence` are names and values; `seen` says where, on the page of a site."""
+    """One cause as a page tells it. `evidence` are names and values; `seen` says where, on the page of a site; `rows`
+    are the requests of a page load that it speaks of.
+    """
 
     id: str
     title: str
@@ -74,6 +76,7 @@ class Told:
     settings: tuple[Setting, ...]
     evidence: tuple[tuple[str, str], ...]
     seen: tuple[tuple[str, UUID], ...] = ()
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +185,7 @@ def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
         settings=told.settings,
         evidence=tuple((_name(fact.name), _value(fact)) for fact in finding.evidence if fact.value is not None),
         seen=tuple((one.deep.region.name, one.deep.run.run_id) for one in seen),
+        rows=finding.rows,
     )
 
 

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from workers.diagnosis.diagnose import diagnose
-from workers.measurement.messages import ProbeMeasurement
+from workers.diagnosis.pages import diagnose_page
+from workers.measurement.messages import Failed, Measured, PageMeasurement, ProbeMeasurement
 
 
 def diagnosed(measurement: ProbeMeasurement) -> ProbeMeasurement:
@@ -11,3 +12,11 @@ def diagnosed(measurement: ProbeMeasurement) -> ProbeMeasurement:
     if measurement.evidence is None:
         return measurement
     return replace(measurement, diagnosis=diagnose(measurement.evidence, measurement.hops))
+
+
+def diagnosed_page(outcome: Measured | Failed) -> Measured | Failed:
+    """The same with its page's diagnosis; a load that failed says too little of the page."""
+    page = outcome.measurement
+    if isinstance(outcome, Failed) or not isinstance(page, PageMeasurement):
+        return outcome
+    return replace(outcome, measurement=replace(page, diagnosis=diagnose_page(page)))

@@ -49,11 +49,18 @@ def page_document(url: str, outcome: Measured | Failed) -> Document:
         "deliveries": [_delivery(one) for one in seen.deliveries],
         "samples": [_sample(one) for one in seen.samples],
         "repeat": _repeat(seen.repeat),
-        **diagnosis_parts(seen.diagnosis or Diagnosis()),
+        **_diagnosis(seen.diagnosis or Diagnosis()),
         "warnings": list(seen.warnings),
         "profile_verified": seen.profile_verified,
         "error": error_part(outcome),
     }
+
+
+def _diagnosis(diagnosis: Diagnosis) -> Document:
+    """Each finding with the numbers of the requests that it speaks of."""
+    parts = diagnosis_parts(diagnosis)
+    rows = [{"requests": list(finding.rows)} for finding in diagnosis.findings]
+    return parts | {"findings": [told | more for told, more in zip(parts["findings"], rows, strict=True)]}
 
 
 def _row(waterfall: Waterfall, number: int | None) -> Request | None:

@@ -19,7 +19,8 @@ from workers.measurement.finding import FindingId
 pytestmark = pytest.mark.django_db
 
 OVERFLOW, EXPIRED, OLD = "tls.record_overflow", "tls.cert_expired", "tls.version_old"
-SEVERITIES = {OVERFLOW: "high", EXPIRED: "critical", OLD: "high"}
+BLOCKED, NO_H2 = "page.third_party_blocking", "http.h2_missing"
+SEVERITIES = {OVERFLOW: "high", EXPIRED: "critical", OLD: "high", BLOCKED: "high", NO_H2: "high"}
 
 
 @pytest.fixture
@@ -276,3 +277,17 @@ def test_a_look_without_news_takes_a_fixed_number_of_statements(
     Scrutiny.objects.update(due_at=world.now)
     with django_assert_num_queries(8):
         scrutiny.watch_batch(world.now)
+
+
+def test_a_cause_that_two_page_loads_found_is_told_and_no_probe_is_asked_for() -> None:
+    world = make_world("fra", kinds=["page"], rules=["finding"])
+    Rule.objects.update(params={"min_severity": "high", "ids": [], "found": 2, "of_last": 2, "regions": 1})
+    probe(world, "fra", BLOCKED, NO_H2)
+    assert told() == []
+    probe(world, "fra", BLOCKED, NO_H2)
+    assert told() == ["opened"]
+    assert "Seen in 2 of the last 2 page loads." in Notice.objects.get().message["sentences"]
+    assert asked() == []
+    probe(world, "fra")
+    probe(world, "fra")
+    assert told() == ["opened", "recovered"]

@@ -46,13 +46,16 @@ class ServerSetting(Out):
 
 
 class ToldCause(FoundCause):
-    """`evidence` is what was seen, by names that carry units; `counts` says for whom the saving counts."""
+    """`evidence` is what was seen, by names that carry units; `counts` says for whom the saving counts. `rows` are the
+    numbers of a page's requests that it speaks of.
+    """
 
     explanation: str
     advice: str
     settings: list[ServerSetting]
     counts: Counts | None
     evidence: dict[str, Any]
+    rows: list[int]
 
 
 class OpenQuestion(Out):
@@ -138,6 +141,7 @@ def told_fields(finding: Finding) -> dict[str, Any]:
         "settings": [ServerSetting(server=one.server, setting=one.setting) for one in told.settings],
         "counts": told.counts,
         "evidence": {fact.name: fact.value for fact in finding.evidence},
+        "rows": list(finding.rows),
     }
 
 

@@ -225,7 +225,7 @@ def _fields(run: RunRow, monitor: Monitor, region: Region) -> dict[str, Any]:
         "metrics": _metrics(run),
         "failure": _failure(run),
         "missed_reason": None if run.missed_reason is None else MissedReason(run.missed_reason),
-        "depth": None if run.depth is None else Depth(run.depth),
+        "depth": Depth(run.depth) if run.depth is not None and run.kind == MonitorKind.PROBE else None,
     }
 
 

@@ -1,4 +1,6 @@
-"""What a probe's diagnosis leaves in the tables."""
+"""What a diagnosis leaves in the tables."""
+
+from dataclasses import replace
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -7,9 +9,11 @@ from backend.runs.documents import unpack
 from backend.runs.ingest import ingest
 from backend.runs.models import Finding, PendingRun, Run, RunDocument
 from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending
-from backend.runs.tests.results import NO_HTTP3, OVERFLOW, PACED, diagnosed, line_of, probe, result_of
+from backend.runs.tests.results import NO_HTTP3, OVERFLOW, PACED, diagnosed, line_of, page, probe, result_of
 from workers.measurement.evidence import Depth
-from workers.measurement.messages import Measured, ReceiptStatus
+from workers.measurement.finding import Confidence, Diagnosis, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.finding import Finding as Cause
+from workers.measurement.messages import Kind, Measured, PageMeasurement, ReceiptStatus
 
 pytestmark = pytest.mark.django_db
 
@@ -77,3 +81,32 @@ def test_runs_without_findings_take_no_statement_for_them(
     with django_assert_num_queries(6) as captured:
         ingest(fleet.region, [line], now=NOW)
     assert not any("runs_finding" in query["sql"] for query in captured)
+
+
+BLOCKED = Cause(
+    id=FindingId.PAGE_THIRD_PARTY_BLOCKING,
+    severity=Severity.HIGH,
+    confidence=Confidence.MEDIUM,
+    saving_us=310_000,
+    host="widget.example.net",
+)
+LATE = NotJudged(id=FindingId.PAGE_LCP_LATE, reason=NotJudgedReason.PAINT_ELSEWHERE)
+
+
+def test_a_page_keeps_what_was_found_and_what_could_not_be_judged_and_counts_as_seen_whole(fleet: Fleet) -> None:
+    monitor = make_monitors(fleet, kind=Kind.PAGE)[0]
+    seen = page().measurement
+    assert isinstance(seen, PageMeasurement)
+    outcome = Measured(measurement=replace(seen, diagnosis=Diagnosis(findings=(BLOCKED,), not_judged=(LATE,))))
+    assert _stored(fleet, make_pending(fleet, monitor), outcome) == [
+        (1, "page.third_party_blocking", "high", "medium", 310_000, None),
+        (2, "page.lcp_late", None, None, None, "paint_elsewhere"),
+    ]
+    assert Finding.objects.filter(host="widget.example.net").count() == 1
+    assert Run.objects.get().depth == "deep"
+
+
+def test_a_page_that_nobody_judged_leaves_no_row(fleet: Fleet) -> None:
+    monitor = make_monitors(fleet, kind=Kind.PAGE)[0]
+    assert _stored(fleet, make_pending(fleet, monitor), page()) == []
+    assert Run.objects.get().depth is None

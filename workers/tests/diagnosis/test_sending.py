@@ -6,7 +6,17 @@ from workers.diagnosis.diagnose import diagnose
 from workers.diagnosis.sending import as_sent
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.messages import Failed, Measured, Missed, MissedReason, ProbeMeasurement
+from workers.measurement.finding import (
+    Confidence,
+    Diagnosis,
+    Fact,
+    Finding,
+    FindingId,
+    NotJudged,
+    NotJudgedReason,
+    Severity,
+)
+from workers.measurement.messages import Failed, Measured, Missed, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.tests.builders import build_page, build_probe
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep, light
@@ -50,3 +60,23 @@ def test_a_light_probe_travels_with_what_it_found() -> None:
 )
 def test_all_else_travels_as_it_is(outcome: Measured | Failed | Missed) -> None:
     assert as_sent(outcome) == outcome
+
+
+def test_a_page_travels_with_its_causes_and_not_with_what_its_rows_show_again() -> None:
+    found = Finding(
+        id=FindingId.PAGE_LCP_LATE,
+        severity=Severity.HIGH,
+        confidence=Confidence.MEDIUM,
+        saving_us=400_000,
+        evidence=(Fact(name="lcp_ms", value=900.0),),
+        rows=(7,),
+    )
+    left_open = NotJudged(id=FindingId.PAGE_RENDER_BLOCKING, reason=NotJudgedReason.PAINT_ELSEWHERE)
+    page = replace(build_page(), diagnosis=Diagnosis(findings=(found,), not_judged=(left_open,)))
+    sent = as_sent(Measured(measurement=page))
+    assert isinstance(sent, Measured)
+    assert isinstance(sent.measurement, PageMeasurement)
+    assert sent.measurement.diagnosis == Diagnosis(
+        findings=(replace(found, evidence=(), rows=()),), not_judged=(left_open,)
+    )
+    assert replace(sent.measurement, diagnosis=page.diagnosis) == page
