@@ -1,0 +1,155 @@
+"""What is seen of the screen, the main thread and the console, of pages that do known things at known instants."""
+
+import io
+import subprocess
+import sys
+from statistics import median
+
+from PIL import Image
+
+from workers.browser.processes import ProcessClock
+from workers.browser.sight import MAX_FILM_BYTES
+from workers.measurement.connection import Header
+from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, MAX_FRAMES, ConsoleLevel
+from workers.measurement.routes import PictureKind
+from workers.tests.browser.conftest import Load, measured
+from workers.tests.browser.sites import Site
+from workers.tests.waiting import wait_for
+
+# As long as a page asks for something, its load goes on.
+BUSY = "const busy = setInterval(() => fetch('/s.js'), 40);"
+# The screen is black, then red, then green …, half a step each. What is told is the frame before which it was drawn.
+COLOURS = f"""<body style="margin:0"><div id=a style="height:100vh"></div><script>{BUSY}
+const colours = ["#000", "#f00", "#0f0", "#00f", "#ff0", "#0ff"];
+function next() {{
+  if (!colours.length) {{ clearInterval(busy); return; }}
+  const colour = colours.shift();
+  requestAnimationFrame(() => {{ a.style.background = colour; console.error(colour); setTimeout(next, 150); }});
+}}
+addEventListener("load", () => setTimeout(next, 100));
+</script>"""
+# After the first paint 300 ms of script, then 200 ms of layouts that a script forces.
+WORK = f"""<p id=p>Text</p><script>{BUSY}
+function script(until) {{ let n = 0; while (performance.now() < until) n++; }}
+function layouts(until) {{
+  p.innerHTML = "<span>word </span>".repeat(3000);
+  while (performance.now() < until) {{ p.style.width = 100 + Math.random() * 500 + "px"; p.offsetHeight; }}
+}}
+new PerformanceObserver(() => {{
+  setTimeout(() => script(performance.now() + 300), 100);
+  setTimeout(() => layouts(performance.now() + 200), 700);
+  setTimeout(() => clearInterval(busy), 1200);
+}}).observe({{ type: "paint", buffered: true }});
+</script>"""
+# Every frame is another noise, for a second.
+NOISE = f"""<canvas id=c width=1350 height=940></canvas><script>{BUSY}
+const pen = c.getContext("2d");
+function draw() {{
+  for (let n = 0; n < 400; n++) {{
+    pen.fillStyle = `hsl(${{Math.random() * 360}} 90% 50%)`;
+    pen.fillRect(Math.random() * 1350, Math.random() * 940, 90, 90);
+  }}
+  if (performance.now() < 2500) requestAnimationFrame(draw); else clearInterval(busy);
+}}
+draw();
+</script>"""
+
+
+def test_each_frame_stands_where_the_page_changed(load: Load, site: Site) -> None:
+    run = load(site.page("/", COLOURS))
+    page = measured(run)
+    assert page.film is not None
+    changes = [message.at_us for message in page.console if message.at_us is not None]
+    frames = page.film.frames[1:]
+    assert len(frames) == len(changes) == 6
+    late_us = [frame.at_us - change_us for frame, change_us in zip(frames, changes, strict=True)]
+    # A frame is shown at the next refresh of the screen, 17 ms later at most, of a machine that has nothing else to do.
+    assert min(late_us) > -17_000
+    assert median(late_us) < 50_000
+    vitals = page.vitals
+    assert (vitals.start_render_us, vitals.visually_complete_us) == (frames[0].at_us, frames[-1].at_us)
+    assert vitals.speed_index_us is not None
+    assert frames[0].at_us < vitals.speed_index_us <= frames[-1].at_us
+
+
+def test_a_film_is_one_picture_of_its_frames_in_their_order(load: Load, site: Site) -> None:
+    run = load(site.page("/", COLOURS))
+    film = measured(run).film
+    assert film is not None
+    sprite = Image.open(io.BytesIO(run.pictures[PictureKind.FILM]))
+    assert sprite.size == (film.width * 7, film.height)
+    middle = [sprite.getpixel((film.width * number + film.width // 2, film.height // 2)) for number in range(7)]
+    bright = [tuple(part > 127 for part in colour) for colour in middle if isinstance(colour, tuple)]
+    assert bright == [
+        (True, True, True),
+        (False, False, False),
+        (True, False, False),
+        (False, True, False),
+        (False, False, True),
+        (True, True, False),
+        (False, True, True),
+    ]
+
+
+def test_script_and_layout_are_told_apart_and_block(load: Load, site: Site) -> None:
+    page = measured(load(site.page("/", WORK)))
+    cpu, tasks = page.vitals.cpu, page.vitals.long_tasks
+    assert cpu is not None
+    assert tasks is not None
+    assert page.vitals.tbt_us is not None
+    assert 295_000 <= cpu.script_us <= 450_000
+    assert cpu.layout_us + cpu.style_us >= 80_000
+    assert cpu.script_us + cpu.layout_us + cpu.style_us >= 400_000
+    assert sum(task.end_us - task.start_us >= 199_000 for task in tasks) >= 2
+    assert page.vitals.tbt_us >= 250_000 + 150_000 - 2_000
+    assert page.activity is not None
+    # The script took a whole step at least, wherever it began.
+    assert max(page.activity.script_us) > 0.9 * page.activity.step_us
+    assert sum(page.activity.received_bytes) > 0
+    assert sum(page.activity.cpu_us) > 200_000
+    assert page.vitals.dom_interactive_us is not None
+
+
+def test_a_page_that_never_stands_still_gives_a_film_within_its_bounds(load: Load, site: Site) -> None:
+    run = load(site.page("/", NOISE))
+    film = measured(run).film
+    assert film is not None
+    assert 10 < len(film.frames) <= MAX_FRAMES
+    assert len(run.pictures[PictureKind.FILM]) <= MAX_FILM_BYTES
+
+
+def test_the_console_is_told_without_secrets_and_within_bounds(load: Load, site: Site) -> None:
+    url = site.page(
+        "/",
+        "<script>console.error('sent', 's3cr3t-value'); console.warn('careful'); console.log('nothing');"
+        "function flood() { for (let n = 0; n < 200; n++) console.error('x'.repeat(10000)); } null.x;</script>"
+        '<img src="/missing.png" onerror="setTimeout(flood, 50)">',
+    )
+    console = measured(load(url, headers=(Header(name="X-Key", value="s3cr3t-value"),))).console
+    texts = [message.text for message in console]
+    assert texts[0] == "sent (redacted)"
+    assert (console[1].text, console[1].level) == ("careful", ConsoleLevel.WARNING)
+    assert any(text.startswith("Uncaught TypeError") for text in texts)
+    assert any("404" in text for text in texts)
+    assert "nothing" not in texts
+    assert len(console) == MAX_CONSOLE_MESSAGES
+
+
+def test_a_page_that_does_nothing_blocks_nothing(load: Load, site: Site) -> None:
+    page = measured(load(site.page("/", "<p>Quiet</p>")))
+    assert page.vitals.long_tasks is not None
+    assert page.console == ()
+    assert page.vitals.start_render_us is not None
+    assert page.vitals.fcp_us is not None
+
+
+def test_processor_time_is_that_of_a_process_and_its_children() -> None:
+    busy = "import sys, time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\nsys.stdin.read()"
+    parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}])"
+    with subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE) as process:
+        clock = ProcessClock(process.pid)
+        wait_for(lambda: (clock.read_s() or 0.0) >= 0.3, "the child to have worked")
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
+    assert clock.read_s() is None
