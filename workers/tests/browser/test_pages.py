@@ -57,6 +57,26 @@ def test_the_document_pays_for_its_connection_and_later_requests_reuse_it(load: 
     assert connection.certificate_error is None
 
 
+def test_what_workers_ask_for_is_told_and_a_page_with_workers_comes_to_rest(load: Load, site: Site) -> None:
+    def script(body: bytes) -> Answer:
+        return Answer(body=body, kind="text/javascript")
+
+    site.answers |= {
+        "/worker.js": script(b"importScripts('/part.js'); new Worker('/nested.js'); fetch('/by-worker')"),
+        "/part.js": script(b"self.part = 1"),
+        "/nested.js": script(b"fetch('/by-nested')"),
+        "/by-worker": Answer(body=b"1", kind="text/plain"),
+        "/by-nested": Answer(body=b"2", kind="text/plain"),
+    }
+    page = measured(load(site.page("/", "<script>new Worker('/worker.js')</script>")))
+    for path in ("/worker.js", "/part.js", "/nested.js", "/by-worker", "/by-nested"):
+        asked = row(page, path)
+        assert asked.timing.end_us is not None, path
+        assert asked.timing_source is TimingSource.NETLOG, path
+        assert len(site.seen(path)) == 1
+    assert page.vitals.fully_loaded_us is not None
+
+
 def test_a_run_tells_vitals_title_and_a_picture(load: Load, site: Site) -> None:
     site.answers["/hero.png"] = IMAGE
     url = site.page("/", '<h1 id=top class="big wide">Hello</h1>')

@@ -1,0 +1,90 @@
+"""Listens to the page's dedicated workers, whose requests DevTools tells to nobody who is not attached to them.
+
+Without it the end of a worker's own script is never seen, and a page with a worker would never be at rest. A worker
+waits until it is told to go on, which it is at once (Playwright's driver makes it wait in any case).
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from playwright.async_api import CDPSession, Error
+
+from workers.browser.recorder import EVENTS
+
+Json = dict[str, Any]
+Take = Callable[[str, Json], None]
+
+# Playwright's sessions cannot have children, so messages for a worker are packed into messages for its owner. A page
+# session sees neither shared nor service workers.
+_ATTACH: Json = {
+    "autoAttach": True,
+    "waitForDebuggerOnStart": True,
+    "flatten": False,
+    "filter": [{"type": "worker"}],
+}
+_ATTACHED, _RECEIVED = "Target.attachedToTarget", "Target.receivedMessageFromTarget"
+_MAX_DEPTH = 4
+_MAX_MESSAGE_CHARS = 1024 * 1024
+
+
+class Workers:
+    """`take` is called for each of the recorder's network events of a worker, or of a worker's workers."""
+
+    def __init__(self, cdp: CDPSession, take: Take) -> None:
+        self._cdp = cdp
+        self._take = take
+        self._number = 0
+        self._sending: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """From now on."""
+        self._cdp.on(_ATTACHED, lambda params: self._hear((), {"method": _ATTACHED, "params": params}))
+        self._cdp.on(_RECEIVED, lambda params: self._hear((), {"method": _RECEIVED, "params": params}))
+        await self._cdp.send("Target.setAutoAttach", _ATTACH)
+
+    def _hear(self, path: tuple[str, ...], message: Json) -> None:
+        method, params = message.get("method"), message.get("params") or {}
+        session = params.get("sessionId")
+        if method == _ATTACHED and isinstance(session, str):
+            self._welcome((*path, session))
+        elif method == _RECEIVED and isinstance(session, str):
+            inner = _parse(params.get("message"))
+            if inner is not None and len(path) < _MAX_DEPTH:
+                self._hear((*path, session), inner)
+        elif path and method in EVENTS and str(method).startswith("Network."):
+            self._take(str(method), params)
+
+    def _welcome(self, path: tuple[str, ...]) -> None:
+        if len(path) < _MAX_DEPTH:
+            self._send(path, "Network.enable", {"maxPostDataSize": 0})
+            self._send(path, "Target.setAutoAttach", _ATTACH)
+        self._send(path, "Runtime.runIfWaitingForDebugger", {})
+
+    def _send(self, path: tuple[str, ...], method: str, params: Json) -> None:
+        self._number += 1
+        packed = {"id": self._number, "method": method, "params": params}
+        for session in reversed(path[1:]):
+            inner = {"sessionId": session, "message": json.dumps(packed)}
+            packed = {"id": self._number, "method": "Target.sendMessageToTarget", "params": inner}
+        task = asyncio.get_running_loop().create_task(self._deliver(path[0], json.dumps(packed)))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _deliver(self, session: str, message: str) -> None:
+        try:
+            await self._cdp.send("Target.sendMessageToTarget", {"sessionId": session, "message": message})
+        except Error:
+            # The worker has ended, or its page has.
+            return
+
+
+def _parse(text: object) -> Json | None:
+    if not isinstance(text, str) or len(text) > _MAX_MESSAGE_CHARS:
+        return None
+    try:
+        message = json.loads(text)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) else None
