@@ -10,7 +10,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.commands import UsageError, import_arguments, page_arguments, pipeline_arguments, probe_arguments
+from workers.commands import (
+    UsageError,
+    import_arguments,
+    log_arguments,
+    page_arguments,
+    pipeline_arguments,
+    probe_arguments,
+)
 from workers.version import VERSION
 
 _EPILOG = """\
@@ -20,6 +27,7 @@ examples:
   firstbyte probe --flights https://www.example.org/  draws each flight of packets between here and there
   firstbyte probe --json https://www.example.org/ | jq .phases
   firstbyte page --screenshot home.jpg https://www.example.org/
+  firstbyte netlog chrome-net-export-log.json        the same from a network log that a Chrome has written
   firstbyte import page.har                           a waterfall out of another tool's file
   firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
   firstbyte gate --site shop --rule "ttfb<=+10%"      may this release go out? (asks the service)
@@ -75,6 +83,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     pipeline_arguments.add_gate(gate)
     deploys = commands.add_parser("deploys", help="tell of a release", description=pipeline_arguments.DEPLOYS)
     pipeline_arguments.add_deploys(deploys, _Parser)
+    log_arguments.add_logs(commands.add_parser)
     why = "read a file of another tool"
     import_arguments.add_import(commands.add_parser("import", help=why, description=import_arguments.IMPORT))
     commands.add_parser("agent", help="measure for a region", description=_AGENT)
@@ -101,7 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _module_of(command: str) -> Any:
-    """"import" is a word of Python's own."""
+    """The module of a command; import is a word of Python's own."""
     return importlib.import_module(f"workers.commands.{'importing' if command == 'import' else command}")
 
 

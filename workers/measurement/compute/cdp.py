@@ -141,6 +141,8 @@ _HANDLERS = {
     "Page.loadEventFired": _Reader.loaded,
     "Runtime.bindingCalled": _Reader.report,
 }
+# The events that are read; every other one is passed over.
+HANDLED = frozenset(_HANDLERS)
 
 
 def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> Exchange:

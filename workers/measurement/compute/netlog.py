@@ -12,7 +12,7 @@ from workers.measurement.compute.netlog_events import Names, NetEvent, read_even
 from workers.measurement.compute.netlog_links import Links
 from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.netlog_sockets import Sessions, Sockets
-from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.network_log import NetSocket, NetworkLog
 
 
 def read_netlog(names: Names, lines: Iterable[bytes], *, since_ms: int | None = None) -> NetworkLog:
@@ -32,8 +32,11 @@ def gather(names: Names, events: Iterable[NetEvent], *, since_ms: int | None = N
         if since_ms is None or event.time_ms >= since_ms:
             for handler in handlers[event.name]:
                 handler(event)
+    requests.finish()
     sockets.finish()
     sessions.finish()
     for hop in log.hops:
         links.resolve(hop)
+        if hop.link is not None and hop.link not in log.sockets and hop.send.begin_ms is not None:
+            log.add_socket(NetSocket(hop.link, hop.send.begin_ms, quic=hop.protocol == "h3", older=True))
     return log

@@ -33,6 +33,7 @@ _REQUESTS = {
     "REQUEST_ALIVE",
     "CANCELLED",
     "URL_REQUEST_REDIRECTED",
+    "URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED",
     "HTTP_CACHE_READ_INFO",
     "HTTP_STREAM_JOB_CONTROLLER_BOUND",
     "HTTP_STREAM_REQUEST_BOUND_TO_JOB",
@@ -171,7 +172,7 @@ def read_events(names: Names, lines: Iterable[bytes]) -> Iterator[NetEvent]:
         name = names.by_type.get(line[line.rfind(b":") + 1 :].rstrip(b"},]\r\n"))
         if name is not None:
             try:
-                raw = json.loads(line.rstrip(b",\r\n"))
+                raw = json.loads(line.rstrip(b"], \r\n"))
             except (ValueError, RecursionError):
                 continue
             event = event_of(names, raw)

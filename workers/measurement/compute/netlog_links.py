@@ -53,7 +53,8 @@ class Links:
         makers = [maker for maker in (hop.job, hop.source, manager) if maker is not None]
         if hop.protocol in (None, "h2"):
             sessions = [where[maker] for where in (self._carried, self._found) for maker in makers if maker in where]
-            hop.link = self._session_sockets.get(sessions[0]) if sessions else None
+            # A session that was there before the log began stands for its socket, which is not told.
+            hop.link = self._session_sockets.get(sessions[0], sessions[0]) if sessions else None
         if hop.link is None:
             handed = None if hop.controller is None else self._handed.get(hop.controller)
             hop.link = handed if hop.job is None else self._job_sockets.get(hop.job)

@@ -9,6 +9,7 @@ from workers.measurement.compute.network_log import NetHop, NetworkLog, Stretch
 # A page has thousands at most; a log of many hours may have more than anybody looks at.
 MAX_HOPS = 50_000
 _MAX_URL_CHARS = 4096
+_ABORTED = -3
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
 
 
@@ -18,6 +19,8 @@ class Requests:
     def __init__(self, log: NetworkLog) -> None:
         self._log = log
         self._current: dict[int, NetHop] = {}
+        self._hops: dict[int, int] = {}
+        self._waiting: dict[int, NetEvent] = {}
         self._preflights: set[int] = set()
         self.handlers: dict[str, Callable[[NetEvent], None]] = {
             "CORS_REQUEST": self._seen,
@@ -26,6 +29,7 @@ class Requests:
             "CANCELLED": self._cancelled,
             "URL_REQUEST_START_JOB": self._start,
             "URL_REQUEST_REDIRECTED": self._redirected,
+            "URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED": self._made_up,
             "HTTP_CACHE_READ_INFO": self._from_cache,
             "HTTP_STREAM_JOB_CONTROLLER_BOUND": self._controller,
             "HTTP_STREAM_REQUEST_BOUND_TO_JOB": self._job,
@@ -39,6 +43,12 @@ class Requests:
             "URL_REQUEST_JOB_FILTERED_BYTES_READ": self._bytes,
         }
 
+    def finish(self) -> None:
+        """Once all events were taken: requests of which only the wish was seen."""
+        for event in list(self._waiting.values()):
+            self._begin(event)
+        self._log.hops.sort(key=lambda hop: hop.started_ms)
+
     def _seen(self, event: NetEvent) -> None:
         if self._log.zero_ms is None:
             self._log.zero_ms = event.time_ms
@@ -48,28 +58,37 @@ class Requests:
             self._note_error(event)
             return
         self._seen(event)
+        self._begin(event)
+
+    def _begin(self, event: NetEvent) -> None:
+        self._waiting.pop(event.source, None)
         if len(self._log.hops) >= MAX_HOPS:
             self._log.truncated = True
             self._current.pop(event.source, None)
             return
-        before = self._current.get(event.source)
+        index = self._hops.get(event.source, 0)
         hop = NetHop(
             event.source,
-            str(event.params.get("url", ""))[:_MAX_URL_CHARS],
-            str(event.params.get("method", "GET"))[:32],
+            (event.text("url") or "")[:_MAX_URL_CHARS],
+            (event.text("method") or "GET")[:32],
             event.time_ms,
-            index=0 if before is None else before.index + 1,
+            index=index,
             kind=event.text("request_type"),
             initiator=event.text("initiator"),
             preflight=event.source in self._preflights,
         )
         self._current[event.source] = hop
+        self._hops[event.source] = index + 1
         self._log.hops.append(hop)
 
     def _alive(self, event: NetEvent) -> None:
         if event.phase is Phase.BEGIN:
             self._seen(event)
+            if event.text("url") and event.source not in self._hops and len(self._waiting) < MAX_HOPS:
+                self._waiting[event.source] = event
             return
+        if (wish := self._waiting.get(event.source)) is not None:
+            self._begin(wish)
         hop = self._current.pop(event.source, None)
         if hop is not None:
             hop.ended_ms = event.time_ms if hop.ended_ms is None else hop.ended_ms
@@ -82,7 +101,8 @@ class Requests:
     def _cancelled(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
             hop.cancelled = True
-            _fail(hop, event)
+            # Without a reason it is nobody's but the page's.
+            hop.net_error = event.number("net_error") or _ABORTED
 
     def _preflight(self, event: NetEvent) -> None:
         if event.dependency is not None and len(self._preflights) < MAX_HOPS:
@@ -93,7 +113,8 @@ class Requests:
     def _redirected(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
             hop.redirected_to = str(event.params.get("location", ""))[:_MAX_URL_CHARS]
-            hop.ended_ms = hop.head_ms if hop.ended_ms is None else hop.ended_ms
+            if hop.ended_ms is None:
+                hop.ended_ms = event.time_ms if hop.head_ms is None else hop.head_ms
 
     def _from_cache(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
@@ -141,13 +162,17 @@ class Requests:
         if (hop := self._current.get(event.source)) is None:
             return
         hop.head_ms = event.time_ms
-        lines = event.params.get("headers")
-        line = lines[0] if isinstance(lines, list) and lines else None
-        match = _STATUS_LINE.match(line) if isinstance(line, str) else None
+        match = _status_line(event)
         if match is not None:
             hop.status = int(match[2])
             if hop.protocol in (None, "http/1.1") and "." in match[1]:
                 hop.protocol = f"http/{match[1]}"
+
+    def _made_up(self, event: NetEvent) -> None:
+        """Chrome answers for a server that once asked never to be asked in clear (HSTS)."""
+        hop, match = self._current.get(event.source), _status_line(event)
+        if hop is not None and match is not None:
+            hop.status = int(match[2])
 
     def _body(self, event: NetEvent) -> None:
         hop = self._current.get(event.source)
@@ -156,9 +181,19 @@ class Requests:
             _fail(hop, event)
 
     def _bytes(self, event: NetEvent) -> None:
-        hop = self._current.get(event.source)
-        if hop is not None and hop.transactions == 0:
+        hop, count = self._current.get(event.source), event.number("byte_count")
+        if hop is None:
+            return
+        if count is not None and count >= 0:
+            hop.body_bytes = (hop.body_bytes or 0) + count
+        if hop.transactions == 0:
             hop.ended_ms = event.time_ms
+
+
+def _status_line(event: NetEvent) -> re.Match[str] | None:
+    lines = event.params.get("headers")
+    line = lines[0] if isinstance(lines, list) and lines else None
+    return _STATUS_LINE.match(line) if isinstance(line, str) else None
 
 
 def _fail(hop: NetHop, event: NetEvent) -> None:

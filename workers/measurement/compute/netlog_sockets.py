@@ -46,8 +46,8 @@ class Sockets:
         """Once all events were taken: what depends on later events, and sockets that were none of ours."""
         log = self._log
         for source, opener in list(log.openers.items()):
-            if opener.resolver is not None and opener.dns.end_ms is None:
-                opener.dns.end_ms = self._lookups.get(opener.resolver, Stretch()).end_ms
+            if opener.resolver is not None:
+                _narrow(opener.dns, self._lookups.get(opener.resolver, Stretch()))
             for socket in opener.sockets if opener.manager is not None and opener.manager != source else ():
                 log.adopt(opener.manager or 0, socket)
         idle = [one.source for one in log.sockets.values() if one.connect == one.tls == Stretch() and not one.quic]
@@ -236,6 +236,15 @@ class Sessions:
         if (socket := self._of(event)) is not None and socket.tls.end_ms is None:
             socket.connect_error = True
             socket.tls_facts = {**socket.tls_facts, "net_error": event.params.get("net_error")}
+
+
+def _narrow(wait: Stretch, lookup: Stretch) -> None:
+    """To the lookup itself: what Chrome took to begin it, and to hear of its end, is nobody's answer's time."""
+    begins = [instant for instant in (wait.begin_ms, lookup.begin_ms) if instant is not None]
+    ends = [instant for instant in (wait.end_ms, lookup.end_ms) if instant is not None]
+    narrowed = Stretch(max(begins, default=None), min(ends, default=None))
+    if wait.whole is None or narrowed.whole is not None:
+        wait.begin_ms, wait.end_ms = narrowed.begin_ms, narrowed.end_ms
 
 
 def _bracketed(host: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from workers.measurement.compute.netlog_events import Phase
 
+Wait = tuple[int, int]
 # Sources of each kind; a log of many hours may have more than anybody looks at.
 MAX_SOURCES = 200_000
 # Attempts of one opener: Chrome tries a handful of addresses.
@@ -33,7 +34,7 @@ class Stretch:
             self.end_ms = time_ms
 
     @property
-    def whole(self) -> tuple[int, int] | None:
+    def whole(self) -> Wait | None:
         """Both instants, when the second is not before the first."""
         if self.begin_ms is None or self.end_ms is None or self.end_ms < self.begin_ms:
             return None
@@ -69,6 +70,7 @@ class NetHop:
     cached: bool = False
     preflight: bool = False
     redirected_to: str | None = None
+    body_bytes: int | None = None
     controller: int | None = None
     job: int | None = None
     opener: int | None = None
@@ -102,13 +104,15 @@ class Opener:
 class NetSocket:
     """One connection: a TCP socket, or a QUIC session (`quic`), whose handshake is `tls` and which has no `connect`.
 
-    `flights` counts turns from our handshake messages to the server's. `group` is the origin, when it says so itself.
+    `flights` counts turns from our handshake messages to the server's. `group` is the origin, when it says so itself;
+    `older` that it was there before the log began.
     """
 
     source: int
     opened_ms: int
     opener: int | None = None
     quic: bool = False
+    older: bool = False
     group: str = ""
     connect: Stretch = field(default_factory=Stretch)
     tls: Stretch = field(default_factory=Stretch)
@@ -180,7 +184,7 @@ class NetworkLog:
     def opener_of(self, socket: NetSocket) -> Opener | None:
         return None if socket.opener is None else self.openers.get(socket.opener)
 
-    def dns_of(self, opener: Opener | None) -> tuple[int, int] | None:
+    def dns_of(self, opener: Opener | None) -> Wait | None:
         """How long it waited for the name: to the answer, or to the first attempt made with a part of it.
 
         None where no lookup was made: the answer was in Chrome's cache, or the host is an address.
@@ -197,7 +201,7 @@ class NetworkLog:
         ends = [end for end in (end_ms, min(attempts, default=None)) if end is not None and end >= begin_ms]
         return (begin_ms, min(ends)) if ends else None
 
-    def lookup_for(self, socket: NetSocket, hop: NetHop | None) -> tuple[int, int] | None:
+    def lookup_for(self, socket: NetSocket, hop: NetHop | None) -> Wait | None:
         """The longest lookup that this connection waited for: its opener's own, or one by somebody else who tried to
         get the same request a connection, such as an attempt at QUIC that had to go first.
         """
@@ -206,17 +210,34 @@ class NetworkLog:
         others = [] if hop is None or began_ms is None else self._others(hop, began_ms)
         return max((wait for wait in (own, *others) if wait), key=_length, default=None)
 
-    def _others(self, hop: NetHop, before_ms: int) -> Iterator[tuple[int, int]]:
+    def _others(self, hop: NetHop, before_ms: int) -> Iterator[Wait]:
         return (wait for wait in self.waits_of(hop) if hop.started_ms <= wait[1] <= before_ms)
 
-    def waits_of(self, hop: NetHop) -> Iterator[tuple[int, int]]:
+    def waits_of(self, hop: NetHop) -> Iterator[Wait]:
         """Every lookup that was made to get this request a connection."""
         tries = () if hop.controller is None else self.controllers.get(hop.controller, ())
         sources = [*tries, *(() if hop.opener is None else (hop.opener,))]
         waits = (self.dns_of(self.openers.get(source)) for source in dict.fromkeys(sources))
         return (wait for wait in waits if wait is not None)
 
-    def connect_of(self, socket: NetSocket) -> tuple[int, int] | None:
+    def own_wait(self, hop: NetHop) -> Wait | None:
+        """The longest lookup within a request's own wait to be sent."""
+        sent_ms = hop.send.begin_ms
+        waits = [wait for wait in self.waits_of(hop) if sent_ms is None or wait[1] <= sent_ms]
+        return max((wait for wait in waits if wait[0] >= hop.started_ms), key=_length, default=None)
+
+    def attempts_of(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
+        """What a request spent on connections that came to nothing: its lookup, every attempt, the last handshake."""
+        tries = () if hop.controller is None else self.controllers.get(hop.controller, ())
+        openers = [self.openers.get(source) for source in dict.fromkeys([*tries, hop.opener or 0])]
+        sources = [source for opener in openers if opener is not None for source in opener.sockets]
+        sockets = [self.sockets[source] for source in dict.fromkeys(sources) if source in self.sockets]
+        spans = [socket.connect.whole for socket in sockets if socket.connect.whole is not None]
+        connect = (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
+        tls = next((socket.tls.whole for socket in reversed(sockets) if socket.tls.whole is not None), None)
+        return self.own_wait(hop), connect, tls
+
+    def connect_of(self, socket: NetSocket) -> Wait | None:
         """From the first attempt at any of the host's addresses to the end of the one that was kept."""
         whole, opener = socket.connect.whole, self.opener_of(socket)
         if whole is None or opener is None:
@@ -240,5 +261,5 @@ class NetworkLog:
         return socket.tls.begin_ms if socket.quic else socket.connect.begin_ms
 
 
-def _length(wait: tuple[int, int]) -> int:
+def _length(wait: Wait) -> int:
     return wait[1] - wait[0]

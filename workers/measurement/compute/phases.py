@@ -100,9 +100,11 @@ def devtools_spans(marks: Marks) -> dict[str, Span]:
     `connect` there contains `tls`.
     """
     tls = _marked(marks, "sslStart", "sslEnd")
+    # Of QUIC, whose handshake is one, DevTools tells the same beginning twice.
+    is_quic = tls is not None and marks.get("connectStart") == tls.start_us
     named = {
         "dns": _marked(marks, "dnsStart", "dnsEnd"),
-        "connect": _marked(marks, "connectStart", "sslStart" if tls else "connectEnd"),
+        "connect": None if is_quic else _marked(marks, "connectStart", "sslStart" if tls else "connectEnd"),
         "tls": tls,
         "send": _marked(marks, "sendStart", "sendEnd"),
         "wait": _marked(marks, "sendEnd", "receiveHeadersStart"),

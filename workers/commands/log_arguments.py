@@ -1,0 +1,52 @@
+"""What `firstbyte netlog` and `firstbyte cdp` take."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+DEFAULT_LIMIT, MAX_LIMIT = 10_000, 50_000
+NETLOG = """\
+Computes from a network log of any Chrome when each request looked its host up, connected, shook hands, was sent and
+had its first and last byte, and draws its waterfall. Logs come from chrome://net-export, from --log-net-log=FILE, or
+from "firstbyte page --netlog FILE"; files that break off are read as far as they go.
+
+Times are milliseconds since the first event of any request in the file; the log counts whole ones. What getting a
+connection cost stands at the first request that used it; connect ends where TLS begins; QUIC has no connect of its
+own. dns is null where no lookup was waited for: the answer was in Chrome's cache, or the host is an address.
+A redirect is a row of its own with the same id and the next hop.
+
+examples:
+  firstbyte netlog chrome-net-export-log.json
+  firstbyte netlog --json log.json.gz | jq '.requests[] | {url, dns_start_ms, dns_end_ms, ttfb_ms}'
+  firstbyte netlog --json log.json | jq '.connections[] | {host, protocol, phases}'
+"""
+CDP = """\
+Computes the same from a saved log of DevTools' events (a JSON array, or one event a line; {"method", "params"},
+{"name", "params"}, or what ChromeDriver's performance log writes), and draws its waterfall. DevTools does not know
+everything: "unknown" in the document says what; prefer firstbyte netlog where there is a network log.
+
+examples:
+  firstbyte cdp devtools.json
+  firstbyte cdp --json events.jsonl | jq '.requests[] | {url, ttfb_ms}'
+"""
+
+
+def add_log(parser: argparse.ArgumentParser) -> None:
+    """Arguments of both commands."""
+    parser.add_argument("file", metavar="FILE", type=Path, help="the file, gzip'd or not; - for standard input")
+    parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    told = f"tell of the first N requests ({DEFAULT_LIMIT}; {MAX_LIMIT} at most)"
+    parser.add_argument("--limit", metavar="N", type=_limit, default=DEFAULT_LIMIT, help=told)
+
+
+def add_logs(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """Both commands, by the subparsers' own `add_parser`."""
+    add_log(add("netlog", help="read phases from a network log of Chrome", description=NETLOG))
+    add_log(add("cdp", help="read phases from a log of DevTools' events", description=CDP))
+
+
+def _limit(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= MAX_LIMIT:
+        raise argparse.ArgumentTypeError(f"must be from 1 to {MAX_LIMIT}")
+    return count

@@ -1,0 +1,79 @@
+"""What `netlog` and `cdp` have in common: a file of any size, read once and in pieces; a document or a drawing."""
+
+import json
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from workers.commands import UsageError
+from workers.commands.measuring import canvas_of, screen_rows, write
+from workers.measurement.canvas import Canvas
+from workers.measurement.document import Document
+from workers.measurement.drawing import draw
+from workers.measurement.messages import Measured, PageMeasurement
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Waterfall
+
+STDIN = Path("-")
+_CHUNK_BYTES = 1024 * 1024
+_GZIP = b"\x1f\x8b"
+# Summary, legend, warnings and the prompt.
+_LINES_BELOW = 6
+
+
+@contextmanager
+def chunks_of(path: Path) -> Iterator[Iterator[bytes]]:
+    """The pieces of a file, unpacked. Raises UsageError for one that cannot be read."""
+    try:
+        if path == STDIN:
+            yield _chunks(sys.stdin.buffer)
+        else:
+            with path.open("rb") as file:
+                yield _chunks(file)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(
+            f"{path}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
+        ) from error
+
+
+def _chunks(file: BinaryIO) -> Iterator[bytes]:
+    first = file.read(_CHUNK_BYTES)
+    if first[:2] != _GZIP:
+        yield first
+        while chunk := file.read(_CHUNK_BYTES):
+            yield chunk
+        return
+    yield from _unpacked(first, file)
+
+
+def _unpacked(first: bytes, file: BinaryIO) -> Iterator[bytes]:
+    """Of an archive that breaks off or is damaged what can be had."""
+    unpacker, data = zlib.decompressobj(16 + zlib.MAX_WBITS), first
+    while data:
+        try:
+            chunk = unpacker.decompress(data, _CHUNK_BYTES)
+        except zlib.error:
+            return
+        if chunk:
+            yield chunk
+        data = unpacker.unconsumed_tail or file.read(_CHUNK_BYTES)
+        if unpacker.eof:
+            # Several archives one after the other are one.
+            data = (unpacker.unused_data + data).lstrip(b"\0") or file.read(_CHUNK_BYTES)
+            unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
+
+
+def show_log(document: Document, waterfall: Waterfall, *, as_json: bool) -> None:
+    """Writes the document, or draws at most a screen and says on stderr what to beware of."""
+    if as_json:
+        write(json.dumps(document, ensure_ascii=False))
+        return
+    canvas = canvas_of(sys.stdout)
+    rows = max(5, screen_rows(sys.stdout) - _LINES_BELOW)
+    page = PageMeasurement(waterfall=waterfall, vitals=Vitals())
+    write(draw(Measured(measurement=page), Canvas(width=canvas.width, rows=rows, colour=canvas.colour)))
+    for warning in document["warnings"]:
+        sys.stderr.write(f"{warning}\n")

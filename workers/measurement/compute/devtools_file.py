@@ -1,0 +1,130 @@
+"""DevTools' events from a file: an array or one event a line, as whoever saved them wrote them, in bounded memory.
+
+Known forms of an event are {"method", "params"}, {"name", "params"}, either of them in {"message": …}, as text too,
+which is what ChromeDriver's performance log writes.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from workers.measurement.captures_page import DevToolsEvent
+from workers.measurement.compute.cdp import HANDLED, PageEvents, read_devtools
+from workers.measurement.compute.exchange import monotonic_us
+from workers.measurement.compute.json_stream import JsonStream
+from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.page_connections import Network, connections_of
+from workers.measurement.compute.page_rows import row
+from workers.measurement.waterfall import Waterfall
+
+# Messages in messages: ChromeDriver's entries hold one as a text, which holds one.
+_MAX_WRAPPINGS = 4
+_MAX_EVENTS = 2_000_000
+_MAX_REQUESTS = 50_000
+_ASKED = "Network.requestWillBeSent"
+
+
+class NoDevToolsError(Exception):
+    """The file holds no events of DevTools; says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DevToolsFile:
+    """What a file says. `ids` are the request id and the hop of each row; `zero_us` is DevTools' own clock."""
+
+    waterfall: Waterfall
+    ids: tuple[tuple[str, int], ...]
+    zero_us: int | None = None
+    requests: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
+    """The first `limit` requests of a file. Raises NoDevToolsError."""
+    reader = _Reader(JsonStream(chunks))
+    page = read_devtools(reader.events())
+    if not reader.found:
+        raise NoDevToolsError(
+            "it holds no events of DevTools' network domain, such as Network.requestWillBeSent: save what a session"
+            " with Network.enable receives, as an array or one event a line"
+        )
+    kept = page.exchanges[:limit]
+    zero_us = kept[0].started_us if kept else 0
+    network = Network(exchanges=kept, pairs={}, log=NetworkLog(), zero_us=zero_us)
+    connections = connections_of(network)
+    rows = tuple(row(network, connections, index, frozenset()) for index in range(len(kept)))
+    truncated = reader.truncated or len(page.exchanges) > limit
+    return DevToolsFile(
+        waterfall=Waterfall(requests=rows, connections=connections.all, truncated=truncated),
+        ids=_ids(page, limit),
+        zero_us=zero_us if kept else None,
+        requests=len(page.exchanges),
+        warnings=tuple(reader.warnings()),
+    )
+
+
+def _ids(page: PageEvents, limit: int) -> tuple[tuple[str, int], ...]:
+    seen: dict[str, int] = {}
+    found = []
+    for exchange in page.exchanges[:limit]:
+        hop = seen.get(exchange.request_id, 0)
+        seen[exchange.request_id] = hop + 1
+        found.append((exchange.request_id, hop))
+    return tuple(found)
+
+
+class _Reader:
+    def __init__(self, stream: JsonStream) -> None:
+        self._stream = stream
+        self._in_array = False
+        self._closed = False
+        self.found = False
+        self.truncated = False
+
+    def events(self) -> Iterator[DevToolsEvent]:
+        """The events that are read further; of requests no more than are ever told."""
+        requests = 0
+        for number, raw in enumerate(self._values()):
+            if number >= _MAX_EVENTS:
+                self.truncated = True
+                return
+            event = _event(raw)
+            if event is None or event.method not in HANDLED:
+                continue
+            if event.method == _ASKED and monotonic_us(event.params.get("timestamp")) is not None:
+                self.found, requests = True, requests + 1
+            if event.method == _ASKED and requests > _MAX_REQUESTS:
+                self.truncated = True
+                continue
+            yield event
+
+    def _values(self) -> Iterator[object]:
+        self._in_array = self._stream.take("[")
+        if not self._in_array and self._stream.peek() not in ("{", '"'):
+            return
+        yield from self._stream.objects()
+        self._closed = self._stream.take("]")
+
+    def warnings(self) -> Iterator[str]:
+        if self._stream.damaged:
+            yield f"{self._stream.damaged} events could not be read and were passed over."
+        if self._in_array and not self._closed:
+            yield "The file breaks off before its end: the last requests may lack phases."
+        if self.truncated:
+            yield "The file holds more than is kept: what came last is left out."
+
+
+def _event(raw: object) -> DevToolsEvent | None:
+    for _ in range(_MAX_WRAPPINGS):
+        if isinstance(raw, str):
+            try:
+                raw = json.loads(raw)
+            except (ValueError, RecursionError):
+                return None
+        if not isinstance(raw, dict):
+            return None
+        method, params = raw.get("method", raw.get("name")), raw.get("params")
+        if isinstance(method, str) and isinstance(params, dict):
+            return DevToolsEvent(method, params)
+        raw = raw.get("message")
+    return None

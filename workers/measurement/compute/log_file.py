@@ -1,0 +1,127 @@
+"""Chrome's network log from a file of any Chrome: what it was written by, and its events, in bounded memory."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from workers.measurement.compute.json_stream import DamagedError, JsonStream
+from workers.measurement.compute.netlog import gather
+from workers.measurement.compute.netlog_events import Names, NetEvent, event_of, names_of
+from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.texts import plain
+
+# How many keys a file may have before the ones that are looked for.
+_MAX_KEYS = 100
+_MAX_WORD_CHARS = 100
+
+
+class NoNetlogError(Exception):
+    """The file is no network log of Chrome; says what it is, if that can be told, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFile:
+    """What a file says. `browser` names who wrote it; `zero_at` is the wall clock at `log.zero_ms` (aware UTC)."""
+
+    log: NetworkLog
+    browser: str | None = None
+    zero_at: datetime | None = None
+    warnings: tuple[str, ...] = field(default=())
+
+
+def read_log_file(chunks: Iterable[bytes]) -> LogFile:
+    """Reads the whole file once. Raises NoNetlogError."""
+    stream = JsonStream(chunks)
+    constants = _constants(stream)
+    names = names_of(constants)
+    if not names.by_type:
+        raise NoNetlogError("its constants name no events: it is no network log of Chrome, or its head is damaged")
+    log = gather(names, _events(stream, names))
+    ended = stream.take("]")
+    return LogFile(
+        log=log,
+        browser=_browser(constants),
+        zero_at=_wall_clock(constants, log.zero_ms),
+        warnings=tuple(_warnings(log, damaged=stream.damaged, ended=ended)),
+    )
+
+
+def _constants(stream: JsonStream) -> Mapping[str, Any]:
+    """Reads up to the first event."""
+    if not stream.take("{"):
+        raise NoNetlogError(_what_else(stream))
+    constants: Mapping[str, Any] | None = None
+    for _ in range(_MAX_KEYS):
+        try:
+            key = stream.value()
+            if not stream.take(":"):
+                break
+            if key == "events" and constants is not None:
+                stream.take("[")
+                return constants
+            value = stream.value()
+        except DamagedError:
+            break
+        if key == "constants" and isinstance(value, dict):
+            constants = value
+        if isinstance(key, str) and constants is None and key in _OTHERS:
+            raise NoNetlogError(_OTHERS[key])
+        stream.take(",")
+    if constants is not None:
+        # Cut off between its head and its first event.
+        return constants
+    raise NoNetlogError("it has no constants, with which a network log of Chrome begins")
+
+
+_OTHERS = {
+    "log": "it is a HAR archive: firstbyte import reads those",
+    "traceEvents": "it is a trace of Chrome: record a network log with chrome://net-export or --log-net-log=FILE",
+    "method": "it holds events of DevTools: firstbyte cdp reads those",
+    "params": "it holds events of DevTools: firstbyte cdp reads those",
+    "message": "it holds events of DevTools: firstbyte cdp reads those",
+}
+
+
+def _what_else(stream: JsonStream) -> str:
+    if stream.peek() == "":
+        return "it is empty"
+    if stream.peek() == "[":
+        return "it is a list, perhaps of DevTools' events: firstbyte cdp reads those"
+    return "it is no JSON"
+
+
+def _events(stream: JsonStream, names: Names) -> Iterator[NetEvent]:
+    for raw in stream.objects():
+        event = event_of(names, raw)
+        if event is not None:
+            yield event
+
+
+def _browser(constants: Mapping[str, Any]) -> str | None:
+    client = constants.get("clientInfo")
+    words = [client.get(key) for key in ("name", "version")] if isinstance(client, dict) else []
+    return plain(" ".join(word for word in words if isinstance(word, str)), _MAX_WORD_CHARS) or None
+
+
+def _wall_clock(constants: Mapping[str, Any], tick_ms: int | None) -> datetime | None:
+    """The log's ticks are those of a clock that knows no date; an offset leads to milliseconds since 1970."""
+    try:
+        return datetime.fromtimestamp((int(constants["timeTickOffset"]) + (tick_ms or 0)) / 1000, UTC)
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _warnings(log: NetworkLog, *, damaged: int, ended: bool) -> Iterator[str]:
+    if log.missing:
+        yield f"This browser's log lacks {', '.join(sorted(log.missing))}: phases that need it are null."
+    if damaged:
+        yield f"{damaged} events could not be read and were passed over."
+    if not ended:
+        yield "The file breaks off before its end: the last requests may lack phases."
+    if log.truncated:
+        yield "The file holds more than is kept: what came last is left out."
+    answered = sum(hop.status is not None and hop.transactions > 0 for hop in log.hops)
+    opened = any(socket.connect.whole or socket.tls.whole or socket.older for socket in log.sockets.values())
+    if answered and not opened:
+        yield f"{answered} requests were answered and not one connection was seen: this log cannot be read rightly."

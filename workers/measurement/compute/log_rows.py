@@ -1,0 +1,218 @@
+"""A waterfall from Chrome's network log alone, without DevTools: every request of the file, hop by hop.
+
+The log knows identity, phases and connections; it does not know who asked, what for, or how large an answer was on the
+wire. Its resolution is one millisecond.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workers.measurement.compute.connection_facts import (
+    bare_address,
+    certificate_error,
+    cipher_name,
+    flag,
+    host_and_port,
+    tls_version,
+)
+from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Wait
+from workers.measurement.compute.row_flags import connection_flags, hop_flags
+from workers.measurement.compute.texts import plain, short_url
+from workers.measurement.connection import Connection
+from workers.measurement.timing import Span, Timing
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, TimingSource, Waterfall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRows:
+    """`waterfall.requests[i]` is the row of `hops[i]`. `zero_ms` is the tick that is counted from."""
+
+    waterfall: Waterfall
+    hops: tuple[NetHop, ...]
+    zero_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """Who used which connection: its number by its source, the hop that its cost stands at, and further hosts' lookups
+    by the hop (source and index) that waited for them.
+    """
+
+    numbers: Mapping[int, int]
+    payers: Mapping[int, NetHop]
+    lookups: Mapping[tuple[int, int], Wait]
+
+    def pays(self, hop: NetHop) -> bool:
+        return hop.link is not None and self.payers.get(hop.link) is hop
+
+
+def rows_of(log: NetworkLog, *, limit: int, zero_ms: int | None = None) -> LogRows:
+    """The first `limit` requests in the order in which they began, and as many connections; counted from the first
+    event of a request, or from `zero_ms`.
+    """
+    hops, users = log.hops[:limit], _users(log)
+    kept = [socket for socket in log.sockets.values() if socket.source in users or _was_opened(socket)]
+    kept.sort(key=lambda socket: (socket.opened_ms, socket.source))
+    kept = kept[:limit]
+    uses = _Uses(
+        numbers={socket.source: number for number, socket in enumerate(kept, 1)},
+        payers={source: using[0] for source, using in users.items() if not log.sockets[source].older},
+        lookups=_lookups_of_guests(log, users),
+    )
+    view = _View(log, uses, zero_ms if zero_ms is not None else log.zero_ms or 0)
+    connections = {socket.source: view.connection(socket, users.get(socket.source, [])) for socket in kept}
+    waterfall = Waterfall(
+        requests=tuple(view.row(hop, number, connections) for number, hop in enumerate(hops, 1)),
+        connections=tuple(connections.values()),
+        truncated=log.truncated or len(log.hops) > limit,
+    )
+    return LogRows(waterfall=waterfall, hops=tuple(hops), zero_ms=view.zero_ms)
+
+
+def _users(log: NetworkLog) -> dict[int, list[NetHop]]:
+    """The hops of each connection in the order in which they were sent."""
+    users: dict[int, list[NetHop]] = {}
+    for hop in log.hops:
+        if hop.link is not None and hop.link in log.sockets and hop.send.begin_ms is not None:
+            users.setdefault(hop.link, []).append(hop)
+    for hops in users.values():
+        hops.sort(key=lambda hop: hop.send.begin_ms or 0)
+    return users
+
+
+def _was_opened(socket: NetSocket) -> bool:
+    opened = socket.tls if socket.quic else socket.connect
+    return opened.whole is not None and not socket.connect_error
+
+
+def _lookups_of_guests(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> dict[tuple[int, int], Wait]:
+    """The lookup of each further host on a connection, at the first request for it."""
+    found: dict[tuple[int, int], Wait] = {}
+    for hops in users.values():
+        hosts = {host_and_port(hops[0].url)}
+        for hop in hops[1:]:
+            host = host_and_port(hop.url)
+            wait = None if host in hosts else log.own_wait(hop)
+            hosts.add(host)
+            if wait is not None:
+                found[hop.source, hop.index] = wait
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The log seen from its zero."""
+
+    log: NetworkLog
+    uses: _Uses
+    zero_ms: int
+
+    def row(self, hop: NetHop, number: int, connections: Mapping[int, Connection]) -> Request:
+        socket = None if hop.link is None or hop.send.begin_ms is None else self.log.sockets.get(hop.link)
+        used = None if socket is None else connections.get(socket.source)
+        return Request(
+            number=number,
+            url=short_url(hop.url),
+            method=plain(hop.method, 32),
+            resource_type=ResourceType.DOCUMENT if hop.kind in ("main frame", "sub frame") else ResourceType.OTHER,
+            timing=self._timing(hop, socket),
+            timing_source=TimingSource.NETLOG,
+            served_from=_served_from(hop),
+            status=hop.status,
+            protocol=hop.protocol,
+            connection=None if used is None else used.number,
+            reused=None if used is None else not self.uses.pays(hop),
+            address=None if used is None else used.address,
+            body_bytes=hop.body_bytes,
+            redirected_to=None if hop.redirected_to is None else short_url(hop.redirected_to),
+            failure=self.log.failure_of(hop),
+            flags=self._flags(hop, used),
+        )
+
+    def connection(self, socket: NetSocket, hops: list[NetHop]) -> Connection:
+        log, facts, first = self.log, socket.tls_facts, hops[0] if hops else None
+        host, port = self._place(socket, first)
+        told = facts.get("next_proto")
+        agreed = told if told in ("h2", "http/1.1") else None if first is None else first.protocol
+        connect = log.connect_of(socket)
+        began = connect or socket.tls.whole
+        return Connection(
+            number=self.uses.numbers[socket.source],
+            host=host,
+            port=port,
+            address=bare_address(socket.address),
+            protocol="h3" if socket.quic else agreed,
+            dns=self._span(log.lookup_for(socket, first)),
+            connect=self._span(connect),
+            tls=self._span(socket.tls.whole),
+            tls_round_trips=socket.flights or None,
+            tls_version=tls_version(facts.get("version")),
+            cipher=cipher_name(facts.get("cipher_suite")),
+            resumed=flag(facts.get("is_resumed")),
+            certificate_error=certificate_error(log, facts.get("net_error")),
+            received_bytes=socket.received_bytes or None,
+            requests=len(hops),
+            preconnected=_is_early(began, first),
+        )
+
+    def _place(self, socket: NetSocket, first: NetHop | None) -> tuple[str, int]:
+        if socket.group:
+            return host_and_port(socket.group)
+        if first is not None:
+            return host_and_port(first.url)
+        opener = self.log.opener_of(socket)
+        return ("", 0) if opener is None else host_and_port(opener.url)
+
+    def _timing(self, hop: NetHop, socket: NetSocket | None) -> Timing:
+        start_us = (hop.started_ms - self.zero_ms) * 1000
+        ends = [instant for instant in (hop.ended_ms, hop.head_ms) if instant is not None and hop.ended_ms is not None]
+        end_us = max((max(ends) - self.zero_ms) * 1000, start_us) if ends else None
+        dns, connect, tls = self._opening(hop, socket)
+        send, wait, download = self._exchange(hop)
+        return Timing(
+            start_us=start_us,
+            end_us=end_us,
+            dns=self._span(dns),
+            connect=self._span(connect),
+            tls=self._span(tls),
+            send=self._span(send),
+            wait=self._span(wait),
+            download=self._span(download),
+        )
+
+    def _opening(self, hop: NetHop, socket: NetSocket | None) -> tuple[Wait | None, Wait | None, Wait | None]:
+        if socket is not None and self.uses.pays(hop):
+            return self.log.lookup_for(socket, hop), self.log.connect_of(socket), socket.tls.whole
+        if hop.send.begin_ms is None and self.log.failure_of(hop) is not None:
+            return self.log.attempts_of(hop)
+        return self.uses.lookups.get((hop.source, hop.index)), None, None
+
+    def _exchange(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
+        send = hop.send.whole
+        if send is None or hop.head_ms is None:
+            return send, None, None
+        head_ms = max(hop.head_ms, send[1])
+        download = None if hop.ended_ms is None or self.log.failure_of(hop) else (head_ms, max(hop.ended_ms, head_ms))
+        return send, (send[1], head_ms), download
+
+    def _flags(self, hop: NetHop, used: Connection | None) -> tuple[RowFlag, ...]:
+        cancelled = hop.cancelled and self.log.failure_of(hop) == "ERR_ABORTED"
+        own = hop_flags(hop) + ((RowFlag.CANCELLED,) if cancelled else ())
+        if used is None:
+            return own
+        early = self.log.sockets[hop.link].early_data if hop.link in self.log.sockets and hop.link is not None else None
+        return connection_flags(used, hop.url, early_data=early, pays=self.uses.pays(hop)) + own
+
+    def _span(self, wait: Wait | None) -> Span | None:
+        if wait is None:
+            return None
+        return Span(start_us=(wait[0] - self.zero_ms) * 1000, end_us=(wait[1] - self.zero_ms) * 1000)
+
+
+def _served_from(hop: NetHop) -> ServedFrom:
+    return ServedFrom.DISK_CACHE if hop.cached and not hop.transactions else ServedFrom.NETWORK
+
+
+def _is_early(began: Wait | None, first: NetHop | None) -> bool:
+    """Whether a connection was begun before anybody asked for what it first carried."""
+    return began is not None and (first is None or began[0] < first.started_ms)

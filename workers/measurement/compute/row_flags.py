@@ -1,0 +1,25 @@
+"""What is special about a row: of its connection, of its exchange."""
+
+from workers.measurement.compute.connection_facts import host_and_port
+from workers.measurement.compute.network_log import NetHop
+from workers.measurement.connection import Connection
+from workers.measurement.waterfall import RowFlag
+
+
+def connection_flags(used: Connection, url: str, *, early_data: bool | None, pays: bool) -> tuple[RowFlag, ...]:
+    """Flags of a connection stand at the row that its cost stands at; `coalesced` at every row of another host."""
+    told = {
+        RowFlag.PRECONNECTED: pays and used.preconnected,
+        RowFlag.COALESCED: used.host != host_and_port(url)[0],
+        RowFlag.RESUMED: pays and used.resumed is True,
+        RowFlag.EARLY_DATA: pays and early_data is True,
+    }
+    return tuple(flag for flag, is_so in told.items() if is_so)
+
+
+def hop_flags(hop: NetHop | None) -> tuple[RowFlag, ...]:
+    """What the network log says of an exchange."""
+    if hop is None:
+        return ()
+    told = {RowFlag.EARLY_HINTS: hop.hints_ms is not None, RowFlag.PREFLIGHT: hop.preflight}
+    return tuple(flag for flag, is_so in told.items() if is_so)

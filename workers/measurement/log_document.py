@@ -1,0 +1,63 @@
+"""The JSON documents of `firstbyte netlog` and `firstbyte cdp`: every request of a file, with the instants of its
+phases in milliseconds, null where the file does not say.
+
+Zero is the first event of any request in the file. `connect` ends where `tls` begins at the latest. What a connection
+cost stands at the first request that used it. A redirect is a row of its own with the same `id` and the next `hop`.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from workers.measurement.connection import Connection
+from workers.measurement.document import Document, connection_part, instants_part, milliseconds, phase_lengths
+from workers.measurement.timing import phases_of
+from workers.measurement.waterfall import Request, Waterfall
+
+NETLOG_SCHEMA = "firstbyte.netlog/1"
+CDP_SCHEMA = "firstbyte.cdp/1"
+_PLAIN = ("number", "url", "method", "status", "protocol", "connection", "reused", "address", "redirected_to")
+
+
+def log_document(
+    schema: str, browser: str | None, waterfall: Waterfall, ids: Sequence[tuple[int | str, int]]
+) -> Document:
+    """`ids` are the id and the hop of each row, in order."""
+    return {
+        "schema": schema,
+        "browser": browser,
+        "requests": [
+            {"id": source, "hop": hop} | _request(row)
+            for row, (source, hop) in zip(waterfall.requests, ids, strict=True)
+        ],
+        "connections": [_connection(one) for one in waterfall.connections],
+        "truncated": waterfall.truncated,
+    }
+
+
+def zero_part(tick_ms: int | None, at: datetime | None) -> Document:
+    """Where zero is: on the file's own clock, and on the wall's when the file tells."""
+    return {"tick_ms": tick_ms, "at": None if at is None else at.isoformat(timespec="milliseconds")}
+
+
+def _request(row: Request) -> Document:
+    more = {"served_from": str(row.served_from), "error": row.failure, "flags": [str(flag) for flag in row.flags]}
+    instants = {"start_ms": milliseconds(row.timing.start_us)} | instants_part(row.timing)
+    return (
+        {name: getattr(row, name) for name in _PLAIN}
+        | more
+        | instants
+        | {"phases": phase_lengths(phases_of(row.timing))}
+    )
+
+
+def _connection(connection: Connection) -> Document:
+    """Instants here; how long each phase took in `phases`."""
+    lengths = connection_part(connection)
+    spans = {"dns": connection.dns, "connect": connection.connect, "tls": connection.tls}
+    edges = {
+        f"{name}_{edge}_ms": milliseconds(getattr(span, f"{edge}_us")) if span else None
+        for name, span in spans.items()
+        for edge in ("start", "end")
+    }
+    phases = {f"{name}_ms": lengths.pop(f"{name}_ms") for name in spans}
+    return lengths | edges | {"phases": phases, "preconnected": connection.preconnected}

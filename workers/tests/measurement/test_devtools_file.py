@@ -1,0 +1,113 @@
+"""DevTools' events from files, in every form in which people save them."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.compute.devtools_file import DevToolsFile, NoDevToolsError, read_devtools_file
+from workers.tests.captures import store
+
+Events = list[dict[str, Any]]
+
+
+def read(text: str, *, limit: int = 1000) -> DevToolsFile:
+    data = text.encode()
+    return read_devtools_file((data[at : at + 4096] for at in range(0, len(data), 4096)), limit=limit)
+
+
+def saved() -> Events:
+    return [{"method": event.method, "params": dict(event.params)} for event in store.load("cold-h2").events]
+
+
+def as_lines(events: Events) -> str:
+    return "\n".join(map(json.dumps, events))
+
+
+FORMS: dict[str, Callable[[Events], str]] = {
+    "array": json.dumps,
+    "indented array": lambda events: json.dumps(events, indent=1),
+    "lines": as_lines,
+    "named": lambda events: json.dumps([{"name": event["method"], "params": event["params"]} for event in events]),
+    "wrapped": lambda events: as_lines([{"message": event} for event in events]),
+    "chromedriver": lambda events: json.dumps(
+        [{"level": "INFO", "message": json.dumps({"message": event, "webview": "A"})} for event in events]
+    ),
+    "with others between": lambda events: as_lines([{"method": "Page.x"}, *events, {"id": 3, "result": {}}]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_in_which_events_are_saved_gives_the_same(form: str) -> None:
+    found = read(FORMS[form](saved()))
+    assert found.waterfall == read(json.dumps(saved())).waterfall
+    assert (found.requests, found.warnings) == (8, ())
+    assert [hop for _, hop in found.ids] == [0, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_of_quic_devtools_tells_one_handshake_and_no_connect() -> None:
+    timing = {
+        "requestTime": 10.0,
+        "dnsStart": 0,
+        "dnsEnd": 30,
+        "connectStart": 31,
+        "connectEnd": 60,
+        "sslStart": 31,
+        "sslEnd": 60,
+        "sendStart": 61,
+        "sendEnd": 61,
+        "receiveHeadersStart": 90,
+    }
+    response = {"status": 200, "protocol": "h3", "connectionId": 7, "connectionReused": False, "timing": timing}
+    request = {"url": "https://a.test/", "method": "GET", "headers": {}}
+    events: Events = [
+        {"method": "Network.requestWillBeSent", "params": {"requestId": "1", "timestamp": 10.0, "request": request}},
+        {"method": "Network.responseReceived", "params": {"requestId": "1", "timestamp": 10.1, "response": response}},
+    ]
+    (row,) = read(json.dumps(events)).waterfall.requests
+    assert row.timing.connect is None
+    assert row.timing.tls is not None
+    assert row.timing.tls.duration_us == 29_000
+
+
+def test_an_event_that_cannot_be_read_is_passed_over_and_said() -> None:
+    lines = as_lines(saved()).split("\n")
+    found = read("\n".join([*lines[:3], '{"method": "Netw', *lines[3:]]))
+    assert found.requests == 8
+    assert found.warnings == ("1 events could not be read and were passed over.",)
+
+
+def test_no_more_rows_are_told_than_asked_for() -> None:
+    found = read(json.dumps(saved()), limit=2)
+    assert (len(found.waterfall.requests), found.waterfall.truncated, found.requests) == (2, True, 8)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "no", "7", '{"constants": {}}', "[" * 50_000, '"{}"'])
+def test_a_file_without_such_events_is_refused_with_what_to_save(text: str) -> None:
+    with pytest.raises(NoDevToolsError, match=r"Network\.enable"):
+        read(text)
+
+
+WORDS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["request", "response", "timing", "url", "headers", "x"]), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+NAMES = ["requestId", "timestamp", "request", "response", "timing", "redirectResponse", "encodedDataLength", "type"]
+METHODS = ["requestWillBeSent", "responseReceived", "loadingFinished", "loadingFailed", "dataReceived"]
+METHODS += ["requestWillBeSentExtraInfo", "responseReceivedExtraInfo", "requestServedFromCache"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(METHODS), st.dictionaries(st.sampled_from(NAMES), WORDS)), max_size=12))
+def test_events_of_every_wrong_type_are_borne(drawn: list[tuple[str, dict[str, Any]]]) -> None:
+    events = [{"method": f"Network.{method}", "params": params} for method, params in drawn]
+    try:
+        read(json.dumps(saved()[:2] + events))
+    except NoDevToolsError:
+        pytest.fail("the first two events are sound")

@@ -1,0 +1,298 @@
+"""Network logs from files: whole ones, cut off ones, damaged, hostile and foreign ones."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workers.measurement.compute.log_file import LogFile, NoNetlogError, read_log_file
+from workers.measurement.compute.log_rows import rows_of
+from workers.measurement.waterfall import Request, RowFlag, ServedFrom, Waterfall
+from workers.tests.captures import logs
+
+HEAD = json.loads(logs.text_of("h3").split(b"\n", 1)[0].rstrip(b",") + b"}")
+
+
+def read(data: bytes, *, chunk_bytes: int = 65_536) -> LogFile:
+    return read_log_file(data[at : at + chunk_bytes] for at in range(0, len(data), chunk_bytes))
+
+
+def waterfall_of(name: str) -> Waterfall:
+    return rows_of(read(logs.text_of(name)).log, limit=1000).waterfall
+
+
+def row(waterfall: Waterfall, end: str) -> Request:
+    return next(request for request in waterfall.requests if request.url.endswith(end))
+
+
+def shown(request: Request) -> str:
+    """The phases of a row by name, those of no length too."""
+    names = ("dns", "connect", "tls", "send", "wait", "download")
+    return " ".join(name for name in names if getattr(request.timing, name) is not None)
+
+
+@pytest.mark.parametrize("name", ["h3", "h3-new-pool"])
+def test_quic_has_a_handshake_and_no_connect_and_one_session_carries_two_hosts(name: str) -> None:
+    waterfall = waterfall_of(name)
+    document, picture = waterfall.requests[0], row(waterfall, "cdn.test/b.png")
+    assert (document.protocol, shown(document)) == ("h3", "dns tls send wait download")
+    assert document.timing.dns is not None
+    assert document.timing.tls is not None
+    assert 30_000 <= document.timing.dns.duration_us <= 60_000
+    assert document.timing.dns.end_us <= document.timing.tls.start_us
+    assert document.timing.tls.duration_us < 20_000
+    assert (shown(picture), picture.reused, picture.flags) == (
+        "dns send wait download",
+        True,
+        (RowFlag.COALESCED,),
+    )
+    assert len(waterfall.connections) == 1
+    session = waterfall.connections[0]
+    assert (session.host, session.port, session.address, session.protocol, session.tls_version, session.requests) == (
+        "shop.test",
+        443,
+        "192.0.2.10",
+        "h3",
+        "TLSv1.3",
+        5,
+    )
+
+
+def test_every_request_finds_its_socket_in_chromes_new_pool_too() -> None:
+    by_url = {request.url.rpartition("/")[2]: request for request in waterfall_of("h1-new-pool").requests}
+    # As DevTools told of the same page.
+    same = [by_url[name].connection for name in ("", "s.css", "x.js")]
+    assert same == [1, 1, 1]
+    assert len({by_url[name].connection for name in ("", "a.png?wait=0.02", "b.png", "c.png?wait=0.03")}) == 4
+    assert shown(by_url["a.png?wait=0.02"]) == "connect tls send wait download"
+    assert shown(by_url["b.png"]) == "dns connect tls send wait download"
+    assert by_url["s.css"].reused is True
+
+
+def test_a_host_that_shares_a_connection_of_http2_is_coalesced_after_its_own_lookup() -> None:
+    waterfall = waterfall_of("h2-new-pool")
+    shared = row(waterfall, "cdn.test/b.png")
+    assert (shown(shared), shared.flags) == ("dns send wait download", (RowFlag.COALESCED,))
+    assert len(waterfall.connections) == 1
+
+
+def test_each_hop_of_a_redirect_is_a_row_with_the_same_id() -> None:
+    rows = rows_of(read(logs.text_of("many")).log, limit=1000)
+    hops = [
+        (hop.source, hop.index, one.status, one.redirected_to)
+        for hop, one in zip(rows.hops, rows.waterfall.requests, strict=True)
+        if hop.source == 58
+    ]
+    assert hops == [
+        (58, 0, 302, "https://shop.test/redir?to=/plain"),
+        (58, 1, 302, "https://shop.test/plain"),
+        (58, 2, 200, None),
+    ]
+
+
+def test_what_is_special_about_a_request_is_flagged() -> None:
+    waterfall = waterfall_of("many")
+    hints = row(waterfall, "/hints")
+    assert hints.flags == (RowFlag.EARLY_HINTS,)
+    assert hints.timing.wait is not None
+    # The early answer came at once, the final one 50 ms later.
+    assert hints.timing.wait.duration_us >= 50_000
+    preflight = next(request for request in waterfall.requests if request.method == "OPTIONS")
+    assert preflight.flags == (RowFlag.PREFLIGHT,)
+    assert shown(preflight) == "dns connect tls send wait download"
+    given_up = row(waterfall, "/slow?wait=5")
+    assert (given_up.failure, given_up.flags, given_up.status) == ("ERR_ABORTED", (RowFlag.CANCELLED,), None)
+    talk = row(waterfall, "/ws")
+    assert (talk.status, talk.failure, talk.flags, shown(talk)) == (
+        101,
+        None,
+        (RowFlag.RESUMED,),
+        "connect tls send wait download",
+    )
+    unknown = row(waterfall, "nosuch.test/x.png")
+    assert (shown(unknown), unknown.connection, unknown.status) == ("dns", None, None)
+    kept = [request for request in waterfall.requests if request.served_from is ServedFrom.DISK_CACHE]
+    assert {shown(request) for request in kept} == {""}
+    assert {request.connection for request in kept} == {None}
+
+
+def test_zero_is_the_first_event_of_a_request_and_told_on_the_walls_clock() -> None:
+    found = read(logs.text_of("h3"))
+    assert found.zero_at is not None
+    assert found.zero_at.year == 2026
+    assert rows_of(found.log, limit=10).waterfall.requests[0].timing.start_us <= 1000
+    assert found.warnings == ()
+
+
+def test_a_file_is_the_same_however_it_is_laid_out() -> None:
+    data = logs.text_of("h2-new-pool")
+    whole = read(data)
+    parsed = json.loads(data)
+    for text in (json.dumps(parsed), json.dumps(parsed, indent=2), json.dumps(parsed, sort_keys=False, indent=None)):
+        assert read(text.encode(), chunk_bytes=1000).log == whole.log
+    assert read(b"\xef\xbb\xbf" + data, chunk_bytes=7).log == whole.log
+
+
+def test_keys_may_stand_in_any_order() -> None:
+    parsed = json.loads(logs.text_of("h3"))
+    turned = [dict(reversed(event.items())) for event in parsed["events"]]
+    assert read(json.dumps(parsed | {"events": turned}).encode()).log == read(logs.text_of("h3")).log
+
+
+def test_a_file_without_its_end_is_read_as_far_as_it_goes() -> None:
+    data = logs.text_of("h3")
+    cut = data[: data.rfind(b"],") - 40]
+    found = read(cut)
+    assert len(found.log.hops) == 5
+    assert found.warnings == (
+        "1 events could not be read and were passed over.",
+        "The file breaks off before its end: the last requests may lack phases.",
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_a_log_cut_off_anywhere_gives_a_part_of_its_rows_or_says_that_it_is_none(data: st.DataObject) -> None:
+    whole = logs.text_of("h3")
+    cut = whole[: data.draw(st.integers(0, len(whole)))]
+    try:
+        found = read(cut)
+    except NoNetlogError:
+        assert len(cut) < whole.index(b'"events"')
+        return
+    full = {(hop.source, hop.index): hop for hop in read(whole).log.hops}
+    for hop in found.log.hops:
+        assert hop.url == full[hop.source, hop.index].url
+        assert hop.send.begin_ms in (None, full[hop.source, hop.index].send.begin_ms)
+    rows_of(found.log, limit=100)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_events_in_any_order_give_rows_whose_phases_do_not_run_backwards(random: Any) -> None:
+    lines = logs.text_of("many").split(b"\n")
+    head, events = lines[:2], [line.rstrip(b",]") for line in lines[2:] if line.startswith(b'{"p')]
+    random.shuffle(events)
+    found = read(b"\n".join([*head, b",\n".join(events), b"]}"]))
+    # Spans refuse to end before they begin, so that rows were made is the proof.
+    assert len(rows_of(found.log, limit=1000).waterfall.requests) == len(found.log.hops)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_damage_costs_the_events_that_it_touches_and_no_more(data: st.DataObject) -> None:
+    lines = logs.text_of("many").split(b"\n")
+    at = data.draw(st.integers(2, len(lines) - 4))
+    lines[at] = data.draw(st.binary(max_size=60)).replace(b"\n", b"").replace(b"]", b"") + lines[at][20:]
+    found = read(b"\n".join(lines))
+    assert len(found.log.hops) >= 48
+    rows_of(found.log, limit=1000)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "url", "x"]), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = ["url", "method", "net_error", "source_dependency", "address", "byte_count", "headers"]
+NAMES += ["location", "host", "port", "state", "version", "group_id"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(sorted(HEAD["constants"]["logEventTypes"])),
+            st.sampled_from([0, 1, 2, 7, None, "1"]),
+            st.integers(0, 5) | JSON,
+            st.integers(-5, 99) | JSON,
+            st.dictionaries(st.sampled_from(NAMES), JSON | st.fixed_dictionaries({"id": st.integers(0, 5)})) | JSON,
+        ),
+        max_size=40,
+    )
+)
+def test_events_of_every_wrong_type_are_borne(events: list[tuple[Any, ...]]) -> None:
+    written = [
+        {
+            "params": params,
+            "phase": phase,
+            "source": {"id": source, "type": 1},
+            "time": time,
+            "type": HEAD["constants"]["logEventTypes"][name],
+        }
+        for name, phase, source, time, params in events
+    ]
+    rows_of(read(json.dumps(HEAD | {"events": written}).encode()).log, limit=100)
+
+
+@given(st.binary(max_size=300))
+def test_what_is_no_log_is_called_none(data: bytes) -> None:
+    with pytest.raises(NoNetlogError):
+        read(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it is empty"),
+        ("  \n", "it is empty"),
+        ("<html>", "it is no JSON"),
+        ('{"log": {"entries": []}}', "HAR archive"),
+        ('{"traceEvents": []}', "trace of Chrome"),
+        ('[{"method": "Network.requestWillBeSent"}]', "firstbyte cdp"),
+        ('{"method": "Network.requestWillBeSent", "params": {}}', "firstbyte cdp"),
+        ('{"constants": {"logEventTypes": {"A": 1}, "logEventPhase": {}}, "events": []}', "name no events"),
+        ('{"constants": 7, "events": []}', "has no constants"),
+        ("{" * 5000, "has no constants"),
+        ("[" * 100_000, "list"),
+    ],
+)
+def test_the_reason_says_what_the_file_is_instead(text: str, said: str) -> None:
+    with pytest.raises(NoNetlogError, match=said):
+        read(text.encode())
+
+
+def test_deep_nesting_inside_an_event_costs_that_event() -> None:
+    deep = b'{"params":' + b"[" * 200_000 + b",\n"
+    lines = logs.text_of("h3").split(b"\n")
+    found = read(b"\n".join([*lines[:5], deep.rstrip(b"\n"), *lines[5:]]))
+    assert len(found.log.hops) == 5
+
+
+def test_an_event_that_is_a_large_body_does_not_hide_the_next() -> None:
+    lines = logs.text_of("h3").split(b"\n")
+    large = (
+        b'{"params":{"bytes":"' + b"A" * 3_000_000 + b'"},"phase":0,"source":{"id":1,"type":1},"time":"1","type":1},'
+    )
+    found = read(b"\n".join([*lines[:5], large, *lines[5:]]))
+    assert (len(found.log.hops), found.warnings) == (5, ())
+
+
+def test_answers_without_any_connection_are_an_alarm() -> None:
+    parsed = json.loads(logs.text_of("h3"))
+    types = parsed["constants"]["logEventTypes"]
+    kept = {number for name, number in types.items() if name.startswith(("URL_", "REQUEST_", "HTTP_TRANSACTION"))}
+    events = [event for event in parsed["events"] if event["type"] in kept]
+    found = read(json.dumps(parsed | {"events": events}).encode())
+    assert "5 requests were answered and not one connection was seen" in found.warnings[0]
+
+
+def test_a_browser_that_names_no_handshakes_is_told_and_none_are_made_up() -> None:
+    parsed = json.loads(logs.text_of("h1-new-pool"))
+    del parsed["constants"]["logEventTypes"]["SSL_CONNECT"]
+    found = read(json.dumps(parsed).encode())
+    assert "lacks SSL_CONNECT" in found.warnings[0]
+    assert all(request.timing.tls is None for request in rows_of(found.log, limit=100).waterfall.requests)
+
+
+def test_what_is_beyond_the_limit_is_left_out_and_said() -> None:
+    waterfall = rows_of(read(logs.text_of("many")).log, limit=3).waterfall
+    assert (len(waterfall.requests), waterfall.truncated) == (3, True)
+
+
+def test_archives_are_what_the_tests_say() -> None:
+    for name in logs.NAMES:
+        assert gzip.decompress(logs.path_of(name).read_bytes()).startswith(b'{"constants":')
