@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from workers.browser.capture import Loaded
 from workers.browser.sight import see
 from workers.browser.views import Load
+from workers.measurement.captures_page import NetlogCapture
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.page_outcome import document_of, judge_page
 from workers.measurement.compute.representative import representative
@@ -24,10 +25,11 @@ MayMeasure = Callable[[str], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRun:
-    """The outcome of a page run; the pictures are JPEG, 1 MB at most each."""
+    """The outcome of a page run; the pictures are JPEG, 1 MB at most each. `netlog` is what the phases come from."""
 
     outcome: Measured | Failed
     pictures: Mapping[PictureKind, bytes] = field(default_factory=dict)
+    netlog: NetlogCapture | None = None
 
     @property
     def screenshot(self) -> bytes | None:
@@ -80,7 +82,9 @@ def run_of(request: RunRequest, loaded: Loaded, may_measure: MayMeasure) -> Page
         warnings=looked.warnings + _warnings(request, looked),
     )
     outcome = judge_page(request, loaded.capture, replace(page, measurement=seen), may_measure)
-    return PageRun(outcome=outcome, pictures={} if outcome.measurement is None else _pictures(loaded, film))
+    if outcome.measurement is None:
+        return PageRun(outcome=outcome)
+    return PageRun(outcome=outcome, pictures=_pictures(loaded, film), netlog=loaded.capture.netlog)
 
 
 def _warnings(request: RunRequest, page: PageMeasurement) -> tuple[str, ...]:

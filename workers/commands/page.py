@@ -11,7 +11,6 @@ from pathlib import Path
 from workers.browser.pool import BrowserPool
 from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
-from workers.commands import UsageError
 from workers.commands.measuring import (
     EVERY_PORT,
     allowed_of,
@@ -23,6 +22,7 @@ from workers.commands.measuring import (
     write,
 )
 from workers.commands.page_arguments import page_options
+from workers.commands.page_files import netlog_file, write_file, write_filmstrip
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.page_document import page_document
 from workers.measurement.canvas import Canvas
@@ -68,17 +68,14 @@ def _loader(request: RunRequest, arguments: argparse.Namespace) -> BrowserPool |
 
 def _write_files(arguments: argparse.Namespace, loaded: PageRun, about: About) -> None:
     if arguments.screenshot is not None and loaded.screenshot is not None:
-        _write("--screenshot", arguments.screenshot, loaded.screenshot)
+        write_file("--screenshot", arguments.screenshot, loaded.screenshot)
     if arguments.har is not None:
         archive = har_document(loaded.outcome.measurement, about)
-        _write("--har", arguments.har, json.dumps(archive, ensure_ascii=False).encode())
-
-
-def _write(option: str, path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise UsageError(f"{option}: {error}") from error
+        write_file("--har", arguments.har, json.dumps(archive, ensure_ascii=False).encode())
+    if arguments.netlog is not None and loaded.netlog is not None:
+        write_file("--netlog", arguments.netlog, netlog_file(loaded.netlog))
+    if arguments.filmstrip is not None:
+        write_filmstrip(arguments.filmstrip, loaded)
 
 
 def _drawing(outcome: Measured | Failed, canvas: Canvas, rows: int) -> list[str]:

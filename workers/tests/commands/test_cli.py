@@ -186,6 +186,17 @@ def test_a_page_is_drawn_and_photographed(site: str, tmp_path: Path) -> None:
     assert (tmp_path / "page.jpg").read_bytes()[:3] == b"\xff\xd8\xff"
 
 
+def test_a_page_leaves_its_archive_its_log_and_its_film(site: str, tmp_path: Path) -> None:
+    archive, log, film = tmp_path / "page.har", tmp_path / "log.json", tmp_path / "film"
+    done = firstbyte("page", "--har", str(archive), "--netlog", str(log), "--filmstrip", str(film), f"{site}/")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(archive.read_bytes())["log"]["entries"][0]["request"]["url"] == f"{site}/"
+    assert f"{site}/" in {event.get("params", {}).get("url") for event in json.loads(log.read_bytes())["events"]}
+    frames = sorted(film.iterdir())
+    assert frames[0].name == "00000-ms.jpg"
+    assert all(frame.read_bytes()[:3] == b"\xff\xd8\xff" for frame in frames)
+
+
 def test_a_page_as_json_has_vitals_and_requests(site: str) -> None:
     done = firstbyte("page", "--json", f"{site}/")
     document = json.loads(done.stdout)
