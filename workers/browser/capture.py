@@ -21,7 +21,6 @@ from workers.browser.settings import BrowserSettings
 from workers.browser.stock import Stock, take_stock
 from workers.browser.watch import Watch
 from workers.browser.workers import Workers
-from workers.browser.worker_ears import WorkerEars
 from workers.measurement.captures_page import DevToolsEvent, PageCapture
 from workers.measurement.captures_sight import SightCapture
 from workers.measurement.messages import ProgressStage, RunRequest
@@ -106,7 +105,6 @@ class PageLoad:
         recorder.main_frame = main_frame
         for name in EVENTS:
             cdp.on(name, functools.partial(recorder.take, name))
-        await WorkerEars(cdp, recorder.take, EVENTS).start()
         await Workers(cdp, recorder.take).start()
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
         async with Watch(cdp, self._pid) as watch:

@@ -1,4 +1,4 @@
-"""Listens to the page's dedicated workers, whose requests DevTools tells to nobody who is not attached to them.
+"""Listens to a page's workers and service workers: DevTools tells of their requests only to who is attached to them.
 
 Without it the end of a worker's own script is never seen, and a page with a worker would never be at rest. A worker
 waits until it is told to go on, which it is at once (Playwright's driver makes it wait in any case).
@@ -17,12 +17,12 @@ Json = dict[str, Any]
 Take = Callable[[str, Json], None]
 
 # Playwright's sessions cannot have children, so messages for a worker are packed into messages for its owner. A page
-# session sees neither shared nor service workers.
+# session does not see shared workers: what those ask for is known from the network log alone.
 _ATTACH: Json = {
     "autoAttach": True,
     "waitForDebuggerOnStart": True,
     "flatten": False,
-    "filter": [{"type": "worker"}],
+    "filter": [{"type": "worker"}, {"type": "service_worker"}],
 }
 _ATTACHED, _RECEIVED = "Target.attachedToTarget", "Target.receivedMessageFromTarget"
 _MAX_DEPTH = 4
@@ -30,7 +30,7 @@ _MAX_MESSAGE_CHARS = 1024 * 1024
 
 
 class Workers:
-    """`take` is called for each of the recorder's network events of a worker, or of a worker's workers."""
+    """`take` is called for each worker, and for each of the recorder's network events of it or of a worker's workers."""
 
     def __init__(self, cdp: CDPSession, take: Take) -> None:
         self._cdp = cdp
@@ -48,6 +48,7 @@ class Workers:
         method, params = message.get("method"), message.get("params") or {}
         session = params.get("sessionId")
         if method == _ATTACHED and isinstance(session, str):
+            self._announce(params)
             self._welcome((*path, session))
         elif method == _RECEIVED and isinstance(session, str):
             inner = _parse(params.get("message"))
@@ -55,6 +56,11 @@ class Workers:
                 self._hear((*path, session), inner)
         elif path and method in EVENTS and str(method).startswith("Network."):
             self._take(str(method), params)
+
+    def _announce(self, params: Json) -> None:
+        """So that it can be told who asked."""
+        target = params.get("targetInfo") or {}
+        self._take(_ATTACHED, {"targetInfo": {"type": target.get("type"), "url": target.get("url")}})
 
     def _welcome(self, path: tuple[str, ...]) -> None:
         if len(path) < _MAX_DEPTH:
