@@ -35,7 +35,7 @@ export interface Moment {
 export interface PhaseSeries {
   readonly since_ms: number;
   readonly until_ms: number;
-  readonly metrics: readonly ("ttfb_ms" | "dns_ms" | "connect_ms" | "tls_ms" | "wait_ms" | "download_ms" | "total_ms" | "fcp_ms" | "lcp_ms" | "load_ms")[];
+  readonly metrics: readonly ("ttfb_ms" | "dns_ms" | "connect_ms" | "tls_ms" | "wait_ms" | "download_ms" | "total_ms" | "fcp_ms" | "lcp_ms" | "load_ms" | "fully_loaded_ms" | "start_render_ms" | "speed_index" | "tbt_ms")[];
   readonly regions: readonly RegionSeries[];
 }
 
@@ -83,6 +83,10 @@ export interface SeriesPoint {
   readonly fcp_ms: number | null;
   readonly lcp_ms: number | null;
   readonly load_ms: number | null;
+  readonly fully_loaded_ms: number | null;
+  readonly start_render_ms: number | null;
+  readonly speed_index: number | null;
+  readonly tbt_ms: number | null;
 }
 
 export const SHAPES = {"queued": [5, 4], "idle": [6, 2], "dns": [2, 10], "connect": [2, 10], "tls": [2, 10], "wait": [2, 10], "download": [0, 14]} as const;
