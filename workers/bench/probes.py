@@ -1,7 +1,8 @@
 """What a light probe costs beside prometheus-blackbox-exporter, curl, and the handshake alone, in CPU seconds.
 
-Every one of them makes a full handshake of TLS 1.3 with the same nginx, checks the chain, asks for 4 kB and reads them. Ours remembers for half an hour that a chain was in order, as an agent
-does that asks the same site every minute (`probes/verdicts.py`); the others verify it each time.
+Every one of them makes a full handshake of TLS 1.3 with the same nginx, checks the chain, asks for 4 kB and reads
+them. Ours remembers for half an hour that a chain was in order, as an agent does that asks the same site every minute
+(`probes/verdicts.py`); the others verify it each time.
 """
 
 import gc

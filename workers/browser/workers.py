@@ -30,7 +30,7 @@ _MAX_MESSAGE_CHARS = 1024 * 1024
 
 
 class Workers:
-    """`take` is called for each worker, and for each of the recorder's network events of it or of a worker's workers."""
+    """`take` is called for each worker, and for each of the recorder's network events of it or of its own workers."""
 
     def __init__(self, cdp: CDPSession, take: Take) -> None:
         self._cdp = cdp
