@@ -38,9 +38,9 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "warnings": run_page.warnings_of(detail),
         "verdict": run_page.verdict_of(detail),
         "cards": run_page.cards_for(detail),
-        "picture": None if measurement is None else run_page.picture_of(
-            measurement, request.GET.dict(), reverse("web:run_film", args=[run_id])
-        ),
+        "picture": None
+        if measurement is None
+        else run_page.picture_of(measurement, request.GET.dict(), reverse("web:run_film", args=[run_id])),
         "panel": run_page.panel_of(detail),
         "ladders": [] if evidence is None else ladders_of(evidence),
         "details_url": reverse("web:run_details", args=[run_id, 0]).removesuffix("0"),
