@@ -32,6 +32,10 @@ _ALL = (
     Metric("cls", "cls", "Layout shift", "", 1),
     _time("load_ms", "Page load"),
     _time("fully_loaded_ms", "Fully loaded"),
+    _time("start_render_ms", "Start render"),
+    _time("speed_index", "Speed Index"),
+    _time("visually_complete_ms", "Visually complete"),
+    _time("tbt_ms", "Total blocking time"),
     Metric("requests", "requests", "Requests", "", 1),
     Metric("connections", "connections", "Connections", "", 1),
     Metric("bytes", "bytes", "Weight", "bytes", 1),
@@ -40,7 +44,17 @@ METRICS = {metric.name: metric for metric in _ALL}
 COLUMNS = tuple(metric.column for metric in _ALL)
 # Where a metric's value is in `Sample.values`.
 POSITIONS = {metric.name: position for position, metric in enumerate(_ALL)}
-_OF_PAGES = {"fcp_ms", "lcp_ms", "cls", "load_ms", "fully_loaded_ms"}
+_OF_PAGES = {
+    "fcp_ms",
+    "lcp_ms",
+    "cls",
+    "load_ms",
+    "fully_loaded_ms",
+    "start_render_ms",
+    "speed_index",
+    "visually_complete_ms",
+    "tbt_ms",
+}
 
 
 def measured_by(metric: str, kind: str) -> bool:

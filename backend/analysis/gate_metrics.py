@@ -5,6 +5,8 @@ from types import MappingProxyType
 
 # Phases that take no time when something is cached: a step of a microsecond must not look like a doubling.
 _SMALL_PHASE, _DURATION, _COUNT, _SCORE = 1.0, 0.01, 0.5, 0.02
+# Most pages block for no time, and a single task of 60 ms must not look like a thousandfold.
+_BLOCKING = 10.0
 
 # Added to a value before its logarithm is taken; in milliseconds where the name says so.
 OFFSETS: Mapping[str, float] = MappingProxyType(
@@ -21,6 +23,10 @@ OFFSETS: Mapping[str, float] = MappingProxyType(
         "lcp_ms": _DURATION,
         "load_ms": _DURATION,
         "fully_loaded_ms": _DURATION,
+        "start_render_ms": _DURATION,
+        "speed_index": _DURATION,
+        "visually_complete_ms": _DURATION,
+        "tbt_ms": _BLOCKING,
         "requests": _COUNT,
         "connections": _COUNT,
         "bytes": _COUNT,

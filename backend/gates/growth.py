@@ -15,6 +15,9 @@ _PARTS = {
     "lcp_ms": (_TO_FIRST_BYTE, "after first byte"),
     "load_ms": (_TO_FIRST_BYTE, "after first byte"),
     "fully_loaded_ms": (_TO_FIRST_BYTE, "after first byte"),
+    "start_render_ms": (_TO_FIRST_BYTE, "after first byte"),
+    "speed_index": (_TO_FIRST_BYTE, "after first byte"),
+    "visually_complete_ms": (_TO_FIRST_BYTE, "after first byte"),
 }
 # Less is no cause of anything.
 _LEAST_US = 1_000

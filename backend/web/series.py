@@ -18,6 +18,10 @@ Metric = Literal[
     "fcp_ms",
     "lcp_ms",
     "load_ms",
+    "fully_loaded_ms",
+    "start_render_ms",
+    "speed_index",
+    "tbt_ms",
 ]
 METRIC_NAMES: dict[Metric, str] = {
     "ttfb_ms": "First byte",
@@ -30,8 +34,20 @@ METRIC_NAMES: dict[Metric, str] = {
     "fcp_ms": "First paint",
     "lcp_ms": "Largest paint",
     "load_ms": "Load",
+    "fully_loaded_ms": "Fully loaded",
+    "start_render_ms": "Start render",
+    "speed_index": "Speed Index",
+    "tbt_ms": "Blocking time",
 }
-_OF_PAGES: tuple[Metric, ...] = ("fcp_ms", "lcp_ms", "load_ms")
+_OF_PAGES: tuple[Metric, ...] = (
+    "fcp_ms",
+    "lcp_ms",
+    "load_ms",
+    "fully_loaded_ms",
+    "start_render_ms",
+    "speed_index",
+    "tbt_ms",
+)
 PHASES: tuple[Metric, ...] = ("ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
 
 
@@ -53,6 +69,10 @@ class SeriesPoint:
     fcp_ms: float | None
     lcp_ms: float | None
     load_ms: float | None
+    fully_loaded_ms: float | None
+    start_render_ms: float | None
+    speed_index: float | None
+    tbt_ms: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -139,4 +139,8 @@ def _point(point: queries.SeriesPoint) -> SeriesPoint:
         fcp_ms=to_ms(point.fcp_us),
         lcp_ms=to_ms(point.lcp_us),
         load_ms=to_ms(point.load_us),
+        fully_loaded_ms=to_ms(point.fully_loaded_us),
+        start_render_ms=to_ms(point.start_render_us),
+        speed_index=to_ms(point.speed_index_us),
+        tbt_ms=to_ms(point.tbt_us),
     )

@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 const THEME: Theme = { text: "t", muted: "m", line: "l", bad: "b", font: "f", color: (name) => `c-${name}` };
 
 function point(at_ms: number, values: Partial<SeriesPoint> = {}): SeriesPoint {
-  const absent = { dns_ms: null, connect_ms: null, tls_ms: null, wait_ms: null, download_ms: null, fcp_ms: null, lcp_ms: null, load_ms: null };
+  const absent = { dns_ms: null, connect_ms: null, tls_ms: null, wait_ms: null, download_ms: null, fully_loaded_ms: null, start_render_ms: null, speed_index: null, tbt_ms: null, fcp_ms: null, lcp_ms: null, load_ms: null };
   return { at_ms, runs: 1, failed: 0, missed: 0, ...absent, ttfb_ms: 100, total_ms: 150, ...values };
 }
 

@@ -45,6 +45,10 @@ class Point(Out):
     fcp_ms: Ms | None
     lcp_ms: Ms | None
     load_ms: Ms | None
+    fully_loaded_ms: Ms | None
+    start_render_ms: Ms | None
+    speed_index: Ms | None
+    tbt_ms: Ms | None
 
 
 class RegionSeries(Out):
@@ -115,10 +119,10 @@ def _points(points: Sequence[SeriesPoint]) -> list[Point]:
             measured=point.measured,
             failed=point.failed,
             missed=point.missed,
-            **{f"{name}_ms": ms(getattr(point, f"{name}_us")) for name in _NAMES},
+            **{name: ms(getattr(point, f"{name.removesuffix('_ms')}_us")) for name in _NAMES},
         )
         for point in points
     ]
 
 
-_NAMES = ("dns", "connect", "tls", "send", "wait", "download", "ttfb", "total", "fcp", "lcp", "load")
+_NAMES = tuple(name for name in Point.model_fields if name not in ("at", "measured", "failed", "missed"))

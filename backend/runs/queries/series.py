@@ -27,6 +27,10 @@ METRICS = (
     "fcp_us",
     "lcp_us",
     "load_us",
+    "fully_loaded_us",
+    "start_render_us",
+    "speed_index_us",
+    "tbt_us",
 )
 _MEDIANS = ", ".join(f"percentile_disc(%(quantile)s) WITHIN GROUP (ORDER BY {metric})" for metric in METRICS)
 _SERIES = f"""
@@ -62,6 +66,10 @@ class SeriesPoint:
     fcp_us: int | None
     lcp_us: int | None
     load_us: int | None
+    fully_loaded_us: int | None
+    start_render_us: int | None
+    speed_index_us: int | None
+    tbt_us: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,10 @@ const NAMES: Readonly<Record<Metric, readonly [name: string, color: string]>> = 
   fcp_ms: ["First paint", "mark-fcp"],
   lcp_ms: ["Largest paint", "mark-lcp"],
   load_ms: ["Load", "mark-load"],
+  fully_loaded_ms: ["Fully loaded", "muted"],
+  start_render_ms: ["Start render", "phase-download"],
+  speed_index: ["Speed Index", "phase-wait"],
+  tbt_ms: ["Blocking time", "phase-connect"],
 };
 
 export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfiguration<"line", Point[]> {
