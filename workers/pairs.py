@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from workers.measurement.captures_probe import LegCapture, PairCapture
+from workers.measurement.compute.challenge import challenge_by_headers
 from workers.measurement.compute.pair import pair_measurement
 from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
@@ -147,7 +148,12 @@ class PairJourney:
         """An error page is quick: that it is faster than the asset says nothing."""
         accepted = self.request.accepted_status or _USUAL_STATUS
         for leg, _, recorder in self.seen:
-            if recorder.head is not None and recorder.head.status not in accepted:
+            if recorder.head is None:
+                continue
+            challenge = challenge_by_headers(recorder.head.status, recorder.head.headers)
+            if challenge is not None:
+                raise _told_of(leg, ProbeError(FailureKind.PAGE_CHALLENGE, str(challenge)))
+            if recorder.head.status not in accepted:
                 raise _told_of(leg, ProbeError(FailureKind.STATUS_UNEXPECTED, str(recorder.head.status)))
 
 

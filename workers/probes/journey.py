@@ -7,6 +7,7 @@ from urllib.parse import urljoin
 from OpenSSL import SSL
 
 from workers.measurement.captures_probe import ClockReading, LookupCapture, ProbeCapture, TrialCapture
+from workers.measurement.compute.challenge import challenge_by_headers
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Trial
 from workers.measurement.failure import Failure, FailureKind, Stage
@@ -191,6 +192,9 @@ class Journey:
         return following
 
     def _judge_answer(self, exchange: Exchange, head: Head) -> None:
+        challenge = challenge_by_headers(head.status, head.headers)
+        if challenge is not None:
+            raise ProbeError(FailureKind.PAGE_CHALLENGE, str(challenge))
         if head.status not in (self.request.accepted_status or _USUAL_STATUS):
             raise ProbeError(FailureKind.STATUS_UNEXPECTED, str(head.status))
         if self.request.body_text and (exchange.finder is None or not exchange.finder.found):

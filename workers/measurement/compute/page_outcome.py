@@ -8,6 +8,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.challenge import challenge_of_page
 from workers.measurement.compute.page import Page
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
@@ -76,7 +77,11 @@ def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measur
     """
     if not all(map(may_measure, page.addresses)):
         return Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "the page, or something on it, leads there"))
-    reason = _broken(request, capture, page.measurement) or _wrong(request, capture, page.measurement)
+    reason = (
+        _broken(request, capture, page.measurement)
+        or _challenged(page.measurement)
+        or _wrong(request, capture, page.measurement)
+    )
     if reason is not None:
         return Failed(failure=reason, measurement=page.measurement)
     return Measured(measurement=page.measurement)
@@ -94,8 +99,14 @@ def _broken(request: RunRequest, capture: PageCapture, measured: PageMeasurement
     if capture.net_error is not None:
         return _net_failure(capture.net_error, capture, measured)
     if not capture.load_seen and not _waits_for_black_hole(request, measured):
-        return failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))
+        # Some interstitials go on asking for as long as one waits.
+        return _challenged(measured) or failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))
     return None
+
+
+def _challenged(measured: PageMeasurement) -> Failure | None:
+    found = challenge_of_page(measured.waterfall.requests, measured.document, measured.title)
+    return None if found is None else failure(FailureKind.PAGE_CHALLENGE, str(found))
 
 
 def _waits_for_black_hole(request: RunRequest, measured: PageMeasurement) -> bool:

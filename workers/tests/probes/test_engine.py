@@ -172,6 +172,15 @@ def test_an_unaccepted_status_fails_with_the_whole_measurement(lab: Lab) -> None
     assert measurement.hops[0].timing.end_us is not None
 
 
+def test_a_test_of_the_visitor_is_no_answer_though_its_status_is_usual(lab: Lab) -> None:
+    asked = response(b"prove it", headers=("x-amzn-waf-action: challenge",), status="202 Accepted")
+    with Server(answering(asked)) as server:
+        failed, measurement = lab.fail(server.url(), accepted_status=(202,))
+    assert failed.failure.kind is FailureKind.PAGE_CHALLENGE
+    assert failed.failure.detail.endswith(": AWS WAF (x-amzn-waf-action: challenge)")
+    assert measurement.hops[0].status == 202
+
+
 def test_a_status_outside_those_accepted_fails_though_it_is_usual(lab: Lab) -> None:
     with Server(answering(response())) as server:
         failed, _ = lab.fail(server.url(), accepted_status=(204,))

@@ -188,6 +188,14 @@ def test_a_leg_that_refuses_fails_the_run_and_keeps_what_was_seen_of_the_other(p
     assert measurement.connections[1].connect is None
 
 
+def test_a_test_of_the_visitor_is_no_asset_either(pairs: PairLab) -> None:
+    asked = response(b"prove it", headers=("cf-mitigated: challenge",), status="403 Forbidden")
+    with Server(keeping(asked)) as cdn, Server(keeping(response())) as origin:
+        failed, _ = pairs.fail(cdn.url(), origin.url(), accepted_status=(200, 403))
+    assert failed.failure.kind is FailureKind.PAGE_CHALLENGE
+    assert failed.failure.detail.startswith("Leg a: ")
+
+
 def test_an_error_page_is_no_asset_however_fast_it_is(pairs: PairLab) -> None:
     with Server(keeping(response(status="503 Busy"))) as cdn, Server(keeping(response())) as origin:
         failed, measurement = pairs.fail(cdn.url(), origin.url())
