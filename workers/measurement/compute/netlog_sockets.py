@@ -62,7 +62,8 @@ class Sockets:
     def _group(self, event: NetEvent) -> None:
         group = event.text("group_id") or event.text("host_port")
         if group is not None:
-            self._log.opener(event.source).group = group[:_MAX_WORD_CHARS]
+            opener = self._log.opener(event.source)
+            opener.group, opener.backup = group[:_MAX_WORD_CHARS], event.params.get("backup_job") is True
 
     def _manager(self, event: NetEvent) -> None:
         if event.dependency is not None:

@@ -4,7 +4,7 @@ The log has a resolution of one millisecond; a span of 0 ms is one that began an
 calls a connection by the number of its socket here, or by that of its session for QUIC.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +48,7 @@ class NetHop:
     `send` and `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were
     asked for, or a connection that was lost, make a second. `head_ms` is when the final answer's head was there,
     `hints_ms` when an early one (103) was. `controller`, `job` and `opener` are who got it a connection, `link` is
-    that connection.
+    that connection. Once it is `over` nothing more of it will come.
     """
 
     source: int
@@ -67,6 +67,7 @@ class NetHop:
     protocol: str | None = None
     net_error: int | None = None
     cancelled: bool = False
+    over: bool = False
     cached: bool = False
     preflight: bool = False
     redirected_to: str | None = None
@@ -82,8 +83,8 @@ class Opener:
     """A connect job, attempt or QUIC job.
 
     `resolver` is the lookup it waited for, from `dns.begin_ms` on; of several questions `dns` is the longest and
-    `asked_ms` begins the last. `group` names its host. `manager` made this attempt; `address` is where its datagrams
-    went.
+    `asked_ms` begins the last. `group` names its host. `manager` made this attempt; a `backup` dials once
+    more when the first job takes long; `address` is where its datagrams went.
     """
 
     dns: Stretch = field(default_factory=Stretch)
@@ -92,6 +93,7 @@ class Opener:
     sockets: list[int] = field(default_factory=list)
     manager: int | None = None
     group: str = ""
+    backup: bool = False
     address: str | None = None
 
     @property
@@ -202,16 +204,15 @@ class NetworkLog:
         return (begin_ms, min(ends)) if ends else None
 
     def lookup_for(self, socket: NetSocket, hop: NetHop | None) -> Wait | None:
-        """The longest lookup that this connection waited for: its opener's own, or one by somebody else who tried to
-        get the same request a connection, such as an attempt at QUIC that had to go first.
+        """The longest lookup that this connection waited for: its opener's own, that of an attempt in vain before it,
+        or one by somebody else who tried to get the same request a connection, such as QUIC that had to go first.
         """
         began_ms = socket.tls.begin_ms if socket.quic else socket.connect.begin_ms
         own = self.dns_of(self.opener_of(socket))
-        others = [] if hop is None or began_ms is None else self._others(hop, began_ms)
-        return max((wait for wait in (own, *others) if wait), key=_length, default=None)
-
-    def _others(self, hop: NetHop, before_ms: int) -> Iterator[Wait]:
-        return (wait for wait in self.waits_of(hop) if hop.started_ms <= wait[1] <= before_ms)
+        vain = [self.dns_of(self.opener_of(other)) for other in self._in_vain(socket)]
+        others = [] if hop is None else [wait for wait in self.waits_of(hop) if hop.started_ms <= wait[1]]
+        early = [wait for wait in (*vain, *others) if wait and began_ms is not None and wait[1] <= began_ms]
+        return max((wait for wait in (own, *early) if wait), key=_length, default=None)
 
     def waits_of(self, hop: NetHop) -> Iterator[Wait]:
         """Every lookup that was made to get this request a connection."""
@@ -239,26 +240,54 @@ class NetworkLog:
 
     def connect_of(self, socket: NetSocket) -> Wait | None:
         """From the first attempt at any of the host's addresses to the end of the one that was kept."""
-        whole, opener = socket.connect.whole, self.opener_of(socket)
-        if whole is None or opener is None:
-            return whole
-        return min([whole[0], *self._in_vain(opener.sockets, whole[1])]), whole[1]
+        whole = socket.connect.whole
+        if whole is None:
+            return None
+        vain = [other.connect.begin_ms for other in self._in_vain(socket)]
+        return min([whole[0], *(began_ms for began_ms in vain if began_ms is not None)]), whole[1]
 
-    def _in_vain(self, sources: Iterable[int], before_ms: int) -> Iterator[int]:
-        """When those attempts began that had failed, or still hung, when another one won."""
-        for source in sources:
-            socket = self.sockets.get(source)
-            began_ms = None if socket is None else socket.connect.begin_ms
-            if socket is not None and began_ms is not None and began_ms <= before_ms:
-                ended_ms = socket.connect.end_ms
-                if socket.connect_error or ended_ms is None or ended_ms > before_ms:
-                    yield began_ms
+    def _in_vain(self, socket: NetSocket) -> list[NetSocket]:
+        """Attempts for the same connection that came to nothing before this one: since the last that came to something
+        they failed, or nobody waited for their end.
+        """
+        begin_ms = socket.connect.begin_ms
+        if begin_ms is None or socket.quic:
+            return []
+        others = [
+            (other.connect.begin_ms, other)
+            for other in self._relatives(socket)
+            if other is not socket and other.connect.begin_ms is not None and other.connect.begin_ms <= begin_ms
+        ]
+        came = [began_ms for began_ms, other in others if _came_to_something(other) and began_ms < begin_ms]
+        since_ms = max(came, default=0)
+        return [other for began_ms, other in others if began_ms >= since_ms and not _came_to_something(other)]
+
+    def _relatives(self, socket: NetSocket) -> Iterator[NetSocket]:
+        """Who dialled for the same: the opener, its manager's other attempts, the job that a second one backs up."""
+        opener = self.opener_of(socket)
+        if opener is None:
+            return
+        sources = list(opener.sockets)
+        if opener.manager in self.openers:
+            sources += self.openers[opener.manager].sockets
+        if opener.backup:
+            sources += self._sockets_of_group(opener.group)
+        for source in dict.fromkeys(sources):
+            if (other := self.sockets.get(source)) is not None and not other.quic:
+                yield other
+
+    def _sockets_of_group(self, group: str) -> list[int]:
+        return [source for one in self.openers.values() if one.group == group for source in one.sockets]
 
     def _began(self, source: int) -> int | None:
         socket = self.sockets.get(source)
         if socket is None:
             return None
         return socket.tls.begin_ms if socket.quic else socket.connect.begin_ms
+
+
+def _came_to_something(socket: NetSocket) -> bool:
+    return socket.connect.whole is not None and not socket.connect_error
 
 
 def _length(wait: Wait) -> int:

@@ -79,6 +79,20 @@ def test_a_host_that_shares_a_connection_of_http2_is_coalesced_after_its_own_loo
     assert len(waterfall.connections) == 1
 
 
+@pytest.mark.parametrize("name", ["silent-ipv6", "silent-ipv6-new-pool"])
+def test_connecting_begins_with_the_first_attempt_at_any_address_whoever_wins(name: str) -> None:
+    waterfall = waterfall_of(name)
+    for request in waterfall.requests:
+        timing, tries_ms = request.timing, {"shop.test": 250, "cdn.test": 300, "img.test": 0}
+        assert timing.dns is not None
+        assert timing.connect is not None
+        # Chrome waits a quarter of a second for an address that keeps silent, and goes at once from one that refuses.
+        waited_ms = tries_ms[request.url.split("/")[2]]
+        assert waited_ms <= timing.connect.duration_us / 1000 <= waited_ms + 60
+        assert 0 <= timing.connect.start_us - timing.dns.end_us <= 2000
+        assert request.address == "192.0.2.10"
+
+
 def test_each_hop_of_a_redirect_is_a_row_with_the_same_id() -> None:
     rows = rows_of(read(logs.text_of("many")).log, limit=1000)
     hops = [
