@@ -23,6 +23,7 @@ _PRIMITIVES = {"string": "string", "integer": "number", "number": "number", "boo
 Schema = dict[str, Any]
 # What the script draws with, so that it draws as the server does.
 CONSTANTS: dict[str, object] = {
+    "PHASES": shapes.PHASES,
     "SHAPES": shapes.SHAPES,
     "LANE_SHAPES": shapes.LANE_SHAPES,
     "BAR_HEIGHT": shapes.BAR_HEIGHT,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ChartData, FilmData, Moment, Row } from "../src/contract";
+import type { ChartData, FilmData, Moment, RowData } from "../src/contract";
 import { type Axis, marksOn, ticksOf } from "../src/waterfall/axis";
 import { filmHtml } from "../src/waterfall/film";
 import { escape, marksHtml, rowHtml } from "../src/waterfall/render";
@@ -11,7 +11,7 @@ import views from "./golden/views.json";
 test("script and server draw the same rows", () => {
   for (const { row, selected, box, html } of golden) {
     const drawn = { href: `?q=a&request=${row.number}`, selected, box, prefix: "r" };
-    assert.equal(rowHtml(row as unknown as Row, drawn), html);
+    assert.equal(rowHtml(row as unknown as RowData, drawn), html);
   }
 });
 

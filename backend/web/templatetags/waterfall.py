@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 from backend.web.waterfall.axis import Axis, Mark, Tick, lanes_of, marks_on
 from backend.web.waterfall.rows import Bar, Chart, Row
 from backend.web.waterfall.segments import PHASE_NAMES, Phase
-from backend.web.waterfall.shapes import BAR_HEIGHT, NOTE_SIGNS, SHAPES, TINY_PERCENT, place_of, svg_height
+from backend.web.waterfall.shapes import BAR_HEIGHT, NOTE_SIGNS, SHAPES, TINY_PERCENT, number_text, place_of, svg_height
 from backend.web.waterfall.strips import STRIP_HEIGHT
 from backend.web.waterfall.wanted import Wanted, Window
 
@@ -50,12 +50,14 @@ def waterfall_rows_of(chart: Chart, run_url: str, limit: int) -> SafeString:
 
 
 @register.simple_tag
-def waterfall_head(unit: str, wanted: Wanted) -> SafeString:
-    """The headings; those of columns are links that sort."""
+def waterfall_head(unit: str, wanted: Wanted | None = None) -> SafeString:
+    """The headings; those of columns are links that sort, where there is something to sort."""
     name, place, status = _HEADINGS[unit]
-    if unit == "hop":
+    if unit == "hop" or wanted is None:
         cells = (("number", "#"), ("name", name), ("status", status), ("size", "Size"), ("time", "Time"))
-        heads = "".join(f'<th scope="col" class="wf-{column}">{text}</th>' for column, text in cells)
+        heads = "".join(
+            f'<th scope="col" role="columnheader" class="wf-{column}">{text}</th>' for column, text in cells
+        )
     else:
         by_host = f' <span class="wf-by">{_sort_link(wanted, "host", place)}</span>'
         heads = (
@@ -66,8 +68,9 @@ def waterfall_head(unit: str, wanted: Wanted) -> SafeString:
             + _heading(wanted, "time", "Time")
         )
     axis = "drag here to zoom, double click to see all" if unit != "hop" else ""
-    cell = f'<th scope="col" class="wf-cell" title="{axis}"><span class="visually-hidden">Phases</span></th>'
-    return _safe(f"<tr>{heads}{cell}</tr>")
+    phases = '<span class="visually-hidden">Phases</span>'
+    cell = f'<th scope="col" role="columnheader" class="wf-cell" title="{axis}">{phases}</th>'
+    return _safe(f'<tr role="row">{heads}{cell}</tr>')
 
 
 @register.simple_tag
@@ -124,7 +127,9 @@ def _heading(wanted: Wanted, column: str, text: str, more: str = "") -> str:
     order = ""
     if wanted.sort.removeprefix("-") == column:
         order = f' aria-sort="{"descending" if wanted.sort.startswith("-") else "ascending"}"'
-    return f'<th scope="col" class="wf-{column}"{order}>{_sort_link(wanted, column, text)}{more}</th>'
+    return (
+        f'<th scope="col" role="columnheader" class="wf-{column}"{order}>{_sort_link(wanted, column, text)}{more}</th>'
+    )
 
 
 def _sort_link(wanted: Wanted, column: str, text: str) -> str:
@@ -160,7 +165,11 @@ def _swatch(phase: Phase) -> str:
 
 def _row(row: Row, query: str, box: str, prefix: str, *, selected: int | None, hidden: bool) -> str:
     is_selected = row.number == selected
-    classes = " ".join(name for name in ("wf-row", row.tint, "selected" if is_selected else "") if name)
+    classes = " ".join(
+        name
+        for name in ("wf-row", row.tint, "" if row.lanes == 1 else "high", "selected" if is_selected else "")
+        if name
+    )
     current = ' aria-current="true"' if is_selected else ""
     chosen = f"{prefix if prefix != 'r' else ''}{row.number}"
     link = (
@@ -168,14 +177,15 @@ def _row(row: Row, query: str, box: str, prefix: str, *, selected: int | None, h
     )
     place = f' id="{prefix}{row.number}"' if prefix else ""
     return (
-        f'<tr class="{classes}"{place} data-kind="{escape(row.kind)}" data-is="{" ".join(row.traits)}"'
+        f'<tr role="row" class="{classes}"{place} data-kind="{escape(row.kind)}" data-is="{" ".join(row.traits)}"'
         f' data-v="{row.start_us},{_value(row.total_us)},{_value(row.size_bytes)}"{" hidden" if hidden else ""}>'
-        f'<td class="wf-number">{row.number}</td>'
-        f'<th scope="row" class="wf-name">{link} {_notes(row)}<span class="wf-host">{escape(row.host)}</span></th>'
-        f'<td class="wf-status">{escape(row.status)}</td>'
-        f'<td class="wf-size">{row.size}</td>'
-        f'<td class="wf-time">{row.time}</td>'
-        f'<td class="wf-cell">{_bar(row, box)}</td>'
+        f'<td role="cell" class="wf-number">{row.number}</td>'
+        f'<th scope="row" role="rowheader" class="wf-name">{link} {_notes(row)}'
+        f'<span class="wf-host">{escape(row.host)}</span></th>'
+        f'<td role="cell" class="wf-status">{escape(row.status)}</td>'
+        f'<td role="cell" class="wf-size">{row.size}</td>'
+        f'<td role="cell" class="wf-time">{row.time}</td>'
+        f'<td role="cell" class="wf-cell">{_bar(row, box)}</td>'
         "</tr>"
     )
 
@@ -207,13 +217,9 @@ def _bar(row: Row, box: str) -> str:
 def _rectangle(bar: Bar, lanes: int) -> str:
     top, height = place_of(bar.phase, bar.lane, lanes)
     tiny = " t" if bar.width < TINY_PERCENT else ""
-    shape = f'class="p-{bar.phase}{tiny}" x="{_number(bar.x)}" width="{_number(bar.width)}" y="{top}" height="{height}"'
+    width = f'x="{number_text(bar.x)}" width="{number_text(bar.width)}"'
+    shape = f'class="p-{bar.phase}{tiny}" {width} y="{top}" height="{height}"'
     return f"<rect {shape}><title>{escape(bar.title)}</title></rect>" if bar.title else f"<rect {shape}/>"
-
-
-def _number(value: float) -> str:
-    """As JavaScript writes it: without an exponent or a zero at its end."""
-    return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def _safe(html: str) -> SafeString:

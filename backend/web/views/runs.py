@@ -9,11 +9,13 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
 from backend.runs.agents import open_picture
+from backend.runs.models import Run
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
 from backend.web import run_page
 from backend.web.access import MemberRequest, needs
 from backend.web.ladder import ladders_of
 from backend.web.views.trial import live_url
+from backend.web.waterfall.board import board_of, details_of, drawn_of
 from workers.measurement.messages import ProbeMeasurement
 from workers.measurement.routes import PictureKind
 
@@ -38,9 +40,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "warnings": run_page.warnings_of(detail),
         "verdict": run_page.verdict_of(detail),
         "cards": run_page.cards_for(detail),
-        "picture": None
-        if measurement is None
-        else run_page.picture_of(measurement, request.GET.dict(), reverse("web:run_film", args=[run_id])),
+        "board": None if measurement is None else board_of(measurement, request.GET.dict(), _film_url(detail.run)),
         "panel": run_page.panel_of(detail),
         "ladders": [] if evidence is None else ladders_of(evidence),
         "details_url": reverse("web:run_details", args=[run_id, 0]).removesuffix("0"),
@@ -53,7 +53,8 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
 def details(request: MemberRequest, run_id: UUID, number: int) -> HttpResponse:
     """What the page's side panel says of one row: a piece of HTML for the script."""
     measurement = _detail(request, run_id).measurement
-    found = None if measurement is None else run_page.details_of(measurement, request.GET.get("unit", ""), number)
+    drawn = None if measurement is None else drawn_of(measurement, request.GET.get("visit", ""))
+    found = None if drawn is None else details_of(drawn, request.GET.get("unit", ""), number)
     if found is None:
         raise Http404
     response = render(request, "runs/_details.html", {"details": found})
@@ -73,6 +74,10 @@ def picture(request: MemberRequest, run_id: UUID, kind: PictureKind) -> HttpResp
     response.headers["Cache-Control"] = KEEP
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
+
+
+def _film_url(run: Run) -> str:
+    return reverse("web:run_film", args=[run.run_id])
 
 
 def _follow(request: MemberRequest, run_id: UUID) -> HttpResponse:

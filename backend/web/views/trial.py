@@ -25,7 +25,8 @@ from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, live
-from backend.web.run_page import panel_of, picture_of
+from backend.web.run_page import panel_of
+from backend.web.waterfall.board import board_of
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Kind, PageMeasurement
 
@@ -62,7 +63,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     context = {
         "site": site,
         "live": shown,
-        "phases": None if measurement is None else picture_of(measurement, {}).phases,
+        "phases": None if measurement is None else board_of(measurement, {}).phases,
         "panel": None if probe is None else panel_of(probe),
         "progress_url": live_url("web:trial_progress", site, run_ids),
         "name_form": NameForm(initial={"name": _title(request, shown) or site.name}),

@@ -3,7 +3,8 @@
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 
 from backend.web.waterfall.axis import Moment
-from backend.web.waterfall.rows import Bar, Chart, Row
+from backend.web.waterfall.rows import Bar, Chart, Row, Tint
+from backend.web.waterfall.shapes import PHASES, Trait, number_text
 from workers.measurement.page_view import Film
 
 
@@ -20,6 +21,32 @@ class FilmData:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowData:
+    """A row for the script, small, since there are thousands: what is as usual is left out.
+
+    `bars` has a line a bar: the phase's place among PHASES, from where and how wide in percent, and, where requests
+    share a row, the lane and the title, all with a space between. It is only read when the row is drawn.
+    """
+
+    number: int
+    name: str
+    url: str
+    status: str
+    spoken: str
+    start_us: int
+    bars: str
+    host: str = ""
+    kind: str = ""
+    notes: tuple[str, ...] = ()
+    tint: Tint = ""
+    traits: tuple[Trait, ...] = ()
+    total_us: int | None = None
+    size_bytes: int | None = None
+    lanes: int = 1
+    match: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChartData:
     """`rows` is absent where all of them are in the page."""
 
@@ -28,7 +55,7 @@ class ChartData:
     zero_us: int
     moments: tuple[Moment, ...]
     film: FilmData | None
-    rows: tuple[Row, ...] | None
+    rows: tuple[RowData, ...] | None
 
 
 def chart_data(chart: Chart, *, with_rows: bool, film: FilmData | None = None) -> ChartData:
@@ -39,22 +66,45 @@ def chart_data(chart: Chart, *, with_rows: bool, film: FilmData | None = None) -
         zero_us=chart.axis.zero_us,
         moments=chart.moments,
         film=film,
-        rows=chart.rows if with_rows else None,
+        rows=tuple(row_data(row) for row in chart.rows) if with_rows else None,
+    )
+
+
+def row_data(row: Row) -> RowData:
+    """A row as the script is given it; sizes and times it writes itself."""
+    return RowData(
+        number=row.number,
+        name=row.name,
+        url=row.url,
+        status=row.status,
+        spoken=row.spoken,
+        start_us=row.start_us,
+        bars="\n".join(_bar(bar) for bar in row.bars),
+        host=row.host,
+        kind=row.kind,
+        notes=row.notes,
+        tint=row.tint,
+        traits=row.traits,
+        total_us=row.total_us,
+        size_bytes=row.size_bytes,
+        lanes=row.lanes,
+        match=row.match,
     )
 
 
 def document(data: ChartData) -> dict[str, object]:
-    """As the page's data block holds it; of rows and bars what is as usual is left out, since there are very many."""
-    rows = None if data.rows is None else [_row(row) for row in data.rows]
-    return {name: value for name, value in asdict(replace(data, rows=None)).items() if name != "rows"} | {"rows": rows}
+    """As the page's data block holds it."""
+    rows = None if data.rows is None else [_without_defaults(row) for row in data.rows]
+    return asdict(replace(data, rows=None)) | {"rows": rows}
 
 
-def _row(row: Row) -> dict[str, object]:
-    return _without_defaults(row) | {"bars": [_without_defaults(bar) for bar in row.bars]}
+def _bar(bar: Bar) -> str:
+    place = f"{PHASES.index(bar.phase)} {number_text(bar.x)} {number_text(bar.width)}"
+    return f"{place} {bar.lane} {bar.title}" if bar.title or bar.lane else place
 
 
-def _without_defaults(one: Row | Bar) -> dict[str, object]:
-    values = ((field.name, getattr(one, field.name), field.default) for field in fields(one))
+def _without_defaults(row: RowData) -> dict[str, object]:
+    values = ((field.name, getattr(row, field.name), field.default) for field in fields(row))
     return {name: value for name, value, default in values if default is MISSING or value != default}
 
 

@@ -37,6 +37,8 @@ LANE_SHAPES: dict[Phase, tuple[int, int]] = {
     "download": (0, 8),
 }
 
+PHASES: tuple[Phase, ...] = tuple(SHAPES)
+
 MARK_NAMES: dict[MarkKey, str] = {
     "first-byte": "First byte",
     "start-render": "Start render",
@@ -60,6 +62,11 @@ BLOCKS = "blocks rendering"
 LARGEST = "largest paint"
 # A sign before a row's remark, so that the gravest are found at a glance and without colour.
 NOTE_SIGNS: dict[str, str] = {BLOCKS: "\N{BLACK DIAMOND}", LARGEST: "\N{BLACK STAR}"}
+
+
+def number_text(value: float) -> str:
+    """As JavaScript writes it: without an exponent or a zero at its end."""
+    return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def svg_height(lanes: int) -> int:

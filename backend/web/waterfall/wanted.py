@@ -10,10 +10,12 @@ from urllib.parse import urlencode
 
 from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.rows import Row
-from backend.web.waterfall.shapes import TRAITS
+from backend.web.waterfall.shapes import TRAITS, number_text
 
-# Above this the page holds one window of the rows, and the script draws only those in sight (ECOSYSTEM 1.6).
+# Above this the page holds a window of the rows for those without the script, which draws only those in sight
+# (ECOSYSTEM 1.6).
 MAX_ROWS = 300
+WINDOW_ROWS = 100
 MAX_TEXT = 200
 _MAX_ZOOM_MS = 3_600_000
 SORTS = ("start", "number", "name", "host", "status", "size", "time")
@@ -23,8 +25,9 @@ SORTS = ("start", "number", "name", "host", "status", "size", "time")
 class Wanted:
     """Empty words want everything. `first` is the number of the first row of the window, counted from 1.
 
-    `only` is a trait of rows. `sort` names a column, with `-` before it from the largest down; empty is by start.
-    `zoom` is from and to in microseconds; `hide` names lines that are not drawn.
+    `view` is rows by connection, `visit` the second view of the run; `only` is a trait of rows. `sort` names a column,
+    with `-` before it from the largest down; empty is by start. `zoom` is from and to in microseconds; `hide` names
+    lines that are not drawn.
     """
 
     text: str = ""
@@ -32,6 +35,7 @@ class Wanted:
     kind: str = ""
     only: str = ""
     view: str = ""
+    visit: str = ""
     sort: str = ""
     zoom: tuple[int, int] | None = None
     hide: tuple[str, ...] = ()
@@ -66,10 +70,9 @@ class Wanted:
             "kind": self.kind,
             "only": self.only,
             "view": self.view,
+            "visit": self.visit,
             "sort": self.sort,
-            "zoom": ""
-            if self.zoom is None
-            else "-".join(f"{us / 1000:.3f}".rstrip("0").rstrip(".") for us in self.zoom),
+            "zoom": "" if self.zoom is None else "-".join(number_text(us / 1000) for us in self.zoom),
             "hide": ",".join(self.hide),
         }
         return {name: value for name, value in named.items() if value}
@@ -96,7 +99,7 @@ class Window:
 
     @property
     def previous(self) -> int | None:
-        return max(1, self.first - MAX_ROWS) if self.first > 1 else None
+        return max(1, self.first - WINDOW_ROWS) if self.first > 1 else None
 
     @property
     def next(self) -> int | None:
@@ -113,6 +116,7 @@ def wanted_of(parameters: Mapping[str, str]) -> Wanted:
         kind=parameters.get("kind", "")[:MAX_TEXT],
         only=parameters.get("only", "") if parameters.get("only", "") in TRAITS else "",
         view="connections" if parameters.get("view") == "connections" else "",
+        visit="repeat" if parameters.get("visit") == "repeat" else "",
         sort=sort if sort.removeprefix("-") in SORTS and sort != "start" else "",
         zoom=_zoom(parameters.get("zoom", "")),
         hide=tuple(key for key in get_args(MarkKey) if key in parameters.get("hide", "")[:MAX_TEXT].split(",")),
@@ -128,7 +132,7 @@ def window_of(rows: Sequence[Row], wanted: Wanted) -> Window:
         hidden = frozenset(row.number for row in rows) - {row.number for row in matching}
         return Window(rows=tuple(rows), hidden=hidden, matching=len(matching), total=len(rows), first=1)
     first = min(wanted.first, max(1, len(matching)))
-    shown = tuple(matching[first - 1 : first - 1 + MAX_ROWS])
+    shown = tuple(matching[first - 1 : first - 1 + WINDOW_ROWS])
     return Window(rows=shown, hidden=frozenset(), matching=len(matching), total=len(rows), first=first)
 
 
@@ -161,7 +165,3 @@ def _zoom(text: str) -> tuple[int, int] | None:
     if not dash or not -_MAX_ZOOM_MS < start_ms < end_ms < _MAX_ZOOM_MS:
         return None
     return round(start_ms * 1000), round(end_ms * 1000)
-
-
-def _ms(us: int) -> str:
-    return f"{us / 1000:.3f}".rstrip("0").rstrip(".")

@@ -4,14 +4,14 @@ export interface Filterable {
   readonly number: number;
   readonly name: string;
   readonly url: string;
-  readonly host: string;
+  readonly host?: string;
   readonly status: string;
-  readonly kind: string;
-  readonly notes: readonly string[];
-  readonly traits: readonly string[];
+  readonly kind?: string;
+  readonly notes?: readonly string[];
+  readonly traits?: readonly string[];
   readonly start_us: number;
-  readonly total_us: number | null;
-  readonly size_bytes: number | null;
+  readonly total_us?: number | null;
+  readonly size_bytes?: number | null;
   /** The number of the same request in the other waterfall. */
   readonly match?: number | null;
 }
@@ -27,8 +27,9 @@ export interface Wanted {
 export function wants(wanted: Wanted, row: Filterable): boolean {
   if (wanted.host !== "" && row.host !== wanted.host) return false;
   if (wanted.kind !== "" && row.kind !== wanted.kind) return false;
-  if (wanted.only !== "" && !row.traits.includes(wanted.only)) return false;
-  const text = `${row.url} ${row.host} ${row.status} ${row.kind} ${row.notes.join(" ")}`.toLowerCase();
+  if (wanted.only !== "" && !row.traits?.includes(wanted.only)) return false;
+  if (wanted.text === "") return true;
+  const text = `${row.url} ${row.host ?? ""} ${row.status} ${row.kind ?? ""} ${row.notes?.join(" ") ?? ""}`.toLowerCase();
   return text.includes(wanted.text.trim().toLowerCase());
 }
 
@@ -44,10 +45,10 @@ const VALUES: Readonly<Record<string, (row: Filterable) => number | string | nul
   start: (row) => row.start_us,
   number: (row) => row.number,
   name: (row) => row.name.toLowerCase(),
-  host: (row) => row.host.toLowerCase(),
+  host: (row) => row.host?.toLowerCase() ?? "",
   status: (row) => row.status.toLowerCase(),
-  size: (row) => row.size_bytes,
-  time: (row) => row.total_us,
+  size: (row) => row.size_bytes ?? null,
+  time: (row) => row.total_us ?? null,
 };
 
 function compared(one: number | string | null, other: number | string | null, direction: number): number {

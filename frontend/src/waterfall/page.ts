@@ -41,7 +41,7 @@ class WaterfallPage {
   private readonly form: HTMLFormElement | null;
   private readonly details: DetailsPanel;
   private readonly hidden: Set<Moment["key"]>;
-  private shown: readonly string[] = [];
+  private shown: readonly string[] | null = null;
   private sort: string;
   private selected: Place | null;
 
@@ -52,7 +52,7 @@ class WaterfallPage {
   ) {
     const query = new URLSearchParams(location.search);
     this.form = root.querySelector("form[role=search]");
-    this.details = new DetailsPanel(panel, (name) => `${root.dataset["details"] ?? ""}${name}?unit=${root.dataset["unit"] ?? ""}`);
+    this.details = new DetailsPanel(panel, (name) => `${root.dataset["details"] ?? ""}${name}?${root.dataset["query"] ?? ""}`);
     this.sort = query.get("sort") ?? "";
     this.hidden = new Set((query.get("hide") ?? "").split(",").filter(Boolean) as Moment["key"][]);
     this.selected = this.placeOf(root.dataset["selected"] ?? "");
@@ -71,9 +71,10 @@ class WaterfallPage {
     mountPictures(this.root);
     this.listen();
     const zoomed = new URLSearchParams(location.search).get("zoom");
-    this.show();
+    // Rows that the server drew are as the address asks already.
+    if (this.panes.some((pane) => pane.isDrawnHere)) this.show();
     if (zoomed) for (const pane of this.panes) pane.show(zoomOf(pane.full, zoomed), this.hidden);
-    if (this.selected) this.mark(this.selected, false);
+    if (this.selected && (zoomed || this.panes.length > 1 || this.panes[0]?.isDrawnHere)) this.mark(this.selected, false);
   }
 
   private listen(): void {
@@ -93,7 +94,7 @@ class WaterfallPage {
     this.remember();
   }
 
-  private show(): void {
+  private show(): readonly string[] {
     const wanted = this.wanted();
     const names: string[] = [];
     for (const pane of this.panes) {
@@ -106,6 +107,7 @@ class WaterfallPage {
     const output = this.root.querySelector("output");
     if (output) output.textContent = `${names.length} of ${all}`;
     this.root.querySelector(".wf-none")?.toggleAttribute("hidden", names.length > 0);
+    return names;
   }
 
   private wanted(): Wanted {
@@ -153,7 +155,7 @@ class WaterfallPage {
 
   private move(step: 1 | -1): void {
     const current = this.selected ? nameOf(this.selected.pane.prefix, this.selected.number) : null;
-    const next = neighbour(this.shown, current, step);
+    const next = neighbour(this.shown ?? this.show(), current, step);
     const place = next === null ? null : this.placeOf(next);
     if (!place) return;
     this.choose(place, true);
@@ -168,7 +170,7 @@ class WaterfallPage {
   }
 
   private mark(place: Place | null, reveal: boolean): void {
-    const match = place?.pane.rows.all.find((row) => row.number === place.number)?.match ?? null;
+    const match = this.panes.length < 2 ? null : (place?.pane.rows.all.find((row) => row.number === place.number)?.match ?? null);
     for (const pane of this.panes) {
       pane.rows.select(pane === place?.pane ? place.number : null, reveal && pane === place?.pane);
       pane.rows.match(place && pane !== place.pane ? match : null);
@@ -245,7 +247,7 @@ class WaterfallPage {
     const prefix = /^[ab]/.exec(name)?.[0] ?? "r";
     const pane = this.panes.find((one) => one.prefix === prefix);
     const number = Number(name.replace(/^[ab]/, ""));
-    return pane && name !== "" && pane.rows.all.some((row) => row.number === number) ? { pane, number } : null;
+    return pane && name !== "" && pane.rows.has(number) ? { pane, number } : null;
   }
 
   private panelIsBeside(): boolean {

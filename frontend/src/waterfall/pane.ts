@@ -23,6 +23,9 @@ export class Pane {
     this.prefix = frame.dataset["pane"] ?? "r";
     this.full = { start_us: data.start_us, end_us: data.end_us, zero_us: data.zero_us };
     this.view = this.full;
+    // Rows out of sight wait for the first picture (waterfall.css).
+    frame.classList.add("waits");
+    requestAnimationFrame(() => setTimeout(() => frame.classList.remove("waits")));
     this.rows = data.rows ? manyRows(body, data.rows, this.prefix, hrefOf) : pageRows(body, this.prefix);
   }
 
@@ -32,6 +35,11 @@ export class Pane {
     const prefix = frame.dataset["pane"] ?? "r";
     const data = readData<ChartData>(`wf-data-${prefix}`);
     return body && data ? new Pane(frame, body, data, (number) => hrefOf(prefix, number)) : null;
+  }
+
+  /** Whether the script draws the rows: then they wait for it. */
+  get isDrawnHere(): boolean {
+    return this.data.rows !== null;
   }
 
   /** Draws all of it anew for a part of the time. */

@@ -1,6 +1,7 @@
 // Rows and lines as HTML: the twin of backend/web/templatetags/waterfall.py, for what only the script draws.
 
-import { BAR_HEIGHT, type Bar, LANE_HEIGHT, LANE_SHAPES, NOTE_SIGNS, type Row, SHAPES, TINY_PERCENT } from "../contract";
+import { BAR_HEIGHT, LANE_HEIGHT, LANE_SHAPES, NOTE_SIGNS, PHASES, type RowData, SHAPES, TINY_PERCENT } from "../contract";
+import { duration, size } from "../format";
 import { lanesOf, type Mark, type Tick } from "./axis";
 
 const SIGNS: Readonly<Record<string, string>> = NOTE_SIGNS;
@@ -12,22 +13,25 @@ export interface Drawn {
   readonly selected: boolean;
   readonly box: string;
   readonly prefix: string;
+  /** The row's place in the table, counted with its head from 1, where the page does not hold all rows. */
+  readonly index?: number;
 }
 
-export function rowHtml(row: Row, { href, selected, box, prefix }: Drawn): string {
-  const classes = ["wf-row", row.tint, selected ? "selected" : ""].filter(Boolean).join(" ");
+export function rowHtml(row: RowData, { href, selected, box, prefix, index }: Drawn): string {
+  const classes = ["wf-row", row.tint, (row.lanes ?? 1) === 1 ? "" : "high", selected ? "selected" : ""].filter(Boolean).join(" ");
   const current = selected ? ' aria-current="true"' : "";
   const link = `<a href="${escape(href)}#details" title="${escape(row.url)}"${current}>${escape(row.name)}</a>`;
-  const notes = row.notes.map((note) => `<span class="wf-note">${sign(note)}${escape(note)}</span> `).join("");
+  const place = index === undefined ? "" : ` aria-rowindex="${index}"`;
+  const notes = (row.notes ?? []).map((note) => `<span class="wf-note">${sign(note)}${escape(note)}</span> `).join("");
   return (
-    `<tr class="${classes}" id="${prefix}${row.number}" data-kind="${escape(row.kind)}" data-is="${row.traits.join(" ")}"` +
-    ` data-v="${row.start_us},${row.total_us ?? ""},${row.size_bytes ?? ""}">` +
-    `<td class="wf-number">${row.number}</td>` +
-    `<th scope="row" class="wf-name">${link} ${notes}<span class="wf-host">${escape(row.host)}</span></th>` +
-    `<td class="wf-status">${escape(row.status)}</td>` +
-    `<td class="wf-size">${escape(row.size)}</td>` +
-    `<td class="wf-time">${escape(row.time)}</td>` +
-    `<td class="wf-cell">${barHtml(row, box)}</td>` +
+    `<tr role="row" class="${classes}" id="${prefix}${row.number}" data-kind="${escape(row.kind ?? "")}" data-is="${(row.traits ?? []).join(" ")}"` +
+    ` data-v="${row.start_us},${row.total_us ?? ""},${row.size_bytes ?? ""}"${place}>` +
+    `<td role="cell" class="wf-number">${row.number}</td>` +
+    `<th scope="row" role="rowheader" class="wf-name">${link} ${notes}<span class="wf-host">${escape(row.host ?? "")}</span></th>` +
+    `<td role="cell" class="wf-status">${escape(row.status)}</td>` +
+    `<td role="cell" class="wf-size">${size(row.size_bytes ?? null)}</td>` +
+    `<td role="cell" class="wf-time">${duration(row.total_us ?? null)}</td>` +
+    `<td role="cell" class="wf-cell">${barHtml(row, box)}</td>` +
     "</tr>"
   );
 }
@@ -61,25 +65,29 @@ function sign(note: string): string {
   return found === undefined ? "" : `<i aria-hidden="true">${found}</i> `;
 }
 
-function barHtml(row: Row, box: string): string {
+function barHtml(row: RowData, box: string): string {
   const lanes = row.lanes ?? 1;
   const height = svgHeight(lanes);
   const [left, width] = box.split(" ");
   const [tall, attribute] = lanes === 1 ? ["", ""] : [" tall", ` height="${height}"`];
   return (
     `<svg class="wf-bar${tall}" viewBox="${left} 0 ${width} ${height}" preserveAspectRatio="none"${attribute}` +
-    ` role="img" aria-label="${escape(row.spoken)}">${row.bars.map((bar) => rectangle(bar, lanes)).join("")}</svg>`
+    ` role="img" aria-label="${escape(row.spoken)}">${row.bars === "" ? "" : row.bars.split("\n").map((bar) => rectangle(bar, lanes)).join("")}</svg>`
   );
 }
 
-function rectangle(bar: Bar, lanes: number): string {
-  const [top, height] = placeOf(bar, lanes);
-  const tiny = bar.width < TINY_PERCENT ? " t" : "";
-  const shape = `class="p-${bar.phase}${tiny}" x="${bar.x}" width="${bar.width}" y="${top}" height="${height}"`;
-  return bar.title ? `<rect ${shape}><title>${escape(bar.title)}</title></rect>` : `<rect ${shape}/>`;
+/** One line of `RowData.bars`: phase, from where, how wide, and lane and title where rows have lanes. */
+function rectangle(bar: string, lanes: number): string {
+  const [index, x, width, lane = "0", ...words] = bar.split(" ");
+  const phase = PHASES[Number(index)] ?? "idle";
+  const [top, height] = placeOf(phase, Number(lane), lanes);
+  const tiny = Number(width) < TINY_PERCENT ? " t" : "";
+  const shape = `class="p-${phase}${tiny}" x="${x}" width="${width}" y="${top}" height="${height}"`;
+  const title = words.join(" ");
+  return title === "" ? `<rect ${shape}/>` : `<rect ${shape}><title>${escape(title)}</title></rect>`;
 }
 
-function placeOf({ phase, lane = 0 }: Bar, lanes: number): readonly [number, number] {
+function placeOf(phase: keyof typeof SHAPES, lane: number, lanes: number): readonly [number, number] {
   if (lanes === 1) return SHAPES[phase];
   const [top, height] = LANE_SHAPES[phase];
   return lane < 0 ? [top, (lanes - 1) * LANE_HEIGHT + height] : [lane * LANE_HEIGHT + top, height];

@@ -1,12 +1,13 @@
 // The rows of one table, either all of them in the page (hidden or shown) or so many that only those in sight are drawn.
 
-import { BAR_HEIGHT, ROW_HEIGHT, type Row } from "../contract";
+import { BAR_HEIGHT, ROW_HEIGHT, type RowData } from "../contract";
 import type { Filterable } from "./filter";
 import { rowHtml, svgHeight } from "./render";
-import { offsetsOf, sightOf, widened } from "./sight";
+import { offsetsOf, type Sight, sightOf, widened } from "./sight";
 
 export interface Rows {
   readonly all: readonly Filterable[];
+  has(number: number): boolean;
   /** Shows these rows in this order and no others. */
   show(numbers: readonly number[]): void;
   /** Marks one row, or none, and brings it into sight when asked. */
@@ -23,13 +24,17 @@ export interface Rows {
 export type HrefOf = (number: number) => string;
 
 export function pageRows(body: HTMLTableSectionElement, prefix: string): Rows {
-  const elements = [...body.rows];
-  const all = elements.map((row) => read(row, prefix));
-  const byNumber = new Map(all.map((row, index) => [row.number, elements[index]]));
-  let order = all.map((row) => row.number);
-  let [selected, matched]: (HTMLTableRowElement | undefined)[] = elements.filter((row) => row.classList.contains("selected"));
+  const byNumber = new Map([...body.rows].map((row) => [Number(row.id.slice(prefix.length)), row]));
+  let all: readonly Filterable[] | null = null;
+  let order = [...byNumber.keys()];
+  let selected = body.querySelector<HTMLTableRowElement>(".selected") ?? undefined;
+  let matched: HTMLTableRowElement | undefined;
   return {
-    all,
+    /** Read when it is first asked for: a page that is only looked at needs none of it. */
+    get all() {
+      return (all ??= [...byNumber].map(([number, row]) => read(row, number)));
+    },
+    has: (number) => byNumber.has(number),
     show(numbers) {
       const shown = new Set(numbers);
       for (const [number, row] of byNumber) if (row && row.hidden === shown.has(number)) row.hidden = !shown.has(number);
@@ -54,21 +59,28 @@ export function pageRows(body: HTMLTableSectionElement, prefix: string): Rows {
   };
 }
 
-export function manyRows(body: HTMLTableSectionElement, all: readonly Row[], prefix: string, hrefOf: HrefOf): Rows {
+export function manyRows(body: HTMLTableSectionElement, all: readonly RowData[], prefix: string, hrefOf: HrefOf): Rows {
   const byNumber = new Map(all.map((row) => [row.number, row]));
   const [above, below] = [spacer(), spacer()];
-  let shown: readonly Row[] = all;
+  let shown: readonly RowData[] = all;
   let [selected, matched]: (number | null)[] = [null, null];
   let box = "0 100";
   let rowHeight = 0;
   let offsets = offsetsOf([]);
-  let drawn = { from: 0, to: -1 };
-  const htmlOf = (row: Row): string => rowHtml(row, { href: hrefOf(row.number), selected: row.number === selected, box, prefix });
+  // Nothing yet: then only what is in sight is drawn, and the rows around it when that has been painted.
+  let drawn: Sight = { from: 0, to: -1 };
 
+  function htmlOf(from: number, to: number): string {
+    const drawnAs = (row: RowData, index: number): string =>
+      rowHtml(row, { href: hrefOf(row.number), selected: row.number === selected, box, prefix, index: from + index + 2 });
+    return shown.slice(from, to).map(drawnAs).join("");
+  }
+
+  /** Rows are as high as the first one is without its lanes, which differs with the window's width. */
   function measure(): void {
     const row = body.querySelector(".wf-row");
-    const extra = row?.querySelector(".tall") ? row.querySelector("svg")!.getBoundingClientRect().height - BAR_HEIGHT : 0;
-    rowHeight = row ? row.getBoundingClientRect().height - extra : ROW_HEIGHT;
+    const bar = row?.querySelector("svg");
+    rowHeight = row && bar ? row.getBoundingClientRect().height - bar.getBoundingClientRect().height + BAR_HEIGHT : ROW_HEIGHT;
     offsets = offsetsOf(shown.map((one) => rowHeight + svgHeight(one.lanes ?? 1) - BAR_HEIGHT));
   }
 
@@ -77,16 +89,29 @@ export function manyRows(body: HTMLTableSectionElement, all: readonly Row[], pre
     const top = above.isConnected ? above.getBoundingClientRect().top : body.getBoundingClientRect().top;
     const seen = whole ? { from: 0, to: shown.length } : sightOf(offsets, -top, window.innerHeight - top);
     if (!force && seen.from >= drawn.from && seen.to <= drawn.to) return;
-    drawn = widened(seen, shown.length);
-    const focused = body.contains(document.activeElement) ? document.activeElement?.closest("tr")?.id : undefined;
-    const template = document.createElement("template");
-    template.innerHTML = shown.slice(drawn.from, drawn.to).map(htmlOf).join("");
-    [...template.content.children].forEach((row, index) => row.setAttribute("aria-rowindex", String(drawn.from + index + 2)));
-    above.style.height = `${offsets[drawn.from] ?? 0}px`;
-    below.style.height = `${(offsets[shown.length] ?? 0) - (offsets[drawn.to] ?? 0)}px`;
-    body.replaceChildren(above, template.content, below);
+    const next = drawn.to === -1 ? seen : widened(seen, shown.length);
+    if (force || next.from >= drawn.to || next.to <= drawn.from) replace(next);
+    else extend(next);
+    drawn = next;
+    above.style.height = `${offsets[next.from] ?? 0}px`;
+    below.style.height = `${(offsets[shown.length] ?? 0) - (offsets[next.to] ?? 0)}px`;
     if (matched !== null) document.getElementById(`${prefix}${matched}`)?.classList.add("matched");
+  }
+
+  function replace(next: Sight): void {
+    const focused = body.contains(document.activeElement) ? document.activeElement?.closest("tr")?.id : undefined;
+    body.innerHTML = htmlOf(next.from, next.to);
+    body.prepend(above);
+    body.append(below);
     if (focused) document.getElementById(focused)?.querySelector("a")?.focus({ preventScroll: true });
+  }
+
+  /** Rows that stay are left as they are: while a reader scrolls only those are made that come into sight. */
+  function extend(next: Sight): void {
+    for (let index = drawn.from; index < next.from; index++) above.nextSibling?.remove();
+    for (let index = next.to; index < drawn.to; index++) below.previousSibling?.remove();
+    above.insertAdjacentHTML("afterend", htmlOf(next.from, drawn.from));
+    below.insertAdjacentHTML("beforebegin", htmlOf(drawn.to, next.to));
   }
 
   let asked = false;
@@ -100,17 +125,22 @@ export function manyRows(body: HTMLTableSectionElement, all: readonly Row[], pre
     });
   };
   window.addEventListener("scroll", () => later(false), { passive: true });
+  requestAnimationFrame(() => setTimeout(() => draw(true)));
   window.addEventListener("resize", () => later(true));
   window.addEventListener("beforeprint", () => draw(true, true));
   window.addEventListener("afterprint", () => draw(true));
 
   return {
     all,
+    has: (number) => byNumber.has(number),
     show(numbers) {
       shown = numbers.flatMap((number) => byNumber.get(number) ?? []);
       body.closest("table")?.setAttribute("aria-rowcount", String(shown.length + 1));
       measure();
       draw(true);
+      const before = rowHeight;
+      measure();
+      if (rowHeight !== before) draw(true);
     },
     select(number, reveal) {
       selected = number;
@@ -142,11 +172,11 @@ export function look(scope: ParentNode, box: string): void {
   }
 }
 
-function read(row: HTMLTableRowElement, prefix: string): Filterable {
+function read(row: HTMLTableRowElement, number: number): Filterable {
   const text = (selector: string): string => row.querySelector(selector)?.textContent ?? "";
   const [start, total, size] = (row.dataset["v"] ?? "").split(",").map((one) => (one === "" ? null : Number(one)));
   return {
-    number: Number(row.id.slice(prefix.length)),
+    number,
     name: text("a"),
     url: row.querySelector("a")?.title ?? "",
     host: text(".wf-host"),

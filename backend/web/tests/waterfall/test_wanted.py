@@ -4,7 +4,7 @@ import pytest
 
 from backend.web.tests.measurements import page
 from backend.web.waterfall.rows import page_chart
-from backend.web.waterfall.wanted import MAX_ROWS, Wanted, sorted_rows, wanted_of, window_of
+from backend.web.waterfall.wanted import WINDOW_ROWS, Wanted, sorted_rows, wanted_of, window_of
 
 ROWS = page_chart(page(30)).rows
 MANY = page_chart(page(2_000)).rows
@@ -36,9 +36,9 @@ def test_few_rows_are_all_in_the_page_and_the_unwanted_hidden() -> None:
 
 def test_many_rows_come_in_windows() -> None:
     first = window_of(MANY, Wanted())
-    assert (first.first, first.last, first.previous, first.next, first.complete) == (1, MAX_ROWS, None, 301, False)
+    assert (first.first, first.last, first.previous, first.next, first.complete) == (1, WINDOW_ROWS, None, 101, False)
     last = window_of(MANY, Wanted(first=1_901))
-    assert (last.first, last.last, last.previous, last.next) == (1_901, 2_000, 1_601, None)
+    assert (last.first, last.last, last.previous, last.next) == (1_901, 2_000, 1_801, None)
 
 
 def test_a_window_beyond_the_end_is_the_last_row() -> None:
