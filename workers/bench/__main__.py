@@ -2,15 +2,17 @@
 
 `pages` is a page run beside other ways to load the page, `pairs` a pair beside two probes. `accuracy` and
 `page-accuracy`, which are only run when they are named, compare the phases of a probe and of a page with the packets
-of their networks, in ms.
+of their networks, in ms. `soak` makes many page runs in a row and asks whether anything grows.
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 
 from workers.bench import accuracy, page_accuracy
+from workers.bench import soak as soaking
 from workers.bench.pages import Ratio, compare_page_runs
 from workers.bench.pairs import compare_pairs
 from workers.bench.probes import compare_probes
@@ -23,7 +25,7 @@ _PARTS: dict[str, tuple[str, Callable[[int], Sequence[Ratio]]]] = {
 
 # One peer of a page run is enough to be met, since the first may not be installed; of all else, every one.
 _ENOUGH = {"pages": any}
-_ACCURACY, _PAGE_ACCURACY = "accuracy", "page-accuracy"
+_ACCURACY, _PAGE_ACCURACY, _SOAK = "accuracy", "page-accuracy", "soak"
 
 
 def main() -> int:
@@ -31,16 +33,20 @@ def main() -> int:
     parser.add_argument(
         "parts",
         nargs="*",
-        choices=[*_PARTS, _ACCURACY, _PAGE_ACCURACY, []],
+        choices=[*_PARTS, _ACCURACY, _PAGE_ACCURACY, _SOAK, []],
         help=f"which of {', '.join(_PARTS)}; all by default",
     )
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds; medians are compared (default 7)")
+    parser.add_argument("--runs", type=int, default=soaking.RUNS, help="page runs of the soak (default 500)")
+    parser.add_argument("--recycle", type=int, default=100, help="after how many runs its browser is replaced (100)")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
     if options.parts == [_ACCURACY]:
         return _tell_accuracy(as_json=options.json)
     if options.parts == [_PAGE_ACCURACY]:
         return _tell_page_accuracy(as_json=options.json)
+    if options.parts == [_SOAK]:
+        return _tell_soak(options.runs, options.recycle, as_json=options.json)
     found: dict[str, Sequence[Ratio]] = {}
     for part in options.parts or _PARTS:
         title, measure = _PARTS[part]
@@ -52,6 +58,15 @@ def main() -> int:
     if options.json:
         print(json.dumps([_document(ratio) for ratios in found.values() for ratio in ratios], indent=2))
     return 0 if all(_ENOUGH.get(part, all)(ratio.met for ratio in ratios) for part, ratios in found.items()) else 1
+
+
+def _tell_soak(runs: int, recycle_after: int, *, as_json: bool) -> int:
+    found = soaking.soak(runs, recycle_after=recycle_after)
+    if as_json:
+        print(json.dumps([asdict(one) for one in found], indent=2))
+    else:
+        print(f"{runs} page runs in a row", *soaking.lines(found), sep="\n")
+    return 0 if all(one.met for one in found) else 1
 
 
 def _tell_accuracy(*, as_json: bool) -> int:

@@ -27,6 +27,13 @@ def tree_cpu_s(root: int, *, without: frozenset[int] = frozenset()) -> float:
     return sum(ticks[pid] for pid in ticks if _descends(pid, root, parents, without)) * _TICKS_S
 
 
+def descendants(root: int) -> set[int]:
+    """Every process below another, zombies too."""
+    stats = {int(entry.name): _stat(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+    parents = {pid: int(fields[1]) for pid, fields in stats.items() if fields}
+    return {pid for pid in parents if pid != root and _descends(pid, root, parents, frozenset())}
+
+
 def reap_adopted() -> None:
     """Waits for orphans that have ended; until then their time counts as a zombie's, after it as ours."""
     try:

@@ -8,19 +8,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import uuid4
 
 from playwright.sync_api import sync_playwright
 
 from workers.bench.cpu import adopt_orphans, reap_adopted, tree_cpu_s
-from workers.bench.site import REQUESTS, Site, bench_site
+from workers.bench.page_runs import bench_pool, run_once
+from workers.bench.site import Site, bench_site
 from workers.browser.chromium import find_chromium
-from workers.browser.pool import BrowserPool
-from workers.browser.settings import BrowserSettings
-from workers.measurement.addresses import parse_networks
-from workers.measurement.messages import Kind, Measured, PageMeasurement, RunRequest
 
 # Targets: at most 0.3 of browsertime -n 1; where it cannot be installed, at most 1.6 of a bare load.
 BROWSERTIME_TARGET, BARE_TARGET = 0.3, 1.6
@@ -88,37 +83,12 @@ def _cost_s(load: Callable[[], None], site: Site) -> float:
 
 @contextmanager
 def _ours(site: Site) -> Iterator[Callable[[], None]]:
-    """A page run as an agent makes it: warm process, fresh context, everything computed."""
-    settings = BrowserSettings(
-        allowed=parse_networks("127.0.0.0/8"), extra_ports=frozenset({site.port}), sandbox=os.geteuid() != 0
-    )
-    with BrowserPool(settings) as pool:
+    with bench_pool(site) as pool:
 
         def load() -> None:
-            outcome = pool.load(_request(site)).outcome
-            if not isinstance(outcome, Measured) or not isinstance(outcome.measurement, PageMeasurement):
-                raise RuntimeError(f"the page could not be measured: {outcome}")
-            if len(outcome.measurement.waterfall.requests) < REQUESTS:
-                raise RuntimeError(
-                    f"only {len(outcome.measurement.waterfall.requests)} of {REQUESTS} requests were seen"
-                )
+            run_once(pool, site)
 
         yield load
-
-
-def _request(site: Site) -> RunRequest:
-    now = datetime.now(UTC)
-    return RunRequest(
-        run_id=uuid4(),
-        monitor_id=uuid4(),
-        kind=Kind.PAGE,
-        url=site.url,
-        region="bench",
-        scheduled_for=now,
-        attempt=1,
-        expires_at=now + timedelta(minutes=5),
-        timeout_us=60_000_000,
-    )
 
 
 def _bare(site: Site) -> None:
