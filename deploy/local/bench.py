@@ -23,6 +23,7 @@ _BROWSER = "chromium"
 # Benches that come with the code they measure: each prints its ratios and ends with 0 when they are met.
 _MODULES = {
     "service": ("backend.bench",),
+    "waterfall": ("deploy.local.drawing",),
     "pages": ("workers.bench", "pages"),
     "pairs": ("workers.bench", "pairs"),
     "accuracy": ("workers.bench", "accuracy"),
