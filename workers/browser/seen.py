@@ -16,7 +16,6 @@ from workers.measurement.messages import Failed, Measured, PageMeasurement, RunR
 from workers.measurement.page_options import PageState, Protocol
 from workers.measurement.page_view import RepeatView, ViewSample
 from workers.measurement.routes import PictureKind
-from workers.measurement.timing import phases_of
 from workers.measurement.vitals import Vitals
 
 _PROTOCOLS = frozenset(map(str, Protocol))
@@ -80,6 +79,7 @@ def run_of(request: RunRequest, loaded: Loaded, may_measure: MayMeasure) -> Page
         looked,
         has_screenshot=loaded.screenshot is not None,
         warnings=looked.warnings + _warnings(request, looked),
+        only_protocol=request.page.protocol,
     )
     outcome = judge_page(request, loaded.capture, replace(page, measurement=seen), may_measure)
     if outcome.measurement is None:
@@ -127,7 +127,7 @@ def sample_of(view: View) -> ViewSample:
         load=view.load,
         state=view.state,
         vitals=page.vitals,
-        ttfb_us=None if document is None else phases_of(document.timing).ttfb_us,
+        ttfb_us=None if document is None else document.timing.first_byte_us,
         requests=len(rows),
         received_bytes=sum(row.transferred_bytes or 0 for row in rows),
         failure=reason,

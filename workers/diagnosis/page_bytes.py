@@ -77,8 +77,9 @@ def uncompressed(case: PageCase) -> PageVerdicts:
 
 
 def oversized(case: PageCase) -> PageVerdicts:
-    """page.image_oversized: pictures with far more pixels than any visitor is shown."""
-    rows = {row.number: row for row in case.rows if not case.is_third_party(row) and row.redirected_to is None}
+    """page.image_oversized: pictures with far more pixels than any visitor is shown. A drawing has none."""
+    answers = (row for row in case.rows if row.redirected_to is None and not case.is_third_party(row))
+    rows = {row.number: row for row in answers if "svg" not in (row.mime_type or "").lower()}
     found = [(rows[one.request], one) for one in case.page.pictures if one.request in rows]
     large = [(row, one) for row, one in found if _wasted_bytes(row, one) >= MIN_PICTURE_BYTES]
     if not large:

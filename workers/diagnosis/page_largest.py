@@ -18,12 +18,12 @@ MIN_LATE_US = 100_000
 def late(case: PageCase) -> PageVerdicts:
     """page.lcp_late: the browser learnt late that it needs the largest picture."""
     largest, hint_us = case.largest, case.hint_us
-    if largest is None or hint_us is None or largest.row.timing.start_us - hint_us < MIN_LATE_US:
+    if largest is None or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
         return
     if not largest.sure:
         yield unjudged(FindingId.PAGE_LCP_LATE)
         return
-    late_us = largest.row.timing.start_us - hint_us
+    late_us = largest.asked_us - hint_us
     saving_us = largest.claim(late_us)
     if saving_us < MEDIUM_US:
         return
@@ -34,7 +34,7 @@ def late(case: PageCase) -> PageVerdicts:
         saving_us,
         evidence=facts(
             lcp_ms=in_ms(case.page.vitals.lcp_us),
-            asked_at_ms=in_ms(largest.row.timing.start_us),
+            asked_at_ms=in_ms(largest.asked_us),
             could_be_asked_at_ms=in_ms(hint_us),
             asked_by=initiator,
             element=case.page.vitals.lcp_element,
@@ -81,7 +81,7 @@ def _before_largest(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
     if largest is None or not largest.sure or not _may_be_hinted(case, largest.row):
         return
     sooner_us = _sooner_us(case, largest.row, hint_us)
-    if largest.row.timing.start_us - hint_us < MIN_LATE_US and min(sooner_us, largest.left_us) >= MEDIUM_US:
+    if largest.asked_us - hint_us < MIN_LATE_US and min(sooner_us, largest.left_us) >= MEDIUM_US:
         host = host_of(largest.row.url)
         yield _Waiting(host=host, rows=[largest.row], claim=partial(largest.claim, sooner_us))
 

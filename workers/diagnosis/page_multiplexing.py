@@ -11,6 +11,7 @@ from workers.measurement.web_address import host_of
 # PROBING 7, 34: a host that takes longer to connect to, and so many full handshakes are too many.
 MIN_OPENING_US = HIGH_US // 2
 _HANDSHAKES = {"h2": 1, "http/1.1": 2}
+_OLD = "http/1.1"
 # PROBING 7, 30: from so many requests on, HTTP/1.1 stands in the way.
 MIN_REQUESTS = 6
 
@@ -30,7 +31,12 @@ def hosts(case: PageCase) -> PageVerdicts:
 
 def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[Finding | NotJudged]:
     """A host of its own that the first paint waits for, or more handshakes than its protocol needs."""
-    extra = [one for protocol, most in _HANDSHAKES.items() for one in full_handshakes(host.over(protocol))[most:]]
+    extra = [
+        one
+        for protocol, most in _HANDSHAKES.items()
+        if not _was_made_to(case, protocol)
+        for one in full_handshakes(host.over(protocol))[most:]
+    ]
     sooner = case.sooner_without(host.connections if another else extra)
     far = another and host.opening_us > MIN_OPENING_US and host.name not in case.hinted
     held_us = case.paint.gain_us(sooner) if far or extra else 0
@@ -58,10 +64,15 @@ def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[F
     )
 
 
+def _was_made_to(case: PageCase, protocol: str) -> bool:
+    """Whether the browser was told to speak nothing else: then the choice was not the server's."""
+    return case.page.only_protocol is not None and case.page.only_protocol == protocol
+
+
 def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
     """Many requests over several connections that one of HTTP/2 would carry."""
     secure = [one for one in host.connections if one.tls is not None]
-    old = all(one.protocol == "http/1.1" for one in secure)
+    old = all(one.protocol == _OLD for one in secure) and not _was_made_to(case, _OLD)
     if not old or len(secure) < 2 or len(host.requests) < MIN_REQUESTS:
         return None
     case.paint.claim(case.sooner_without(secure[1:]))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Request, ResourceType, ServedFrom
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 
 # A paint within this of the last request that it waited for waited for nothing else: layout, and a frame of the screen.
 DIRECTLY_US = 50_000
@@ -69,9 +69,11 @@ class PaintPath:
 @dataclass(kw_only=True)
 class LargestPaint:
     """A picture that is the largest paint. Before the first paint it cannot come: `left_us` is what lies between,
-    less what was claimed of it. `sure` says whether the paint came directly after the picture."""
+    less what was claimed of it. `sure` says whether the paint came directly after the picture. It was asked for at
+    `asked_us`, maybe under another address that led to this row."""
 
     row: Request
+    asked_us: int
     left_us: int
     sure: bool
 
@@ -80,11 +82,13 @@ class LargestPaint:
         vitals = page.vitals
         if not vitals.lcp_url or vitals.lcp_us is None or vitals.fcp_us is None:
             return None
-        row = _last_of(page, vitals.lcp_url, vitals.lcp_us)
+        hops = _hops_to(page, vitals.lcp_url, vitals.lcp_us)
+        row = hops[-1] if hops else None
         if row is None or row.timing.end_us is None:
             return None
         sure = vitals.lcp_us - row.timing.end_us <= 4 * DIRECTLY_US
-        return cls(row=row, left_us=max(0, vitals.lcp_us - vitals.fcp_us), sure=sure)
+        left_us = max(0, vitals.lcp_us - vitals.fcp_us)
+        return cls(row=row, asked_us=hops[0].timing.start_us, left_us=left_us, sure=sure)
 
     def claim(self, sooner_us: int) -> int:
         """What is gained if the picture came so much sooner; nobody gains it again."""
@@ -105,9 +109,11 @@ def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int
 
 
 def _blocking(page: PageMeasurement) -> list[Request]:
-    """What blocks rendering and was there before the first paint: what came later cannot have blocked it."""
+    """What blocks rendering and was there before the first paint: what came later cannot have blocked it, and what a
+    frame asked for blocks that frame alone."""
     fcp_us = page.vitals.fcp_us
-    rows = [row for row in page.waterfall.requests if row.render_blocking and row.timing.end_us]
+    asked = [row for row in page.waterfall.requests if RowFlag.FRAME not in row.flags]
+    rows = [row for row in asked if row.render_blocking and row.timing.end_us]
     return [row for row in rows if fcp_us is None or (row.timing.end_us or 0) <= fcp_us + _CLOCKS_US]
 
 
@@ -128,19 +134,38 @@ def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
     fcp_us, last_us = page.vitals.fcp_us, max(ends, default=0)
     if fcp_us is None or fcp_us - last_us <= DIRECTLY_US:
         return True
-    if fcp_us - last_us > _WORKING_US:
+    if fcp_us - last_us > _WORKING_US or _was_busy(page, last_us):
         return False
     return not any(
         last_us < (row.timing.end_us or 0) <= fcp_us
         for row in page.waterfall.requests
-        if row.resource_type in _TELLING and row.served_from is ServedFrom.NETWORK
+        if row.resource_type in _TELLING and row.served_from is ServedFrom.NETWORK and not _is_a_frames_own(row)
     )
 
 
-def _last_of(page: PageMeasurement, url: str, before_us: int) -> Request | None:
-    found = [
-        row
-        for row in page.waterfall.requests
-        if row.url == url and row.served_from is ServedFrom.NETWORK and row.redirected_to is None
-    ]
-    return next((row for row in reversed(found) if (row.timing.end_us or GONE_US) <= before_us + _CLOCKS_US), None)
+def _is_a_frames_own(row: Request) -> bool:
+    """Whether it can only hold a frame up: a frame's scripts share the page's thread."""
+    return RowFlag.FRAME in row.flags and row.resource_type is not ResourceType.SCRIPT
+
+
+def _was_busy(page: PageMeasurement, last_us: int) -> bool:
+    """Whether a task that had begun before the last of it came went on for long after: then the paint waited for the
+    task, which would have run all the same."""
+    return any(
+        task.start_us < last_us - _CLOCKS_US and task.end_us > last_us + DIRECTLY_US
+        for task in page.vitals.long_tasks or ()
+    )
+
+
+def _hops_to(page: PageMeasurement, url: str, before_us: int) -> list[Request]:
+    """The rows from the first that was asked for at an address to the answer that it led to, the last such before an
+    instant; nothing where it came from a cache."""
+    rows = [row for row in page.waterfall.requests if row.served_from is ServedFrom.NETWORK]
+    for place in range(len(rows) - 1, -1, -1):
+        hops = [rows[place]] if rows[place].url == url else []
+        for row in rows[place + 1 :] if hops else ():
+            if hops[-1].redirected_to is not None and row.url == hops[-1].redirected_to:
+                hops.append(row)
+        if hops and hops[-1].redirected_to is None and (hops[-1].timing.end_us or GONE_US) <= before_us + _CLOCKS_US:
+            return hops
+    return []

@@ -57,9 +57,15 @@ def _blocking(case: PageCase, id: FindingId, rows: Sequence[Request], host: str 
             files=tuple(named(row) for row in rows[:_NAMED]),
             first_paint_ms=in_ms(case.page.vitals.fcp_us),
             blocked_until_ms=in_ms(max(row.timing.end_us or 0 for row in rows)),
-            document_read_ms=in_ms(None if case.document is None else case.document.timing.end_us),
+            document_read_ms=in_ms(_read_us(case)),
         ),
     )
+
+
+def _read_us(case: PageCase) -> int | None:
+    """When the whole document was there, if that was before the first paint."""
+    end_us, fcp_us = None if case.document is None else case.document.timing.end_us, case.page.vitals.fcp_us
+    return None if end_us is None or fcp_us is None or end_us > fcp_us else end_us
 
 
 def _host(row: Request) -> str:

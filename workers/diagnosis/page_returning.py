@@ -1,6 +1,6 @@
 """Rules on visitors who come again: what a browser must ask for anew, because nobody lets it keep it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
@@ -18,6 +18,8 @@ MIN_BYTES = 50_000
 _STATIC = frozenset({ResourceType.STYLESHEET, ResourceType.SCRIPT, ResourceType.FONT, ResourceType.IMAGE})
 _NAMED = 5
 _MAX_S = 2**31
+# A picture of fewer bytes counts visits, or keeps a place: it is meant to be asked for each time, or costs nothing.
+_MIN_PICTURE_BYTES = 1_000
 # RFC 9111, 4.2.2: without a word of the server browsers keep it for a tenth of its age.
 _HEURISTIC = 0.1
 
@@ -25,7 +27,8 @@ _HEURISTIC = 0.1
 def uncached(case: PageCase) -> PageVerdicts:
     """page.uncached: the site's own files that a returning visitor's browser has to ask for again."""
     rows = [row for row in case.rows if _is_asked_again(row) and not case.is_third_party(row)]
-    saving_us = _measured_us(case, rows) if _repeat_tells(case) else _modelled_us(case, rows)
+    seen = _is_seen(case, rows)
+    saving_us = _measured_us(case, rows) if seen else _modelled_us(case, rows)
     again_bytes = sum(row.transferred_bytes or 0 for row in rows if not _has_validator(row))
     if not rows or (saving_us < MEDIUM_US and again_bytes < MIN_BYTES):
         return
@@ -37,7 +40,7 @@ def uncached(case: PageCase) -> PageVerdicts:
             files=tuple(f"{named(row)}, {_policy(row)}" for row in rows[:_NAMED]),
             requests=len(rows),
             again_bytes=again_bytes or None,
-            seen_in_repeat_view=_repeat_tells(case) or None,
+            seen_in_repeat_view=seen or None,
         ),
     )
     # It is no new visitor's time.
@@ -45,18 +48,39 @@ def uncached(case: PageCase) -> PageVerdicts:
 
 
 def lifetime_s(row: Request) -> int | None:
-    """How long a browser may use the answer without asking (RFC 9111, 4.2); None where it cannot be told."""
-    words = [word.strip().lower() for word in (header(row, "cache-control") or "").split(",")]
+    """How long a browser may use the answer without waiting for the server (RFC 9111, 4.2, and RFC 5861, 3); None where
+    it cannot be told.
+    """
     if not row.response_headers:
         return None
-    if {"no-store", "no-cache"} & {word.partition("=")[0] for word in words} or header(row, "vary") == "*":
+    words = _words(header(row, "cache-control"))
+    # With an argument `no-cache` speaks of some headers alone.
+    forbidden = (words.get("no-store"), words.get("no-cache"), _words(header(row, "pragma")).get("no-cache"))
+    if "" in forbidden or header(row, "vary") == "*":
         return 0
-    ages = [word.partition("=")[2].strip('" ') for word in words if word.startswith("max-age=")]
-    if ages:
-        return min(int(ages[0]), _MAX_S) if ages[0].isascii() and ages[0].isdigit() else 0
+    strict = "must-revalidate" in words
+    fresh_s = _fresh_s(row, words, strict=strict)
+    # Then the browser asks, and shows what it has without waiting for the answer.
+    stale_s = 0 if strict else _seconds(words.get("stale-while-revalidate", ""))
+    return None if fresh_s is None else fresh_s + stale_s
+
+
+def _words(value: str | None) -> dict[str, str]:
+    """The directives of a header with their arguments; of one that is said twice the first counts."""
+    parts = (word.strip().lower().partition("=") for word in reversed((value or "").split(",")))
+    return {name.strip(): argument.strip('" ') for name, _, argument in parts}
+
+
+def _seconds(text: str) -> int:
+    return min(int(text), _MAX_S) if text.isascii() and text.isdigit() else 0
+
+
+def _fresh_s(row: Request, words: Mapping[str, str], *, strict: bool) -> int | None:
+    if "max-age" in words:
+        return _seconds(words["max-age"])
     if header(row, "expires") is not None:
         return _between_s(row, "date", "expires") or 0
-    if header(row, "last-modified") is not None:
+    if header(row, "last-modified") is not None and not strict:
         age_s = _between_s(row, "last-modified", "date")
         return None if age_s is None else int(age_s * _HEURISTIC)
     return 0
@@ -64,6 +88,8 @@ def lifetime_s(row: Request) -> int | None:
 
 def _is_asked_again(row: Request) -> bool:
     if row.resource_type not in _STATIC or row.method != "GET" or row.status != 200:
+        return False
+    if row.resource_type is ResourceType.IMAGE and (row.body_bytes or 0) < _MIN_PICTURE_BYTES:
         return False
     lifetime = lifetime_s(row)
     return lifetime is not None and lifetime < SHORT_S
@@ -74,8 +100,15 @@ def _has_validator(row: Request) -> bool:
     return stored and (header(row, "etag") is not None or header(row, "last-modified") is not None)
 
 
-def _repeat_tells(case: PageCase) -> bool:
-    return case.page.repeat is not None and case.page.repeat.state is not PageState.COLD
+def _is_seen(case: PageCase, rows: Sequence[Request]) -> bool:
+    """Whether the second view asked for all of these again. What may be kept for minutes it did not ask for: it came
+    seconds later, and visitors come the next day.
+    """
+    repeat = case.page.repeat
+    if repeat is None or repeat.state is PageState.COLD:
+        return False
+    again = {row.url for row in repeat.waterfall.requests if is_answered(row)}
+    return bool(rows) and all(row.url in again for row in rows)
 
 
 def _measured_us(case: PageCase, rows: Sequence[Request]) -> int:

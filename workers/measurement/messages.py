@@ -15,7 +15,7 @@ from workers.measurement.connection import Connection, Header
 from workers.measurement.evidence import Depth, ProbeEvidence
 from workers.measurement.failure import Failure
 from workers.measurement.finding import Diagnosis
-from workers.measurement.page_options import PLAIN, PageOptions, PageState
+from workers.measurement.page_options import PLAIN, PageOptions, PageState, Protocol
 from workers.measurement.page_view import (
     Activity,
     ConsoleMessage,
@@ -153,7 +153,8 @@ class PageMeasurement:
     Of several loads this is the representative one; `samples` has the figures of all, of repeat views too, when there
     was more than one. `profile_verified` tells of a shaped run whether no connection was quicker than its link; None
     without a profile. `pictures` and `texts` are what could be smaller, as the browser told; `hints` the hosts that
-    the page asks to connect to ahead, None when nobody looked. `diagnosis` is what the agent's rules made of it all at
+    the page asks to connect to ahead, None when nobody looked. `only_protocol` is what the browser was told to speak
+    and nothing else. `diagnosis` is what the agent's rules made of it all at
     once; of a result that is sent its findings have no evidence, which follows from the rest.
     """
 
@@ -176,6 +177,7 @@ class PageMeasurement:
     pictures: tuple[ShownPicture, ...] = ()
     texts: tuple[PlainText, ...] = ()
     hints: tuple[str, ...] | None = None
+    only_protocol: Protocol | None = None
     diagnosis: Diagnosis | None = None
 
 

@@ -1,0 +1,245 @@
+"""What is said of a page, and above all what is not: situations that look like a fault and are none."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from workers.diagnosis.page_returning import lifetime_s
+from workers.diagnosis.pages import diagnose_page
+from workers.measurement.finding import FindingId, Severity
+from workers.measurement.page_options import PageState, Protocol
+from workers.measurement.page_view import PlainText, RepeatView, ShownPicture
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, Waterfall
+from workers.tests.builders import build_connection, span
+from workers.tests.diagnosis.page_sketch import (
+    KEPT,
+    MAIN,
+    evidence_of,
+    open_questions,
+    picture,
+    row,
+    sketch,
+    style,
+    told,
+)
+
+BLOCKING, THIRD = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING
+LATE, OVERSIZED = FindingId.PAGE_LCP_LATE, FindingId.PAGE_IMAGE_OVERSIZED
+UNCACHED, UNCOMPRESSED = FindingId.PAGE_UNCACHED, FindingId.PAGE_UNCOMPRESSED
+STRANGER = "cdn.example.net"
+HERO = f"https://{MAIN}/hero.png"
+
+
+# The first paint
+
+
+def test_what_blocks_costs_the_time_from_the_document_to_its_end() -> None:
+    found = told(sketch(style(2, 310, 700), fcp_ms=720), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.severity, found.rows) == (400_000, Severity.HIGH, (2,))
+
+
+def test_what_a_frame_asks_for_does_not_block_the_page() -> None:
+    framed = style(3, 400, 690, host=STRANGER, flags=(RowFlag.FRAME,))
+    page = sketch(style(2, 310, 640), framed, fcp_ms=720)
+    assert told(page, THIRD) is None
+    found = told(page, BLOCKING)
+    assert found is not None
+    assert (found.rows, found.saving_us) == ((2,), 340_000)
+
+
+def test_a_paint_that_waited_for_a_task_did_not_wait_for_the_file_that_came_meanwhile() -> None:
+    page = sketch(style(2, 310, 625), fcp_ms=928, vitals={"long_tasks": (span(431, 885),)})
+    assert told(page, BLOCKING) is None
+    assert BLOCKING in open_questions(page)
+
+
+def test_a_script_that_works_after_it_came_is_still_what_the_paint_waited_for() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 612, render_blocking=True)
+    found = told(sketch(script, fcp_ms=960, vitals={"long_tasks": (span(615, 919),)}), BLOCKING)
+    assert found is not None
+    assert found.saving_us == 312_000
+
+
+def test_a_document_that_came_after_the_paint_was_not_what_it_was_read_from() -> None:
+    slow = row(1, ResourceType.DOCUMENT, 0, 900, path="")
+    early = replace(slow, timing=replace(slow.timing, wait=span(1, 100), download=span(100, 900)))
+    found = told(sketch(style(2, 120, 280), fcp_ms=290, document=early), BLOCKING)
+    assert found is not None
+    assert found.saving_us == 160_000
+    assert "document_read_ms" not in evidence_of(found)
+    before = told(sketch(style(2, 310, 700), fcp_ms=720), BLOCKING)
+    assert before is not None
+    assert evidence_of(before)["document_read_ms"] == 300.0
+
+
+def test_async_scripts_and_print_styles_are_left_alone() -> None:
+    rest = (
+        row(2, ResourceType.SCRIPT, 310, 700, render_blocking=False),
+        style(3, 310, 800, render_blocking=False),
+        row(4, ResourceType.SCRIPT, 310, 900, host=STRANGER, render_blocking=False),
+    )
+    assert diagnose_page(sketch(*rest, fcp_ms=340)).findings == ()
+
+
+# The largest paint
+
+
+def test_a_picture_that_is_asked_for_late_costs_what_a_hint_would_gain() -> None:
+    vitals = {"lcp_us": 1_000_000, "lcp_url": HERO}
+    found = told(sketch(picture(2, 690, 980, path="hero.png"), fcp_ms=340, vitals=vitals), LATE)
+    assert found is not None
+    assert found.saving_us == 400_000
+
+
+def test_a_picture_behind_a_redirect_is_the_largest_all_the_same() -> None:
+    first = picture(2, 690, 780, path="r.png", status=302, redirected_to=HERO)
+    page = sketch(
+        first,
+        picture(3, 790, 980, path="hero.png"),
+        fcp_ms=340,
+        vitals={"lcp_us": 1_000_000, "lcp_url": f"https://{MAIN}/r.png"},
+    )
+    found = told(page, LATE)
+    assert found is not None
+    assert (found.rows, evidence_of(found)["asked_at_ms"]) == ((3,), 690.0)
+
+
+def test_a_circle_of_redirects_ends() -> None:
+    rows = [picture(n, 690, 700, path="r.png", status=302, redirected_to=f"https://{MAIN}/r.png") for n in (2, 3, 4)]
+    vitals = {"lcp_us": 1_000_000, "lcp_url": f"https://{MAIN}/r.png"}
+    assert told(sketch(*rows, fcp_ms=340, vitals=vitals), LATE) is None
+
+
+def test_a_drawing_has_no_pixels_to_be_too_many() -> None:
+    shown = (ShownPicture(request=2, width=1500, height=1000, shown_ppm=20_000),)
+    photo = sketch(picture(2, 310, 500), fcp_ms=340, pictures=shown)
+    drawing = sketch(picture(2, 310, 500, mime_type="image/svg+xml"), fcp_ms=340, pictures=shown)
+    assert told(photo, OVERSIZED) is not None
+    assert told(drawing, OVERSIZED) is None
+
+
+# Bytes
+
+
+def test_a_text_that_nothing_waits_for_is_told_for_its_bytes_alone() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 900, transferred_bytes=60_200, body_bytes=60_000)
+    page = sketch(script, fcp_ms=340, texts=(PlainText(request=2, body_bytes=60_000, gzip_bytes=15_000),))
+    found = told(page, UNCOMPRESSED)
+    assert found is not None
+    assert (found.severity, found.saving_us, evidence_of(found)["saved_bytes"]) == (Severity.LOW, None, 45_000)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"headers": KEPT | {"content-encoding": "br"}, "transferred_bytes": 15_000},
+        {"headers": KEPT | {"content-encoding": "zstd"}, "transferred_bytes": 15_000},
+        {"mime_type": "image/webp"},
+        {"mime_type": "font/woff2"},
+        {"mime_type": "text/event-stream"},
+        {"status": 206},
+        {"host": STRANGER},
+        {"body_bytes": 1_900, "transferred_bytes": 2_000},
+        # Something on the way compressed what the server calls plain.
+        {"transferred_bytes": 15_000},
+    ],
+)
+def test_what_is_compressed_or_need_not_be_is_left_alone(changes: dict[str, Any]) -> None:
+    sizes = {"transferred_bytes": 90_200, "body_bytes": 90_000}
+    script = row(2, ResourceType.SCRIPT, 310, 900, **(sizes | changes))
+    assert told(sketch(script, fcp_ms=340), UNCOMPRESSED) is None
+
+
+# Visitors who come again
+
+
+@pytest.mark.parametrize(
+    ("headers", "lifetime"),
+    [
+        ({"cache-control": "max-age=31536000, immutable"}, 31_536_000),
+        ({"cache-control": "public, max-age=600, max-age=900"}, 600),
+        ({"cache-control": "max-age=60, stale-while-revalidate=86400"}, 86_460),
+        ({"cache-control": "max-age=60, must-revalidate, stale-while-revalidate=86400"}, 60),
+        ({"cache-control": "private, no-store"}, 0),
+        ({"cache-control": 'max-age=600, no-cache="set-cookie"'}, 600),
+        ({"pragma": "no-cache", "cache-control": "max-age=600"}, 0),
+        ({"cache-control": "s-maxage=600"}, 0),
+        ({"etag": '"x"'}, 0),
+        ({"vary": "*", "cache-control": "max-age=600"}, 0),
+        ({"cache-control": "max-age=-1"}, 0),
+        ({"expires": "Sun, 22 Nov 2026 12:00:00 GMT", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 86_400),
+        ({"expires": "0", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 0),
+        ({"last-modified": "Wed, 11 Nov 2026 12:00:00 GMT", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 86_400),
+        (
+            {
+                "last-modified": "Wed, 11 Nov 2026 12:00:00 GMT",
+                "date": "Sat, 21 Nov 2026 12:00:00 GMT",
+                "cache-control": "must-revalidate",
+            },
+            0,
+        ),
+        ({}, None),
+    ],
+)
+def test_a_browser_keeps_an_answer_as_long_as_it_is_told_to(headers: dict[str, str], lifetime: int | None) -> None:
+    assert lifetime_s(picture(2, 310, 500, headers=headers)) == lifetime
+
+
+def test_what_is_kept_for_minutes_is_told_of_the_next_day_and_not_of_the_second_view() -> None:
+    kept = style(2, 310, 700, headers={"cache-control": "max-age=600"}, transferred_bytes=60_200)
+    page = sketch(kept, fcp_ms=720, repeat=_again())
+    found = told(page, UNCACHED)
+    assert found is not None
+    assert "seen_in_repeat_view" not in evidence_of(found)
+    # As long as the file took.
+    assert found.saving_us == 390_000
+
+
+def test_what_was_asked_for_again_costs_what_the_second_view_waited() -> None:
+    asked = style(2, 310, 700, headers={"cache-control": "no-cache"}, transferred_bytes=60_200)
+    found = told(sketch(asked, fcp_ms=720, repeat=_again(style(2, 110, 250))), UNCACHED)
+    assert found is not None
+    assert evidence_of(found)["seen_in_repeat_view"] is True
+    assert found.saving_us == 150_000
+
+
+def test_pictures_that_count_visits_are_meant_to_come_again() -> None:
+    never = {"cache-control": "no-store"}
+    pixel = picture(2, 310, 400, headers=never, body_bytes=43, transferred_bytes=300)
+    large = style(3, 310, 900, headers=never, transferred_bytes=60_200, render_blocking=False)
+    found = told(sketch(pixel, large, fcp_ms=340), UNCACHED)
+    assert found is not None
+    assert found.rows == (3,)
+
+
+def _again(*rest: Request) -> RepeatView:
+    """A second view, whose document came after 100 ms and whose first paint after 260 ms."""
+    document = row(1, ResourceType.DOCUMENT, 0, 100, path="")
+    return RepeatView(
+        state=PageState.WARM_CACHE,
+        waterfall=Waterfall(requests=(document, *rest), connections=()),
+        vitals=Vitals(fcp_us=260_000 if rest else 120_000),
+        document=1,
+    )
+
+
+# Protocols
+
+
+@pytest.mark.parametrize(("only", "expected"), [(None, True), (Protocol.H1, False)])
+def test_a_browser_that_may_speak_nothing_else_blames_no_server_for_it(only: Protocol | None, expected: bool) -> None:
+    connections = tuple(
+        build_connection(number=n, host=MAIN, protocol="http/1.1", dns=None, connect=span(310, 390), tls=span(390, 470))
+        for n in range(2, 7)
+    )
+    rows = [picture(n, 310, 600, connection=n, protocol="http/1.1") for n in range(2, 7)]
+    page = sketch(*rows, fcp_ms=340, connections=connections, only_protocol=only)
+    first, *others = page.waterfall.connections
+    old = [build_connection(number=1, host=MAIN, protocol="http/1.1", connect=first.connect, tls=first.tls), *others]
+    seen = sketch(*rows, fcp_ms=340, connections=tuple(old), only_protocol=only)
+    ids = {one.id for one in diagnose_page(seen).findings}
+    ids &= {FindingId.HTTP_H2_MISSING, FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX}
+    assert bool(ids) is expected
