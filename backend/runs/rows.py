@@ -250,7 +250,7 @@ def _page_metrics(page: PageRead) -> tuple[Any, ...]:
     vitals = page["vitals"]
     return (
         None,
-        *_phases(document["timing"] if document else None),
+        *_phases(document["timing"] if document else None, zero_us=0),
         connection.get("rtt_us") if connection else None,
         connection.get("tls_round_trips") if connection else None,
         document.get("status") if document else None,
@@ -280,11 +280,12 @@ def _depth(measurement: AnyRead) -> str | None:
     return evidence["depth"].value if evidence else None
 
 
-def _phases(timing: TimingRead | None) -> tuple[int | None, ...]:
-    """Those of `workers.measurement.timing.phases_of`, which a test compares."""
+def _phases(timing: TimingRead | None, *, zero_us: int | None = None) -> tuple[int | None, ...]:
+    """Those of `workers.measurement.timing.phases_of`, or of `document_phases` from 0; a test compares both."""
     if timing is None:
         return (None,) * 8
-    start_us, end_us, wait = timing["start_us"], timing.get("end_us"), timing.get("wait")
+    end_us, wait = timing.get("end_us"), timing.get("wait")
+    start_us = timing["start_us"] if zero_us is None else zero_us
     return (
         _duration_us(timing.get("dns")),
         _duration_us(timing.get("connect")),

@@ -4,7 +4,7 @@ Limits of good and poor are those of Core Web Vitals (web.dev/articles/vitals): 
 1.8 and 3 s, largest paint 2.5 and 4 s, layout shift 0.1 and 0.25.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from backend.web import units
@@ -23,6 +23,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import CacheState, Leg, LegExchange
 from workers.measurement.timing import Phases, Timing, phases_of
+from workers.measurement.waterfall import Request
 
 Level = Literal["good", "warn", "bad", "info"]
 
@@ -216,7 +217,7 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
     transferred = sum(request.transferred_bytes or 0 for request in requests)
     reused = sum(request.reused is True for request in requests)
     return (
-        _timed("First byte", phases_of(document.timing).ttfb_us if document else None, _TTFB_US, "first-byte"),
+        _first_byte_card(document),
         *_seen("Start render", vitals.start_render_us, "start-render"),
         _timed("First paint", vitals.fcp_us, _FCP_US, "fcp"),
         _timed("Largest paint", vitals.lcp_us, _LCP_US, "lcp"),
@@ -239,6 +240,15 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
             note=f"{reused} of {_number(len(requests), 'request')} reused one",
         ),
     )
+
+
+def _first_byte_card(document: Request | None) -> Card:
+    """From navigation start, like the line in the waterfall and the paints; redirects before it are told apart."""
+    us = document.timing.first_byte_us if document else None
+    card = _timed("First byte", us, _TTFB_US, "first-byte")
+    if document is None or us is None or not document.timing.start_us:
+        return card
+    return replace(card, note=f"{units.duration(document.timing.start_us)} of it before its document was asked for")
 
 
 def _probe_cards(probe: ProbeMeasurement) -> tuple[Card, ...]:

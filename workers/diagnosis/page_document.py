@@ -4,23 +4,29 @@ The names stay: scripts read them. Adding a field keeps the number in `schema`, 
 """
 
 from workers.diagnosis.diagnosis_document import diagnosis_parts
+from workers.diagnosis.page_content import Amount, HostShare, TypeShare, host_shares, types_of
+from workers.measurement.compute.representative import Spread, representative, spreads
+from workers.measurement.connection import Connection
 from workers.measurement.document import (
     Document,
     connection_part,
     error_part,
     instants_part,
     milliseconds,
+    opening_part,
     phase_lengths,
     timing_part,
 )
 from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.measurement.page_view import ConsoleMessage, Film, HostDelivery, RepeatView, ViewSample
-from workers.measurement.timing import Phases, phases_of
+from workers.measurement.timing import Phases, document_phases
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, Waterfall
 
 PAGE_SCHEMA = "firstbyte.page/1"
+# What is no time; `speed_index` is one, by custom without its unit in the name.
+_PLAIN_METRICS = ("cls", "requests", "bytes")
 _EMPTY = PageMeasurement(waterfall=Waterfall(requests=(), connections=()), vitals=Vitals())
 _PLAIN = ("number", "url", "method", "status", "protocol", "connection", "reused", "address", "mime_type", "priority")
 _MORE = ("transferred_bytes", "body_bytes", "initiator_url", "render_blocking", "redirected_to", "failure")
@@ -44,10 +50,14 @@ def page_document(url: str, outcome: Measured | Failed) -> Document:
         "long_tasks": _long_tasks(seen.vitals),
         "cpu": _cpu(seen.vitals),
         **_rows(seen.waterfall),
+        "types": [_type_share(share) for share in types_of(seen)],
+        "hosts": [_host_share(share) for share in host_shares(seen)],
         "film": _film(seen.film),
         "console": [_message(one) for one in seen.console],
         "deliveries": [_delivery(one) for one in seen.deliveries],
+        "load": None if page is None else representative(seen.samples) or 1,
         "samples": [_sample(one) for one in seen.samples],
+        "spread": {f"{name}{_unit(name)}": _spread(name, one) for name, one in spreads(seen.samples).items()},
         "repeat": _repeat(seen.repeat),
         **_diagnosis(seen.diagnosis or Diagnosis()),
         "warnings": list(seen.warnings),
@@ -69,16 +79,20 @@ def _row(waterfall: Waterfall, number: int | None) -> Request | None:
 
 def _metrics(page: PageMeasurement | None) -> Document:
     seen = page or _EMPTY
-    document = _row(seen.waterfall, seen.document)
     rows = seen.waterfall.requests
     sizes = [row.transferred_bytes for row in rows if row.transferred_bytes is not None]
-    return {
-        **phase_lengths(phases_of(document.timing) if document else Phases()),
-        **vitals_part(seen.vitals),
+    return _view_metrics(_row(seen.waterfall, seen.document), seen.vitals) | {
         "requests": len(rows) if page else None,
         "connections": len(seen.waterfall.connections) if page else None,
         "bytes": sum(sizes) if page else None,
     }
+
+
+def _view_metrics(document: Request | None, vitals: Vitals) -> Document:
+    """`redirect_ms` is what went by before the final document was asked for."""
+    redirect = {"redirect_ms": milliseconds(document.timing.start_us) if document else None}
+    phases = document_phases(document.timing) if document else Phases()
+    return redirect | phase_lengths(phases) | vitals_part(vitals)
 
 
 def vitals_part(vitals: Vitals) -> Document:
@@ -115,7 +129,7 @@ def _rows(waterfall: Waterfall) -> Document:
     return {
         "requests": [_request(row) for row in waterfall.requests],
         "truncated": waterfall.truncated,
-        "connections": [connection_part(each) for each in waterfall.connections],
+        "connections": [_connection(each) for each in waterfall.connections],
     }
 
 
@@ -124,6 +138,24 @@ def _request(row: Request) -> Document:
     flags = {"timing_source": str(row.timing_source), "flags": [str(flag) for flag in row.flags]}
     plain = {name: getattr(row, name) for name in _PLAIN + _MORE}
     return plain | words | flags | timing_part(row.timing) | instants_part(row.timing)
+
+
+def _connection(one: Connection) -> Document:
+    return connection_part(one) | opening_part(one) | {"preconnected": one.preconnected}
+
+
+def _type_share(share: TypeShare) -> Document:
+    return {"type": str(share.resource_type)} | _amount(share.amount)
+
+
+def _host_share(share: HostShare) -> Document:
+    opened = {"connections": share.connections, "opening_ms": milliseconds(share.opening_us)}
+    return {"host": share.host} | _amount(share.amount) | opened | {"cdn": share.cdn}
+
+
+def _amount(amount: Amount) -> Document:
+    sizes = {"transferred_bytes": amount.transferred_bytes, "body_bytes": amount.body_bytes}
+    return {"requests": amount.requests} | sizes
 
 
 def _film(film: Film | None) -> list[Document]:
@@ -146,9 +178,18 @@ def _sample(one: ViewSample) -> Document:
     return view | counts | vitals_part(one.vitals)
 
 
+def _unit(metric: str) -> str:
+    return "" if metric in (*_PLAIN_METRICS, "speed_index") else "_ms"
+
+
+def _spread(metric: str, spread: Spread) -> Document:
+    scale = 1 if metric in _PLAIN_METRICS else 1000
+    values = {"median": spread.median, "low": spread.low, "high": spread.high}
+    return {"n": spread.n} | {name: round(value / scale, 3) for name, value in values.items()}
+
+
 def _repeat(view: RepeatView | None) -> Document | None:
     if view is None:
         return None
-    document = _row(view.waterfall, view.document)
-    phases = phase_lengths(phases_of(document.timing) if document else Phases())
-    return {"state": str(view.state), "metrics": phases | vitals_part(view.vitals)} | _rows(view.waterfall)
+    metrics = _view_metrics(_row(view.waterfall, view.document), view.vitals)
+    return {"state": str(view.state), "metrics": metrics} | _rows(view.waterfall)

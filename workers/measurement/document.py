@@ -34,17 +34,21 @@ def instants_part(timing: Timing) -> Document:
     """When phases began and ended, since the run's zero. `send_ms` is when the request was begun to be sent, `ttfb_ms`
     when its first byte was there.
     """
-    spans = {"dns": timing.dns, "connect": timing.connect, "tls": timing.tls}
-    edges = {
-        f"{name}_{edge}_ms": milliseconds(getattr(span, f"{edge}_us")) if span else None
-        for name, span in spans.items()
-        for edge in ("start", "end")
-    }
     send_us = timing.send.start_us if timing.send else None
-    return edges | {
+    return opening_part(timing) | {
         "send_ms": milliseconds(send_us),
         "ttfb_ms": milliseconds(timing.first_byte_us),
         "end_ms": milliseconds(timing.end_us),
+    }
+
+
+def opening_part(opened: Timing | Connection) -> Document:
+    """When a lookup, a connect and a TLS handshake began and ended, since the run's zero."""
+    spans = {"dns": opened.dns, "connect": opened.connect, "tls": opened.tls}
+    return {
+        f"{name}_{edge}_ms": milliseconds(getattr(span, f"{edge}_us")) if span else None
+        for name, span in spans.items()
+        for edge in ("start", "end")
     }
 
 

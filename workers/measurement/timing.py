@@ -4,6 +4,8 @@ Every instant is an integer number of microseconds since the run began (`_us`). 
 `started_at`; everything else is the kernel's or the monotonic clock relative to it. What was not seen is None.
 """
 
+from dataclasses import replace
+
 from workers.measurement.nouns import noun
 
 PHASES = ("dns", "connect", "tls", "send", "wait", "download")
@@ -83,6 +85,14 @@ def phases_of(timing: Timing) -> Phases:
         ttfb_us=None if first_byte_us is None else first_byte_us - timing.start_us,
         total_us=timing.total_us,
     )
+
+
+def document_phases(timing: Timing) -> Phases:
+    """Those of a page's final document: first and last byte count from navigation start, as paints do.
+
+    W3C Navigation Timing's responseStart. The redirects before the document are in `ttfb` and in no phase.
+    """
+    return replace(phases_of(timing), ttfb_us=timing.first_byte_us, total_us=timing.end_us)
 
 
 def _duration_us(span: Span | None) -> int | None:

@@ -23,8 +23,17 @@ from workers.measurement import (
     vitals,
     waterfall,
 )
-from workers.measurement.messages import Hop, Kind, Measured, Missed, MissedReason, ProbeMeasurement, RunResult
-from workers.measurement.timing import Span, Timing, phases_of
+from workers.measurement.messages import (
+    Hop,
+    Kind,
+    Measured,
+    Missed,
+    MissedReason,
+    PageMeasurement,
+    ProbeMeasurement,
+    RunResult,
+)
+from workers.measurement.timing import Span, Timing, document_phases, phases_of
 from workers.measurement.wire import WireError, encode
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -108,6 +117,28 @@ def test_the_phases_in_a_row_are_those_of_the_contract(told: Timing) -> None:
     hop = Hop(url="https://shop.example/", connection=1, timing=told)
     row = _row(encode(replace(RESULT, outcome=Measured(measurement=ProbeMeasurement(hops=(hop,))))))
     expected = phases_of(told)
+    assert {name: row[name] for name in expected.__slots__} == {
+        name: getattr(expected, name) for name in expected.__slots__
+    }
+
+
+@given(TIMINGS)
+def test_a_pages_document_counts_from_navigation_start(told: Timing) -> None:
+    """Three redirects took a millisecond."""
+    whole = page(requests=1).measurement
+    assert isinstance(whole, PageMeasurement)
+    later = Span(start_us=1000, end_us=2000)
+    told = replace(told, start_us=1000, end_us=5000, wait=told.wait and later)
+    rows = (replace(whole.waterfall.requests[0], timing=told),)
+    line = encode(
+        replace(
+            RESULT,
+            kind=Kind.PAGE,
+            outcome=Measured(measurement=replace(whole, waterfall=replace(whole.waterfall, requests=rows), document=1)),
+        )
+    )
+    row, expected = _row(line), document_phases(told)
+    assert expected.ttfb_us in (None, 2000)
     assert {name: row[name] for name in expected.__slots__} == {
         name: getattr(expected, name) for name in expected.__slots__
     }

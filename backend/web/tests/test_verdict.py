@@ -6,7 +6,7 @@ from backend.web.tests import measurements
 from backend.web.verdict import cards_of, failed_verdict, measured_verdict, missed_verdict
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import MissedReason, PageMeasurement, PairMeasurement, ProbeMeasurement
-from workers.measurement.timing import Timing
+from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
 from workers.tests.builders import build_pair
 
@@ -80,6 +80,16 @@ def test_the_cards_of_a_page_say_value_and_limit() -> None:
     assert cards["Transferred"].note == "30 requests, 4 hosts"
     assert cards["Connections"].note == "26 of 30 requests reused one"
     assert cards["Layout shift"].value == "0.02"
+
+
+def test_the_first_byte_of_a_page_counts_its_redirects_and_says_so() -> None:
+    page = measurements.page(3)
+    document, *others = page.waterfall.requests
+    waited = Span(start_us=310_000, end_us=450_000)
+    later = replace(document, timing=Timing(start_us=300_000, end_us=460_000, wait=waited))
+    moved = replace(page, waterfall=replace(page.waterfall, requests=(later, *others)), document=later.number)
+    card = next(card for card in cards_of(moved) if card.name == "First byte")
+    assert (card.value, card.note) == ("450 ms", "300 ms of it before its document was asked for")
 
 
 def test_what_a_page_did_not_show_is_a_dash() -> None:

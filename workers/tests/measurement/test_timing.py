@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.timing import PHASES, Phases, Span, Timing, phases_of
+from workers.measurement.timing import PHASES, Phases, Span, Timing, document_phases, phases_of
 from workers.tests.builders import build_probe, span
 
 LENGTHS = st.lists(st.none() | st.integers(0, 10_000_000), min_size=6, max_size=6)
@@ -54,3 +54,16 @@ def test_phases_without_gaps_add_up_to_the_total(start_us: int, lengths: list[in
     phases = phases_of(Timing(start_us=start_us, end_us=at_us, **spans))
     assert phases.total_us == sum(length for length in lengths if length is not None)
     assert [getattr(phases, f"{phase}_us") for phase in PHASES] == lengths
+
+
+def test_a_pages_document_counts_from_navigation_start() -> None:
+    """A redirect took the first 100 ms, which are in its first byte and in no phase."""
+    document = Timing(
+        start_us=100_000,
+        end_us=190_000,
+        send=Span(start_us=110_000, end_us=111_000),
+        wait=Span(start_us=111_000, end_us=180_000),
+    )
+    phases = document_phases(document)
+    assert (phases.ttfb_us, phases.total_us, phases.wait_us) == (180_000, 190_000, 69_000)
+    assert phases_of(document).ttfb_us == 80_000
