@@ -32,8 +32,8 @@ from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement
 from workers.shaped_pages import ShapedLoader
 from workers.version import VERSION
 
-# The figures and the legend under a waterfall, an empty line, the prompt.
-_AROUND = 6
+# The figures of each kind and the legend under a waterfall, an empty line, the prompt.
+_AROUND = 8
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -22,7 +22,9 @@ from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Hop, Measurement, Missed, Outcome, PageMeasurement, ProbeMeasurement
+from workers.measurement.page_view import ConsoleLevel
 from workers.measurement.timing import PHASES, Timing, phases_of
+from workers.measurement.views_drawing import view_facts
 from workers.measurement.waterfall import Request
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -102,7 +104,7 @@ def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
     lines = [_row(row, end_us, label_columns, canvas) for row in rows[: canvas.rows]]
     if len(rows) > canvas.rows:
         lines.append(canvas.paint(f"… and {len(rows) - canvas.rows} more requests", DIM))
-    return [*lines, *(_joined(facts, canvas) for facts in _page_summary(page)), _legend(canvas)]
+    return [*lines, *(_joined(facts, canvas) for facts in [*_page_summary(page), *view_facts(page)]), _legend(canvas)]
 
 
 def _row(row: Request, end_us: int, label_columns: int, canvas: Canvas) -> str:
@@ -158,8 +160,14 @@ def _page_summary(page: PageMeasurement) -> list[list[str]]:
         _count(len(rows), "request"),
         format_bytes(sum(sizes)) if sizes else "",
         f"{failed} failed" if failed else "",
+        _errors(page),
     ]
     return [facts for facts in (seen, [count for count in counts if count]) if facts]
+
+
+def _errors(page: PageMeasurement) -> str:
+    count = sum(message.level is ConsoleLevel.ERROR for message in page.console)
+    return _count(count, "console error") if count else ""
 
 
 def _marks(page: PageMeasurement) -> list[tuple[str, int | None]]:
