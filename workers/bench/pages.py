@@ -1,13 +1,20 @@
-"""What a page run costs beside browsertime, and beside a bare load by Playwright, in CPU seconds."""
+"""What a page run costs beside browsertime, Lighthouse and a bare load by Playwright, in CPU seconds.
+
+All of them load the same page once, in turns, with the same browser. Ours brings its network log read, a film, a
+screenshot, every metric and the findings; browsertime goes without video and visual metrics, Lighthouse judges
+performance alone. Each is measured twice: in the warm browser that an agent keeps, and with a browser started for the
+run and ended after it, as the others do every time.
+"""
 
 import os
-import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -17,10 +24,12 @@ from workers.bench.page_runs import bench_pool, run_once
 from workers.bench.site import Site, bench_site
 from workers.browser.chromium import find_chromium
 
-# Targets: at most 0.3 of browsertime -n 1; where it cannot be installed, at most 1.6 of a bare load.
-BROWSERTIME_TARGET, BARE_TARGET = 0.3, 1.6
-BROWSERTIME_VARIABLE = "FIRSTBYTE_BROWSERTIME"
+# Where none of the others can be installed, at most 1.6 of a bare load.
+BROWSERTIME_TARGET, LIGHTHOUSE_TARGET, BARE_TARGET = 0.35, 0.15, 1.6
+BROWSERTIME_VARIABLE, LIGHTHOUSE_VARIABLE = "FIRSTBYTE_BROWSERTIME", "FIRSTBYTE_LIGHTHOUSE"
 CHROMEDRIVER = "/usr/bin/chromedriver"
+_PATIENCE_S = 180
+_WARM, _STARTED = "warm", "browser started for the run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,19 +51,21 @@ class Ratio:
 
 
 def compare_page_runs(rounds: int) -> list[Ratio]:
-    """One ratio per peer that is installed. Raises RuntimeError when a load did not see the whole page."""
+    """A ratio per peer and way of ours; who is not there is told. Raises RuntimeError for a load that failed."""
     adopt_orphans()
-    with bench_site() as site, _ours(site) as ours:
+    with bench_site() as site, _warm(site) as warm:
         peers = _peers(site)
-        costs: dict[str, list[float]] = {name: [] for name in ("ours", *peers)}
-        ours()
+        loads = {_WARM: warm, _STARTED: lambda: _started(site), **{name: peer.load for name, peer in peers.items()}}
+        costs: dict[str, list[float]] = {name: [] for name in loads}
+        warm()
         for _ in range(rounds):
-            for name, load in {"ours": ours, **{name: peer.load for name, peer in peers.items()}}.items():
+            for name, load in loads.items():
                 costs[name].append(_cost_s(load, site))
     medians = {name: statistics.median(values) for name, values in costs.items()}
     return [
-        Ratio(peer=name, ours_s=medians["ours"], peer_s=medians[name], target=peer.target)
+        Ratio(peer=f"{name} ({ours})", ours_s=medians[ours], peer_s=medians[name], target=peer.target)
         for name, peer in peers.items()
+        for ours in (_WARM, _STARTED)
     ]
 
 
@@ -65,11 +76,21 @@ class _Peer:
 
 
 def _peers(site: Site) -> dict[str, _Peer]:
-    peers = {"bare Playwright load": _Peer(lambda: _bare(site), BARE_TARGET)}
-    browsertime = os.environ.get(BROWSERTIME_VARIABLE)
-    if browsertime:
-        peers["browsertime -n 1"] = _Peer(lambda: _browsertime(Path(browsertime), site), BROWSERTIME_TARGET)
-    return peers
+    peers: dict[str, _Peer] = {}
+    for variable, load, target in (
+        (BROWSERTIME_VARIABLE, _browsertime, BROWSERTIME_TARGET),
+        (LIGHTHOUSE_VARIABLE, _lighthouse, LIGHTHOUSE_TARGET),
+    ):
+        if program := os.environ.get(variable):
+            peers[_named(program)] = _Peer(partial(load, program, site), target)
+        else:
+            print(f"  One peer is not there: {variable} names no program.", file=sys.stderr)
+    return peers or {"bare Playwright load": _Peer(lambda: _bare(site), BARE_TARGET)}
+
+
+def _named(program: str) -> str:
+    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True, timeout=_PATIENCE_S)
+    return f"{Path(program).name} {version.stdout.strip()}"
 
 
 def _cost_s(load: Callable[[], None], site: Site) -> float:
@@ -82,13 +103,18 @@ def _cost_s(load: Callable[[], None], site: Site) -> float:
 
 
 @contextmanager
-def _ours(site: Site) -> Iterator[Callable[[], None]]:
+def _warm(site: Site) -> Iterator[Callable[[], None]]:
     with bench_pool(site) as pool:
 
         def load() -> None:
             run_once(pool, site)
 
         yield load
+
+
+def _started(site: Site) -> None:
+    with bench_pool(site) as pool:
+        run_once(pool, site)
 
 
 def _bare(site: Site) -> None:
@@ -100,16 +126,27 @@ def _bare(site: Site) -> None:
         browser.close()
 
 
-def _browsertime(program: Path, site: Site) -> None:
-    results = tempfile.mkdtemp(prefix="firstbyte-browsertime-")
+def _browsertime(program: str, site: Site) -> None:
     command = [
-        str(program), "-n", "1", "--headless", "--xvfb", "false", "--video", "false", "--visualMetrics", "false",
-        "--chrome.chromedriverPath", CHROMEDRIVER, "--chrome.binaryPath", "/usr/lib/chromium/chromium",
-        *(["--chrome.args", "no-sandbox"] if os.geteuid() == 0 else []), "--resultDir", results, site.url,
+        program, "-n", "1", "--headless", "--xvfb", "false", "--video", "false", "--visualMetrics", "false",
+        "--chrome.chromedriverPath", CHROMEDRIVER, "--chrome.binaryPath", str(find_chromium()),
+        *(["--chrome.args", "no-sandbox"] if os.geteuid() == 0 else []),
     ]  # fmt: skip
-    try:
-        subprocess.run(command, check=True, capture_output=True, timeout=180)
-    except subprocess.CalledProcessError as error:
-        raise RuntimeError(f"browsertime failed: {error.output.decode(errors='replace')[-500:]}") from error
-    finally:
-        shutil.rmtree(results, ignore_errors=True)
+    _run("browsertime", lambda place: [*command, "--resultDir", place, site.url])
+
+
+def _lighthouse(program: str, site: Site) -> None:
+    command = [program, site.url, "--quiet", "--only-categories=performance", "--output=json"]
+    flags = "--headless --no-sandbox" if os.geteuid() == 0 else "--headless"
+    _run("lighthouse", lambda place: [*command, f"--output-path={place}/told.json", f"--chrome-flags={flags}"])
+
+
+def _run(name: str, command: Callable[[str], Sequence[str]]) -> None:
+    """Runs a peer with a directory that goes with it. Raises RuntimeError when it fails."""
+    with tempfile.TemporaryDirectory(prefix=f"firstbyte-{name}-", ignore_cleanup_errors=True) as place:
+        env = os.environ | {"CHROME_PATH": str(find_chromium())}
+        try:
+            subprocess.run(command(place), check=True, capture_output=True, env=env, timeout=_PATIENCE_S)
+        except subprocess.CalledProcessError as error:
+            said = (error.stdout + error.stderr).decode(errors="replace")[-500:]
+            raise RuntimeError(f"{name} failed: {said}") from error

@@ -60,14 +60,16 @@ class Verdict:
 
 
 def soak(runs: int, *, recycle_after: int) -> list[Verdict]:
-    """Loads the page that often. Raises RuntimeError for a run that was not measured or not cold."""
+    """Loads the page that often."""
+    faults: list[str] = []
     with _temporary_files() as place, bench_site() as site:
         before = descendants(os.getpid())
         with bench_pool(site, quiet_s=_QUIET_S, recycle_after=recycle_after) as pool:
-            samples = [_run(pool, site, place) for _ in range(runs)]
+            samples = [sample for _ in range(runs) if (sample := _run(pool, site, place, faults)) is not None]
             canary = _canary(pool)
         left = descendants(os.getpid()) - before
-        return [*verdicts(samples, recycle_after), canary, _none_left(left), _no_files_left(place)]
+        kept = [canary, _none_left(left), _no_files_left(place)]
+    return [_all_measured(faults), *verdicts(samples, recycle_after), *kept]
 
 
 @contextmanager
@@ -83,10 +85,14 @@ def _temporary_files() -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def _run(pool: BrowserPool, site: Site, place: Path) -> Sample:
-    done = run_once(pool, site)
+def _run(pool: BrowserPool, site: Site, place: Path, faults: list[str]) -> Sample | None:
+    try:
+        done = run_once(pool, site)
+    except RuntimeError as error:
+        faults.append(str(error))
+        return None
     if any(one.connect is None or one.resumed for one in done.page.waterfall.connections if one.requests):
-        raise RuntimeError(f"the run was not cold: {done.page.waterfall.connections}")
+        faults.append(f"it was not cold: {done.page.waterfall.connections}")
     family = descendants(os.getpid()) - {site.pid}
     return Sample(
         ours_bytes=_memory_bytes(os.getpid()),
@@ -151,6 +157,11 @@ def _overhead(samples: list[Sample]) -> Verdict:
     return Verdict(question="wall time beyond the page", answer=answer, met=median_s <= _MAX_OVERHEAD_S)
 
 
+def _all_measured(faults: list[str]) -> Verdict:
+    answer = f"{len(faults)}, the first: {faults[0][:300]}" if faults else "none"
+    return Verdict(question="runs not measured or not cold", answer=answer, met=not faults)
+
+
 def _canary(pool: BrowserPool) -> Verdict:
     try:
         pool.prove_cold()
@@ -187,4 +198,4 @@ def _memory_bytes(pid: int) -> int:
 
 def lines(found: list[Verdict]) -> Iterator[str]:
     for one in found:
-        yield f"  {one.question:28} {one.answer}: {'met' if one.met else 'MISSED'}"
+        yield f"  {one.question:30} {one.answer}: {'met' if one.met else 'MISSED'}"

@@ -1,0 +1,57 @@
+"""The beginning of a run on the browser's two clocks."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.captures_page import DevToolsEvent
+from workers.measurement.compute.sight import Zero, zero_of
+
+WALL_S = 1_795_000_000.0
+
+
+def asked(*readings: tuple[float, float]) -> list[DevToolsEvent]:
+    """A request for each pair of readings: on the steady clock, and on the wall's."""
+    return [
+        DevToolsEvent("Network.requestWillBeSent", {"timestamp": monotonic_s, "wallTime": wall_s})
+        for monotonic_s, wall_s in readings
+    ]
+
+
+def late(*delays_s: float) -> list[DevToolsEvent]:
+    """Requests a tenth of a second apart, the wall clock read so much after the other one."""
+    return asked(*((5 + n / 10, WALL_S + n / 10 + delay_s) for n, delay_s in enumerate(delays_s)))
+
+
+def known(zero: Zero | None) -> Zero:
+    assert zero is not None
+    return zero
+
+
+def test_without_a_request_there_is_no_beginning() -> None:
+    assert zero_of([DevToolsEvent("Page.loadEventFired", {"timestamp": 5.0})]) is None
+
+
+def test_the_first_request_is_the_beginning() -> None:
+    assert known(zero_of(late(0, 0, 0))) == Zero(monotonic_s=5.0, wall_s=WALL_S, steady=True)
+
+
+def test_a_clock_that_was_read_late_for_one_request_moves_nothing() -> None:
+    assert known(zero_of(late(0, 0, 0, 0.2, 0, 0))).steady
+    assert known(zero_of(late(0, 0, 0, 0, 0, 0.2))).steady
+    first = known(zero_of(late(0.2, 0, 0, 0)))
+    assert first.steady
+    assert abs(first.wall_s - WALL_S) < 0.001
+
+
+def test_a_clock_that_was_set_in_the_middle_is_not_steady() -> None:
+    assert not known(zero_of(late(0, 0, 0, 1, 1, 1))).steady
+    assert not known(zero_of(late(0, 0, 0, -1, -1, -1))).steady
+    assert not known(zero_of(late(0, 1))).steady
+
+
+@given(st.lists(st.floats(0, 0.5), max_size=20), st.integers(0, 2), st.integers(0, 2))
+def test_one_good_reading_at_either_end_is_enough(delays: list[float], first: int, last: int) -> None:
+    ends = [[0.5 if n != good else 0.0 for n in range(3)] for good in (first, last)]
+    zero = known(zero_of(late(*ends[0], *delays, *ends[1])))
+    assert zero.steady
+    assert abs(zero.wall_s - WALL_S) < 0.001
