@@ -31,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _document(found: DevToolsFile) -> Document:
-    document = log_document(CDP_SCHEMA, None, found.waterfall, found.ids)
+    marks: list[Document] = [{"id": source, "hop": hop} for source, hop in found.ids]
+    document = log_document(CDP_SCHEMA, None, found.waterfall, marks)
     left_out = found.requests - len(found.ids)
     more = (f"{left_out} more requests are in the file: --limit says how many are told.",) if left_out else ()
     zero = {"monotonic_ms": milliseconds(found.zero_us)}

@@ -13,7 +13,8 @@ from "firstbyte page --netlog FILE"; files that break off are read as far as the
 Times are milliseconds since the first event of any request in the file; the log counts whole ones. What getting a
 connection cost stands at the first request that used it; connect ends where TLS begins; QUIC has no connect of its
 own. dns is null where no lookup was waited for: the answer was in Chrome's cache, or the host is an address.
-A redirect is a row of its own with the same id and the next hop.
+A redirect is a row of its own with the same id and the next hop. Where a request was sent more than once (credentials
+that were asked for, a connection that was lost), send and wait are those of the last time; "transactions" counts them.
 
 examples:
   firstbyte netlog chrome-net-export-log.json

@@ -25,8 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _document(found: LogFile, rows: LogRows) -> Document:
-    ids = [(hop.source, hop.index) for hop in rows.hops]
-    document = log_document(NETLOG_SCHEMA, found.browser, rows.waterfall, ids)
+    marks: list[Document] = [
+        {"id": hop.source, "hop": hop.index, "transactions": hop.transactions} for hop in rows.hops
+    ]
+    document = log_document(NETLOG_SCHEMA, found.browser, rows.waterfall, marks)
     left_out = len(found.log.hops) - len(rows.hops)
     more = (f"{left_out} more requests are in the file: --limit says how many are told.",) if left_out else ()
     return document | {"zero": zero_part(found.log.zero_ms, found.zero_at), "warnings": [*found.warnings, *more]}

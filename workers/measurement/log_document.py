@@ -18,17 +18,12 @@ CDP_SCHEMA = "firstbyte.cdp/1"
 _PLAIN = ("number", "url", "method", "status", "protocol", "connection", "reused", "address", "redirected_to")
 
 
-def log_document(
-    schema: str, browser: str | None, waterfall: Waterfall, ids: Sequence[tuple[int | str, int]]
-) -> Document:
-    """`ids` are the id and the hop of each row, in order."""
+def log_document(schema: str, browser: str | None, waterfall: Waterfall, marks: Sequence[Document]) -> Document:
+    """`marks` are what the file calls each row, in order: its `id` and `hop`, and what else only it knows."""
     return {
         "schema": schema,
         "browser": browser,
-        "requests": [
-            {"id": source, "hop": hop} | _request(row)
-            for row, (source, hop) in zip(waterfall.requests, ids, strict=True)
-        ],
+        "requests": [mark | _request(row) for row, mark in zip(waterfall.requests, marks, strict=True)],
         "connections": [_connection(one) for one in waterfall.connections],
         "truncated": waterfall.truncated,
     }

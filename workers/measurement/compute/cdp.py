@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from workers.measurement.captures_page import DevToolsEvent
-from workers.measurement.compute.exchange import Exchange, Json, monotonic_us
+from workers.measurement.compute.exchange import SOCKET, Exchange, Json, monotonic_us
+from workers.measurement.compute.texts import without_login
 
 
 @dataclass(slots=True)
@@ -38,6 +39,9 @@ def read_devtools(events: Iterable[DevToolsEvent]) -> PageEvents:
     return reader.finish()
 
 
+_WORKERS = ("worker", "service_worker")
+
+
 class _Reader:
     def __init__(self) -> None:
         self.page = PageEvents()
@@ -45,12 +49,17 @@ class _Reader:
         self._sent: dict[str, list[Json]] = {}
         self._received: dict[str, list[Json]] = {}
         self._memory: set[str] = set()
+        self._askers: dict[str, str] = {}
+        self._sockets: dict[str, Json] = {}
 
     def finish(self) -> PageEvents:
         for request_id, hops in self._hops.items():
             _hand_out_sent(hops, self._sent.get(request_id, []))
             _hand_out_received(hops, self._received.get(request_id, []))
             hops[-1].from_memory = request_id in self._memory
+        for exchange in self.page.exchanges:
+            if exchange.frame is None and exchange.kind != SOCKET:
+                exchange.asker = self._askers.get(exchange.document or "")
         return self.page
 
     def sent(self, params: Json) -> None:
@@ -104,6 +113,7 @@ class _Reader:
             hop.ended_us = monotonic_us(params.get("timestamp"))
             blocked = params.get("blockedReason")
             hop.net_error = str(params.get("errorText") or blocked or "ERR_FAILED").removeprefix("net::")
+            hop.cancelled = params.get("canceled") is True
 
     def extra_sent(self, params: Json) -> None:
         self._sent.setdefault(str(params.get("requestId")), []).append(params)
@@ -113,6 +123,36 @@ class _Reader:
 
     def from_memory(self, params: Json) -> None:
         self._memory.add(str(params.get("requestId")))
+
+    def worker(self, params: Json) -> None:
+        target = params.get("targetInfo")
+        if isinstance(target, dict) and target.get("type") in _WORKERS:
+            self._askers[str(target.get("url"))] = str(target["type"])
+
+    # WebSockets have events of their own, of which only the handshake has an instant.
+
+    def socket_made(self, params: Json) -> None:
+        initiator = params.get("initiator")
+        self._sockets[str(params.get("requestId"))] = (
+            params if isinstance(initiator, dict) else {**params, "initiator": {}}
+        )
+
+    def socket_sent(self, params: Json) -> None:
+        request_id, started_us = str(params.get("requestId")), monotonic_us(params.get("timestamp"))
+        made, request = self._sockets.pop(request_id, None), params.get("request")
+        if made is None or started_us is None or not isinstance(request, dict):
+            return
+        exchange = _exchange({**made, **params, "type": SOCKET}, {**request, **made}, request_id, started_us)
+        self._hops.setdefault(request_id, []).append(exchange)
+        self.page.exchanges.append(exchange)
+
+    def socket_answered(self, params: Json) -> None:
+        hop, response = self._last(str(params.get("requestId"))), params.get("response")
+        if hop is not None and isinstance(response, dict):
+            self._answer(hop, response)
+            hop.responded_us = monotonic_us(params.get("timestamp"))
+            sent = response.get("requestHeaders")
+            hop.request_headers = sent if isinstance(sent, dict) else hop.request_headers
 
     def content_loaded(self, params: Json) -> None:
         self.page.dom_content_loaded_us = monotonic_us(params.get("timestamp"))
@@ -137,6 +177,11 @@ _HANDLERS = {
     "Network.loadingFinished": _Reader.finished,
     "Network.loadingFailed": _Reader.failed,
     "Network.requestServedFromCache": _Reader.from_memory,
+    "Network.webSocketCreated": _Reader.socket_made,
+    "Network.webSocketWillSendHandshakeRequest": _Reader.socket_sent,
+    "Network.webSocketHandshakeResponseReceived": _Reader.socket_answered,
+    "Network.webSocketClosed": _Reader.finished,
+    "Target.attachedToTarget": _Reader.worker,
     "Page.domContentEventFired": _Reader.content_loaded,
     "Page.loadEventFired": _Reader.loaded,
     "Runtime.bindingCalled": _Reader.report,
@@ -149,7 +194,7 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
     initiator, headers, wall_s = params.get("initiator"), request.get("headers"), params.get("wallTime")
     return Exchange(
         request_id=request_id,
-        url=str(request.get("url", "")),
+        url=without_login(str(request.get("url", ""))),
         method=str(request.get("method", "GET")),
         started_us=started_us,
         kind=str(params.get("type", "Other")),
@@ -157,6 +202,8 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
         initiator=initiator if isinstance(initiator, dict) else {},
         render_blocking=params.get("renderBlockingBehavior"),
         frame=params.get("frameId"),
+        document=params.get("documentURL"),
+        preloaded=request.get("isLinkPreload") is True,
         loader=params.get("loaderId"),
         wall_s=wall_s if isinstance(wall_s, int | float) else None,
         request_headers=headers if isinstance(headers, dict) else {},

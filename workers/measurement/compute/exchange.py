@@ -7,14 +7,17 @@ from typing import Any
 from workers.measurement.waterfall import ServedFrom
 
 Json = Mapping[str, Any]
-ON_THE_NETWORK = frozenset({ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER})
+# DevTools' word for the kind of a WebSocket's handshake.
+SOCKET = "WebSocket"
+ON_THE_NETWORK = frozenset({ServedFrom.NETWORK})
 
 
 @dataclass(slots=True)
 class Exchange:
     """One hop of one request: a redirect is an exchange of its own.
 
-    `net_started_us` is when the network began with it.
+    `net_started_us` is when the network began with it. `document` is on whose behalf it was asked for; `asker` is
+    "worker" or "service_worker" where it was one. `cancelled` is DevTools' word for a page that gave up.
     """
 
     request_id: str
@@ -26,6 +29,10 @@ class Exchange:
     initiator: Json = field(default_factory=dict)
     render_blocking: str | None = None
     frame: str | None = None
+    document: str | None = None
+    asker: str | None = None
+    preloaded: bool = False
+    cancelled: bool = False
     loader: str | None = None
     wall_s: float | None = None
     request_headers: Json = field(default_factory=dict)
@@ -54,7 +61,7 @@ class Exchange:
 
     @property
     def served_from(self) -> ServedFrom:
-        if self.url.startswith("data:"):
+        if self.url.startswith(("data:", "blob:")):
             return ServedFrom.DATA
         if self.from_memory:
             return ServedFrom.MEMORY_CACHE

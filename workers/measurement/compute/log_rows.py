@@ -15,7 +15,7 @@ from workers.measurement.compute.connection_facts import (
     host_and_port,
     tls_version,
 )
-from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Wait
+from workers.measurement.compute.network_log import DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.texts import plain, short_url
 from workers.measurement.connection import Connection
@@ -114,7 +114,7 @@ class _View:
             number=number,
             url=short_url(hop.url),
             method=plain(hop.method, 32),
-            resource_type=ResourceType.DOCUMENT if hop.kind in ("main frame", "sub frame") else ResourceType.OTHER,
+            resource_type=ResourceType.DOCUMENT if hop.kind in DOCUMENTS else ResourceType.OTHER,
             timing=self._timing(hop, socket),
             timing_source=TimingSource.NETLOG,
             served_from=_served_from(hop),
@@ -165,7 +165,8 @@ class _View:
 
     def _timing(self, hop: NetHop, socket: NetSocket | None) -> Timing:
         start_us = (hop.started_ms - self.zero_ms) * 1000
-        ends = [instant for instant in (hop.ended_ms, hop.head_ms) if instant is not None and hop.ended_ms is not None]
+        ended_ms = None if hop.is_socket and hop.status is not None else hop.ended_ms
+        ends = [instant for instant in (ended_ms, hop.head_ms) if instant is not None and ended_ms is not None]
         end_us = max((max(ends) - self.zero_ms) * 1000, start_us) if ends else None
         dns, connect, tls = self._opening(hop, socket)
         send, wait, download = self._exchange(hop)
@@ -192,8 +193,9 @@ class _View:
         if send is None or hop.head_ms is None:
             return send, None, None
         head_ms = max(hop.head_ms, send[1])
-        download = None if hop.ended_ms is None or self.log.failure_of(hop) else (head_ms, max(hop.ended_ms, head_ms))
-        return send, (send[1], head_ms), download
+        if hop.ended_ms is None or hop.is_socket or self.log.failure_of(hop):
+            return send, (send[1], head_ms), None
+        return send, (send[1], head_ms), (head_ms, max(hop.ended_ms, head_ms))
 
     def _flags(self, hop: NetHop, used: Connection | None) -> tuple[RowFlag, ...]:
         cancelled = hop.cancelled and self.log.failure_of(hop) == "ERR_ABORTED"

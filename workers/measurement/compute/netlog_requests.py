@@ -10,6 +10,8 @@ from workers.measurement.compute.network_log import NetHop, NetworkLog, Stretch
 MAX_HOPS = 50_000
 _MAX_URL_CHARS = 4096
 _ABORTED = -3
+# What Chrome writes behind a URL from which it took a name and a password.
+_REDACTED = " (credentials redacted)"
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
 
 
@@ -69,7 +71,7 @@ class Requests:
         index = self._hops.get(event.source, 0)
         hop = NetHop(
             event.source,
-            (event.text("url") or "")[:_MAX_URL_CHARS],
+            (event.text("url") or "").removesuffix(_REDACTED)[:_MAX_URL_CHARS],
             (event.text("method") or "GET")[:32],
             event.time_ms,
             index=index,
@@ -92,6 +94,7 @@ class Requests:
         hop = self._current.pop(event.source, None)
         if hop is not None:
             hop.ended_ms = event.time_ms if hop.ended_ms is None else hop.ended_ms
+            hop.over = True
             _fail(hop, event)
 
     def _note_error(self, event: NetEvent) -> None:

@@ -27,6 +27,10 @@ class Sockets:
             "HTTP_STREAM_POOL_QUIC_ATTEMPT_ALIVE": self._manager,
             "HOST_RESOLVER_MANAGER_REQUEST": self._resolve,
             "HOST_RESOLVER_IMPL_REQUEST": self._resolve,
+            "HOST_RESOLVER_MANAGER_CACHE_HIT": self._known,
+            "HOST_RESOLVER_MANAGER_HOSTS_HIT": self._known,
+            "HOST_RESOLVER_IMPL_CACHE_HIT": self._known,
+            "HOST_RESOLVER_IMPL_HOSTS_HIT": self._known,
             "HOST_RESOLVER_MANAGER_JOB_ATTACH": self._attach,
             "HOST_RESOLVER_IMPL_JOB_ATTACH": self._attach,
             "HOST_RESOLVER_MANAGER_JOB": self._lookup,
@@ -81,6 +85,14 @@ class Sockets:
             known = opener.dns.whole
             if known is None or event.time_ms - opener.asked_ms > known[1] - known[0]:
                 opener.dns = Stretch(opener.asked_ms, event.time_ms)
+            opener.asked_ms = None
+
+    def _known(self, event: NetEvent) -> None:
+        """The answer was at hand: no lookup."""
+        opener = self._log.openers.get(event.source)
+        if opener is not None:
+            if opener.dns.begin_ms == opener.asked_ms and opener.dns.end_ms is None:
+                opener.dns = Stretch()
             opener.asked_ms = None
 
     def _attach(self, event: NetEvent) -> None:

@@ -13,8 +13,13 @@ from workers.measurement.compute.netlog_events import Phase
 Wait = tuple[int, int]
 # Sources of each kind; a log of many hours may have more than anybody looks at.
 MAX_SOURCES = 200_000
+# What happens at once may lie on both sides of the clock's next tick.
+_TICK_MS = 1
 # Attempts of one opener: Chrome tries a handful of addresses.
 _MAX_ATTEMPTS = 64
+# How the log calls documents, and an origin that is not a page's: the browser asks on its own account.
+DOCUMENTS = ("main frame", "sub frame")
+NOBODY = "not an origin"
 # What Chrome calls an error and is none: the connection goes on as a WebSocket.
 _NO_FAILURES = frozenset({"ERR_WS_UPGRADE", "ERR_IO_PENDING"})
 
@@ -76,6 +81,11 @@ class NetHop:
     job: int | None = None
     opener: int | None = None
     link: int | None = None
+
+    @property
+    def is_socket(self) -> bool:
+        """Whether it is a WebSocket's handshake: what follows is no answer, and its end is not the request's."""
+        return self.url.startswith(("ws:", "wss:"))
 
 
 @dataclass(slots=True)
@@ -197,7 +207,9 @@ class NetworkLog:
         if manager is not None and manager.manager is None and opener.dns.begin_ms is None:
             return self.dns_of(manager)
         begin_ms, end_ms = opener.dns.begin_ms, opener.dns.end_ms
-        if begin_ms is None or (opener.resolver is None and begin_ms == end_ms):
+        if begin_ms is None:
+            return None
+        if opener.resolver is None and end_ms is not None and end_ms - begin_ms <= _TICK_MS:
             return None
         attempts = [began for began in map(self._began, opener.sockets) if began is not None and began >= begin_ms]
         ends = [end for end in (end_ms, min(attempts, default=None)) if end is not None and end >= begin_ms]

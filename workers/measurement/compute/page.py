@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.cdp import PageEvents, read_devtools
 from workers.measurement.compute.exchange import Exchange
-from workers.measurement.compute.join import join
+from workers.measurement.compute.join import join, settle
 from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
 from workers.measurement.compute.network_log import NetworkLog
@@ -19,6 +19,7 @@ from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_stock import pictures_of, texts_of
 from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
+from workers.measurement.compute.untold import Told, with_untold
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import ServedFrom, TimingSource, Waterfall
 
@@ -39,16 +40,20 @@ class Page:
 def compute_page(capture: PageCapture) -> Page:
     """The page of a capture. An empty capture gives an empty page."""
     events = read_devtools(capture.events)
-    kept = events.exchanges[:MAX_ROWS]
+    kept: Sequence[Exchange] = events.exchanges[:MAX_ROWS]
     zero_us = kept[0].started_us if kept else 0
     log = _network_log(capture, zero_us)
-    network = Network(exchanges=kept, pairs=join(kept, log.hops), log=log, zero_us=zero_us)
+    pairs = join(kept, log.hops)
+    settle(kept, pairs)
+    told = with_untold(Told(kept, pairs), log.hops, zero_us=zero_us, names=log.errors)
+    kept = told.exchanges[:MAX_ROWS]
+    network = Network(exchanges=kept, pairs=told.pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)
     connections = connections_of(network)
     rows = tuple(row(network, connections, index, capture.secret_headers) for index in range(len(kept)))
     waterfall = Waterfall(
         requests=rows,
         connections=connections.all,
-        truncated=len(events.exchanges) > MAX_ROWS or capture.events_dropped,
+        truncated=max(len(events.exchanges), len(told.exchanges)) > MAX_ROWS or capture.events_dropped,
     )
     measurement = PageMeasurement(
         waterfall=waterfall,

@@ -34,13 +34,14 @@ MAX_CONNECTIONS = 1000
 class Network:
     """All that is known of a page's traffic.
 
-    `pairs` joins exchanges (by index) to the log; `zero_us` is the run's start.
+    `pairs` joins exchanges (by index) to the log; `zero_us` is the run's start, `main_frame` the page's top frame.
     """
 
     exchanges: Sequence[Exchange]
     pairs: Mapping[int, NetHop]
     log: NetworkLog
     zero_us: int
+    main_frame: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +121,10 @@ def _users(network: Network) -> dict[int, list[int]]:
 
 def _key(exchange: Exchange, hop: NetHop | None) -> int | None:
     """Both witnesses call a connection by the same number; the log also knows that of a request without an answer."""
-    if exchange.timing is not None and exchange.served_from in ON_THE_NETWORK:
-        return exchange.number("connectionId") or (None if hop is None else hop.link)
-    return None if hop is None or exchange.response is not None else hop.link
+    if exchange.served_from not in ON_THE_NETWORK:
+        return None
+    told = exchange.number("connectionId") if exchange.timing is not None else None
+    return told or (None if hop is None else hop.link)
 
 
 def _sent_ms(network: Network, index: int) -> int:

@@ -1,11 +1,14 @@
 """One row of a waterfall from one exchange."""
 
+from workers.measurement.compute.asker_flags import asker_flags
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
+from workers.measurement.compute.network_log import NetHop
 from workers.measurement.compute.page_connections import Connections, Network
+from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.row_timing import row_timing
 from workers.measurement.compute.texts import headers_of, plain, plain_or_none, short_url
 from workers.measurement.connection import Connection
-from workers.measurement.waterfall import Request, ResourceType, TimingSource
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, TimingSource
 
 _TYPES = {
     "Document": ResourceType.DOCUMENT,
@@ -44,7 +47,7 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         timing_source=TimingSource.NETLOG if hop is not None or not over_network else TimingSource.CDP,
         served_from=exchange.served_from,
         status=exchange.number("status"),
-        protocol=plain_or_none(exchange.text("protocol"), _MAX_WORD_CHARS),
+        protocol=plain_or_none(_protocol(exchange, hop), _MAX_WORD_CHARS),
         connection=None if used is None else used.number,
         reused=None if used is None else not pays or _from_before(exchange, used),
         address=_address(exchange, used) if over_network else None,
@@ -58,7 +61,23 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         failure=plain_or_none(exchange.net_error, _MAX_WORD_CHARS),
         request_headers=headers_of(exchange.request_headers, secret=secret),
         response_headers=headers_of(exchange.response_headers),
+        flags=_flags(network, index, used, pays=pays),
     )
+
+
+def _protocol(exchange: Exchange, hop: NetHop | None) -> str | None:
+    """DevTools tells none of a WebSocket."""
+    if exchange.response is None or exchange.served_from not in ON_THE_NETWORK:
+        return None
+    return exchange.text("protocol") or (None if hop is None else hop.protocol)
+
+
+def _flags(network: Network, index: int, used: Connection | None, *, pays: bool) -> tuple[RowFlag, ...]:
+    exchange, hop = network.exchanges[index], network.pairs.get(index)
+    socket = None if hop is None or hop.link is None else network.log.sockets.get(hop.link)
+    early = None if socket is None else socket.early_data
+    ways = () if used is None else connection_flags(used, exchange.url, early_data=early, pays=pays)
+    return (*ways, *hop_flags(hop), *asker_flags(exchange, network.main_frame))
 
 
 def _from_before(exchange: Exchange, used: Connection) -> bool:

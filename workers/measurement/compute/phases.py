@@ -70,9 +70,12 @@ def exchange_spans(exchange: Exchange, hop: NetHop) -> tuple[Span | None, Span |
     send = span_between(hop.send.whole, marks, "sendStart", "sendEnd")
     if send is None or hop.head_ms is None:
         return send, None, None
+    if hop.hints_ms is not None:
+        # An early hint (103) comes before the answer, and is none: DevTools tells when the first of them came.
+        marks.pop("receiveHeadersStart", None)
     first_us = _first_byte(hop.head_ms, marks, send.end_us)
     wait = Span(start_us=send.end_us, end_us=first_us)
-    return send, wait, _download(exchange, hop.ended_ms, first_us)
+    return send, wait, _download(exchange, hop, first_us)
 
 
 def _first_byte(head_ms: int, marks: Marks, sent_us: int) -> int:
@@ -85,9 +88,12 @@ def _first_byte(head_ms: int, marks: Marks, sent_us: int) -> int:
     return max(head_ms * 1000, sent_us)
 
 
-def _download(exchange: Exchange, ended_ms: int | None, first_us: int) -> Span | None:
-    if exchange.net_error is not None or (ended_ms is None and exchange.ended_us is None):
+def _download(exchange: Exchange, hop: NetHop, first_us: int) -> Span | None:
+    # The log's end is the last read so far: of what is still open nobody knows how long it will be.
+    is_open = exchange.ended_us is None and not hop.over
+    if exchange.net_error is not None or is_open or hop.is_socket:
         return None
+    ended_ms = hop.ended_ms
     # A redirect's body is not read; DevTools ends the hop with the next one's start, which is not the network's doing.
     precise_us = None if exchange.redirected_to is not None else exchange.ended_us
     end_us = refine(ended_ms, precise_us) if ended_ms is not None else precise_us

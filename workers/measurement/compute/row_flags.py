@@ -1,7 +1,7 @@
 """What is special about a row: of its connection, of its exchange."""
 
 from workers.measurement.compute.connection_facts import host_and_port
-from workers.measurement.compute.network_log import NetHop
+from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop
 from workers.measurement.connection import Connection
 from workers.measurement.waterfall import RowFlag
 
@@ -21,5 +21,9 @@ def hop_flags(hop: NetHop | None) -> tuple[RowFlag, ...]:
     """What the network log says of an exchange."""
     if hop is None:
         return ()
-    told = {RowFlag.EARLY_HINTS: hop.hints_ms is not None, RowFlag.PREFLIGHT: hop.preflight}
+    told = {
+        RowFlag.EARLY_HINTS: hop.hints_ms is not None,
+        RowFlag.PREFLIGHT: hop.preflight,
+        RowFlag.BROWSER_INTERNAL: hop.initiator == NOBODY and hop.kind not in DOCUMENTS,
+    }
     return tuple(flag for flag, is_so in told.items() if is_so)

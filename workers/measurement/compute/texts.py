@@ -26,8 +26,17 @@ def plain_or_none(text: object, limit: int) -> str | None:
 
 def short_url(url: object) -> str:
     """A URL that may be stored. Of a data: URL only its beginning is told: the rest is content, not an address."""
-    text = str(url)
+    text = without_login(str(url))
     return plain(text, MAX_DATA_URL_CHARS if text.startswith("data:") else MAX_URL_CHARS)
+
+
+def without_login(url: str) -> str:
+    """A URL without the name and password that may stand before its host."""
+    scheme, mark, rest = url.partition("://")
+    authority = rest[: min((rest.find(char) % (len(rest) + 1) for char in "/?#"), default=0)]
+    if not mark or "@" not in authority:
+        return url
+    return f"{scheme}://{authority.rpartition('@')[2]}{rest[len(authority) :]}"
 
 
 def headers_of(raw: object, *, secret: frozenset[str] = frozenset()) -> tuple[Header, ...]:

@@ -124,8 +124,10 @@ def test_what_is_special_about_a_request_is_flagged() -> None:
         101,
         None,
         (RowFlag.RESUMED,),
-        "connect tls send wait download",
+        "connect tls send wait",
     )
+    # Its request ends with the handshake, the talk does not.
+    assert talk.timing.end_us is None
     unknown = row(waterfall, "nosuch.test/x.png")
     assert (shown(unknown), unknown.connection, unknown.status) == ("dns", None, None)
     kept = [request for request in waterfall.requests if request.served_from is ServedFrom.DISK_CACHE]

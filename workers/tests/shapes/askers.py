@@ -1,10 +1,15 @@
-"""Shapes that are about who asks: hints, frames, workers, service workers, caches."""
+"""Shapes that are about who asks: hints, frames, workers, service workers, caches.
+
+The whole Chromium connects twice to where it is about to go. What it connects ahead it also looks up ahead, on nobody's
+behalf.
+"""
 
 from workers.tests.shapes.site import Reply, Shape, image, page, script, style
 
 _LATER = "<script>setTimeout(() => {{ new Image().src = '{}' }}, 400)</script>"
 _KEPT = (("Cache-Control", "max-age=600"),)
 _CHECKED = (("Cache-Control", "no-cache"),)
+_FRAME = "document.body.append(Object.assign(document.createElement('iframe'), { src: 'frame' }))"
 _INSTALL = """
 addEventListener('install', event => event.waitUntil(
     caches.open('c').then(cache => cache.add('kept.png')).then(() => skipWaiting())));
@@ -18,56 +23,68 @@ ASKERS = {
         url="https://two.test/",
         replies={
             "https://two.test/": Reply(
-                body=page(_LATER.format("https://cdn.test/0.png"), "<link rel=preconnect href=https://cdn.test>")
+                body=page(
+                    _LATER.format("https://far.two.test/0.png"), "<link rel=preconnect href=https://far.two.test>"
+                )
                 + b"<img src=slow.png>"
             ),
             "https://two.test/slow.png": image(after_ms=700),
-            "https://cdn.test/0.png": image(),
+            "https://far.two.test/0.png": image(),
         },
+        full=True,
         rows="""
             document  https://two.test/          200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
             image     https://two.test/slow.png  200 h2  1 reuses  send wait=730 download  by https://two.test/
-            image     https://cdn.test/0.png     200 h2  2 opens   dns=30 connect=30 tls=30 send wait=30 download  by https://two.test/; preconnected
+            image     https://far.two.test/0.png  200 h2  3 opens  connect=30 tls=30 send wait=30 download  by https://two.test/; preconnected
         """,
         connections="""
-            1  two.test:443  h2  2 requests
-            2  cdn.test:443  h2  1 requests  preconnected
+            1  two.test:443      h2  2 requests
+            2  two.test:443      h2  0 requests  preconnected
+            3  far.two.test:443  h2  1 requests  preconnected
         """,
     ),
     "unused-preconnect": Shape(
         url="https://two.test/",
         replies={
-            "https://two.test/": Reply(body=page("<img src=slow.png>", "<link rel=preconnect href=https://cdn.test>")),
+            "https://two.test/": Reply(
+                body=page("<img src=slow.png>", "<link rel=preconnect href=https://far.two.test>")
+            ),
             "https://two.test/slow.png": image(after_ms=300),
         },
-        elsewhere=("cdn.test",),
+        elsewhere=("far.two.test",),
+        full=True,
         rows="""
             document  https://two.test/          200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
             image     https://two.test/slow.png  200 h2  1 reuses  send wait=330 download  by https://two.test/
         """,
         connections="""
-            1  two.test:443  h2  2 requests
-            2  cdn.test:443  0 requests  preconnected
+            1  two.test:443      h2  2 requests
+            2  two.test:443      h2  0 requests  preconnected
+            3  far.two.test:443  h2  0 requests  preconnected
         """,
     ),
     "dns-prefetch-hint": Shape(
         url="https://two.test/",
         replies={
             "https://two.test/": Reply(
-                body=page(_LATER.format("https://cdn.test/0.png"), "<link rel=dns-prefetch href=https://cdn.test>")
+                body=page(
+                    _LATER.format("https://far.two.test/0.png"), "<link rel=dns-prefetch href=https://far.two.test>"
+                )
                 + b"<img src=slow.png>"
             ),
             "https://two.test/slow.png": image(after_ms=700),
-            "https://cdn.test/0.png": image(),
+            "https://far.two.test/0.png": image(),
         },
+        full=True,
         rows="""
             document  https://two.test/          200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
             image     https://two.test/slow.png  200 h2  1 reuses  send wait=730 download  by https://two.test/
-            image     https://cdn.test/0.png     200 h2  2 opens   connect=30 tls=30 send wait=30 download  by https://two.test/
+            image     https://far.two.test/0.png  200 h2  3 opens   connect=30 tls=30 send wait=30 download  by https://two.test/
         """,
         connections="""
-            1  two.test:443  h2  2 requests
-            2  cdn.test:443  h2  1 requests
+            1  two.test:443      h2  2 requests
+            2  two.test:443      h2  0 requests  preconnected
+            3  far.two.test:443  h2  1 requests
         """,
     ),
     "preload": Shape(
@@ -81,12 +98,11 @@ ASKERS = {
         },
         rows="""
             document    https://two.test/         200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            font        https://two.test/f.woff2  200 h2  2 opens   connect=30 tls=30 send wait=30 download  by https://two.test/; preload
+            font        https://two.test/f.woff2  200 h2  1 reuses  send wait=30 download  by https://two.test/; preload
             stylesheet  https://two.test/a.css    200 h2  1 reuses  send wait=30 download  by https://two.test/
         """,
         connections="""
-            1  two.test:443  h2  2 requests
-            2  two.test:443  h2  1 requests
+            1  two.test:443  h2  3 requests
         """,
     ),
     "prefetch": Shape(
@@ -109,11 +125,12 @@ ASKERS = {
                 hints=("<https://two.test/a.css>; rel=preload; as=style",),
                 after_ms=300,
             ),
-            "https://two.test/a.css": style(),
+            "https://two.test/a.css": style(headers=_KEPT),
         },
         rows="""
             document    https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=330 download  early_hints
-            stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait=30 download  preload
+            other       https://two.test/a.css  200 h2  1 reuses  send wait=30 download
+            stylesheet  https://two.test/a.css  200 disk_cache  -  -  by https://two.test/
         """,
         connections="1  two.test:443  h2  2 requests",
     ),
@@ -153,13 +170,13 @@ ASKERS = {
         replies={
             "https://two.test/": Reply(body=page("<script>new Worker('w.js')</script>")),
             "https://two.test/w.js": script("importScripts('lib.js'); fetch('data.json')"),
-            "https://two.test/lib.js": script(),
+            "https://two.test/lib.js": script("self.ran = true"),
             "https://two.test/data.json": Reply(body=b"{}", kind="application/json"),
         },
         rows="""
             document  https://two.test/           200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            script    https://two.test/w.js       200 h2  1 reuses  send wait=30 download  by https://two.test/; worker
-            script    https://two.test/lib.js     200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
+            script    https://two.test/w.js       200 h2  1 reuses  send wait=30 download  by https://two.test/
+            other     https://two.test/lib.js     200 h2  1 reuses  send wait=30 download
             fetch     https://two.test/data.json  200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
         """,
         connections="1  two.test:443  h2  4 requests",
@@ -180,28 +197,30 @@ ASKERS = {
         },
         rows="""
             document  https://two.test/           200 h2              1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            script    https://two.test/sw.js      200 h2              1 reuses  send wait=30 download  by https://two.test/; service_worker
+            other     https://two.test/sw.js      200 h2              1 reuses  send wait=30 download
             fetch     https://two.test/kept.png   200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
-            document  https://two.test/again      200 service_worker  -  -  by https://two.test/
-            image     https://two.test/kept.png   200 service_worker  -  -  by https://two.test/again
-            image     https://two.test/fresh.png  200 service_worker  -  -  by https://two.test/again
+            document  https://two.test/again      200 service_worker  -         -                      by https://two.test/
+            fetch     https://two.test/again      200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
+            image     https://two.test/kept.png   200 service_worker  -         -                      by https://two.test/again
+            image     https://two.test/fresh.png  200 service_worker  -         -                      by https://two.test/again
+            fetch     https://two.test/fresh.png  200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
         """,
-        connections="1  two.test:443  h2  6 requests",
+        connections="1  two.test:443  h2  5 requests",
     ),
     "memory-cache": Shape(
         url="https://two.test/",
         replies={
-            "https://two.test/": Reply(
-                body=page("<img src=0.png><script>onload = () => { new Image().src = '0.png' }</script>")
-            ),
+            "https://two.test/": Reply(body=page(f"<img src=0.png><script>onload = () => {{ {_FRAME} }}</script>")),
+            "https://two.test/frame": Reply(body=page("<img src=0.png>")),
             "https://two.test/0.png": image(headers=_KEPT),
         },
         rows="""
             document  https://two.test/       200 h2            1 opens   dns=30 connect=30 tls=30 send wait=30 download
             image     https://two.test/0.png  200 h2            1 reuses  send wait=30 download  by https://two.test/
-            image     https://two.test/0.png  200 memory_cache  -         -                      by https://two.test/
+            document  https://two.test/frame  200 h2            1 reuses  send wait=30 download  by https://two.test/; frame
+            image     https://two.test/0.png  200 memory_cache  -         -                      by https://two.test/frame; frame
         """,
-        connections="1  two.test:443  h2  2 requests",
+        connections="1  two.test:443  h2  3 requests",
     ),
     "disk-cache": Shape(
         url="https://two.test/",

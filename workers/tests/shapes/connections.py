@@ -50,8 +50,8 @@ CONNECTIONS = {
         rows="""
             document  https://one.test/       200 http/1.1  1 opens   dns=30 connect=30 tls=30 send wait=30 download
             script    https://one.test/0.js   200 http/1.1  1 reuses  send wait=230 download  by https://one.test/
-            script    https://one.test/1.js   200 http/1.1  2 opens   connect=30 tls=30 send wait=230 download  by https://one.test/
-            script    https://one.test/2.js   200 http/1.1  3 opens   connect=30 tls=30 send wait=230 download  by https://one.test/
+            script    https://one.test/1.js   200 http/1.1  2 opens   connect=30 tls=30 send wait=230 download  by https://one.test/; resumed
+            script    https://one.test/2.js   200 http/1.1  3 opens   connect=30 tls=30 send wait=230 download  by https://one.test/; resumed
             script    https://one.test/3.js   200 http/1.1  4 opens   connect=30 tls=30 send wait=230 download  by https://one.test/
             script    https://one.test/4.js   200 http/1.1  5 opens   connect=30 tls=30 send wait=230 download  by https://one.test/
             script    https://one.test/5.js   200 http/1.1  6 opens   connect=30 tls=30 send wait=230 download  by https://one.test/
@@ -60,8 +60,8 @@ CONNECTIONS = {
         """,
         connections="""
             1  one.test:443  http/1.1  3 requests
-            2  one.test:443  http/1.1  2 requests
-            3  one.test:443  http/1.1  1 requests
+            2  one.test:443  http/1.1  2 requests  resumed
+            3  one.test:443  http/1.1  1 requests  resumed
             4  one.test:443  http/1.1  1 requests
             5  one.test:443  http/1.1  1 requests
             6  one.test:443  http/1.1  1 requests
@@ -78,13 +78,13 @@ CONNECTIONS = {
         },
         rows="""
             document  https://one.test/      200 http/1.1  1 opens  dns=30 connect=30 tls=30 send wait=30 download
-            script    https://one.test/a.js  200 http/1.1  2 opens  connect=30 tls=30 send wait=30 download  by https://one.test/
-            script    https://one.test/b.js  200 http/1.1  3 opens  connect=30 tls=30 send wait=30 download  by https://one.test/a.js
+            script    https://one.test/a.js  200 http/1.1  2 opens  connect=30 tls=30 send wait=30 download  by https://one.test/; resumed
+            script    https://one.test/b.js  200 http/1.1  3 opens  connect=30 tls=30 send wait=30 download  by https://one.test/a.js; resumed
         """,
         connections="""
             1  one.test:443  http/1.1  1 requests
-            2  one.test:443  http/1.1  1 requests
-            3  one.test:443  http/1.1  1 requests
+            2  one.test:443  http/1.1  1 requests  resumed
+            3  one.test:443  http/1.1  1 requests  resumed
         """,
     ),
     "one-connection-h2": Shape(
@@ -134,6 +134,7 @@ CONNECTIONS = {
         connections="""
             1  two.test:443  h2  1 requests
             2  cdn.test:443  h2  2 requests
+            3  cdn.test:443  h2  0 requests  preconnected
         """,
     ),
     "forced-h3": Shape(
@@ -164,26 +165,12 @@ CONNECTIONS = {
         rows="""
             document  https://three.test/          200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
             image     https://three.test/slow.png  200 h2  1 reuses  send wait=830 download  by https://three.test/
-            image     https://three.test/0.png     200 h3  2 reuses  send wait=30 download  by https://three.test/
+            image     https://three.test/0.png     200 h3  2 opens   tls=30 send wait=30 download  by https://three.test/; preconnected
         """,
         connections="""
             1  three.test:443  h2  2 requests
-            2  three.test:443  h3  1 requests
+            2  three.test:443  h3  1 requests  preconnected
         """,
-        switches=(_QUIC_MAY_BE,),
-    ),
-    "https-record-h3": Shape(
-        url="https://three.test/",
-        replies={
-            "https://three.test/": Reply(body=_pictures(1)),
-            "https://three.test/0.png": image(),
-        },
-        rows="""
-            document  https://three.test/       200 h3  1 opens   dns=30 tls=30 send wait=30 download
-            image     https://three.test/0.png  200 h3  1 reuses  send wait=30 download  by https://three.test/
-        """,
-        connections="1  three.test:443  h3  2 requests",
-        records=(("three.test", "1 . alpn=h3,h2"),),
         switches=(_QUIC_MAY_BE,),
     ),
     "resumed-h1": Shape(
@@ -237,11 +224,11 @@ CONNECTIONS = {
         },
         rows="""
             document   https://one.test/    200 http/1.1  1 opens  dns=30 connect=30 tls=30 send wait=30 download
-            websocket  wss://one.test/talk  101 http/1.1  2 opens  connect=30 tls=30 send wait=30  by https://one.test/
+            websocket  wss://one.test/talk  101 http/1.1  2 opens  connect=30 tls=30 send wait=30  by https://one.test/; resumed; open
         """,
         connections="""
             1  one.test:443  http/1.1  1 requests
-            2  one.test:443  http/1.1  1 requests
+            2  one.test:443  http/1.1  1 requests  resumed
         """,
     ),
 }

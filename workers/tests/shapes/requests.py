@@ -24,9 +24,9 @@ REQUESTS = {
         },
         rows="""
             document  https://two.test/       200 h2    1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            image     data:image/gif;base64   200 data  -         -                      by https://two.test/
+            image     data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA=   200 data  -         -                      by https://two.test/
             fetch     https://two.test/0.png  200 h2    1 reuses  send wait=30 download  by https://two.test/
-            image     blob:https://two.test/  200 blob  -         -                      by https://two.test/
+            image     blob:https://two.test/  200 data  -         -
         """,
         connections="1  two.test:443  h2  2 requests",
     ),
@@ -39,7 +39,7 @@ REQUESTS = {
         rows="""
             document  https://two.test/      200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
             fetch     https://cdn.test/data  200 h2  2 reuses  send wait=30 download  by https://two.test/
-            other     https://cdn.test/data  204 h2  2 opens   dns=30 connect=30 tls=30 send wait=30 download  OPTIONS; by https://two.test/; preflight
+            other     https://cdn.test/data  204 h2  2 opens   dns=30 connect=30 tls=30 send wait=30 download  OPTIONS; by https://cdn.test/data; preflight
         """,
         connections="""
             1  two.test:443  h2  1 requests
@@ -154,6 +154,7 @@ REQUESTS = {
         """,
         connections="1  one.test:443  http/1.1  2 requests",
     ),
+    # Its head is more than a flight, takes the server its time to pack, and Chrome tells of it once it is whole.
     "large-cookies": Shape(
         url="https://two.test/",
         replies={
@@ -161,7 +162,7 @@ REQUESTS = {
             "https://two.test/a.css": style(),
         },
         rows="""
-            document    https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            document    https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait download
             stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait download  by https://two.test/
         """,
         connections="1  two.test:443  h2  2 requests",

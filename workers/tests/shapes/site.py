@@ -80,6 +80,7 @@ HOSTS = (
     Host(name="also.test", protocols=("http/1.1",), certificate="also"),
     Host(name="two.test", protocols=("h2", "http/1.1"), certificate="two"),
     Host(name="img.two.test", protocols=("h2", "http/1.1"), certificate="two"),
+    Host(name="far.two.test", protocols=("h2", "http/1.1"), certificate="far"),
     Host(name="cdn.test", protocols=("h2", "http/1.1"), certificate="cdn"),
     Host(name="three.test", protocols=("h2", "http/1.1"), certificate="three", quic=True),
     Host(name="bad.test", protocols=("h2", "http/1.1"), certificate="bad", trusted=False),

@@ -9,8 +9,10 @@ import re
 from dataclasses import dataclass
 
 from workers.measurement.connection import Connection
+from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import Request, ServedFrom
+from workers.tests.shapes.site import Shape
 
 _PHASES = ("dns", "connect", "tls", "send", "wait", "download")
 # A link adds a tenth of a millisecond, the browser the work of its processes: recorded on a machine that was busy.
@@ -46,7 +48,7 @@ def seen(request: Request) -> Line:
     """A computed row in the words of a table."""
     times = _times(request.timing)
     words = _words(
-        str(request.resource_type), request.url, _answer(request), _connection(request), times, _more(request)
+        str(request.resource_type), _url(request), _answer(request), _connection(request), times, _more(request)
     )
     return Line(words=words, times=times)
 
@@ -54,6 +56,11 @@ def seen(request: Request) -> Line:
 def _times(timing: Timing) -> dict[str, float | None]:
     spans = ((name, getattr(timing, name)) for name in _PHASES)
     return {name: span.duration_us / 1000 for name, span in spans if span is not None}
+
+
+def _url(request: Request) -> str:
+    """The name of a blob is made up anew each time."""
+    return request.url[: request.url.rfind("/") + 1] if request.url.startswith("blob:") else request.url
 
 
 def _answer(request: Request) -> str:
@@ -104,3 +111,24 @@ def connection_line(connection: Connection) -> str:
 
 def connection_lines(table: str) -> list[str]:
     return ["  ".join(re.split(r"\s{2,}", text.strip())) for text in table.strip().splitlines()]
+
+
+def differences(shape: Shape, page: PageMeasurement) -> list[str]:
+    """What was seen of a shape other than it must be; empty when all is well."""
+    waterfall = page.waterfall
+    wanted, found = lines_of(shape.rows), [seen(request) for request in waterfall.requests]
+    apart = [
+        f"{sign} {words}" for sign, words in _apart([line.words for line in wanted], [line.words for line in found])
+    ]
+    if not apart:
+        late = [(line, one) for line, one in zip(found, wanted, strict=True) if not keeps(line, one)]
+        apart = [f"{line.words}: {line.times}, not {one.times}" for line, one in late]
+    connections = [connection_line(one) for one in waterfall.connections]
+    apart += [f"{sign} {words}" for sign, words in _apart(connection_lines(shape.connections), connections)]
+    return [*apart, *page.warnings]
+
+
+def _apart(wanted: list[str], found: list[str]) -> list[tuple[str, str]]:
+    if wanted == found:
+        return []
+    return [*(("wanted", words) for words in wanted), *(("found ", words) for words in found)]

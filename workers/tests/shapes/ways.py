@@ -74,7 +74,7 @@ WAYS = {
         },
         rows="""
             document  https://one.test/      200 http/1.1  1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            document  https://one.test/next  200 http/1.1  1 reuses  send wait=30 download  by https://one.test/
+            document  https://one.test/next  200 http/1.1  1 reuses  send wait=30 download
         """,
         connections="1  one.test:443  http/1.1  2 requests",
     ),
@@ -124,11 +124,11 @@ WAYS = {
         elsewhere=("bad.test",),
         rows="""
             document  https://one.test/       200 http/1.1                1 opens  dns=30 connect=30 tls=30 send wait=30 download
-            image     https://bad.test/0.png  ERR_CERT_AUTHORITY_INVALID  -        dns=30 connect=30 tls=30  by https://one.test/
+            image     https://bad.test/0.png  ERR_CERT_AUTHORITY_INVALID  2 opens  dns=30 connect=30 tls=30  by https://one.test/
         """,
         connections="""
             1  one.test:443  http/1.1  1 requests
-            2  bad.test:443  0 requests  preconnected; ERR_CERT_AUTHORITY_INVALID
+            2  bad.test:443  1 requests  ERR_CERT_AUTHORITY_INVALID
         """,
     ),
     "hung-up": Shape(
@@ -143,7 +143,7 @@ WAYS = {
         """,
         connections="""
             1  one.test:443   http/1.1  1 requests
-            2  also.test:443  1 requests
+            2  also.test:443  http/1.1  1 requests
         """,
     ),
     "slow-head": Shape(

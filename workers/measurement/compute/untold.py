@@ -1,0 +1,66 @@
+"""Requests that the network log shows and DevTools did not tell of, such as those of a worker that nobody heard.
+
+They are rows like all others, with what the log knows: no priority, no sizes, no headers, and who asked is not known.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop
+
+_SCHEMES = ("http:", "https:", "ws:", "wss:")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All exchanges of a page in the order in which they began, and the log's hop of each by its place."""
+
+    exchanges: Sequence[Exchange]
+    pairs: Mapping[int, NetHop]
+
+
+def with_untold(told: Told, hops: Iterable[NetHop], *, zero_us: int, names: Mapping[int, str]) -> Told:
+    """The same with those that only the log shows. `names` are Chrome's errors by number."""
+    known = {id(hop) for hop in told.pairs.values()}
+    doubtful = {(one.method, one.url) for index, one in enumerate(told.exchanges) if index not in told.pairs}
+    found = [
+        hop
+        for hop in hops
+        if id(hop) not in known
+        and hop.started_ms * 1000 >= zero_us
+        and _counts(hop)
+        and (hop.method, hop.url) not in doubtful
+    ]
+    if not found:
+        return told
+    mixed = [(exchange, told.pairs.get(index)) for index, exchange in enumerate(told.exchanges)]
+    mixed += [(_exchange(hop, names), hop) for hop in found]
+    mixed.sort(key=lambda pair: pair[0].started_us)
+    pairs = {index: hop for index, (_, hop) in enumerate(mixed) if hop is not None}
+    return Told([exchange for exchange, _ in mixed], pairs)
+
+
+def _counts(hop: NetHop) -> bool:
+    """Whether it is the page's and went out for a connection: our mark at the end of a log does not, nor what asks the
+    cache alone. What the browser fetches on its own account is no part of a page.
+    """
+    asked = hop.kind not in DOCUMENTS and hop.initiator != NOBODY
+    return asked and hop.url.startswith(_SCHEMES) and hop.controller is not None
+
+
+def _exchange(hop: NetHop, names: Mapping[int, str]) -> Exchange:
+    began_us = hop.started_ms * 1000
+    answered = hop.status is not None
+    return Exchange(
+        request_id=f"log {hop.source}",
+        url=hop.url,
+        method=hop.method,
+        started_us=began_us,
+        net_started_us=began_us,
+        response={"status": hop.status, "protocol": hop.protocol, "fromDiskCache": hop.cached} if answered else None,
+        ended_us=None if hop.ended_ms is None or hop.is_socket else hop.ended_ms * 1000,
+        redirected_to=hop.redirected_to,
+        net_error=None if hop.net_error is None else names.get(hop.net_error, "ERR_FAILED"),
+        cancelled=hop.cancelled,
+    )

@@ -1,0 +1,52 @@
+"""What is said of a view of our own page, from what both sides saw of it."""
+
+from workers.measurement.compute.canary import CanaryVisit, canary_fault
+from workers.measurement.connection import Connection
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.timing import Span, Timing
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
+
+HELD_US = 20_000
+OWN, FOREIGN = "canary.localhost:4000", "accounts.browser.example:443"
+
+
+def link(number: int, place: str) -> Connection:
+    host, _, port = place.partition(":")
+    span = Span(start_us=0, end_us=1000)
+    return Connection(number=number, host=host, port=int(port), connect=span, tls=span, resumed=False, requests=1)
+
+
+def row(number: int, url: str, heard_us: int = 5500, answered_us: int = 25_000) -> Request:
+    """Sent at 5 ms, as Chrome heard at `heard_us`."""
+    span = Span(start_us=0, end_us=1000)
+    send = Span(start_us=5000, end_us=heard_us)
+    wait = Span(start_us=heard_us, end_us=answered_us)
+    timing = Timing(start_us=0, connect=span, tls=span, send=send, wait=wait)
+    kind, source = ResourceType.DOCUMENT, TimingSource.NETLOG
+    return Request(number=number, url=url, method="GET", resource_type=kind, timing=timing, timing_source=source)
+
+
+def fault(*rows: Request, links: tuple[Connection, ...] = (link(1, OWN),)) -> str | None:
+    visit = CanaryVisit(connects=1, requests=["/", "/asset.js"])
+    page = PageMeasurement(waterfall=Waterfall(requests=rows, connections=links), vitals=Vitals())
+    return canary_fault(visit, page, remembered=0, held_us=HELD_US)
+
+
+def test_a_browser_that_hears_late_that_it_has_sent_is_no_worse_for_it() -> None:
+    assert fault(row(1, f"https://{OWN}/", heard_us=12_000)) is None
+
+
+def test_an_answer_sooner_than_it_was_given_is_a_fault() -> None:
+    assert fault(row(1, f"https://{OWN}/")) is None
+    assert (
+        fault(row(1, f"https://{OWN}/", answered_us=23_500))
+        == "it waited 18 ms for an answer that was held back for 20 ms"
+    )
+
+
+def test_what_the_browser_asks_of_others_meanwhile_is_its_own_affair() -> None:
+    rows = row(1, f"https://{OWN}/"), row(2, f"https://{FOREIGN}/list")
+    assert fault(*rows, links=(link(1, OWN), link(2, FOREIGN))) is None
+    told = fault(*rows, links=(link(1, OWN), link(2, FOREIGN), link(3, OWN)))
+    assert told == "there were 1 connections, and the browser tells of 2, instead of one"
