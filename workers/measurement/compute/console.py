@@ -43,7 +43,7 @@ def _level(event: DevToolsEvent) -> ConsoleLevel | None:
     if event.method == "Runtime.exceptionThrown":
         return ConsoleLevel.ERROR
     if event.method == "Log.entryAdded":
-        return _LEVELS.get(_mapping(event.params.get("entry")).get("level", ""))
+        return _LEVELS.get(str(_mapping(event.params.get("entry")).get("level")))
     return _LEVELS.get(str(event.params.get("type")))
 
 

@@ -102,16 +102,17 @@ def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
         for _ in range(200):
             file.write(b"\n".join(noise) + b"\n")
         file.write(b"\n".join(lines[2:]))
+    # What getrusage tells has grown with the process that started this one.
     code = (
-        "import resource, sys; from workers.cli import main;"
+        "import re, sys; from workers.cli import main;"
         "assert main(['netlog', '--json', sys.argv[1]]) == 0;"
-        "sys.stderr.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))"
+        "sys.stderr.write(re.search(r'VmHWM:\\s+(\\d+) kB', open('/proc/self/status').read())[1])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True, timeout=120
     )
     assert path.stat().st_size > 30_000_000
-    assert int(done.stderr) < 200_000
+    assert int(done.stderr) < 100_000
     assert len(json.loads(done.stdout)["requests"]) == 49
 
 

@@ -103,7 +103,7 @@ def test_when_nothing_can_be_read_the_first_reason_is_told() -> None:
         (b"\xff\xfe{", "not UTF-16-LE: byte 2 is wrong"),
         (b"PK\x03\x04rest", "ZIP archive. Unpack it"),
         (b"\x1f\x8brest", "cannot be unpacked"),
-        (gzip.compress(b"{}")[:-4], "its end is missing"),
+        (gzip.compress(b"{}", mtime=0)[:-4], "its end is missing"),
         (b'{"data": {"runs": {"1": {"firstView": {}}}}}', "no view with requests"),
         (b'{"data": {"runs": {"1": {"firstView": {"requests": [7]}}}}}', "request 1: it is not an object"),
     ],
@@ -135,9 +135,9 @@ def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_small_brackets_do_not_make_large_objects() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     assert "values" in fault(b'{"log": [' + b"[]," * (source.MAX_VALUES + 1) + b"0]}")
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_commas_in_bodies_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,9 +179,9 @@ def test_a_large_file_is_read_in_seconds() -> None:
     """4,000 entries, every one on a connection of its own."""
     entries = [at(f"https://shop.example/{n}", connection=str(n)) for n in range(4_000)]
     data = written(har(*entries))
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(read_import(data).pages[0].measurement.waterfall.requests) == 2_000
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 KEYS = st.sampled_from(
