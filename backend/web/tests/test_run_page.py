@@ -230,3 +230,10 @@ def site_html(client: Client, world: World, query: str) -> str:
     response = client.get(f"{reverse('web:site', args=[world.site.public_id])}{query}")
     assert response.status_code == 200
     return response.content.decode()
+
+
+def test_below_the_waterfall_stands_what_the_page_is_made_of(world: World, client: Client) -> None:
+    text = html(client, ended(world, "page", PAGE))
+    assert "What the page is made of" in text
+    assert "Style sheets" in text
+    assert "What the page is made of" not in html(client, ended(world, "probe", PROBE))

@@ -14,9 +14,10 @@ from backend.runs.queries import RunDetail, run_detail, site_of_pending
 from backend.web import run_page
 from backend.web.access import MemberRequest, needs
 from backend.web.ladder import ladders_of
+from backend.web.page_facts import page_facts
 from backend.web.views.trial import live_url
 from backend.web.waterfall.board import board_of, details_of, drawn_of
-from workers.measurement.messages import ProbeMeasurement
+from workers.measurement.messages import PageMeasurement, ProbeMeasurement
 from workers.measurement.routes import PictureKind
 
 # A run that has ended never changes.
@@ -42,6 +43,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "cards": run_page.cards_for(detail),
         "board": None if measurement is None else board_of(measurement, request.GET.dict(), _film_url(detail.run)),
         "panel": run_page.panel_of(detail),
+        "facts": page_facts(measurement) if isinstance(measurement, PageMeasurement) else None,
         "ladders": [] if evidence is None else ladders_of(evidence),
         "details_url": reverse("web:run_details", args=[run_id, 0]).removesuffix("0"),
     }
