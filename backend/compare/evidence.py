@@ -8,31 +8,9 @@ from dataclasses import dataclass
 
 from backend.sites.hosts import ProposedRole
 from backend.sites.models import HostRole
+from workers.measurement.cdn_marks import MARK_NAMES, marks_in
 from workers.measurement.domains import cdn_of_name, registrable
 
-# A header that only this CDN sends; of the values a part, where the name alone does not say it.
-_MARKS = (
-    ("cf-ray", "", "Cloudflare"),
-    ("cf-cache-status", "", "Cloudflare"),
-    ("server", "cloudflare", "Cloudflare"),
-    ("x-amz-cf-id", "", "Amazon CloudFront"),
-    ("x-amz-cf-pop", "", "Amazon CloudFront"),
-    ("via", "cloudfront", "Amazon CloudFront"),
-    ("x-fastly-request-id", "", "Fastly"),
-    ("x-served-by", "cache-", "Fastly"),
-    ("server", "akamai", "Akamai"),
-    ("akamai-cache-status", "", "Akamai"),
-    ("x-akamai-transformed", "", "Akamai"),
-    ("x-azure-ref", "", "Azure Front Door"),
-    ("x-msedge-ref", "", "Azure Front Door"),
-    ("cdn-pullzone", "", "bunny.net"),
-    ("server", "bunnycdn", "bunny.net"),
-    ("server", "keycdn", "KeyCDN"),
-    ("server", "cdn77", "CDN77"),
-    ("x-vercel-cache", "", "Vercel"),
-    ("x-nf-request-id", "", "Netlify"),
-    ("server", "gcore", "Gcore"),
-)
 # What any cache says; an origin may have one of its own.
 _CACHES = (
     ("x-cache", ""),
@@ -43,7 +21,7 @@ _CACHES = (
     ("age", ""),
     ("server-timing", "cdn-cache"),
 )
-TELLING = frozenset({name for name, *_ in _MARKS} | {name for name, _ in _CACHES} | {"server-timing", "via", "server"})
+TELLING = MARK_NAMES | {name for name, _ in _CACHES} | {"server-timing", "via", "server"}
 _CDN_LABELS = ("cdn", "edge")
 _STATIC_LABELS = frozenset({"assets", "images", "img", "media", "static"})
 _ORIGIN_LABELS = frozenset({"backend", "origin"})
@@ -120,11 +98,8 @@ def _link(host: HostSeen, site_host: str, seen: Mapping[str, HostSeen]) -> str |
 
 def _provider(host: HostSeen) -> str | None:
     """That a certain CDN answers, by the header that gives it away."""
-    headers = dict(host.headers)
-    for name, part, provider in _MARKS:
-        if name in headers and part in headers[name].lower():
-            return f"{provider} answers there ({_quoted(name, headers[name])})."
-    return None
+    mark = next(marks_in(host.headers), None)
+    return None if mark is None else f"{mark.cdn} answers there ({_quoted(mark.name, mark.value)})."
 
 
 def _cache(host: HostSeen) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
+from workers.browser.names import Names
 from workers.browser.seat import Seat, TellFault, tell_nobody
 from workers.browser.seen import PageRun, View, chosen, failed_view, views_of
 from workers.browser.settings import BrowserSettings
@@ -59,6 +60,7 @@ class BrowserPool:
             self._free.put(seat)
         self._guard = guard
         self._guard_lock = threading.Lock()
+        self._names = Names()
         sweep()
 
     def __enter__(self) -> "BrowserPool":
@@ -71,6 +73,7 @@ class BrowserPool:
         """Ends every browser and driver and removes their files."""
         for seat in self._seats:
             seat.close()
+        self._names.close()
 
     def prove_cold(self) -> None:
         """Starts a browser and lets it visit our own page. Raises BrowserError when it does not or was not cold."""
@@ -93,7 +96,7 @@ class BrowserPool:
             if refusal is not None:
                 return PageRun(outcome=Failed(failure=refusal))
             run = chosen(self._views(request, guard, tell))
-            return replace(run, outcome=diagnosed_page(run.outcome))
+            return replace(run, outcome=diagnosed_page(self._names.delivered(run.outcome, request)))
         except StepError as error:
             return PageRun(outcome=Failed(failure=failure(FailureKind.STEP_FAILED, str(error))))
         except ForbiddenError:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
+from workers.measurement.compute.deliveries import deliveries_of
 from workers.measurement.compute.representative import representative
 from workers.measurement.compute.texts import short_url
 from workers.measurement.failure import FailureKind
@@ -78,6 +79,7 @@ def _measurement(view: View, samples: tuple[ViewSample, ...], repeat: View | Non
         browser_version=view.browser,
         state=_state(view),
         samples=samples,
+        deliveries=deliveries_of(view.waterfall.requests),
         repeat=None
         if repeat is None
         else RepeatView(
