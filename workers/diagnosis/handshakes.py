@@ -3,6 +3,7 @@
 A pause before the server's first byte is its key's; a pause after that is put down to one cause by `gaps`.
 """
 
+from dataclasses import replace
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
@@ -10,7 +11,7 @@ from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import plain_think_us, think_us
 from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, never, visits, weigh
-from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window
+from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, spared_us
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -41,17 +42,27 @@ def cert_flush_stall(case: Case) -> Verdicts:
 
 def chain_exceeds_iw(case: Case) -> Verdicts:
     """tls.chain_exceeds_iw: the server's handshake is larger than its initial window."""
-    window = known_window(case)
-    sure = _sight(case, FindingId.TLS_CHAIN_EXCEEDS_IW, GapKind.WINDOW, window)
-    if isinstance(sure, Sure) and (window or USUAL_WINDOW) < SMALL_BELOW and _fits_usual_window(sure):
+    id, window = FindingId.TLS_CHAIN_EXCEEDS_IW, known_window(case)
+    sure = _sight(case, id, GapKind.WINDOW, window)
+    if not isinstance(sure, Sure):
+        if sure is not None:
+            yield sure
+        return
+    if (window or USUAL_WINDOW) >= SMALL_BELOW:
+        yield _paused(id, sure, sure.confidence)
+    elif _fits_usual_window(sure):
         # A chain of usual size: it is the window that is too small, and that is told with all that it costs.
-        yield NotJudged(
-            id=FindingId.TLS_CHAIN_EXCEEDS_IW, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL
-        )
-    elif isinstance(sure, Sure):
-        yield _paused(FindingId.TLS_CHAIN_EXCEEDS_IW, sure, sure.confidence)
-    elif sure is not None:
-        yield sure
+        yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL)
+    else:
+        yield replace(_paused(id, sure, sure.confidence), saving_us=_beyond_usual_us(sure))
+
+
+def _beyond_usual_us(sure: Sure[tuple[KnownGap, ...]]) -> int:
+    """What the handshake would wait although the window were the usual one: the rest is claimed by `tcp.iw_small`."""
+    seen = zip(sure.seen, sure.trials, strict=True)
+    return round(
+        median(sum(one.gap.duration_us for one in gaps) - spared_us(gaps, mss_of(trial)) for gaps, trial in seen)
+    )
 
 
 def handshake_stall(case: Case) -> Verdicts:

@@ -1,6 +1,7 @@
 """Rules on looking names up (PROBING 7, 1-2)."""
 
 from collections.abc import Iterator
+from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.weighing import fact, ms_of
@@ -18,7 +19,10 @@ LEAST_SHORT_TTL_US = 20_000
 # own, and not what was left of it in a cache.
 _COLD_US = 10_000
 _ADDRESS_TYPES = ("A", "AAAA")
-_LATER_TYPE = "HTTPS"
+# A resolver that says one of these has searched.
+_SEARCHED_CODES = ("NOERROR", "NXDOMAIN")
+# One slow lookup may be bad luck, of the path or of a busy machine.
+_LEAST_SEEN = 3
 
 
 def slow(case: Case) -> Verdicts:
@@ -34,23 +38,25 @@ def cname_chain(case: Case) -> Verdicts:
 
 
 def _slow(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
+    id = FindingId.DNS_SLOW
     if name.took_us is None or name.took_us <= SLOW_US:
         return
     if name.again_us is None:
         light = case.evidence.depth is Depth.LIGHT
-        reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
-        yield NotJudged(id=FindingId.DNS_SLOW, reason=reason)
+        yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED)
     elif _asked_again(name):
-        yield NotJudged(id=FindingId.DNS_SLOW, reason=NotJudgedReason.LOSS)
+        yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
     elif _is_slow(name):
         yield Finding(
-            id=FindingId.DNS_SLOW,
+            id=id,
             severity=Severity.MEDIUM,
-            confidence=Confidence.LOW if _later_us(name) is None else Confidence.MEDIUM,
+            confidence=Confidence.MEDIUM,
             saving_us=_searched_us(name),
             evidence=_facts(name),
             host=_host(case, name),
         )
+    elif _may_be_slow(name):
+        yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
 
 
 def _chain(case: Case, name: NameEvidence) -> Iterator[Finding]:
@@ -73,16 +79,31 @@ def _chain(case: Case, name: NameEvidence) -> Iterator[Finding]:
 
 
 def _is_slow(name: NameEvidence) -> bool:
+    """Whether each search was, and there were enough of them."""
+    times = _searches_us(name)
+    return _may_be_slow(name) and len(times) >= _LEAST_SEEN and min(times) > _slow_us(name)
+
+
+def _may_be_slow(name: NameEvidence) -> bool:
+    """Whether the first search was, and most of the others."""
     if name.took_us is None or name.again_us is None or _asked_again(name):
         return False
-    times = (name.took_us, _later_us(name) or name.took_us)
-    return min(times) > max(SLOW_US, SLOW_TRIPS * name.again_us)
+    return name.took_us > _slow_us(name) and median(_searches_us(name)) > _slow_us(name)
 
 
-def _later_us(name: NameEvidence) -> int | None:
-    """How long another question of the same name took, which was asked later and was new to the resolver too: a moment
-    of bad luck does not come twice."""
-    return next((one.took_us for one in name.questions if one.record_type == _LATER_TYPE and one.took_us), None)
+def _slow_us(name: NameEvidence) -> int:
+    return max(SLOW_US, SLOW_TRIPS * (name.again_us or 0))
+
+
+def _searches_us(name: NameEvidence) -> list[int]:
+    """How long the first lookup took, and later questions of other kinds, which were new to the resolver too: a moment
+    of bad luck does not come each time."""
+    later: dict[str, int] = {}
+    for one in name.questions:
+        if one.record_type not in _ADDRESS_TYPES and one.took_us is not None and one.code in _SEARCHED_CODES:
+            # The first: behind an alias its target is asked for too.
+            later.setdefault(one.record_type, one.took_us)
+    return [name.took_us or 0, *later.values()]
 
 
 def _is_short_lived(name: NameEvidence) -> bool:
@@ -92,9 +113,8 @@ def _is_short_lived(name: NameEvidence) -> bool:
 
 
 def _searched_us(name: NameEvidence) -> int:
-    """What the resolver spent on finding out: the first lookup, or a later one that was quicker, less the way to it."""
-    took_us = name.took_us or 0
-    return max(0, min(took_us, _later_us(name) or took_us) - (name.again_us or 0))
+    """What the resolver spent on finding out: the first lookup, or what is usual for one, less the way to it."""
+    return max(0, round(min(name.took_us or 0, median(_searches_us(name)))) - (name.again_us or 0))
 
 
 def _asked_again(name: NameEvidence) -> bool:
@@ -106,6 +126,7 @@ def _facts(name: NameEvidence) -> tuple[Fact, ...]:
     return (
         fact("dns_ms", None if name.took_us is None else ms_of(name.took_us)),
         fact("resolver_rtt_ms", None if name.again_us is None else ms_of(name.again_us)),
+        fact("searches_ms", tuple(map(ms_of, _searches_us(name)))),
         fact("resolver", name.resolver),
         fact("cname_hops", len(name.aliases)),
         fact("chain", tuple(alias.target for alias in name.aliases)),

@@ -13,10 +13,13 @@ from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
     Window,
     first_answer,
+    handshake_bytes,
     is_paced,
     known_window,
     rounds,
+    spared_us,
     telling_trials,
+    usual_window_after,
     window_of,
 )
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
@@ -54,7 +57,7 @@ def iw_small(case: Case) -> Verdicts:
         return
     sure = weigh(case, id, countable or telling, _small_window)
     if isinstance(sure, Sure):
-        yield from _small(sure, known_window(case))
+        yield from _small(case, sure)
     elif sure is not None:
         yield sure
 
@@ -119,16 +122,19 @@ def _small_window(trial: TrialEvidence) -> Window | None:
     return window if window is not None and window.small else None
 
 
-def _small(sure: Sure[Window], window: float | None) -> Iterator[Finding]:
-    new = [trial for trial in sure.trials if trial.handshake is None or not trial.handshake.resumed]
-    saving_us = round(median(_extra_us(trial) + _handshake_extra_us(trial, window) for trial in new or sure.trials))
-    if not saving_us:
+def _small(case: Case, sure: Sure[Window]) -> Iterator[Finding]:
+    window = known_window(case)
+    new = [trial for trial in visits(case, _ASKED) if first_answer(trial) and not lost_packets(trial)]
+    timely = [trial for trial in new if not is_late(trial)]
+    saving_us = round(median(_spared_us(trial, window) for trial in timely or sure.trials))
+    if not saving_us and not any(_spared_us(trial, window) for trial in sure.trials):
         return
     least = min(sure.seen, key=lambda window: window.segments)
     first = first_answer(sure.trials[0])
     yield Finding(
         id=FindingId.TCP_IW_SMALL,
-        severity=Severity.HIGH,
+        # A long handshake may have opened the window for new visitors; for those who come back it is as small as ever.
+        severity=Severity.HIGH if saving_us else Severity.MEDIUM,
         confidence=sure.confidence,
         saving_us=saving_us,
         evidence=sure.facts(
@@ -140,22 +146,26 @@ def _small(sure: Sure[Window], window: float | None) -> Iterator[Finding]:
     )
 
 
-def _extra_us(trial: TrialEvidence) -> int:
-    """What the rounds cost that a usual window would not have needed."""
+def _spared_us(trial: TrialEvidence, window: float | None) -> int:
+    return _answer_extra_us(trial) + _handshake_extra_us(trial, window)
+
+
+def _answer_extra_us(trial: TrialEvidence) -> int:
+    """What the rounds of the answer cost that a usual window, grown by the handshake, would not have needed."""
     found = first_answer(trial)
     if found is None:
         return 0
-    turn = found[1]
-    needless = len(turn.flights) - rounds(turn.size_bytes, mss_of(trial))
+    turn, mss = found[1], mss_of(trial)
+    needless = len(turn.flights) - rounds(turn.size_bytes, mss, usual_window_after(handshake_bytes(trial), mss))
     return _longest(turn.gaps(), needless) if needless > 0 else 0
 
 
 def _handshake_extra_us(trial: TrialEvidence, window: float | None) -> int:
-    """What the handshake waited for a small window, where it would have fitted the usual one."""
+    """What the handshake waited for the small window. What it would wait for the usual one too is its chain's fault."""
     known = handshake_gaps(trial, ruler_of(trial, window_segments=window))
-    mine = [one for one in known if one.kind is GapKind.WINDOW]
-    fits = all(one.turn.size_bytes <= USUAL_WINDOW * mss_of(trial) for one in mine)
-    return sum(one.gap.duration_us for one in mine) if fits else 0
+    full = [one for one in known if one.kind is GapKind.WINDOW]
+    turns = dict.fromkeys(one.turn for one in full)
+    return sum(spared_us([one for one in full if one.turn is turn], mss_of(trial)) for turn in turns)
 
 
 def _kept_turns(trial: TrialEvidence) -> tuple[Turn, Turn] | None:

@@ -1,11 +1,12 @@
 """The server's initial congestion window, from how much of an answer came before it waited for us (PROBING 1b-1c)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
 from workers.diagnosis.case import Case, lost_packets
 from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of
-from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of
+from workers.diagnosis.gaps import USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.weighing import is_late, is_short
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
@@ -65,7 +66,7 @@ def telling_trials(case: Case) -> list[TrialEvidence]:
         for trial in case.evidence.of(*_ASKING)
         if (found := first_answer(trial)) is not None
         and (found[1].size_bytes >= LEAST_ANSWER_BYTES or found[1].cut)
-        and _handshake_bytes(trial) <= _SHORT_HANDSHAKE_SEGMENTS * mss_of(trial)
+        and handshake_bytes(trial) <= _SHORT_HANDSHAKE_SEGMENTS * mss_of(trial)
     ]
 
 
@@ -111,6 +112,22 @@ def rounds(size_bytes: int, mss: int, window: int = USUAL_WINDOW) -> int:
     return count
 
 
+def spared_us(gaps: Sequence[KnownGap], mss: int) -> int:
+    """What of a full window's pauses in one turn the usual window would not have made: the longest, as many as that."""
+    if not gaps:
+        return 0
+    needless = len(gaps) - (rounds(gaps[0].turn.size_bytes, mss) - 1)
+    pauses = sorted((one.gap.duration_us for one in gaps), reverse=True)
+    return sum(pauses[: max(0, needless)])
+
+
+def usual_window_after(handshake_bytes: int, mss: int) -> int:
+    """What the usual window has become in segments when a handshake of that size was acknowledged. Linux lets it grow
+    to twice what was under way at most."""
+    sent = ceil(handshake_bytes / mss)
+    return max(USUAL_WINDOW, min(USUAL_WINDOW + sent, 2 * sent))
+
+
 def tickets_before(trial: TrialEvidence, exchange: Exchange) -> int:
     """Bytes of records that came after the request was sent and were none of its answer."""
     sent_us, first_us = exchange.sent_us, exchange.first_application_us
@@ -130,5 +147,5 @@ def _is_slow_start(gap: Gap, window: Window, ruler: Ruler) -> bool:
     return round_trip and gap.next_bytes <= (2 * window.segments + 1) * ruler.mss
 
 
-def _handshake_bytes(trial: TrialEvidence) -> int:
+def handshake_bytes(trial: TrialEvidence) -> int:
     return sum(turn.size_bytes for turn in handshake_turns(trial))

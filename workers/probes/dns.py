@@ -25,6 +25,8 @@ from workers.probes.settings import NameServer, NameSettings
 
 _ADDRESS_TYPES = (RdataType.A, RdataType.AAAA)
 _HTTPS_TYPE = (RdataType.HTTPS,)
+# What hardly anybody asks for, so that the resolver has to search as it did at first.
+_SELDOM_TYPES = (RdataType.CAA, RdataType.TXT)
 # How often a chain of aliases that a resolver left loose is taken up again.
 _MAX_FOLLOWED = 4
 _MAX_ADDRESSES = 32
@@ -62,14 +64,14 @@ class _Search:
         """The answered inquiries from the name to the end of its aliases. Raises ProbeError or DeadlineError."""
         answered: list[Inquiry] = []
         for _ in range(_MAX_FOLLOWED):
-            answered.append(await self._ask_in_turn(name, types))
+            answered.append(await self.ask_in_turn(name, types))
             aliases = _longest(answered[-1].replies.values())
             if not aliases or answered[-1].is_missing or _records(answered):
                 break
             name = aliases[-1].target
         return answered
 
-    async def _ask_in_turn(self, name: str, types: tuple[RdataType, ...]) -> Inquiry:
+    async def ask_in_turn(self, name: str, types: tuple[RdataType, ...]) -> Inquiry:
         """Each server in turn, then all again with twice the patience. The last thing that went wrong is told."""
         fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
         for turn in range(self.settings.rounds):
@@ -134,7 +136,7 @@ async def _look_up(host: str, search: _Search) -> Resolution:
 async def look_deeper(
     host: str, port: int, found: Resolution, local: LocalNames, settings: NameSettings, *, deadline_ns: int
 ) -> NameCapture:
-    """What a deep probe asks about a name that was resolved: the same again at once, then its HTTPS record.
+    """What a deep probe asks about a name that was resolved: the same again at once, then its HTTPS record and others.
 
     Never raises for what a name server does: what could not be learned is absent. A name that this machine knows by
     itself is asked for nowhere.
@@ -152,6 +154,8 @@ async def look_deeper(
     https = None
     with suppress(ProbeError, DeadlineError):
         https = _https_record(await search.follow(_https_name(host, port), _HTTPS_TYPE))
+        for kind in _SELDOM_TYPES:
+            await search.ask_in_turn(host, (kind,))
     questions = tuple(one for inquiry in search.inquiries for one in inquiry.questions())[:_MAX_QUESTIONS]
     addresses = tuple(dict.fromkeys((*found.addresses, *(one for lookup in again for one in lookup.addresses))))
     return NameCapture(

@@ -6,8 +6,8 @@ import pytest
 
 from workers.diagnosis import names
 from workers.measurement.evidence import Alias, Depth, NameEvidence, Question
-from workers.measurement.finding import Confidence, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
+from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import facts, found, left_open, said
 from workers.tests.diagnosis.servers import name, probe
 
@@ -24,12 +24,31 @@ def causes(*looked_up: NameEvidence, **changes: Any) -> set[Id]:
     return {one.id for one in found(names.RULES, probe([], names=looked_up, **changes)).values()}
 
 
-def test_a_lookup_far_longer_than_the_way_to_the_resolver_is_slow() -> None:
-    evidence = probe([], names=(name(took_us=620_000, again_us=20_000),))
+def searched(*others_us: int, took_us: int = 620_000, **changes: Any) -> NameEvidence:
+    """A name of which the resolver was asked for addresses first, then for others that it did not know either."""
+    asked = dict(zip(("HTTPS", "CAA", "TXT"), others_us, strict=False))
+    values = {"took_us": took_us, "again_us": 20_000, "questions": questions(A=took_us, AAAA=took_us, **asked)}
+    return name(**(values | changes))
+
+
+def test_a_name_that_takes_long_to_be_searched_each_time_is_slow() -> None:
+    evidence = probe([], names=(searched(600_000, 610_000, 640_000),))
     finding = found(names.RULES, evidence)[Id.DNS_SLOW]
-    assert finding.saving_us == 600_000
-    assert finding.confidence is Confidence.LOW
+    assert finding.saving_us == 595_000
     assert facts(finding)["resolver_rtt_ms"] == 20.0
+    assert facts(finding)["searches_ms"] == (620.0, 600.0, 610.0, 640.0)
+
+
+@pytest.mark.parametrize("others_us", [(), (600_000,), (600_000, 610_000, 30_000)])
+def test_what_was_not_slow_each_time_or_not_asked_often_enough_is_left_open(others_us: tuple[int, ...]) -> None:
+    evidence = probe([], names=(searched(*others_us),))
+    assert left_open(names.RULES, evidence) == {Id.DNS_SLOW: NotJudgedReason.NOT_REPEATED}
+    assert not found(names.RULES, evidence)
+
+
+def test_a_resolver_that_refuses_a_question_has_not_searched() -> None:
+    refused = tuple(Question(record_type=kind, took_us=900_000, code="SERVFAIL") for kind in ("HTTPS", "CAA", "TXT"))
+    assert left_open(names.RULES, probe([], names=(searched(questions=refused),)))
 
 
 @pytest.mark.parametrize(("took_us", "again_us"), [(50_000, 1_000), (120_000, 60_000), (49_000, 40_000)])
@@ -37,16 +56,10 @@ def test_a_quick_lookup_or_a_far_resolver_is_no_fault(took_us: int, again_us: in
     assert causes(name(took_us=took_us, again_us=again_us)) == set()
 
 
-def test_another_question_that_is_slow_as_well_makes_it_sure() -> None:
-    evidence = probe([], names=(name(took_us=620_000, again_us=20_000, questions=questions(A=620_000, HTTPS=600_000)),))
-    finding = found(names.RULES, evidence)[Id.DNS_SLOW]
-    assert finding.confidence is Confidence.MEDIUM
-    assert finding.saving_us == 580_000
-
-
 def test_a_moment_of_bad_luck_does_not_make_a_name_slow() -> None:
     lucky_later = name(took_us=230_000, again_us=80_000, questions=questions(A=230_000, AAAA=230_000, HTTPS=80_000))
     assert causes(lucky_later) == set()
+    assert Id.DNS_SLOW not in left_open(names.RULES, probe([], names=(searched(30_000, 25_000, 40_000),)))
 
 
 def test_a_question_that_got_lost_leaves_it_open() -> None:
@@ -75,7 +88,7 @@ def test_a_chain_claims_no_more_than_its_lookup_took_longer() -> None:
 
 
 def test_the_milliseconds_of_a_slow_chain_are_told_once() -> None:
-    evidence = probe([], names=(name(aliases=aliases(4), took_us=620_000, again_us=20_000),))
+    evidence = probe([], names=(searched(600_000, 610_000, aliases=aliases(4)),))
     findings = found(names.RULES, evidence)
     assert findings.keys() == {Id.DNS_SLOW, Id.DNS_CNAME_CHAIN}
     assert findings[Id.DNS_CNAME_CHAIN].saving_us is None
@@ -92,7 +105,7 @@ def test_what_is_left_of_a_kept_answer_is_no_short_time_to_live() -> None:
 
 
 def test_names_on_the_way_are_told_apart_from_the_target() -> None:
-    evidence = probe([], names=(name(host="old.example.org", took_us=620_000, again_us=20_000), name()))
+    evidence = probe([], names=(searched(600_000, 600_000, host="old.example.org"), name()))
     hosts = [one.host for one in said(names.RULES, evidence) if one.id is Id.DNS_SLOW and hasattr(one, "host")]
     assert hosts == ["old.example.org"]
 

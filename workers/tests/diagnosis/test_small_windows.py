@@ -1,0 +1,58 @@
+"""A server that begins with four segments and sends many certificates: which wait is the window's, and which theirs."""
+
+from dataclasses import replace
+from statistics import median
+
+import pytest
+
+from workers.diagnosis import handshakes, transport
+from workers.measurement.evidence import ProbeEvidence, Trial
+from workers.measurement.finding import FindingId as Id
+from workers.measurement.finding import Severity
+from workers.tests.diagnosis.judging import found
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import DEEP, Server, deep
+
+RULES = (*handshakes.RULES, *transport.RULES)
+SMALL, USUAL = Path(rtt_ms=100, iw=4), Path(rtt_ms=100)
+RESUMED = (Trial.RESUMED, Trial.RESUMED)
+PAGE = Server(body_bytes=20_000)
+
+
+def probed(path: Path, server: Server) -> ProbeEvidence:
+    return deep(path, server, trials=(*DEEP, *RESUMED))
+
+
+def visit_us(evidence: ProbeEvidence) -> float:
+    """What a new visitor waits for the handshake and the page."""
+    return median(
+        trial.handshake.network_us + (trial.exchanges[0].ended_us or 0) - trial.exchanges[0].asked_us
+        for trial in evidence.of(Trial.FULL)
+        if trial.handshake is not None and trial.handshake.network_us is not None
+    )
+
+
+@pytest.mark.parametrize(
+    ("handshake_bytes", "body_bytes"),
+    [(3000, 20_000), (9400, 20_000), (9400, 60_000), (18_500, 20_000)],
+)
+def test_a_small_window_costs_what_a_new_visitor_would_be_spared(handshake_bytes: int, body_bytes: int) -> None:
+    server = replace(PAGE, handshake_bytes=handshake_bytes, body_bytes=body_bytes)
+    small, usual = probed(SMALL, server), probed(USUAL, server)
+    claimed_us = found(RULES, small)[Id.TCP_IW_SMALL].saving_us
+    assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
+
+
+def test_a_chain_too_long_for_any_window_claims_only_what_the_usual_one_would_wait() -> None:
+    long = replace(PAGE, handshake_bytes=18_500)
+    here, alone = (found(RULES, probed(path, long))[Id.TLS_CHAIN_EXCEEDS_IW] for path in (SMALL, USUAL))
+    assert here.saving_us == pytest.approx(alone.saving_us, rel=0.1)
+
+
+def test_a_chain_of_usual_size_is_no_cause_beside_a_small_window() -> None:
+    assert found(RULES, probed(SMALL, replace(PAGE, handshake_bytes=9400))).keys() == {Id.TCP_IW_SMALL}
+
+
+def test_where_the_handshake_opens_the_window_only_returning_visitors_wait_for_it() -> None:
+    finding = found(RULES, probed(SMALL, replace(PAGE, handshake_bytes=5500)))[Id.TCP_IW_SMALL]
+    assert (finding.severity, finding.saving_us) == (Severity.MEDIUM, 0)
