@@ -175,13 +175,20 @@ def test_the_name_server_answers_after_a_round_trip() -> None:
 
 
 def test_labs_side_by_side_do_not_disturb_each_other() -> None:
-    def one(rtt_ms: int) -> bool:
+    def one(rtt_ms: int) -> int:
+        trips_us: list[int] = []
+
+        def is_its_own() -> bool:
+            trips_us.append(handshake_us(lab, lab.server_address))
+            return trips_us[-1] < rtt_ms * 1000 + 2000
+
         with network(rtt_ms=rtt_ms) as lab:
-            best_us = min(handshake_us(lab, lab.server_address) for _ in range(5))
-            return rtt_ms * 1000 <= best_us < rtt_ms * 1000 + 10_000
+            # A busy machine lets out packets late, now and then and never early: those of another lab were late always.
+            wait_for(is_its_own, f"a handshake in {rtt_ms} ms")
+        return min(trips_us) - rtt_ms * 1000
 
     with ThreadPoolExecutor(16) as pool:
-        assert all(pool.map(one, range(40, 72, 2)))
+        assert all(0 <= late_us < 2000 for late_us in pool.map(one, range(40, 72, 2)))
 
 
 def test_a_closed_lab_leaves_no_file_process_or_thread() -> None:
