@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 
-START_S = 30
+# Patience costs nothing where all is well, and a machine may have much else to do.
+START_S = 120
 
 
 @contextmanager
@@ -46,11 +47,19 @@ def postgres() -> Iterator[dict[str, str]]:
 def crash_postgres(folder: str) -> None:
     """Kills the server of `postgres()` in that folder with all its processes, as kill -9 does, and starts it again."""
     postmaster = int(Path(folder, "data", "postmaster.pid").read_text().split("\n")[0])
+    # Held still it has no further children, and those that die stay to be counted: none lives on with its memory.
+    os.kill(postmaster, signal.SIGSTOP)
+    wait_until(lambda: _is_stopped(postmaster), "PostgreSQL to stand still")
     children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
-    for pid in (postmaster, *map(int, children)):
+    killed = [*map(int, children), postmaster]
+    for pid in killed:
         os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not Path(f"/proc/{postmaster}").exists(), "PostgreSQL to be gone")
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in killed), "PostgreSQL to be gone")
     _start_postgres(folder)
+
+
+def _is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
 def _start_postgres(folder: str) -> None:

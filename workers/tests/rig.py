@@ -163,12 +163,12 @@ class Agent:
     def alive(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    def wait(self, timeout_s: float = 45) -> int:
+    def wait(self, timeout_s: float = 120) -> int:
         """Its exit code, once it has ended by itself."""
         assert self.process is not None
         return self.process.wait(timeout_s)
 
-    def stop(self, timeout_s: float = 45) -> int:
+    def stop(self, timeout_s: float = 120) -> int:
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout_s)

@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_for(condition: Callable[[], T], what: str, timeout_s: float = 20) -> T:
+def wait_for(condition: Callable[[], T], what: str, timeout_s: float = 120) -> T:
     """The first true value of the condition; fails the test with `what` was awaited when it does not come in time."""
     deadline = time.monotonic() + timeout_s
     while True:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic, sleep
 
+from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -65,10 +66,9 @@ def assert_every_slot_exists_once(plant: Plant) -> Counter[str]:
     until = timezone.now()
     while claim(until):
         pass
-    stored = list(Run.objects.values_list("monitor_id", "region_id", "scheduled_for", "outcome", "late"))
+    stored, pending = _read_at_once()
     ended = Counter((monitor, region, at) for monitor, region, at, _, late in stored if not late)
     late = {(monitor, region, at) for monitor, region, at, _, is_late in stored if is_late}
-    pending = Counter(PendingRun.objects.values_list("monitor_id", "region_id", "scheduled_for"))
     once = ended + pending
     # A scheduler that still runs goes on claiming while we read.
     read_at = timezone.now()
@@ -76,6 +76,14 @@ def assert_every_slot_exists_once(plant: Plant) -> Counter[str]:
     assert set(_slots(plant.since, until)) - set(once) - late == set(), "lost"
     assert set(once) - set(_slots(plant.since, read_at)) == set(), "never due"
     return Counter(outcome for *_, outcome, _ in stored) + Counter(pending=pending.total())
+
+
+def _read_at_once() -> tuple[list[tuple[int, int, datetime, str, bool]], Counter[Slot]]:
+    """Runs and pending runs of one instant: a sweeper that still runs makes the one of the other."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        stored = list(Run.objects.values_list("monitor_id", "region_id", "scheduled_for", "outcome", "late"))
+        return stored, Counter(PendingRun.objects.values_list("monitor_id", "region_id", "scheduled_for"))
 
 
 def _slots(since: datetime, until: datetime) -> Iterator[Slot]:

@@ -21,7 +21,7 @@ from django.utils import timezone
 from backend.fleet.models import Region
 from backend.runs.ingest import ingest
 from backend.runs.tests.results import answer
-from backend.testing import wait_until
+from backend.testing import START_S, wait_until
 from workers.measurement.messages import RunRequest
 from workers.measurement.wire import decode
 
@@ -103,7 +103,10 @@ class RedisServer:
 
 
 class SimulatedAgent(threading.Thread):
-    """Takes messages of a region's probe queue and sends results until told to stop; keeps what it cannot send."""
+    """Takes messages of a region's probe queue and sends results until told to stop.
+
+    It keeps what it cannot send, and ends when it has sent all that it had taken.
+    """
 
     def __init__(self, region: Region) -> None:
         super().__init__(daemon=True)
@@ -112,15 +115,16 @@ class SimulatedAgent(threading.Thread):
 
     def run(self) -> None:
         spool: list[bytes] = []
-        while not self._over.is_set():
-            spool += self._take()
+        while spool or not self._over.is_set():
+            if not self._over.is_set():
+                spool += self._take()
             if spool and self._send(spool):
                 spool = []
         connection.close()
 
     def stop(self) -> None:
         self._over.set()
-        self.join(30)
+        self.join(START_S)
 
     def _take(self) -> list[bytes]:
         try:

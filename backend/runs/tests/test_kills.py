@@ -15,9 +15,7 @@ from backend import testing
 from backend.runs.models import PendingRun, Run
 from backend.runs.tests.plant import assert_every_slot_exists_once, pass_time, running_plant
 from backend.runs.tests.processes import RedisServer, heeds_sigterm, managed, start
-from backend.testing import wait_until
-
-START_S = 30.0
+from backend.testing import START_S, wait_until
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from deploy.local.state import Phase, Report, Status, held, read_status
 from deploy.local.supervisor import Service, Supervisor
 
 CODE = Path(__file__).resolve().parents[3]
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 
 
 def wait_until(condition: Callable[[], object], what: str) -> None:
