@@ -13,7 +13,7 @@ from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
 from backend.web.waterfall.text import printable
 from workers.measurement.compute.pair_hops import as_probe
-from workers.measurement.failure import Blame, Failure, Stage
+from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import (
     Measurement,
     MissedReason,
@@ -107,11 +107,20 @@ def measured_verdict(measurement: Measurement) -> Verdict:
 
 def failed_verdict(failure: Failure, measurement: Measurement | None) -> Verdict:
     """The reason first, then where it happened, who is to blame, and what was seen before."""
-    place = f"It happened {_STAGES[failure.stage]}. The fault lies with {_BLAMES[failure.blame]}."
+    place = f"It happened {_STAGES[failure.stage]}. {_told_of(failure)}"
     level: Level = "warn" if failure.blame is Blame.MONITOR else "bad"
     return Verdict(
         level=level, title=printable(failure.detail, 600), text=f"{place} {_seen_before(measurement)}".strip()
     )
+
+
+def _told_of(failure: Failure) -> str:
+    if failure.kind is FailureKind.PAGE_CHALLENGE:
+        return (
+            "It says nothing of what people are shown, and counts for no chart, baseline or release. To be measured, "
+            "let the addresses of this region's agents pass where the site tells programs from people."
+        )
+    return f"The fault lies with {_BLAMES[failure.blame]}."
 
 
 def missed_verdict(reason: MissedReason) -> Verdict:

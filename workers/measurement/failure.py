@@ -127,8 +127,9 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.PAGE_CRASHED: _Meaning(Stage.BROWSER, Blame.TARGET, "The page crashed the browser tab."),
     FailureKind.PAGE_IS_DOWNLOAD: _Meaning(Stage.BROWSER, Blame.TARGET, "The address is a file to save, not a page."),
     FailureKind.PAGE_ERROR: _Meaning(Stage.BROWSER, Blame.TARGET, "The browser could not load the page."),
+    # It says nothing of what people see: nobody may be told that the site is down.
     FailureKind.PAGE_CHALLENGE: _Meaning(
-        Stage.CHECK, Blame.TARGET, "The server asked for proof that a person visits, and did not show the page."
+        Stage.CHECK, Blame.MONITOR, "The server asked for proof that a person visits, and did not show the page."
     ),
     FailureKind.PROTOCOL_NOT_SPOKEN: _Meaning(
         Stage.CHECK, Blame.TARGET, "The server did not speak the protocol that was asked for."

@@ -115,3 +115,11 @@ def test_a_pair_is_told_by_its_two_legs_and_not_judged_alone() -> None:
         ("CDN, connection reused", "cache: hit"),
     ]
     assert measured_verdict(PairMeasurement()).title == "Nothing was measured"
+
+
+def test_a_test_of_the_visitor_is_told_as_nobodys_fault() -> None:
+    reason = failure(FailureKind.PAGE_CHALLENGE, "Cloudflare (cf-mitigated: challenge)")
+    verdict = failed_verdict(reason, None)
+    assert verdict.level == "warn"
+    assert "It says nothing of what people are shown" in verdict.text
+    assert "fault" not in verdict.text

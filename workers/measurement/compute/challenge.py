@@ -25,7 +25,8 @@ _WIDGETS = (
 )
 _WIDGET_STATUS = frozenset({403, 429})
 # What an interstitial loads: host (empty for the page's own), beginning of the path, vendor. What a vendor's own host
-# has may also come when a script of an ordinary page was refused.
+# has may also come when a script of an ordinary page was refused. Akamai's `sec-cpt-3-6.js` and `sec-3-6.css` stand in
+# ordinary pages, in case one of their scripts is refused: only the frame and the script of its interstitial tell.
 _INTERSTITIALS = (
     ("captcha.px-cdn.net", "/", "HUMAN (PerimeterX)"),
     ("captcha.px-cloud.net", "/", "HUMAN (PerimeterX)"),
@@ -33,7 +34,9 @@ _INTERSTITIALS = (
     ("ct.captcha-delivery.com", "/", "DataDome"),
     ("geo.captcha-delivery.com", "/captcha/", "DataDome"),
     ("geo.captcha-delivery.com", "/interstitial/", "DataDome"),
-    ("", "/_sec/cp_challenge/", "Akamai"),
+    ("", "/_sec/cp_challenge/ak-challenge-", "Akamai"),
+    ("", "/_sec/cp_challenge/crypto_message-", "Akamai"),
+    ("", "/_sec/cp_challenge/sec-cpt-int-", "Akamai"),
     ("", "/_fs-ch-", "Fastly"),
     ("", "/.within.website/x/cmd/anubis/", "Anubis"),
 )
