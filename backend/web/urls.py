@@ -1,6 +1,6 @@
 """The pages. Every one of them but `theme` belongs to an organisation (see `access`)."""
 
-from django.urls import path
+from django.urls import path, re_path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
@@ -9,6 +9,7 @@ from backend.web.views import (
     alerts,
     cdn,
     channels,
+    compare,
     gates,
     hosts,
     members,
@@ -89,6 +90,8 @@ urlpatterns = [
     path("sites/<uuid:site_id>/monitors/<slug:kind>/", sites.change_monitor, name="monitor_change"),
     path("sites/<uuid:site_id>/monitors/<slug:kind>/pause/", sites.pause, name="monitor_pause"),
     path("sites/<uuid:site_id>/monitors/<slug:kind>/resume/", sites.resume, name="monitor_resume"),
+    path("compare/", compare.page, name="compare"),
+    re_path(r"^compare/requests/(?P<row>[ab][0-9]{1,6})$", compare.details, name="compare_details"),
     path("runs/<uuid:run_id>/", runs.page, name="run"),
     path("runs/<uuid:run_id>/requests/<int:number>", runs.details, name="run_details"),
     path("runs/<uuid:run_id>/screenshot", runs.picture, {"kind": PictureKind.SCREENSHOT}, name="run_screenshot"),

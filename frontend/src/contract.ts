@@ -51,7 +51,7 @@ export interface RowData {
   readonly kind?: string;
   readonly notes?: readonly string[];
   readonly tint?: "" | "redirect" | "error" | "cached" | "blocking";
-  readonly traits?: readonly ("failed" | "blocking" | "third-party" | "cached" | "redirect")[];
+  readonly traits?: readonly ("differs" | "failed" | "blocking" | "third-party" | "cached" | "redirect")[];
   readonly total_us?: number | null;
   readonly size_bytes?: number | null;
   readonly lanes?: number;
@@ -95,7 +95,7 @@ export const TINY_PERCENT = 0.15 as const;
 
 export const MARK_NAMES = {"first-byte": "First byte", "start-render": "Start render", "fcp": "First paint", "lcp": "Largest paint", "dcl": "DOM ready", "load": "Load", "shift": "Layout shift"} as const;
 
-export const NOTE_SIGNS = {"blocks rendering": "◆", "largest paint": "★"} as const;
+export const NOTE_SIGNS = {"blocks rendering": "◆", "largest paint": "★", "only here": "◯"} as const;
 
 export const PHASE_NAMES = {"queued": "Queued", "dns": "DNS", "connect": "Connect (TCP)", "tls": "TLS", "wait": "Waiting (first byte)", "download": "Download", "idle": "In no phase"} as const;
 

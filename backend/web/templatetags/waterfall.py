@@ -4,6 +4,7 @@ Strings are built here and not by the template engine because a page has up to 3
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from django import template
 from django.utils.html import escape
@@ -25,27 +26,43 @@ _HEADINGS = {
     "hop": ("Request", "host", "Status"),
     "connection": ("Host", "address", "Protocol"),
 }
+
+
+class _Look(NamedTuple):
+    """How one row is shown now."""
+
+    selected: bool = False
+    matched: bool = False
+    hidden: bool = False
+
+
 LEGEND: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
 
 
 @register.simple_tag
 def waterfall_rows(
-    window: Window, selected: int | None = None, query: str = "", box: str = "0 100", prefix: str = "r"
+    window: Window,
+    selected: int | None = None,
+    query: str = "",
+    box: str = "0 100",
+    prefix: str = "r",
+    matched: int | None = None,
 ) -> SafeString:
     """The table rows. `query` is what the page's URL already holds; each row's link adds its own number to it."""
     address = f"?{query}&" if query else "?"
-    return _safe(
-        "".join(
-            _row(row, address, box, prefix, selected=selected, hidden=row.number in window.hidden)
-            for row in window.rows
+    rows = (
+        _row(
+            row, address, box, prefix, _Look(row.number == selected, row.number == matched, row.number in window.hidden)
         )
+        for row in window.rows
     )
+    return _safe("".join(rows))
 
 
 @register.simple_tag
 def waterfall_rows_of(chart: Chart, run_url: str, limit: int) -> SafeString:
     """The first rows of a waterfall that is not the page's own: its links lead to the run, and it has no anchors."""
-    rows = (_row(row, f"{run_url}?", "0 100", "", selected=None, hidden=False) for row in chart.rows[:limit])
+    rows = (_row(row, f"{run_url}?", "0 100", "", _Look()) for row in chart.rows[:limit])
     return _safe("".join(rows))
 
 
@@ -163,14 +180,19 @@ def _swatch(phase: Phase) -> str:
     return f'<svg class="wf-swatch" width="18" height="{BAR_HEIGHT}" aria-hidden="true">{rectangle}</svg>'
 
 
-def _row(row: Row, query: str, box: str, prefix: str, *, selected: int | None, hidden: bool) -> str:
-    is_selected = row.number == selected
+def _row(row: Row, query: str, box: str, prefix: str, look: _Look) -> str:
     classes = " ".join(
         name
-        for name in ("wf-row", row.tint, "" if row.lanes == 1 else "high", "selected" if is_selected else "")
-        if name
+        for name, holds in (
+            ("wf-row", True),
+            (row.tint, bool(row.tint)),
+            ("high", row.lanes > 1),
+            ("selected", look.selected),
+            ("matched", look.matched),
+        )
+        if holds
     )
-    current = ' aria-current="true"' if is_selected else ""
+    current = ' aria-current="true"' if look.selected else ""
     chosen = f"{prefix if prefix != 'r' else ''}{row.number}"
     link = (
         f'<a href="{escape(query)}request={chosen}#details" title="{escape(row.url)}"{current}>{escape(row.name)}</a>'
@@ -178,7 +200,8 @@ def _row(row: Row, query: str, box: str, prefix: str, *, selected: int | None, h
     place = f' id="{prefix}{row.number}"' if prefix else ""
     return (
         f'<tr role="row" class="{classes}"{place} data-kind="{escape(row.kind)}" data-is="{" ".join(row.traits)}"'
-        f' data-v="{row.start_us},{_value(row.total_us)},{_value(row.size_bytes)}"{" hidden" if hidden else ""}>'
+        f' data-v="{row.start_us},{_value(row.total_us)},{_value(row.size_bytes)}"{_match(row)}'
+        f"{' hidden' if look.hidden else ''}>"
         f'<td role="cell" class="wf-number">{row.number}</td>'
         f'<th scope="row" role="rowheader" class="wf-name">{link} {_notes(row)}'
         f'<span class="wf-host">{escape(row.host)}</span></th>'
@@ -196,6 +219,10 @@ def _notes(row: Row) -> str:
 
 def _sign(note: str) -> str:
     return f'<i aria-hidden="true">{NOTE_SIGNS[note]}</i> ' if note in NOTE_SIGNS else ""
+
+
+def _match(row: Row) -> str:
+    return "" if row.match is None else f' data-match="{row.match}"'
 
 
 def _value(number: int | None) -> str:

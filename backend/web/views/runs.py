@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
-from backend.runs.agents import open_picture
+from backend.runs.agents import has_picture, open_picture
 from backend.runs.models import Run
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
 from backend.web import run_page
@@ -41,7 +41,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "warnings": run_page.warnings_of(detail),
         "verdict": run_page.verdict_of(detail),
         "cards": run_page.cards_for(detail),
-        "board": None if measurement is None else board_of(measurement, request.GET.dict(), _film_url(detail.run)),
+        "board": None if measurement is None else board_of(measurement, request.GET.dict(), film_url_of(detail.run)),
         "panel": run_page.panel_of(detail),
         "facts": page_facts(measurement) if isinstance(measurement, PageMeasurement) else None,
         "ladders": [] if evidence is None else ladders_of(evidence),
@@ -78,8 +78,9 @@ def picture(request: MemberRequest, run_id: UUID, kind: PictureKind) -> HttpResp
     return response
 
 
-def _film_url(run: Run) -> str:
-    return reverse("web:run_film", args=[run.run_id])
+def film_url_of(run: Run) -> str:
+    """Where the film of a run is; empty when none was sent, or it is no longer kept."""
+    return reverse("web:run_film", args=[run.run_id]) if has_picture(run, PictureKind.FILM) else ""
 
 
 def _follow(request: MemberRequest, run_id: UUID) -> HttpResponse:

@@ -22,13 +22,17 @@ Drawn = PageMeasurement | ProbeMeasurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A waterfall as the URL wants it. `prefix` begins the ids of its rows; `name` is said where there are two."""
+    """A waterfall as the URL wants it. `prefix` begins the ids of its rows; `name` is said where there are two.
+
+    `matched` is the row that is the same request as the one that is looked at in the other waterfall.
+    """
 
     chart: Chart
     window: Window
     wanted: Wanted
     view: Axis
     selected: int | None = None
+    matched: int | None = None
     film: FilmData | None = None
     strips: tuple[Strip, ...] = ()
     prefix: str = "r"
@@ -77,6 +81,21 @@ class Board:
     @property
     def chart(self) -> Chart:
         return self.pictures[0].chart
+
+    @property
+    def prefix(self) -> str:
+        """What the name of the row that is looked at begins with in the URL."""
+        return self.selected[:1] if self.selected[:1].isalpha() else ""
+
+    @property
+    def address(self) -> str:
+        """The URL's query as it is, ready for the name of another row."""
+        return _ready(self.wanted.query)
+
+    @property
+    def requests(self) -> str:
+        """The same for a row of the view by requests."""
+        return _ready(self.wanted.query_with(view="", kind="", q="", sort=""))
 
     @property
     def is_one(self) -> bool:
@@ -187,6 +206,10 @@ def _selected(drawn: Drawn, chart: Chart, asked: str) -> int | None:
     if not chart.rows:
         return None
     return chart.rows[-1].number if chart.unit == "hop" else chart.rows[0].number
+
+
+def _ready(query: str) -> str:
+    return f"?{query}&" if query else "?"
 
 
 def _phases(drawn: Drawn) -> PhaseTable | None:

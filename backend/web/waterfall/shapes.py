@@ -49,8 +49,9 @@ MARK_NAMES: dict[MarkKey, str] = {
     "shift": "Layout shift",
 }
 
-Trait = Literal["failed", "blocking", "third-party", "cached", "redirect"]
+Trait = Literal["differs", "failed", "blocking", "third-party", "cached", "redirect"]
 TRAITS: dict[Trait, str] = {
+    "differs": "differences",
     "failed": "failed",
     "blocking": "render blocking",
     "third-party": "third party",
@@ -60,8 +61,9 @@ TRAITS: dict[Trait, str] = {
 
 BLOCKS = "blocks rendering"
 LARGEST = "largest paint"
+ONLY_HERE = "only here"
 # A sign before a row's remark, so that the gravest are found at a glance and without colour.
-NOTE_SIGNS: dict[str, str] = {BLOCKS: "\N{BLACK DIAMOND}", LARGEST: "\N{BLACK STAR}"}
+NOTE_SIGNS: dict[str, str] = {BLOCKS: "\N{BLACK DIAMOND}", LARGEST: "\N{BLACK STAR}", ONLY_HERE: "\N{LARGE CIRCLE}"}
 
 
 def number_text(value: float) -> str:

@@ -27,7 +27,7 @@ class Wanted:
 
     `view` is rows by connection, `visit` the second view of the run; `only` is a trait of rows. `sort` names a column,
     with `-` before it from the largest down; empty is by start. `zoom` is from and to in microseconds; `hide` names
-    lines that are not drawn.
+    lines that are not drawn. `kept` is what else the address holds and must go on holding.
     """
 
     text: str = ""
@@ -40,6 +40,7 @@ class Wanted:
     zoom: tuple[int, int] | None = None
     hide: tuple[str, ...] = ()
     first: int = 1
+    kept: tuple[tuple[str, str], ...] = ()
 
     @property
     def query(self) -> str:
@@ -64,7 +65,7 @@ class Wanted:
         return self.text.lower() in f"{row.url} {row.host} {row.status} {row.kind} {' '.join(row.notes)}".lower()
 
     def _named(self) -> dict[str, str]:
-        named = {
+        named = dict(self.kept) | {
             "q": self.text,
             "host": self.host,
             "kind": self.kind,
@@ -106,7 +107,7 @@ class Window:
         return self.last + 1 if not self.complete and self.last < self.matching else None
 
 
-def wanted_of(parameters: Mapping[str, str]) -> Wanted:
+def wanted_of(parameters: Mapping[str, str], kept: tuple[tuple[str, str], ...] = ()) -> Wanted:
     """From a URL's parameters, whatever they hold."""
     first = parameters.get("from", "")
     sort = parameters.get("sort", "")
@@ -121,6 +122,7 @@ def wanted_of(parameters: Mapping[str, str]) -> Wanted:
         zoom=_zoom(parameters.get("zoom", "")),
         hide=tuple(key for key in get_args(MarkKey) if key in parameters.get("hide", "")[:MAX_TEXT].split(",")),
         first=max(1, int(first)) if first.isascii() and first.isdigit() and len(first) < 7 else 1,
+        kept=kept,
     )
 
 

@@ -70,6 +70,7 @@ class WaterfallPage {
     mountSheet(this.root);
     mountPictures(this.root);
     this.listen();
+    if (this.panes.length > 1) this.pointOut();
     const zoomed = new URLSearchParams(location.search).get("zoom");
     // Rows that the server drew are as the address asks already.
     if (this.panes.some((pane) => pane.isDrawnHere)) this.show();
@@ -87,6 +88,14 @@ class WaterfallPage {
     onKey("=", () => this.scale(1 / STEP));
     onKey("-", () => this.scale(STEP));
     onKey("0", () => this.zoom((pane) => pane.full));
+  }
+
+  /** The row under the pointer is marked in the other waterfall, else the one that is looked at. */
+  private pointOut(): void {
+    this.root.addEventListener("pointerover", (event) => {
+      const row = event.target instanceof Element ? event.target.closest("tr.wf-row") : null;
+      this.matchOf((row && this.placeOf(row.id)) ?? this.selected);
+    });
   }
 
   private filter(): void {
@@ -170,11 +179,14 @@ class WaterfallPage {
   }
 
   private mark(place: Place | null, reveal: boolean): void {
-    const match = this.panes.length < 2 ? null : (place?.pane.rows.all.find((row) => row.number === place.number)?.match ?? null);
-    for (const pane of this.panes) {
-      pane.rows.select(pane === place?.pane ? place.number : null, reveal && pane === place?.pane);
-      pane.rows.match(place && pane !== place.pane ? match : null);
-    }
+    for (const pane of this.panes) pane.rows.select(pane === place?.pane ? place.number : null, reveal && pane === place?.pane);
+    this.matchOf(place);
+  }
+
+  private matchOf(place: Place | null): void {
+    if (this.panes.length < 2) return;
+    const match = place?.pane.rows.all.find((row) => row.number === place.number)?.match ?? null;
+    for (const pane of this.panes) pane.rows.match(place && pane !== place.pane ? match : null);
   }
 
   private scaleBy(way: string): void {

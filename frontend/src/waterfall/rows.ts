@@ -187,6 +187,7 @@ function read(row: HTMLTableRowElement, number: number): Filterable {
     start_us: start ?? 0,
     total_us: total ?? null,
     size_bytes: size ?? null,
+    match: row.dataset["match"] === undefined ? null : Number(row.dataset["match"]),
   };
 }
 

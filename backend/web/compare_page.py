@@ -1,0 +1,166 @@
+"""Two runs side by side: what differs between them, in a sentence, in numbers and row by row. No I/O."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from backend.runs.queries import RunDetail
+from backend.web import units
+from backend.web.verdict import Level, Verdict
+from backend.web.waterfall.board import Board
+from backend.web.waterfall.matching import Changes, changes_of
+from backend.web.waterfall.moments import document_of
+from backend.web.waterfall.side_by_side import Side, board_of_two
+from backend.web.waterfall.text import printable
+from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
+
+# What two loads of one page differ by anyway: less than either of the two is no news.
+_MIN_US = 50_000
+_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One number of both runs; `level` says whether the second is better, and `mark` says it without a colour."""
+
+    name: str
+    first: str
+    second: str
+    difference: str
+    level: Level
+
+    @property
+    def mark(self) -> str:
+        return {"good": "▼", "bad": "▲"}.get(self.level, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparePage:
+    verdict: Verdict
+    lines: tuple[Line, ...]
+    board: Board
+
+
+Number = int | float | None
+_Metric = tuple[str, Callable[[PageMeasurement], Number], Callable[[int], str]]
+
+
+def page_of(details: tuple[RunDetail, RunDetail], films: tuple[str, str], parameters: Mapping[str, str]) -> ComparePage:
+    """Both runs must have measured something of one kind: `is_comparable`."""
+    first, second = (_seen(detail) for detail in details)
+    names = (_name("A", details[0]), _name("B", details[1]))
+    sides = (
+        Side(name=names[0], measurement=first, film_url=films[0]),
+        Side(name=names[1], measurement=second, film_url=films[1]),
+    )
+    board = board_of_two(sides, parameters)
+    changes = changes_of(board.pictures[0].chart, board.pictures[1].chart)
+    lines = _lines(first, second) if isinstance(first, PageMeasurement) and isinstance(second, PageMeasurement) else ()
+    return ComparePage(verdict=_verdict(first, second, changes, board.chart.unit), lines=lines, board=board)
+
+
+def is_comparable(first: RunDetail, second: RunDetail) -> bool:
+    """Whether both have something to draw, in rows of the same kind."""
+    return first.measurement is not None and type(first.measurement) is type(second.measurement)
+
+
+def _seen(detail: RunDetail) -> Measurement:
+    if detail.measurement is None:
+        raise ValueError("a run of which nothing was measured cannot be compared")
+    return detail.measurement
+
+
+def _name(letter: str, detail: RunDetail) -> str:
+    at = f"{detail.run.scheduled_for:%d %b %H:%M}"
+    return f"{letter}: {printable(detail.site.name, 60)} from {printable(detail.region.name, 60)}, {at}"
+
+
+def _verdict(first: Measurement, second: Measurement, changes: Changes, unit: str) -> Verdict:
+    name, before_us, after_us = _headline(first, second)
+    parts = _parts(changes, unit)
+    text = f"{parts} One run each: what is small here may be chance."
+    if before_us is None or after_us is None:
+        return Verdict(level="info", title="Two runs on one axis", text=text)
+    by_us = after_us - before_us
+    if abs(by_us) < max(_MIN_US, _SHARE * before_us):
+        title = f"Hardly a difference: {name} {units.duration(before_us)} and {units.duration(after_us)}"
+        return Verdict(level="info", title=title, text=text)
+    word, level = ("slower", "warn") if by_us > 0 else ("faster", "good")
+    times = f"{units.duration(after_us)} against {units.duration(before_us)}"
+    level_of: Level = "warn" if level == "warn" else "good"
+    return Verdict(level=level_of, title=f"B is {units.duration(abs(by_us))} {word} to the {name}: {times}", text=text)
+
+
+def _headline(first: Measurement, second: Measurement) -> tuple[str, int | None, int | None]:
+    """The time that people mean, if both runs have it."""
+    if isinstance(first, PageMeasurement) and isinstance(second, PageMeasurement):
+        if first.vitals.lcp_us is not None and second.vitals.lcp_us is not None:
+            return "largest paint", first.vitals.lcp_us, second.vitals.lcp_us
+        return "load event", first.vitals.load_us, second.vitals.load_us
+    return "last byte", _last_byte(first), _last_byte(second)
+
+
+def _last_byte(measurement: Measurement) -> int | None:
+    if not isinstance(measurement, ProbeMeasurement) or not measurement.hops:
+        return None
+    return measurement.hops[-1].timing.end_us
+
+
+def _parts(changes: Changes, unit: str) -> str:
+    counted = (
+        (changes.only_second, "only in B"),
+        (changes.only_first, "only in A"),
+        (changes.slower, "longer in B"),
+        (changes.faster, "shorter in B"),
+        (changes.status, "with another status"),
+    )
+    parts = [f"{count} {text}" for count, text in counted if count]
+    return f"Of the {unit}s: {', '.join(parts)}." if parts else f"The {unit}s are the same."
+
+
+def _lines(first: PageMeasurement, second: PageMeasurement) -> tuple[Line, ...]:
+    return tuple(line for metric in _METRICS if (line := _line(metric, first, second)) is not None)
+
+
+def _line(metric: _Metric, first: PageMeasurement, second: PageMeasurement) -> Line | None:
+    """None for what neither run knows."""
+    name, read, text = metric
+    one, other = read(first), read(second)
+    if one is None and other is None:
+        return None
+    shown = tuple(units.ABSENT if value is None else text(round(value)) for value in (one, other))
+    if one is None or other is None:
+        return Line(name=name, first=shown[0], second=shown[1], difference=units.ABSENT, level="info")
+    by = round(other) - round(one)
+    sign = "+" if by > 0 else "\N{MINUS SIGN}" if by < 0 else ""
+    share = f" ({sign}{abs(round(100 * by / one))} %)" if one and by else ""
+    is_news = abs(by) >= _SHARE * abs(one) and by != 0
+    level: Level = "info" if not is_news else "bad" if by > 0 else "good"
+    return Line(name=name, first=shown[0], second=shown[1], difference=f"{sign}{text(abs(by))}{share}", level=level)
+
+
+def _first_byte(page: PageMeasurement) -> Number:
+    document = document_of(page)
+    return None if document is None else document.timing.first_byte_us
+
+
+def _bytes(page: PageMeasurement) -> Number:
+    return sum(request.transferred_bytes or 0 for request in page.waterfall.requests)
+
+
+def _thousandths(value: int) -> str:
+    return f"{value / 1000:.3f}"
+
+
+_METRICS: tuple[_Metric, ...] = (
+    ("First byte", _first_byte, units.duration),
+    ("Start render", lambda page: page.vitals.start_render_us, units.duration),
+    ("First paint", lambda page: page.vitals.fcp_us, units.duration),
+    ("Largest paint", lambda page: page.vitals.lcp_us, units.duration),
+    ("Layout shift", lambda page: None if page.vitals.cls is None else 1000 * page.vitals.cls, _thousandths),
+    ("Blocking time", lambda page: page.vitals.tbt_us, units.duration),
+    ("Load", lambda page: page.vitals.load_us, units.duration),
+    ("Fully loaded", lambda page: page.vitals.fully_loaded_us, units.duration),
+    ("Requests", lambda page: len(page.waterfall.requests), units.count),
+    ("Connections", lambda page: len(page.waterfall.connections), units.count),
+    ("Transferred", _bytes, units.size),
+)

@@ -1,0 +1,113 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from backend.cast import Member
+from backend.runs.models import PendingRun
+from backend.runs.tests.factories import NOW
+from backend.runs.tests.results import FAILED
+from backend.web.tests import measurements
+from backend.web.tests.world import World, make_world
+from workers.measurement.messages import Measured, Outcome, PageMeasurement
+
+pytestmark = pytest.mark.django_db
+
+BEFORE = measurements.eventful_page(12)
+
+
+@pytest.fixture
+def world(alice: Member, client: Client) -> World:
+    client.force_login(alice.user)
+    return make_world(alice)
+
+
+def slower(page: PageMeasurement) -> PageMeasurement:
+    """One request is gone, one failed, and the largest paint comes later."""
+    requests = [replace(one, status=503) if one.number == 3 else one for one in page.waterfall.requests[:-1]]
+    vitals = replace(page.vitals, lcp_us=1_400_000)
+    return replace(page, waterfall=replace(page.waterfall, requests=tuple(requests)), vitals=vitals)
+
+
+def ended(world: World, outcome: Outcome, minutes: int, kind: str = "page") -> PendingRun:
+    pending = world.pending(kind, scheduled_for=NOW - timedelta(minutes=minutes))
+    world.end(pending, outcome)
+    return pending
+
+
+def both(world: World) -> tuple[PendingRun, PendingRun]:
+    return ended(world, Measured(measurement=BEFORE), 9), ended(world, Measured(measurement=slower(BEFORE)), 5)
+
+
+def html(client: Client, query: str, status: int = 200) -> str:
+    response = client.get(f"{reverse('web:compare')}?{query}")
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def test_two_runs_lie_on_one_axis_and_the_first_sentence_says_what_differs(world: World, client: Client) -> None:
+    first, second = both(world)
+    text = html(client, f"a={first.run_id}&b={second.run_id}")
+    assert "B is 560 ms slower to the largest paint: 1.40 s against 840 ms" in text
+    assert "Of the requests: 1 only in A, 1 with another status." in text
+    assert text.count('class="wf-row') == 12 + 11
+    assert text.count('id="a1"') == text.count('id="b1"') == 1
+    assert "+560 ms (+67 %)" in text
+    assert "style=" not in text
+
+
+def test_only_differences_leaves_what_differs_in_either(world: World, client: Client) -> None:
+    first, second = both(world)
+    text = html(client, f"a={first.run_id}&b={second.run_id}&only=differs")
+    assert "3 of 23" in text
+    assert f'name="a" value="{first.run_id}"' in text
+
+
+def test_the_row_that_is_looked_at_marks_its_partner(world: World, client: Client) -> None:
+    first, second = both(world)
+    text = html(client, f"a={first.run_id}&b={second.run_id}&request=b4")
+    assert 'selected" id="b4"' in text
+    assert 'matched" id="a4"' in text
+    assert f"?a={first.run_id}&amp;b={second.run_id}&amp;request=a5#details" in text
+
+
+def test_the_panel_is_of_either_side_and_its_links_lead_back_there(world: World, client: Client) -> None:
+    first, second = both(world)
+    query = f"?a={first.run_id}&b={second.run_id}&unit=request"
+    response = client.get(reverse("web:compare_details", args=["b3"]) + query)
+    assert response.status_code == 200
+    assert "503" in response.content.decode()
+    assert client.get(reverse("web:compare_details", args=["b99"]) + query).status_code == 404
+
+
+def test_connections_of_both_lie_side_by_side_too(world: World, client: Client) -> None:
+    first, second = both(world)
+    assert "Of the connections" in html(client, f"a={first.run_id}&b={second.run_id}&view=connections")
+
+
+def test_one_run_alone_asks_for_the_other(world: World, client: Client) -> None:
+    first, second = both(world)
+    text = html(client, f"a={first.run_id}")
+    assert "Choose the run to lay beside it" in text
+    assert str(second.run_id) in text
+
+
+def test_a_run_without_a_measurement_is_told_of(world: World, client: Client) -> None:
+    first, failed = ended(world, Measured(measurement=BEFORE), 9), ended(world, FAILED, 5)
+    assert "cannot be laid side by side" in html(client, f"a={first.run_id}&b={failed.run_id}")
+
+
+def test_probes_are_compared_as_hops(world: World, client: Client) -> None:
+    outcome = Measured(measurement=measurements.probe())
+    first, second = ended(world, outcome, 9, "probe"), ended(world, outcome, 5, "probe")
+    assert "Hardly a difference: last byte" in html(client, f"a={first.run_id}&b={second.run_id}")
+
+
+def test_runs_of_others_and_nonsense_are_not_found(world: World, client: Client, charlie: Member) -> None:
+    first, _ = both(world)
+    html(client, "a=nonsense", 404)
+    html(client, f"a={first.run_id}&b=5bd1a33e-0000-4000-8000-000000000000", 404)
+    client.force_login(charlie.user)
+    html(client, f"a={first.run_id}", 404)

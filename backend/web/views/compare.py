@@ -1,0 +1,74 @@
+"""Two runs side by side, and the details of one of their rows."""
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from backend.accounts.permissions import Permission
+from backend.runs.queries import RunDetail, RunLine, recent_runs, run_detail
+from backend.web import compare_page
+from backend.web.access import MemberRequest, needs
+from backend.web.views.runs import KEEP, film_url_of
+from backend.web.waterfall.side_by_side import details_of_side
+from backend.web.waterfall.wanted import wanted_of
+
+# So many of the monitor's last runs are offered beside the two.
+OFFERED = 30
+
+
+@require_safe
+@needs(Permission.READ)
+def page(request: MemberRequest, template: str = "runs/compare.html") -> HttpResponse:
+    """Two runs on one axis; with one alone the page asks for the other."""
+    first = _named(request, "a")
+    second = _named(request, "b") if request.GET.get("b") else None
+    context = {
+        "section": "sites",
+        "first": first,
+        "second": second,
+        "offered": _offered(first, second),
+        "details_url": reverse("web:compare_details", args=["a0"]).removesuffix("a0"),
+        "details_query": urlencode({name: request.GET.get(name, "") for name in ("a", "b")}),
+    }
+    if second is not None and compare_page.is_comparable(first, second):
+        films = (film_url_of(first.run), film_url_of(second.run))
+        context["page"] = compare_page.page_of((first, second), films, request.GET.dict())
+    return render(request, template, context)
+
+
+@require_safe
+@needs(Permission.READ)
+def details(request: MemberRequest, row: str) -> HttpResponse:
+    """What the page's side panel says of one row of one of the two: a piece of HTML for the script."""
+    measurement = _named(request, row[:1]).measurement
+    found = None if measurement is None else details_of_side(measurement, wanted_of(request.GET.dict()), int(row[1:]))
+    if found is None:
+        raise Http404
+    query = urlencode({name: request.GET.get(name, "") for name in ("a", "b")})
+    context = {"details": found, "prefix": row[:1], "address": f"?{query}&"}
+    response = render(request, "runs/_details.html", context)
+    response.headers["Cache-Control"] = KEEP
+    return response
+
+
+def _offered(first: RunDetail, second: RunDetail | None) -> Sequence[RunLine]:
+    """The newest runs of the monitor, and the two themselves when they are older."""
+    lines = recent_runs(first.monitor, limit=OFFERED)
+    present = {line.run.run_id for line in lines}
+    chosen = [one for one in (first, second) if one is not None and one.run.run_id not in present]
+    return [*lines, *(RunLine(run=one.run, region=one.region) for one in chosen)]
+
+
+def _named(request: MemberRequest, name: str) -> RunDetail:
+    try:
+        detail = run_detail(request.organisation, UUID(request.GET.get(name, "")))
+    except ValueError as error:
+        raise Http404 from error
+    if detail is None:
+        raise Http404
+    return detail
