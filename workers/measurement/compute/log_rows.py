@@ -15,7 +15,7 @@ from workers.measurement.compute.connection_facts import (
     host_and_port,
     tls_version,
 )
-from workers.measurement.compute.network_log import DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
+from workers.measurement.compute.network_log import ABORTED, DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.texts import plain, short_url
 from workers.measurement.connection import Connection
@@ -198,7 +198,7 @@ class _View:
         return send, (send[1], head_ms), (head_ms, max(hop.ended_ms, head_ms))
 
     def _flags(self, hop: NetHop, used: Connection | None) -> tuple[RowFlag, ...]:
-        cancelled = hop.cancelled and self.log.failure_of(hop) == "ERR_ABORTED"
+        cancelled = hop.cancelled and hop.net_error == ABORTED
         own = hop_flags(hop) + ((RowFlag.CANCELLED,) if cancelled else ())
         if used is None:
             return own

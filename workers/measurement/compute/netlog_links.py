@@ -12,6 +12,9 @@ from workers.measurement.compute.network_log import MAX_SOURCES, NetHop, Network
 
 Handlers = dict[str, Callable[[NetEvent], None]]
 
+# Chrome's number for a socket that nobody has used or kept yet.
+_FRESH = 0
+
 
 class Links:
     """Fills `log.controllers` and, of openers, what they belong to. `handlers` takes the events by name."""
@@ -24,7 +27,6 @@ class Links:
         self._session_sockets: dict[int, int] = {}
         self._carried: dict[int, int] = {}
         self._found: dict[int, int] = {}
-        self._managers: dict[int, int] = {}
         self._handed: dict[int, int] = {}
         self._handle: int | None = None
         self._direct: int | None = None
@@ -38,7 +40,8 @@ class Links:
             "HTTP2_SESSION_POOL_FOUND_EXISTING_SESSION": self._finds,
             "HTTP2_SESSION_SEND_HEADERS": self._carries,
             "HTTP_STREAM_JOB_CONTROLLER_BOUND": self._bound,
-            "HTTP_STREAM_POOL_ATTEMPT_MANAGER_JOB_BOUND": self._managed,
+            "HTTP_STREAM_POOL_JOB_CONTROLLER_FOUND_EXISTING_SPDY_SESSION": self._shares,
+            "HTTP_STREAM_POOL_JOB_CONTROLLER_FOUND_EXISTING_QUIC_SESSION": self._shares,
             "HTTP_STREAM_POOL_JOB_CONTROLLER_JOB_BOUND": self._pool_job,
             "HTTP_STREAM_POOL_JOB_ALIVE": self._pool_job_ends,
             "HTTP_STREAM_POOL_GROUP_HANDLE_CREATED": self._hands_out,
@@ -46,13 +49,13 @@ class Links:
 
     def resolve(self, hop: NetHop) -> None:
         """Leads a request to its connection, as far as the log tells, once all events were taken."""
-        manager = self._managers.get(hop.source)
-        hop.opener = manager if hop.job is None else self._job_openers.get(hop.job)
+        hop.opener = hop.manager if hop.job is None else self._job_openers.get(hop.job)
         if hop.link is not None:
             return
-        makers = [maker for maker in (hop.job, hop.source, manager) if maker is not None]
+        makers = [maker for maker in (hop.job, hop.manager) if maker is not None]
         if hop.protocol in (None, "h2"):
-            sessions = [where[maker] for where in (self._carried, self._found) for maker in makers if maker in where]
+            sessions = [] if hop.session is None else [hop.session]
+            sessions += [where[maker] for where in (self._carried, self._found) for maker in makers if maker in where]
             # A session that was there before the log began stands for its socket, which is not told.
             hop.link = self._session_sockets.get(sessions[0], sessions[0]) if sessions else None
         if hop.link is None:
@@ -71,6 +74,7 @@ class Links:
 
     def _job(self, event: NetEvent) -> None:
         if event.phase is Phase.BEGIN:
+            self._direct = None
             self._note(self._job_controllers, event.source, event.dependency)
 
     def _tries_quic(self, event: NetEvent) -> None:
@@ -106,8 +110,8 @@ class Links:
         # Both sides write it; the controller's is the second. Without a job of its own, an idle socket follows.
         self._direct = event.source
 
-    def _managed(self, event: NetEvent) -> None:
-        self._note(self._managers, event.source, event.dependency)
+    def _shares(self, event: NetEvent) -> None:
+        self._direct = None
 
     def _pool_job(self, event: NetEvent) -> None:
         self._direct = None
@@ -115,7 +119,8 @@ class Links:
             self._note(self._job_controllers, event.dependency, event.source)
 
     def _hands_out(self, event: NetEvent) -> None:
-        if self._direct is not None:
+        # A socket that was never idle was made for a job.
+        if self._direct is not None and event.number("reuse_type") != _FRESH:
             self._note(self._handed, self._direct, event.dependency)
             self._direct = None
         else:

@@ -4,12 +4,11 @@ import re
 from collections.abc import Callable
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
-from workers.measurement.compute.network_log import NetHop, NetworkLog, Stretch
+from workers.measurement.compute.network_log import ABORTED, NetHop, NetworkLog, Stretch
 
 # A page has thousands at most; a log of many hours may have more than anybody looks at.
 MAX_HOPS = 50_000
 _MAX_URL_CHARS = 4096
-_ABORTED = -3
 # What Chrome writes behind a URL from which it took a name and a password.
 _REDACTED = " (credentials redacted)"
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
@@ -34,7 +33,10 @@ class Requests:
             "URL_REQUEST_FAKE_RESPONSE_HEADERS_CREATED": self._made_up,
             "HTTP_CACHE_READ_INFO": self._from_cache,
             "HTTP_STREAM_JOB_CONTROLLER_BOUND": self._controller,
+            "HTTP_STREAM_POOL_ATTEMPT_MANAGER_JOB_BOUND": self._manager,
             "HTTP_STREAM_REQUEST_BOUND_TO_JOB": self._job,
+            "HTTP2_SESSION_POOL_FOUND_EXISTING_SESSION": self._finds,
+            "HTTP2_SESSION_SEND_HEADERS": self._carried,
             "HTTP_STREAM_REQUEST_BOUND_TO_QUIC_SESSION": self._quic,
             "HTTP_TRANSACTION_SEND_REQUEST": self._send,
             "HTTP_TRANSACTION_SEND_REQUEST_HEADERS": self._http1,
@@ -105,7 +107,7 @@ class Requests:
         if (hop := self._current.get(event.source)) is not None:
             hop.cancelled = True
             # Without a reason it is nobody's but the page's.
-            hop.net_error = event.number("net_error") or _ABORTED
+            hop.net_error = event.number("net_error") or ABORTED
 
     def _preflight(self, event: NetEvent) -> None:
         if event.dependency is not None and len(self._preflights) < MAX_HOPS:
@@ -128,6 +130,21 @@ class Requests:
     def _controller(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
             hop.controller = event.dependency
+            # What follows is about another connection than that of an attempt before.
+            hop.job = hop.manager = hop.session = None
+
+    def _manager(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.manager = event.dependency
+
+    def _finds(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.session = event.dependency
+
+    def _carried(self, event: NetEvent) -> None:
+        hop = None if event.dependency is None else self._current.get(event.dependency)
+        if hop is not None:
+            hop.session = event.source
 
     def _job(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:

@@ -20,8 +20,10 @@ _MAX_ATTEMPTS = 64
 # How the log calls documents, and an origin that is not a page's: the browser asks on its own account.
 DOCUMENTS = ("main frame", "sub frame")
 NOBODY = "not an origin"
-# What Chrome calls an error and is none: the connection goes on as a WebSocket.
-_NO_FAILURES = frozenset({"ERR_WS_UPGRADE", "ERR_IO_PENDING"})
+# Numbers of Chrome's errors, which never change: given up, and what is called an error and is none (there is more to
+# come, or the connection goes on as a WebSocket).
+ABORTED = -3
+_NO_FAILURES = frozenset({-1, -173})
 
 
 @dataclass(slots=True)
@@ -52,8 +54,8 @@ class NetHop:
 
     `send` and `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were
     asked for, or a connection that was lost, make a second. `head_ms` is when the final answer's head was there,
-    `hints_ms` when an early one (103) was. `controller`, `job` and `opener` are who got it a connection, `link` is
-    that connection. Once it is `over` nothing more of it will come.
+    `hints_ms` when an early one (103) was. `controller`, `job`, `manager` and `opener` are who got it a connection,
+    `session` (HTTP/2) and `link` are that connection. Once it is `over` nothing more of it will come.
     """
 
     source: int
@@ -79,7 +81,9 @@ class NetHop:
     body_bytes: int | None = None
     controller: int | None = None
     job: int | None = None
+    manager: int | None = None
     opener: int | None = None
+    session: int | None = None
     link: int | None = None
 
     @property
@@ -188,10 +192,9 @@ class NetworkLog:
 
     def failure_of(self, hop: NetHop) -> str | None:
         """Chrome's name (ERR_…) for what ended a request, if anything did."""
-        if hop.net_error is None:
+        if hop.net_error is None or hop.net_error in _NO_FAILURES:
             return None
-        name = self.errors.get(hop.net_error, f"ERR_{-hop.net_error}")
-        return None if name in _NO_FAILURES else name
+        return self.errors.get(hop.net_error, f"ERR_{-hop.net_error}")
 
     def opener_of(self, socket: NetSocket) -> Opener | None:
         return None if socket.opener is None else self.openers.get(socket.opener)
@@ -221,10 +224,24 @@ class NetworkLog:
         """
         began_ms = socket.tls.begin_ms if socket.quic else socket.connect.begin_ms
         own = self.dns_of(self.opener_of(socket))
+        if own is not None and self._was_anothers(own, socket, hop):
+            own = None
         vain = [self.dns_of(self.opener_of(other)) for other in self._in_vain(socket)]
         others = [] if hop is None else [wait for wait in self.waits_of(hop) if hop.started_ms <= wait[1]]
         early = [wait for wait in (*vain, *others) if wait and began_ms is not None and wait[1] <= began_ms]
         return max((wait for wait in (own, *early) if wait), key=_length, default=None)
+
+    def _was_anothers(self, wait: Wait, socket: NetSocket, hop: NetHop | None) -> bool:
+        """Whether a manager's lookup was over and used before anybody wanted this connection of the same manager."""
+        connect = self.connect_of(socket)
+        opener = self.opener_of(socket)
+        if connect is None or opener is None or opener.manager not in self.openers:
+            return False
+        if hop is not None and wait[1] < hop.started_ms <= connect[0]:
+            return True
+        others = (self.sockets.get(source) for source in self.openers[opener.manager].sockets)
+        spans = (other.connect.whole for other in others if other is not None and other is not socket)
+        return any(span is not None and span[1] < connect[0] for span in spans)
 
     def waits_of(self, hop: NetHop) -> Iterator[Wait]:
         """Every lookup that was made to get this request a connection."""

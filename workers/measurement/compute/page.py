@@ -45,7 +45,7 @@ def compute_page(capture: PageCapture) -> Page:
     log = _network_log(capture, zero_us)
     pairs = join(kept, log.hops)
     settle(kept, pairs)
-    told = with_untold(Told(kept, pairs), log.hops, zero_us=zero_us, names=log.errors)
+    told = with_untold(Told(kept, pairs), log, zero_us=zero_us)
     kept = told.exchanges[:MAX_ROWS]
     network = Network(exchanges=kept, pairs=told.pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)
     connections = connections_of(network)

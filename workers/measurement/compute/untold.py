@@ -3,11 +3,11 @@
 They are rows like all others, with what the log knows: no priority, no sizes, no headers, and who asked is not known.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workers.measurement.compute.exchange import Exchange
-from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop
+from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop, NetworkLog
 
 _SCHEMES = ("http:", "https:", "ws:", "wss:")
 
@@ -20,13 +20,13 @@ class Told:
     pairs: Mapping[int, NetHop]
 
 
-def with_untold(told: Told, hops: Iterable[NetHop], *, zero_us: int, names: Mapping[int, str]) -> Told:
-    """The same with those that only the log shows. `names` are Chrome's errors by number."""
+def with_untold(told: Told, log: NetworkLog, *, zero_us: int) -> Told:
+    """The same with those that only the log shows."""
     known = {id(hop) for hop in told.pairs.values()}
     doubtful = {(one.method, one.url) for index, one in enumerate(told.exchanges) if index not in told.pairs}
     found = [
         hop
-        for hop in hops
+        for hop in log.hops
         if id(hop) not in known
         and hop.started_ms * 1000 >= zero_us
         and _counts(hop)
@@ -35,7 +35,7 @@ def with_untold(told: Told, hops: Iterable[NetHop], *, zero_us: int, names: Mapp
     if not found:
         return told
     mixed = [(exchange, told.pairs.get(index)) for index, exchange in enumerate(told.exchanges)]
-    mixed += [(_exchange(hop, names), hop) for hop in found]
+    mixed += [(_exchange(hop, log), hop) for hop in found]
     mixed.sort(key=lambda pair: pair[0].started_us)
     pairs = {index: hop for index, (_, hop) in enumerate(mixed) if hop is not None}
     return Told([exchange for exchange, _ in mixed], pairs)
@@ -49,7 +49,7 @@ def _counts(hop: NetHop) -> bool:
     return asked and hop.url.startswith(_SCHEMES) and hop.controller is not None
 
 
-def _exchange(hop: NetHop, names: Mapping[int, str]) -> Exchange:
+def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
     began_us = hop.started_ms * 1000
     answered = hop.status is not None
     return Exchange(
@@ -61,6 +61,6 @@ def _exchange(hop: NetHop, names: Mapping[int, str]) -> Exchange:
         response={"status": hop.status, "protocol": hop.protocol, "fromDiskCache": hop.cached} if answered else None,
         ended_us=None if hop.ended_ms is None or hop.is_socket else hop.ended_ms * 1000,
         redirected_to=hop.redirected_to,
-        net_error=None if hop.net_error is None else names.get(hop.net_error, "ERR_FAILED"),
+        net_error=log.failure_of(hop),
         cancelled=hop.cancelled,
     )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from workers.measurement.compute.log_file import LogFile, NoNetlogError, read_log_file
 from workers.measurement.compute.log_rows import rows_of
+from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Opener, Stretch
 from workers.measurement.waterfall import Request, RowFlag, ServedFrom, Waterfall
 from workers.tests.captures import logs
 
@@ -70,6 +71,91 @@ def test_every_request_finds_its_socket_in_chromes_new_pool_too() -> None:
     assert shown(by_url["a.png?wait=0.02"]) == "connect tls send wait download"
     assert shown(by_url["b.png"]) == "dns connect tls send wait download"
     assert by_url["s.css"].reused is True
+
+
+def test_each_hop_in_chromes_new_pool_goes_to_its_own_connection_however_many_ask_at_once() -> None:
+    waterfall = waterfall_of("whole-new-pool")
+    hosts = {one.number: one.host for one in waterfall.connections}
+    used = [
+        (request.url.removeprefix("https://"), hosts[request.connection], request.reused)
+        for request in waterfall.requests
+        if request.connection is not None
+    ]
+    assert used == [
+        ("two.test/", "two.test", False),
+        ("two.test/a.js", "two.test", True),
+        ("img.two.test/0.png", "img.two.test", False),
+        ("one.test/0.png", "one.test", False),
+        ("one.test/1.png", "one.test", False),
+        ("two.test/go", "two.test", True),
+        ("cdn.test/data", "cdn.test", False),
+        ("two.test/never", "two.test", True),
+        ("two.test/hang", "two.test", True),
+        ("wss://one.test/talk", "one.test", False),
+        ("two.test/w.js", "two.test", True),
+        ("two.test/data.json", "two.test", True),
+        # Asked for without credentials, and where a redirect leads: a connection of its own.
+        ("cdn.test/0.png", "cdn.test", False),
+        ("cdn.test/data", "cdn.test", True),
+    ]
+    numbers = [request.connection for request in waterfall.requests if "cdn.test" in request.url]
+    assert numbers == [7, 8, 7]
+    assert [one.requests for one in waterfall.connections] == [7, 0, 1, 1, 1, 1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("began_ms", "asked_ms", "waited"),
+    [
+        # A second one for the same page, while the first connects, and once it has.
+        (40, 40, False),
+        (100, 100, False),
+        # Opened ahead: with the first one, and later.
+        (30, 300, True),
+        (100, 300, False),
+    ],
+)
+def test_a_lookup_is_paid_for_by_those_who_waited_for_it(began_ms: int, asked_ms: int, *, waited: bool) -> None:
+    """The new pool keeps one manager for all connections to a host, and the manager its lookup."""
+    manager, first, second = 1, 2, 3
+    log = NetworkLog(zero_ms=0)
+    log.openers = {
+        manager: Opener(dns=Stretch(0, 30), resolver=9),
+        first: Opener(manager=manager),
+        second: Opener(manager=manager),
+    }
+    for number, opener, begin_ms in ((11, first, 30), (12, second, began_ms)):
+        log.add_socket(NetSocket(number, begin_ms, opener, connect=Stretch(begin_ms, begin_ms + 30)))
+        log.adopt(manager, number)
+    for number, start_ms in ((11, 0), (12, asked_ms)):
+        sent = Stretch(start_ms + 100, start_ms + 100)
+        log.hops.append(NetHop(20 + number, "https://shop.test/", "GET", start_ms, link=number, send=sent))
+    paid, again = rows_of(log, limit=10).waterfall.requests
+    assert paid.timing.dns is not None
+    assert (again.timing.dns is not None) is waited
+    assert again.timing.connect is not None
+
+
+def test_what_was_sent_again_with_credentials_counts_and_shows_the_last_time() -> None:
+    found = read(logs.text_of("login")).log
+    first = found.hops[0]
+    assert (first.transactions, first.status, first.url) == (2, 200, "https://shop.test/auth")
+    assert [hop.transactions for hop in found.hops] == [2, 1, 1, 1]
+    told = rows_of(found, limit=100).waterfall.requests
+    assert {one.connection for one in told} == {1}
+    assert told[0].timing.tls is not None
+    assert told[0].timing.send is not None
+    # The first answer, a 401, lies between the handshake and what was sent last.
+    assert told[0].timing.send.start_us > told[0].timing.tls.end_us
+
+
+def test_what_is_sent_within_the_handshake_is_early_data() -> None:
+    first, again, last = waterfall_of("early-data-h3").requests
+    assert (first.flags, last.flags) == ((), ())
+    assert again.flags == (RowFlag.RESUMED, RowFlag.EARLY_DATA)
+    assert again.timing.tls is not None
+    assert again.timing.send is not None
+    assert again.timing.tls.start_us <= again.timing.send.start_us < again.timing.tls.end_us
+    assert again.timing.dns is None
 
 
 def test_a_host_that_shares_a_connection_of_http2_is_coalesced_after_its_own_lookup() -> None:
