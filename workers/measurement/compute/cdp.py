@@ -106,7 +106,6 @@ class _Reader:
         if (hop := self._last(str(params.get("requestId")))) is not None:
             hop.ended_us = monotonic_us(params.get("timestamp"))
             hop.transferred_bytes = _count(params.get("encodedDataLength"))
-            hop.body_bytes = hop.body_bytes or 0
 
     def failed(self, params: Json) -> None:
         if (hop := self._last(str(params.get("requestId")))) is not None:

@@ -46,7 +46,15 @@ def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop]) -> None:
             # The answer to a worker's script is told in a session that nobody may have opened in time.
             exchange.response = {"status": hop.status, "protocol": hop.protocol}
         if _was_whole(exchange, hop):
-            exchange.net_error, exchange.cancelled, exchange.body_bytes = None, False, exchange.body_bytes or 0
+            exchange.net_error, exchange.cancelled = None, False
+        if exchange.body_bytes is None and exchange.response is not None:
+            # DevTools counts no bytes of what a script fetches, and the log none of what goes into the cache unread.
+            exchange.body_bytes = 0 if _is_empty(exchange) else hop.body_bytes or None
+
+
+def _is_empty(exchange: Exchange) -> bool:
+    headers = {name.lower(): value for name, value in exchange.response_headers.items()}
+    return exchange.number("status") == 204 or headers.get("content-length") == "0" or exchange.method == "HEAD"
 
 
 def _was_whole(exchange: Exchange, hop: NetHop) -> bool:

@@ -3,6 +3,7 @@
 import pytest
 
 from workers.measurement.compute.page import compute_page
+from workers.measurement.waterfall import RowFlag, ServedFrom
 from workers.tests.shapes import golden
 from workers.tests.shapes.catalogue import SHAPES
 from workers.tests.shapes.table import differences
@@ -11,3 +12,17 @@ from workers.tests.shapes.table import differences
 @pytest.mark.parametrize("name", SHAPES)
 def test_rows_and_connections_are_those_that_were_written_by_hand(name: str) -> None:
     assert differences(SHAPES[name], compute_page(golden.load(name)).measurement) == []
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_an_answer_that_came_whole_has_its_bytes_counted(name: str) -> None:
+    """Also what a script fetches, of which DevTools counts none."""
+    for row in compute_page(golden.load(name)).measurement.waterfall.requests:
+        told = next(
+            (int(header.value) for header in row.response_headers if header.name.lower() == "content-length"), None
+        )
+        encoded = any(header.name.lower() == "content-encoding" for header in row.response_headers)
+        whole = row.failure is None and row.method != "HEAD" and row.status == 200 and not encoded
+        if told is not None and whole and row.timing.end_us is not None and row.served_from is ServedFrom.NETWORK:
+            # Of what is kept for later without being read nobody counts the bytes.
+            assert row.body_bytes == told or (row.body_bytes is None and RowFlag.PREFETCH in row.flags), row.url
