@@ -99,7 +99,7 @@ class _Reader:
 
     def data(self, params: Json) -> None:
         hop, count = self._last(str(params.get("requestId"))), _count(params.get("dataLength"))
-        if hop is not None and count is not None:
+        if hop is not None and count:
             hop.body_bytes = (hop.body_bytes or 0) + count
 
     def finished(self, params: Json) -> None:
