@@ -4,7 +4,7 @@ The log knows identity, phases and connections; it does not know who asked, what
 wire. Its resolution is one millisecond.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from workers.measurement.compute.connection_facts import (
@@ -77,7 +77,22 @@ def _users(log: NetworkLog) -> dict[int, list[NetHop]]:
             users.setdefault(hop.link, []).append(hop)
     for hops in users.values():
         hops.sort(key=lambda hop: hop.send.begin_ms or 0)
+    for hop in log.hops:
+        for source in _failed_on(log, hop):
+            if source not in users:
+                hop.link, users[source] = source, [hop]
+                break
     return users
+
+
+def _failed_on(log: NetworkLog, hop: NetHop) -> Iterator[int]:
+    """The connections that were opened for a request and of no use to it, such as one with a wrong certificate."""
+    if hop.send.begin_ms is not None or log.failure_of(hop) is None:
+        return
+    for source in reversed(log.tries_of(hop)):
+        socket = log.sockets.get(source)
+        if socket is not None and _was_opened(socket) and socket.opened_ms >= hop.started_ms:
+            yield source
 
 
 def _was_opened(socket: NetSocket) -> bool:
@@ -108,7 +123,8 @@ class _View:
     zero_ms: int
 
     def row(self, hop: NetHop, number: int, connections: Mapping[int, Connection]) -> Request:
-        socket = None if hop.link is None or hop.send.begin_ms is None else self.log.sockets.get(hop.link)
+        known = hop.link is not None and (hop.send.begin_ms is not None or self.uses.pays(hop))
+        socket = self.log.sockets.get(hop.link) if known and hop.link is not None else None
         used = None if socket is None else connections.get(socket.source)
         return Request(
             number=number,

@@ -256,12 +256,15 @@ class NetworkLog:
         waits = [wait for wait in self.waits_of(hop) if sent_ms is None or wait[1] <= sent_ms]
         return max((wait for wait in waits if wait[0] >= hop.started_ms), key=_length, default=None)
 
-    def attempts_of(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
-        """What a request spent on connections that came to nothing: its lookup, every attempt, the last handshake."""
+    def tries_of(self, hop: NetHop) -> list[int]:
+        """Every socket that was opened to get this request a connection."""
         tries = () if hop.controller is None else self.controllers.get(hop.controller, ())
         openers = [self.openers.get(source) for source in dict.fromkeys([*tries, hop.opener or 0])]
-        sources = [source for opener in openers if opener is not None for source in opener.sockets]
-        sockets = [self.sockets[source] for source in dict.fromkeys(sources) if source in self.sockets]
+        return list(dict.fromkeys(source for opener in openers if opener is not None for source in opener.sockets))
+
+    def attempts_of(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
+        """What a request spent on connections that came to nothing: its lookup, every attempt, the last handshake."""
+        sockets = [self.sockets[source] for source in self.tries_of(hop) if source in self.sockets]
         spans = [socket.connect.whole for socket in sockets if socket.connect.whole is not None]
         connect = (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
         tls = next((socket.tls.whole for socket in reversed(sockets) if socket.tls.whole is not None), None)

@@ -185,8 +185,16 @@ def _from_log(
         certificate_error=certificate_error(log, facts.get("net_error")),
         received_bytes=socket.received_bytes or None,
         requests=bare.requests,
-        preconnected=hop is None or (began is not None and began[0] < hop.started_ms),
+        preconnected=_is_early(began, first, hop),
     )
+
+
+def _is_early(began: tuple[int, int] | None, first: Exchange | None, hop: NetHop | None) -> bool:
+    """Whether a connection was begun before anybody asked for what it first carried, if anything."""
+    if first is None:
+        return True
+    asked_ms = first.started_us // 1000 if hop is None else hop.started_ms
+    return began is not None and began[0] < asked_ms
 
 
 def _protocol(socket: NetSocket, first: Exchange | None, hop: NetHop | None) -> str | None:

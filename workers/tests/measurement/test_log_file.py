@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from workers.measurement.compute.log_file import LogFile, NoNetlogError, read_log_file
 from workers.measurement.compute.log_rows import rows_of
+from workers.measurement.compute.netlog import read_netlog
+from workers.measurement.compute.netlog_events import names_of
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Opener, Stretch
 from workers.measurement.waterfall import Request, RowFlag, ServedFrom, Waterfall
 from workers.tests.captures import logs
+from workers.tests.shapes import golden
 
 HEAD = json.loads(logs.text_of("h3").split(b"\n", 1)[0].rstrip(b",") + b"}")
 
@@ -23,6 +26,13 @@ def read(data: bytes, *, chunk_bytes: int = 65_536) -> LogFile:
 
 def waterfall_of(name: str) -> Waterfall:
     return rows_of(read(logs.text_of(name)).log, limit=1000).waterfall
+
+
+def log_of(shape: str) -> NetworkLog:
+    """The network log of a page shape."""
+    capture = golden.load(shape).netlog
+    assert capture is not None
+    return read_netlog(names_of(capture.constants), capture.lines)
 
 
 def row(waterfall: Waterfall, end: str) -> Request:
@@ -101,6 +111,17 @@ def test_each_hop_in_chromes_new_pool_goes_to_its_own_connection_however_many_as
     numbers = [request.connection for request in waterfall.requests if "cdn.test" in request.url]
     assert numbers == [7, 8, 7]
     assert [one.requests for one in waterfall.connections] == [7, 0, 1, 1, 1, 1, 2, 1]
+
+
+def test_a_connection_of_no_use_stands_at_the_request_that_it_was_opened_for() -> None:
+    log = log_of("untrusted-host")
+    waterfall = rows_of(log, limit=100).waterfall
+    refused = row(waterfall, "bad.test/0.png")
+    assert (refused.failure, refused.connection, refused.reused) == ("ERR_CERT_AUTHORITY_INVALID", 2, False)
+    assert shown(refused) == "dns connect tls"
+    connection = waterfall.connections[1]
+    assert (connection.requests, connection.preconnected) == (1, False)
+    assert connection.certificate_error == "ERR_CERT_AUTHORITY_INVALID"
 
 
 @pytest.mark.parametrize(
