@@ -192,6 +192,7 @@ if CONFIG.loopback and not CONFIG.https:
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 200
 DATA_UPLOAD_MAX_NUMBER_FILES = 5
+FILE_UPLOAD_HANDLERS = ["backend.web.uploading.BoundedFileHandler"]
 
 _MAIL = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 _MAIL_URL = CONFIG.mail_server

@@ -3,8 +3,9 @@ import { mountLive } from "./live/page";
 import { mountAll } from "./mount";
 import { mountRefresh } from "./refresh";
 import { mountTrial } from "./trial";
+import { mountUpload } from "./upload";
 import { mountWaterfall } from "./waterfall/page";
 
 document.documentElement.classList.add("js");
 listenForKeys(document);
-mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial });
+mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial, upload: mountUpload });

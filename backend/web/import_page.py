@@ -1,0 +1,52 @@
+"""What the page of an imported load says beside its waterfall. No I/O."""
+
+from backend.runs.diagnoses import diagnosis_of
+from backend.runs.models import Upload
+from backend.web.findings import Panel, of_run
+from backend.web.verdict import Card, Verdict, cards_of, measured_verdict
+from backend.web.waterfall.text import host_of
+from workers.measurement.evidence import Depth
+from workers.measurement.messages import PageMeasurement
+
+
+def heading(upload: Upload) -> str:
+    """Whose page it is."""
+    return upload.site.name if upload.site is not None else host_of(upload.url) or upload.label
+
+
+def about(upload: Upload) -> list[str]:
+    """The small print: which file, of which tool, and who brought it."""
+    tool = " ".join(part for part in (upload.tool, upload.tool_version) if part)
+    browser = upload.browser_version if upload.browser_version != tool else None
+    parts = [
+        upload.label if upload.label != upload.url else None,
+        f"{upload.format} of {tool}" if tool else upload.format,
+        browser,
+        upload.file_name,
+        None if upload.created_by is None else f"by {upload.created_by}",
+    ]
+    return [part for part in parts if part]
+
+
+def warnings(upload: Upload) -> list[str]:
+    """What was left out of the file, the first with their places."""
+    counted = f"{upload.skipped} of the file's requests could not be read." if upload.skipped else None
+    return [text for text in (counted, *upload.remarks) if text]
+
+
+def verdict(measurement: PageMeasurement | None) -> Verdict:
+    if measurement is None:
+        return Verdict(level="warn", title="This import cannot be read any more", text="Import the file again.")
+    return measured_verdict(measurement)
+
+
+def cards(measurement: PageMeasurement | None) -> tuple[Card, ...]:
+    return () if measurement is None else cards_of(measurement)
+
+
+def panel(measurement: PageMeasurement | None) -> Panel | None:
+    """What today's rules make of it; None where there is nothing to say."""
+    diagnosis = diagnosis_of(measurement)
+    if diagnosis is None or not diagnosis.findings:
+        return None
+    return of_run(diagnosis, Depth.DEEP, None)

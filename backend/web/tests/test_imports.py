@@ -1,0 +1,169 @@
+"""Imports in the dashboard: the form, the list, a page like a run's."""
+
+import pytest
+from django.core.exceptions import RequestDataTooBig
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from backend.accounts.models import AuditEntry, Membership
+from backend.accounts.permissions import Role
+from backend.cast import Member
+from backend.runs import uploads
+from backend.runs.models import Upload
+from backend.runs.tests.factories import make_fleet
+from backend.runs.uploads import UploadedFile, import_file
+from backend.web import uploading
+from backend.web.tests.world import World, make_world
+from workers.tests.measurement.imports import samples
+
+pytestmark = pytest.mark.django_db
+LIST = "/imports/"
+
+
+@pytest.fixture
+def world(alice: Member, client: Client) -> World:
+    client.force_login(alice.user)
+    return make_world(alice)
+
+
+def send(client: Client, document: samples.Document | bytes, **fields: str) -> tuple[int, str]:
+    """Status and text of the page that one is led to."""
+    content = document if isinstance(document, bytes) else samples.written(document)
+    file = SimpleUploadedFile("shop.har", content, content_type="application/json")
+    response = client.post(LIST, {"file": file, **fields}, follow=True)
+    return response.status_code, response.content.decode()
+
+
+def text_of(client: Client, path: str) -> str:
+    response = client.get(path)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_file_becomes_a_page_like_a_runs(world: World, client: Client) -> None:
+    status, text = send(client, samples.devtools(), site=str(world.site.public_id))
+    assert status == 200
+    for part in (
+        "uploaded",
+        "shop.har",
+        "HAR 1.2 of WebInspector 1",
+        "app.js",
+        "The page loaded in 500 ms",
+        "Export HAR",
+    ):
+        assert part in text, part
+    assert text.count('class="wf-row') == 4
+    made = Upload.objects.get()
+    assert (made.site, made.created_by) == (world.site, world.member.user)
+
+
+def test_the_row_in_the_address_is_the_one_looked_at(world: World, client: Client) -> None:
+    send(client, samples.devtools())
+    place = reverse("web:import", args=[Upload.objects.get().public_id])
+    assert '<h3 class="wrap-any">2. app.js</h3>' in text_of(client, f"{place}?request=2")
+    assert '<h3 class="wrap-any">2. app.js</h3>' in text_of(client, f"{place}requests/2")
+    assert client.get(f"{place}requests/99").status_code == 404
+
+
+def test_a_repeat_view_of_webpagetest_can_be_looked_at(world: World, client: Client) -> None:
+    _, text = send(client, samples.webpagetest(1000, 3000, 2000))
+    assert "WebPageTest JSON of WebPageTest 21.07" in text
+    assert "run 3, first view" in text
+
+
+def test_what_could_not_be_read_is_told_on_the_page(world: World, client: Client) -> None:
+    _, text = send(client, samples.har(samples.entry(), samples.entry("never")))
+    assert "1 of the file&#x27;s requests could not be read." in text
+    assert "entry 2: startedDateTime is not a date and time" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"<html>", "The file is not JSON"), (b"", "The file is empty"), (b"{}", "neither an HTTP Archive")],
+)
+def test_a_file_that_is_none_is_told_at_its_field(world: World, client: Client, content: bytes, said: str) -> None:
+    status, text = send(client, content)
+    assert (status, said in text) == (422, True)
+    assert not Upload.objects.exists()
+
+
+def test_a_file_that_is_too_large_is_not_kept(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploading, "MAX_FILE_BYTES", 100_000)
+    status, text = send(client, b" " * 200_000)
+    assert (status, "Pack a larger one with gzip" in text) == (422, True)
+    with pytest.raises(RequestDataTooBig):
+        uploading.BoundedFileHandler().handle_raw_input(None, {}, 10**10, b"")
+
+
+def test_several_pages_lead_to_the_list(world: World, client: Client) -> None:
+    pages = [samples.page("a"), samples.page("b", started="2026-11-21T12:01:00Z")]
+    second = samples.at("https://shop.example/2", started="2026-11-21T12:01:00Z", pageref="b")
+    _, text = send(client, samples.har(samples.entry(pageref="a"), second, pages=pages))
+    assert "2 page loads are imported." in text
+    assert text.count("shop.har") == 2
+
+
+def test_the_list_of_a_site_is_short_and_goes_on(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backend.web.views.imports.SHOWN", 1)
+    send(client, samples.devtools(), site=str(world.site.public_id))
+    send(client, samples.firefox(), site=str(world.site.public_id))
+    send(client, samples.playwright())
+    text = text_of(client, f"{LIST}?site={world.site.public_id}")
+    assert ("Firefox" in text, "WebInspector" in text, "Playwright" in text) == (True, False, False)
+    older = text.partition('href="?site=')[2].partition('"')[0].replace("&amp;", "&")
+    assert "WebInspector" in text_of(client, f"{LIST}?site={older}")
+    for nonsense in ("site=x", "before=x", "before=2026-11-21T00:00:00Z,x"):
+        assert "Playwright" in text_of(client, f"{LIST}?{nonsense}")
+
+
+def test_an_empty_list_says_where_files_come_from(world: World, client: Client) -> None:
+    assert "firstbyte import page.har" in text_of(client, LIST)
+    assert reverse("web:imports") in text_of(client, "/sites/")
+
+
+def test_nobody_sees_or_deletes_what_another_organisation_imported(world: World, client: Client) -> None:
+    home = make_fleet("far").organisation
+    file = UploadedFile(name="theirs.har", content=samples.written(samples.devtools()))
+    (theirs,) = import_file(actor=None, organisation=home, file=file)
+    assert "theirs.har" not in text_of(client, LIST)
+    for path in ("", "requests/1"):
+        assert client.get(f"{LIST}{theirs.public_id}/{path}").status_code == 404
+    assert client.post(f"{LIST}{theirs.public_id}/delete/").status_code == 404
+    status, _ = send(client, samples.devtools(), site=str(make_fleet("off").site.public_id))
+    assert (status, Upload.objects.count()) == (422, 1)
+
+
+def test_who_may_only_look_imports_and_deletes_nothing(world: World, client: Client) -> None:
+    send(client, samples.devtools())
+    made = Upload.objects.get()
+    Membership.objects.filter(user=world.member.user).update(role=Role.VIEWER)
+    assert "multipart/form-data" not in text_of(client, LIST)
+    assert send(client, samples.devtools())[0] == 403
+    assert client.post(reverse("web:import_delete", args=[made.public_id])).status_code == 403
+    assert "uploaded" in text_of(client, reverse("web:import", args=[made.public_id]))
+
+
+def test_an_import_can_be_deleted(world: World, client: Client) -> None:
+    send(client, samples.devtools())
+    made = Upload.objects.get()
+    response = client.post(reverse("web:import_delete", args=[made.public_id]), follow=True)
+    assert "The import is deleted." in response.content.decode()
+    assert not Upload.objects.exists()
+    assert AuditEntry.objects.filter(action="delete_import").exists()
+
+
+def test_a_document_that_cannot_be_read_any_more_is_said_so(world: World, client: Client) -> None:
+    send(client, samples.devtools())
+    Upload.objects.update(document=b"damaged")
+    made = Upload.objects.get()
+    assert "cannot be read any more" in text_of(client, reverse("web:import", args=[made.public_id]))
+    assert client.get(f"/api/v1/imports/{made.public_id}/har").status_code == 404
+
+
+def test_the_most_that_is_kept_is_told_in_the_form(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "MAX_UPLOADS", 0)
+    status, text = send(client, samples.devtools())
+    assert (status, "Delete some first." in text) == (422, True)

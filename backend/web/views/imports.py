@@ -1,0 +1,161 @@
+"""Page loads out of files of other tools: the list with its form, one of them as a run's page, its rows."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.dateparse import parse_datetime
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from backend.accounts.permissions import Permission, check
+from backend.runs import queries
+from backend.runs.models import Upload
+from backend.runs.queries import UploadDetail
+from backend.runs.uploads import UploadedFile, UploadError, delete_upload, import_file
+from backend.sites.models import Site, SiteStatus
+from backend.web import import_page
+from backend.web.access import MemberRequest, needs
+from backend.web.forms.imports import ImportForm
+from backend.web.views.runs import KEEP
+from backend.web.waterfall.board import board_of, details_of, drawn_of
+
+SHOWN = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs(Permission.READ)
+def overview(request: MemberRequest) -> HttpResponse:
+    """The newest imports, and the form for another."""
+    if request.method == "POST":
+        check(request.membership.role, Permission.EDIT_SITES)
+        return _bring(request)
+    return _list(request, ImportForm(sites=_sites(request), initial={"site": request.GET.get("site", "")[:40]}))
+
+
+@require_safe
+@needs(Permission.READ)
+def page(request: MemberRequest, import_id: UUID) -> HttpResponse:
+    """One import, as the page of a run."""
+    detail = _detail(request, import_id)
+    measurement = detail.measurement
+    context: dict[str, Any] = {
+        "section": "sites",
+        "upload": detail.upload,
+        "heading": import_page.heading(detail.upload),
+        "about": import_page.about(detail.upload),
+        "warnings": import_page.warnings(detail.upload),
+        "verdict": import_page.verdict(measurement),
+        "cards": import_page.cards(measurement),
+        "panel": import_page.panel(measurement),
+        "board": None if measurement is None else board_of(measurement, request.GET.dict()),
+        "details_url": reverse("web:import_details", args=[import_id, 0]).removesuffix("0"),
+    }
+    return render(request, "imports/page.html", context)
+
+
+@require_safe
+@needs(Permission.READ)
+def details(request: MemberRequest, import_id: UUID, number: int) -> HttpResponse:
+    """What the page's side panel says of one row: a piece of HTML for the script."""
+    measurement = _detail(request, import_id).measurement
+    drawn = None if measurement is None else drawn_of(measurement, request.GET.get("visit", ""))
+    found = None if drawn is None else details_of(drawn, request.GET.get("unit", ""), number)
+    if found is None:
+        raise Http404
+    response = render(request, "runs/_details.html", {"details": found})
+    response.headers["Cache-Control"] = KEEP
+    return response
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def delete(request: MemberRequest, import_id: UUID) -> HttpResponse:
+    """Deletes an import for good."""
+    upload = queries.upload(request.organisation, import_id)
+    if upload is None:
+        raise Http404
+    delete_upload(actor=request.user, upload=upload)
+    messages.success(request, "The import is deleted.")
+    return redirect("web:imports")
+
+
+def _bring(request: MemberRequest) -> HttpResponse:
+    form = ImportForm(request.POST, request.FILES, sites=_sites(request))
+    if not form.is_valid():
+        return _list(request, form)
+    file = form.cleaned_data["file"]
+    try:
+        made = import_file(
+            actor=request.user,
+            organisation=request.organisation,
+            site=form.cleaned_data["site"],
+            file=UploadedFile(name=file.name, content=file.read()),
+        )
+    except UploadError as error:
+        form.add_error("file", str(error))
+        return _list(request, form)
+    if len(made) == 1:
+        return _led(request, reverse("web:import", args=[made[0].public_id]))
+    messages.success(request, f"{len(made)} page loads are imported.")
+    return _led(request, reverse("web:imports"))
+
+
+def _led(request: MemberRequest, place: str) -> HttpResponse:
+    """A script would follow a redirect by itself, and what the next page says to a person would be said to nobody."""
+    if request.headers.get("X-Requested-With") != "XMLHttpRequest":
+        return redirect(place)
+    return HttpResponse(status=201, headers={"Location": place})
+
+
+def _list(request: MemberRequest, form: ImportForm) -> HttpResponse:
+    before = _before(request)
+    rows = queries.uploads(request.organisation, site=_site(request), before=before, limit=SHOWN + 1)
+    shown = rows[:SHOWN]
+    context = {
+        "section": "sites",
+        "form": form,
+        "site": _site(request),
+        "rows": shown,
+        "older": _position(shown[-1]) if len(rows) > SHOWN else "",
+        "is_newest": before is None,
+    }
+    return render(request, "imports/list.html", context, status=200 if not form.is_bound or form.is_valid() else 422)
+
+
+def _sites(request: MemberRequest) -> "QuerySet[Site]":
+    return Site.objects.filter(organisation=request.organisation, status=SiteStatus.ACTIVE).order_by("name")
+
+
+def _site(request: MemberRequest) -> Site | None:
+    """The one that the address names, whatever it holds."""
+    try:
+        return _sites(request).filter(public_id=UUID(request.GET.get("site", ""))).first()
+    except ValueError:
+        return None
+
+
+def _position(upload: Upload) -> str:
+    return f"{upload.created_at.isoformat()},{upload.pk}"
+
+
+def _before(request: MemberRequest) -> Any:
+    """From the address, whatever it holds."""
+    time, _, number = request.GET.get("before", "").partition(",")
+    try:
+        before = parse_datetime(time)
+    except ValueError:
+        return None
+    if before is None or before.tzinfo is None or not number.isascii() or not number.isdigit() or len(number) > 18:
+        return None
+    return before, int(number)
+
+
+def _detail(request: MemberRequest, import_id: UUID) -> UploadDetail:
+    detail = queries.upload_detail(request.organisation, import_id)
+    if detail is None:
+        raise Http404
+    return detail
