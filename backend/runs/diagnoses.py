@@ -1,11 +1,15 @@
 """Why a run was as slow as it was: what today's rules make of the evidence that was stored with it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.runs.queries import DeepRun
+from backend.runs.models import Outcome
+from backend.runs.queries import DeepRun, RunDetail
+from backend.sites.models import Host, HostRole, Site
 from workers.diagnosis.catalogue import Counts, entry
 from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.page_case import IsOwn, below
+from workers.diagnosis.page_hosts import document_host
 from workers.diagnosis.pages import diagnose_page
 from workers.measurement.finding import Diagnosis, Finding, Severity
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
@@ -14,17 +18,40 @@ from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeas
 _FIRST_VISIT = frozenset({Counts.NEW_VISIT, Counts.EACH_REQUEST})
 
 
-def diagnosis_of(measurement: Measurement | None, *, failed: bool = False) -> Diagnosis | None:
+def diagnosis_in(detail: RunDetail) -> Diagnosis | None:
+    """As `diagnosis_of`, but the owner has the last word on whose hosts are whose. One statement for a page."""
+    is_page = isinstance(detail.measurement, PageMeasurement)
+    said = _owners_word(detail.site) if is_page else {}
+    return diagnosis_of(detail.measurement, failed=detail.run.outcome == Outcome.FAILED, said=said)
+
+
+def diagnosis_of(
+    measurement: Measurement | None, *, failed: bool = False, said: Mapping[str, bool] | None = None
+) -> Diagnosis | None:
     """Judged anew; what the agent said at the time where it sent no evidence. None for what nobody can judge: a page
-    load that failed says too little of the page, or shows another one.
+    load that failed says too little of the page, or shows another one. `said` are hosts that somebody called the
+    site's own, or not; of the rest their names tell.
     """
     if isinstance(measurement, PageMeasurement):
-        return None if failed else diagnose_page(measurement)
+        return None if failed else diagnose_page(measurement, is_own=_whose(measurement, said or {}))
     if not isinstance(measurement, ProbeMeasurement):
         return None
     if measurement.evidence is None:
         return measurement.diagnosis
     return diagnose(measurement.evidence, measurement.hops)
+
+
+def _owners_word(site: Site) -> dict[str, bool]:
+    chosen = Host.objects.filter(site=site, chosen__isnull=False).values_list("name", "chosen")
+    return {name: role != HostRole.THIRD_PARTY for name, role in chosen}
+
+
+def _whose(page: PageMeasurement, said: Mapping[str, bool]) -> IsOwn | None:
+    main = document_host(page)
+    if main is None or not said:
+        return None
+    named = below(main)
+    return lambda host: said[host] if host in said else named(host)
 
 
 def saving_us(findings: Iterable[Finding], total_us: int | None) -> int | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from backend.runs.diagnoses import diagnosis_of
+from backend.runs.diagnoses import diagnosis_in
 from backend.runs.models import Outcome, Run, Trigger
 from backend.runs.queries import RunDetail
 from backend.web import units
@@ -48,7 +48,7 @@ def _unjudged(card: Card) -> Card:
 def panel_of(detail: RunDetail) -> Panel | None:
     """What today's rules make of what was seen; None where there is nothing to judge, or to say of a page."""
     measurement = detail.measurement
-    diagnosis = diagnosis_of(measurement, failed=detail.run.outcome == Outcome.FAILED)
+    diagnosis = diagnosis_in(detail)
     if diagnosis is None or (isinstance(measurement, PageMeasurement) and not diagnosis.findings):
         return None
     evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None

@@ -122,7 +122,7 @@ class Links(Out):
 class RunDetail(Run):
     """`clock` says who stamped the arrivals. `links.page` is for people.
 
-    `findings`, `not_judged` and the `checklist` are what today's rules make of what was seen; a page has findings only.
+    `findings`, `not_judged` and the `checklist` are what today's rules make of what was seen; a page has no checklist.
     """
 
     findings: tuple[ToldCause, ...]

@@ -23,7 +23,7 @@ from backend.api.v1.waiting import Wait, wait_for
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
 from backend.runs import queries
 from backend.runs.agents import open_picture
-from backend.runs.diagnoses import diagnosis_of
+from backend.runs.diagnoses import diagnosis_in
 from backend.runs.models import Outcome, Trigger
 from backend.runs.queries import RunDetail as Detail
 from backend.runs.queries import RunFilter
@@ -109,8 +109,8 @@ def get_run(request: ApiRequest, run_id: UUID, wait: Wait = 0) -> RunDetail | Ht
     if pending is not None:
         return pending_of(pending)
     detail = _ended(request, run_id)
-    measurement = replace(detail, result=queries.result_of(detail.run)).measurement
-    return detail_of(detail, diagnosis_of(measurement, failed=detail.run.outcome == Outcome.FAILED) or Diagnosis())
+    whole = replace(detail, result=queries.result_of(detail.run))
+    return detail_of(detail, diagnosis_in(whole) or Diagnosis())
 
 
 @router.get("/runs/{uuid:run_id}/waterfall", auth=READ, response=Waterfall)

@@ -15,7 +15,6 @@ from workers.measurement.imports.webpagetest import is_webpagetest, read_webpage
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView, ViewSample
-from workers.measurement.timing import phases_of
 
 __all__ = ["UnreadableFileError", "read_import"]
 
@@ -95,7 +94,7 @@ def _sample(view: View) -> ViewSample:
         load=view.run or 1,
         state=_state(view),
         vitals=view.vitals,
-        ttfb_us=None if document is None else phases_of(document.timing).ttfb_us,
+        ttfb_us=None if document is None else document.timing.first_byte_us,
         requests=len(rows),
         received_bytes=sum(row.transferred_bytes or 0 for row in rows),
         failure=None if view.succeeded else FailureKind.PAGE_ERROR.value,
