@@ -9,7 +9,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from workers.measurement.connection import Connection
-from workers.measurement.document import Document, connection_part, instants_part, milliseconds, phase_lengths
+from workers.measurement.document import (
+    Document,
+    connection_part,
+    instants_part,
+    milliseconds,
+    opening_part,
+    phase_lengths,
+)
 from workers.measurement.timing import phases_of
 from workers.measurement.waterfall import Request, Waterfall
 
@@ -48,11 +55,5 @@ def _request(row: Request) -> Document:
 def _connection(connection: Connection) -> Document:
     """Instants here; how long each phase took in `phases`."""
     lengths = connection_part(connection)
-    spans = {"dns": connection.dns, "connect": connection.connect, "tls": connection.tls}
-    edges = {
-        f"{name}_{edge}_ms": milliseconds(getattr(span, f"{edge}_us")) if span else None
-        for name, span in spans.items()
-        for edge in ("start", "end")
-    }
-    phases = {f"{name}_ms": lengths.pop(f"{name}_ms") for name in spans}
-    return lengths | edges | {"phases": phases, "preconnected": connection.preconnected}
+    phases = {name: lengths.pop(name) for name in ("dns_ms", "connect_ms", "tls_ms")}
+    return lengths | opening_part(connection) | {"phases": phases, "preconnected": connection.preconnected}
