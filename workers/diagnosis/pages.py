@@ -5,7 +5,14 @@ What is mended in one place comes before what takes more: connections, then byte
 
 from collections.abc import Callable, Iterator
 
-from workers.diagnosis import page_bytes, page_largest, page_multiplexing, page_rendering, page_returning
+from workers.diagnosis import (
+    page_bytes,
+    page_largest,
+    page_multiplexing,
+    page_redirects,
+    page_rendering,
+    page_returning,
+)
 from workers.diagnosis.diagnose import OnFault, log_fault
 from workers.diagnosis.order import findings_in_order, open_questions
 from workers.diagnosis.page_case import IsOwn, PageCase, PageVerdicts, case_of
@@ -13,6 +20,7 @@ from workers.measurement.finding import Diagnosis, Finding, NotJudged
 from workers.measurement.messages import PageMeasurement
 
 RULES: tuple[Callable[[PageCase], PageVerdicts], ...] = (
+    page_redirects.redirects,
     page_multiplexing.hosts,
     page_bytes.uncompressed,
     page_rendering.third_parties,

@@ -19,14 +19,14 @@ ENTRIES: Mapping[FindingId, Entry] = {
         counts=Counts.NEW_VISIT,
     ),
     FindingId.PAGE_THIRD_PARTY_BLOCKING: Entry(
-        title="Somebody else's server holds the first paint up",
+        title="A host outside the site's domain holds the first paint up",
         explanation=(
-            "The browser paints nothing before a file of another company's host has come. When that host is slow, "
-            "the page is slow; when it fails, the page stays blank until the browser gives up."
+            "The browser paints nothing before a file of a host outside the site's own domain has come. When that host "
+            "is slow, the page is slow; when it fails, the page stays blank until the browser gives up."
         ),
         advice=(
             "Load it with async or defer, or serve the file from the page's own host. Where it must block, preconnect "
-            "to its host."
+            "to its host. If the host is yours, say so on the site's page."
         ),
         counts=Counts.NEW_VISIT,
     ),
@@ -77,7 +77,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="Pictures are larger than they are shown",
         explanation=(
             "These pictures have more than twice the pixels that a screen of double density would need at the size at "
-            "which the page shows them. The rest was sent and thrown away."
+            "which the page shows them on this screen. The rest was sent and thrown away."
         ),
         advice="Offer pictures in several widths with srcset and sizes, and let the browser choose.",
         counts=Counts.NEW_VISIT,

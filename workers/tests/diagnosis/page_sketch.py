@@ -71,7 +71,7 @@ def sketch(*rest: Request, fcp_ms: float, connections: tuple[Connection, ...] = 
     plain = row(1, ResourceType.DOCUMENT, 0, 300, path="", headers={"cache-control": "no-cache"})
     document = changes.pop("document", plain)
     vitals = Vitals(fcp_us=round(fcp_ms * 1000), **changes.pop("vitals", {}))
-    first = build_connection(number=1, host=MAIN, connect=span(20, 100), tls=span(100, 180))
+    first = build_connection(number=1, host=MAIN, dns=span(0, 20), connect=span(20, 100), tls=span(100, 180))
     waterfall = Waterfall(requests=(document, *rest), connections=(first, *connections))
     values: dict[str, Any] = {"waterfall": waterfall, "vitals": vitals, "document": 1, "hints": ()}
     return PageMeasurement(**(values | changes))

@@ -1,0 +1,58 @@
+"""The rule on what stands before the document: redirects that a visitor of this address goes through each time."""
+
+from itertools import pairwise
+
+from workers.diagnosis.facts import facts
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told
+from workers.measurement.finding import FindingId
+from workers.measurement.waterfall import Request, ResourceType, RowFlag
+from workers.measurement.web_address import host_of
+
+_TOLD = 5
+# What is no journey of the page itself.
+_ASIDE = frozenset({RowFlag.FRAME, RowFlag.PREFETCH, RowFlag.PRELOAD})
+
+
+def redirects(case: PageCase) -> PageVerdicts:
+    """http.redirect_cost: the address leads to another one before it leads to the page.
+
+    What a later step would need anyway is no cost of an earlier one: its connection, or the lookup of its name.
+    """
+    hops = _journey(case)
+    steps = list(pairwise(hops))
+    costs = [max(0, later.timing.start_us - hop.timing.start_us - _needed_us(case, hop, hops)) for hop, later in steps]
+    if sum(costs) < MEDIUM_US:
+        return
+    yield told(
+        FindingId.HTTP_REDIRECT_COST,
+        hops[:-1],
+        sum(costs),
+        evidence=facts(
+            redirects=len(steps),
+            urls=tuple(hop.url for hop in hops[: _TOLD + 1]),
+            statuses=tuple(str(hop.status) for hop in hops[:-1][:_TOLD]),
+            costs_ms=tuple(cost / 1000 for cost in costs[:_TOLD]),
+        ),
+    )
+
+
+def _journey(case: PageCase) -> list[Request]:
+    """From the first address to the document, as far back as each led to the next."""
+    hops = [] if case.document is None else [case.document]
+    for row in sorted(case.page.waterfall.requests, key=lambda row: -row.number):
+        leads = bool(hops) and row.number < hops[0].number and row.redirected_to == hops[0].url
+        if leads and row.resource_type is ResourceType.DOCUMENT and not _ASIDE & set(row.flags):
+            hops.insert(0, row)
+    return hops
+
+
+def _needed_us(case: PageCase, hop: Request, hops: list[Request]) -> int:
+    """What of a step's time a later one would have had to spend in its place."""
+    later = hops[hops.index(hop) + 1 :]
+    connection = case.connection_of(hop)
+    if connection is None or hop.reused:
+        return 0
+    if any(one.connection == hop.connection for one in later):
+        return case.waited_us(hop)
+    same_name = any(host_of(one.url) == host_of(hop.url) for one in later)
+    return connection.dns.duration_us if same_name and connection.dns is not None else 0
