@@ -20,6 +20,7 @@ from workers.measurement.vitals import Vitals
 
 _PROTOCOLS = frozenset(map(str, Protocol))
 MayMeasure = Callable[[str], bool]
+_RESTLESS = "The page never stopped asking for more: when it was fully loaded, and how long it blocked, is not known."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +97,8 @@ def _warnings(request: RunRequest, page: PageMeasurement) -> tuple[str, ...]:
     others = sum(row.protocol in _PROTOCOLS - {protocol} for row in rows)
     if protocol is not None and others:
         warnings.append(f"{others} of {len(rows)} requests were not answered over {protocol}: their hosts lack it.")
+    if page.vitals.load_us is not None and page.vitals.fully_loaded_us is None:
+        warnings.append(_RESTLESS)
     return tuple(warnings)
 
 

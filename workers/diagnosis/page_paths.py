@@ -164,7 +164,9 @@ def _hops_to(page: PageMeasurement, url: str, before_us: int) -> list[Request]:
     for place in range(len(rows) - 1, -1, -1):
         hops = [rows[place]] if rows[place].url == url else []
         for row in rows[place + 1 :] if hops else ():
-            if hops[-1].redirected_to is not None and row.url == hops[-1].redirected_to:
+            if hops[-1].redirected_to is None:
+                break
+            if row.url == hops[-1].redirected_to:
                 hops.append(row)
         if hops and hops[-1].redirected_to is None and (hops[-1].timing.end_us or GONE_US) <= before_us + _CLOCKS_US:
             return hops

@@ -146,6 +146,7 @@ def test_a_page_that_polls_for_ever_is_measured_but_never_said_to_be_quiet(load:
     page = measured(load(url))
     assert page.vitals.load_us is not None
     assert page.vitals.fully_loaded_us is None
+    assert any("never stopped asking" in warning for warning in page.warnings)
 
 
 def test_a_redirect_loop_is_said_to_be_one(load: Load, site: Site) -> None:
