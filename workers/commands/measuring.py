@@ -12,7 +12,7 @@ from uuid import uuid4
 from workers.commands import UsageError
 from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.canvas import Canvas
-from workers.measurement.failure import Stage
+from workers.measurement.failure import Blame, Stage
 from workers.measurement.messages import Failed, Kind, Measured, ProgressStage, RunRequest
 from workers.measurement.target import TargetError, parse_target
 
@@ -83,7 +83,9 @@ def write(text: str) -> None:
 def exit_code(outcome: Measured | Failed) -> int:
     if isinstance(outcome, Measured):
         return EXIT_OK
-    return EXIT_CHECK_FAILED if outcome.failure.stage is Stage.CHECK else EXIT_NOT_MEASURED
+    failed = outcome.failure
+    is_the_sites = failed.stage is Stage.CHECK and failed.blame is not Blame.MONITOR
+    return EXIT_CHECK_FAILED if is_the_sites else EXIT_NOT_MEASURED
 
 
 def screen_rows(stream: TextIO) -> int:
