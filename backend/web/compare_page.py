@@ -133,7 +133,7 @@ def _line(metric: _Metric, first: PageMeasurement, second: PageMeasurement) -> L
     by = round(other) - round(one)
     sign = "+" if by > 0 else "\N{MINUS SIGN}" if by < 0 else ""
     share = f" ({sign}{abs(round(100 * by / one))} %)" if one and by else ""
-    is_news = abs(by) >= _SHARE * abs(one) and by != 0
+    is_news = text is not units.count and abs(by) >= _SHARE * abs(one) and by != 0
     level: Level = "info" if not is_news else "bad" if by > 0 else "good"
     return Line(name=name, first=shown[0], second=shown[1], difference=f"{sign}{text(abs(by))}{share}", level=level)
 

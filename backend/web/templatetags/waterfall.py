@@ -13,7 +13,16 @@ from django.utils.safestring import SafeString, mark_safe
 from backend.web.waterfall.axis import Axis, Mark, Tick, lanes_of, marks_on
 from backend.web.waterfall.rows import Bar, Chart, Row
 from backend.web.waterfall.segments import PHASE_NAMES, Phase
-from backend.web.waterfall.shapes import BAR_HEIGHT, NOTE_SIGNS, SHAPES, TINY_PERCENT, number_text, place_of, svg_height
+from backend.web.waterfall.shapes import (
+    BAR_HEIGHT,
+    LEGEND,
+    NOTE_SIGNS,
+    SHAPES,
+    TINY_PERCENT,
+    number_text,
+    place_of,
+    svg_height,
+)
 from backend.web.waterfall.strips import STRIP_HEIGHT
 from backend.web.waterfall.wanted import Wanted, Window
 
@@ -34,9 +43,6 @@ class _Look(NamedTuple):
     selected: bool = False
     matched: bool = False
     hidden: bool = False
-
-
-LEGEND: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
 
 
 @register.simple_tag

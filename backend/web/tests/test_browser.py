@@ -21,8 +21,8 @@ from workers.measurement.messages import Measured
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def run_path(world: World, requests: int = 100) -> str:
-    pending = world.pending("page")
+def run_path(world: World, requests: int = 100, minutes: int = 0) -> str:
+    pending = world.pending("page", scheduled_for=NOW - timedelta(minutes=minutes))
     world.end(pending, Measured(measurement=measurements.page(requests)))
     return reverse("web:run", args=[pending.run_id])
 
@@ -104,6 +104,28 @@ def test_of_two_thousand_rows_only_those_in_sight_are_drawn(world: World, server
         page.locator("#wf-q").fill("")
         page.evaluate("scrollTo(0, document.body.scrollHeight)")
         expect(page.locator("tr.wf-row").last).to_have_attribute("aria-rowindex", "2001")
+        assert site.complaints == []
+
+
+def test_two_runs_are_compared_row_by_row(world: World, server: LiveServer) -> None:
+    runs = [run_path(world, requests, minutes=40 - requests).split("/")[2] for requests in (30, 31)]
+    with browsing(world, server) as site:
+        page = site.open(f"{reverse('web:compare')}?a={runs[0]}&b={runs[1]}")
+        page.locator("#b3 a").click()
+        expect(page.locator("#b3")).to_have_class("wf-row selected")
+        expect(page.locator("#a3")).to_have_class("wf-row matched")
+        expect(page.locator("#details h3")).to_have_text("3. inter.woff2")
+        page.locator("#a5").hover()
+        expect(page.locator("#b5")).to_have_class("wf-row matched")
+        page.locator("#wf-only").select_option("differs")
+        expect(page.locator("tr.wf-row:visible")).not_to_have_count(61)
+        expect(page.locator("#b31")).to_be_visible()
+        page.reload()
+        expect(page.locator("#b3")).to_have_class("wf-row selected")
+        with page.expect_download() as download:
+            page.get_by_text("PNG").click()
+        assert download.value.path().read_bytes().startswith(b"\x89PNG")
+        assert site.axe() == []
         assert site.complaints == []
 
 

@@ -87,6 +87,13 @@ def test_connections_of_both_lie_side_by_side_too(world: World, client: Client) 
     assert "Of the connections" in html(client, f"a={first.run_id}&b={second.run_id}&view=connections")
 
 
+def test_both_are_saved_as_one_picture(world: World, client: Client) -> None:
+    first, second = both(world)
+    response = client.get(f"{reverse('web:compare_waterfall')}?a={first.run_id}&b={second.run_id}")
+    assert "A: Shop from Eu" in response.content.decode()
+    assert "B: Shop from Eu" in response.content.decode()
+
+
 def test_one_run_alone_asks_for_the_other(world: World, client: Client) -> None:
     first, second = both(world)
     text = html(client, f"a={first.run_id}")

@@ -237,3 +237,17 @@ def test_below_the_waterfall_stands_what_the_page_is_made_of(world: World, clien
     assert "What the page is made of" in text
     assert "Style sheets" in text
     assert "What the page is made of" not in html(client, ended(world, "probe", PROBE))
+
+
+def test_the_waterfall_is_saved_as_a_picture_that_runs_nothing(world: World, client: Client) -> None:
+    run = ended(world, "page", PAGE)
+    response = client.get(reverse("web:run_waterfall", args=[run.run_id]) + "?q=404")
+    assert response["Content-Type"] == "image/svg+xml; charset=utf-8"
+    assert response["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert "1 of 30 rows" in response.content.decode()
+    assert "waterfall.svg?q=404" in html(client, run, "?q=404")
+
+
+def test_a_film_that_never_came_is_not_asked_for(world: World, client: Client) -> None:
+    text = html(client, ended(world, "page", Measured(measurement=measurements.eventful_page(12))))
+    assert "wf-film" not in text

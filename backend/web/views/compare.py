@@ -13,7 +13,7 @@ from backend.accounts.permissions import Permission
 from backend.runs.queries import RunDetail, RunLine, recent_runs, run_detail
 from backend.web import compare_page
 from backend.web.access import MemberRequest, needs
-from backend.web.views.runs import KEEP, film_url_of
+from backend.web.views.runs import KEEP, drawing, film_url_of
 from backend.web.waterfall.side_by_side import details_of_side
 from backend.web.waterfall.wanted import wanted_of
 
@@ -32,6 +32,7 @@ def page(request: MemberRequest, template: str = "runs/compare.html") -> HttpRes
         "first": first,
         "second": second,
         "offered": _offered(first, second),
+        "exports": reverse("web:compare_waterfall"),
         "details_url": reverse("web:compare_details", args=["a0"]).removesuffix("a0"),
         "details_query": urlencode({name: request.GET.get(name, "") for name in ("a", "b")}),
     }
@@ -54,6 +55,17 @@ def details(request: MemberRequest, row: str) -> HttpResponse:
     response = render(request, "runs/_details.html", context)
     response.headers["Cache-Control"] = KEEP
     return response
+
+
+@require_safe
+@needs(Permission.READ)
+def export(request: MemberRequest) -> HttpResponse:
+    """Both waterfalls that the rest of the address asks for, as one picture."""
+    first, second = _named(request, "a"), _named(request, "b")
+    if not compare_page.is_comparable(first, second):
+        raise Http404
+    page = compare_page.page_of((first, second), ("", ""), request.GET.dict())
+    return drawing(page.board, page.verdict.title)
 
 
 def _offered(first: RunDetail, second: RunDetail | None) -> Sequence[RunLine]:

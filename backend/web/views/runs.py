@@ -16,7 +16,9 @@ from backend.web.access import MemberRequest, needs
 from backend.web.ladder import ladders_of
 from backend.web.page_facts import page_facts
 from backend.web.views.trial import live_url
-from backend.web.waterfall.board import board_of, details_of, drawn_of
+from backend.web.waterfall.board import Board, board_of, details_of, drawn_of
+from backend.web.waterfall.svg import svg_of
+from backend.web.waterfall.text import printable
 from workers.measurement.messages import PageMeasurement, ProbeMeasurement
 from workers.measurement.routes import PictureKind
 
@@ -45,6 +47,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "panel": run_page.panel_of(detail),
         "facts": page_facts(measurement) if isinstance(measurement, PageMeasurement) else None,
         "ladders": [] if evidence is None else ladders_of(evidence),
+        "exports": reverse("web:run_waterfall", args=[run_id]),
         "details_url": reverse("web:run_details", args=[run_id, 0]).removesuffix("0"),
     }
     return render(request, "runs/run.html", context)
@@ -61,6 +64,26 @@ def details(request: MemberRequest, run_id: UUID, number: int) -> HttpResponse:
         raise Http404
     response = render(request, "runs/_details.html", {"details": found})
     response.headers["Cache-Control"] = KEEP
+    return response
+
+
+@require_safe
+@needs(Permission.READ)
+def export(request: MemberRequest, run_id: UUID) -> HttpResponse:
+    """The waterfall that the rest of the address asks for, as a picture of its own."""
+    detail = _detail(request, run_id)
+    if detail.measurement is None:
+        raise Http404
+    title = f"{detail.site.name} from {detail.region.name}, {detail.run.scheduled_for:%d %b %Y %H:%M} UTC"
+    return drawing(board_of(detail.measurement, request.GET.dict()), printable(title))
+
+
+def drawing(board: Board, title: str) -> HttpResponse:
+    """An SVG to keep. What the measured site wrote is text in it, and nothing in it is run."""
+    response = HttpResponse(svg_of(board, title), content_type="image/svg+xml; charset=utf-8")
+    response.headers["Cache-Control"] = KEEP
+    response.headers["Content-Disposition"] = 'attachment; filename="waterfall.svg"'
+    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
 
 

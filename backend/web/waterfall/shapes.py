@@ -38,6 +38,8 @@ LANE_SHAPES: dict[Phase, tuple[int, int]] = {
 }
 
 PHASES: tuple[Phase, ...] = tuple(SHAPES)
+# In the order of time, and what is no phase at its end.
+LEGEND: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
 
 MARK_NAMES: dict[MarkKey, str] = {
     "first-byte": "First byte",

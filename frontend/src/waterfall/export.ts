@@ -1,6 +1,8 @@
 // The waterfall as a PNG: the server's SVG of what the address asks for, painted by this browser.
 
 const SCALE = 2;
+// Chromium's canvases end at 16,384 pixels.
+const MAX_PIXELS = 16_000;
 
 export function mountPictures(root: HTMLElement): void {
   for (const link of root.querySelectorAll<HTMLAnchorElement>("a[data-export]")) {
@@ -14,7 +16,6 @@ export function mountPictures(root: HTMLElement): void {
       link.setAttribute("aria-busy", "true");
       void savePng(url.href, link.download).finally(() => link.removeAttribute("aria-busy"));
     });
-    link.hidden = false;
   }
 }
 
@@ -25,10 +26,14 @@ async function savePng(url: string, name: string): Promise<void> {
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await response.text())}`;
   await picture.decode();
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [picture.width * SCALE, picture.height * SCALE];
+  const scale = Math.min(SCALE, MAX_PIXELS / Math.max(picture.width, picture.height));
+  [canvas.width, canvas.height] = [Math.round(picture.width * scale), Math.round(picture.height * scale)];
   canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
+  if (!blob) return;
   const link = document.createElement("a");
-  link.href = canvas.toDataURL("image/png");
+  link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
+  URL.revokeObjectURL(link.href);
 }

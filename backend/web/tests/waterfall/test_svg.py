@@ -1,0 +1,65 @@
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from backend.web.tests.measurements import eventful_page, page
+from backend.web.waterfall.board import board_of
+from backend.web.waterfall.side_by_side import Side, board_of_two
+from backend.web.waterfall.svg import COLOURS, MAX_ROWS, svg_of
+from workers.measurement.messages import PageMeasurement
+
+TOKENS = Path(__file__).parents[4] / "frontend" / "src" / "styles" / "tokens.css"
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: str) -> list[str]:
+    return [element.text or "" for element in ElementTree.fromstring(svg).iter(f"{NAMESPACE}text")]
+
+
+def with_urls(url: str) -> PageMeasurement:
+    measured = page(5)
+    rows = tuple(replace(row, url=url) for row in measured.waterfall.requests)
+    return replace(measured, waterfall=replace(measured.waterfall, requests=rows))
+
+
+def test_colours_are_those_of_the_pages_in_light() -> None:
+    light = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6})", TOKENS.read_text()))
+    assert {name: light[name] for name in COLOURS} == COLOURS
+
+
+def test_the_picture_has_rows_lines_strips_and_a_legend() -> None:
+    found = texts(svg_of(board_of(eventful_page(20), {}), "Shop from Eu"))
+    assert {"Shop from Eu", "Largest paint 840 ms", "Long tasks", "Waiting (first byte)", "404"} <= set(found)
+
+
+def test_it_shows_what_the_address_asks_for() -> None:
+    svg = svg_of(board_of(page(30), {"q": "404", "zoom": "300-500"}), "Shop")
+    assert "1 of 30 rows: text 404" in texts(svg)
+    assert "Load 937 ms" not in texts(svg)
+    plots = list(ElementTree.fromstring(svg).iter(f"{NAMESPACE}svg"))[1:]
+    assert len(plots) == 1
+    assert not (plots[0].get("viewBox") or "").startswith("0 0 100")
+
+
+def test_two_waterfalls_are_one_picture() -> None:
+    board = board_of_two((Side(name="A: old", measurement=page(5)), Side(name="B: new", measurement=page(6))), {})
+    assert {"A: old", "B: new"} <= set(texts(svg_of(board, "Two")))
+
+
+@pytest.mark.parametrize(
+    "url", ["https://shop.example/<script>alert(1)</script>&\"'", "https://shop.example/\u202e\x00\x0b\ud800\ufffe", ""]
+)
+def test_whatever_a_page_asks_for_the_picture_is_well_formed_and_runs_nothing(url: str) -> None:
+    svg = svg_of(board_of(with_urls(url), {}), "Shop")
+    names = {element.tag.removeprefix(NAMESPACE) for element in ElementTree.fromstring(svg.encode()).iter()}
+    assert names <= {"svg", "rect", "path", "text"}
+
+
+@pytest.mark.parametrize("requests", [0, 1, MAX_ROWS + 20])
+def test_any_number_of_rows_is_bounded(requests: int) -> None:
+    measured = page(requests) if requests else replace(page(1), waterfall=replace(page(1).waterfall, requests=()))
+    found = texts(svg_of(board_of(measured, {}), "Shop"))
+    assert ("and 20 more rows" in found) is (requests > MAX_ROWS)

@@ -1,0 +1,209 @@
+"""A waterfall, or two, as one SVG that stands alone: for documents and tickets, always light.
+
+Geometry and colours are attributes, so that it looks the same wherever it is opened. Colours are those of
+`frontend/src/styles/tokens.css`, to which a test holds them.
+"""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from backend.web.waterfall.axis import Mark, Tick, lanes_of, marks_on
+from backend.web.waterfall.board import Board, Picture
+from backend.web.waterfall.rows import Bar, Row
+from backend.web.waterfall.segments import PHASE_NAMES
+from backend.web.waterfall.shapes import BAR_HEIGHT, LEGEND, SHAPES, number_text, place_of, svg_height
+from backend.web.waterfall.strips import STRIP_HEIGHT
+from backend.web.waterfall.wanted import sorted_rows
+
+# More would be taller than programs that show pictures can bear.
+MAX_ROWS = 1_000
+WIDTH = 1_200
+PLOT = 520
+PAD = 12
+_ROW = 22
+_LANE = 14
+_NAME_CHARS, _HOST_CHARS = 34, 24
+_FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
+
+COLOURS = {
+    "surface": "#ffffff",
+    "line": "#dadde3",
+    "text": "#16202b",
+    "muted": "#57606c",
+    "bad": "#a50e0e",
+    "bad-soft": "#fbe7e6",
+    "warn": "#754600",
+    "warn-soft": "#fdf0d3",
+    "phase-queued": "#a4a7ac",
+    "phase-dns": "#1d745e",
+    "phase-connect": "#b77d0b",
+    "phase-tls": "#873398",
+    "phase-wait": "#2695ff",
+    "phase-download": "#040c43",
+    "mark-first-byte": "#57606c",
+    "mark-start-render": "#0f6a78",
+    "mark-fcp": "#0b6127",
+    "mark-lcp": "#a8420c",
+    "mark-dcl": "#873398",
+    "mark-load": "#0b55d0",
+    "mark-shift": "#a50e0e",
+    "strip-received": "#1d745e",
+    "strip-cpu": "#b77d0b",
+    "strip-script": "#b77d0b",
+    "strip-style": "#873398",
+    "strip-layout": "#0b55d0",
+    "strip-other": "#8a919c",
+    "strip-task": "#c9a6a3",
+}
+_TINTS = {"error": "bad-soft", "redirect": "warn-soft"}
+_STATUS = {"error": "bad", "redirect": "warn"}
+
+
+def svg_of(board: Board, title: str) -> str:
+    """The rows that the board's URL asks for, over the time it asks for, in its order."""
+    parts = [_text(PAD, 24, title, size=16, weight=700)]
+    filters = _filters(board)
+    if filters:
+        parts.append(_text(PAD, 44, filters, colour="muted"))
+    y = 70 if filters else 50
+    parts.extend(_legend(y))
+    y += 22
+    for picture in board.pictures:
+        drawn, y = _picture(picture, y)
+        parts.extend(drawn)
+        y += 24
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y}" viewBox="0 0 {WIDTH} {y}"'
+    ground = _rect(0, 0, WIDTH, y, "surface")
+    return f'{head} font-family="{_FONT}" font-size="12" role="img">{ground}{"".join(parts)}</svg>\n'
+
+
+def _picture(picture: Picture, top: int) -> tuple[list[str], int]:
+    """Its parts, and where it ends."""
+    parts = []
+    if picture.name:
+        parts.append(_text(PAD, top + 14, picture.name, size=13, weight=700))
+        top += 24
+    marks = marks_on(picture.view, [one for one in picture.chart.moments if one.key not in picture.wanted.hide])
+    head = top + _LANE * lanes_of(marks) + 18
+    wanted = [row for row in sorted_rows(picture.chart.rows, picture.wanted.sort) if picture.wanted.wants(row)]
+    rows = wanted[:MAX_ROWS]
+    y = head
+    below: list[str] = []
+    for row in rows:
+        height = _ROW + svg_height(row.lanes) - BAR_HEIGHT
+        below.extend(_row(row, y, height))
+        below.append(_plot([*_bars(row)], picture, y + (height - svg_height(row.lanes)) // 2, svg_height(row.lanes)))
+        y += height
+    if len(wanted) > len(rows):
+        below.append(_text(PAD, y + 16, f"and {len(wanted) - len(rows):,} more rows", colour="muted"))
+        y += _ROW
+    for strip in picture.strips:
+        below.extend(_strip_head(strip.name, strip.top, y))
+        paths = [f'<path fill="{_strip_colour(shape.kind)}" d="{shape.path}"/>' for shape in strip.shapes if shape.path]
+        below.append(_plot(paths, picture, y + 4, STRIP_HEIGHT))
+        y += STRIP_HEIGHT + 8
+    parts.extend(_tint(row, at) for row, at in _places(rows, head) if row.tint in _TINTS)
+    parts.extend(_tick(tick, head, y) for tick in picture.view.ticks)
+    parts.extend(_mark(mark, top, y) for mark in marks)
+    return [*parts, *below], y
+
+
+def _places(rows: Sequence[Row], y: int) -> Iterator[tuple[Row, int]]:
+    for row in rows:
+        yield row, y
+        y += _ROW + svg_height(row.lanes) - BAR_HEIGHT
+
+
+def _row(row: Row, y: int, height: int) -> Iterator[str]:
+    middle = y + height // 2 + 4
+    yield f'<path stroke="{COLOURS["line"]}" d="M0 {y}H{WIDTH}"/>'
+    yield _text(34, middle, str(row.number), colour="muted", anchor="end")
+    yield _text(44, middle, _cut(row.name, _NAME_CHARS))
+    yield _text(300, middle, _cut(row.host, _HOST_CHARS), colour="muted", size=11)
+    yield _text(PLOT - 146, middle, _cut(row.status, 9), colour=_STATUS.get(row.tint, "text"), anchor="end")
+    yield _text(PLOT - 80, middle, row.size, anchor="end")
+    yield _text(PLOT - 12, middle, row.time, anchor="end")
+
+
+def _bars(row: Row) -> Iterator[str]:
+    for bar in row.bars:
+        top, height = place_of(bar.phase, bar.lane, row.lanes)
+        place = f'x="{number_text(bar.x)}" width="{number_text(bar.width)}" y="{top}" height="{height}"'
+        yield f'<rect fill="{_phase_colour(bar)}" {place}/>'
+
+
+def _plot(shapes: Sequence[str], picture: Picture, y: int, height: int) -> str:
+    """Shapes in percent of the whole axis, of which the view is shown."""
+    left, width = picture.box.split(" ")
+    frame = f'x="{PLOT}" y="{y}" width="{WIDTH - PLOT - PAD}" height="{height}"'
+    box = f'viewBox="{left} 0 {width} {height}" preserveAspectRatio="none"'
+    return f"<svg {frame} {box}>{''.join(shapes)}</svg>"
+
+
+def _strip_head(name: str, top: str, y: int) -> Iterator[str]:
+    yield f'<path stroke="{COLOURS["line"]}" d="M0 {y}H{WIDTH}"/>'
+    yield _text(PLOT - 12, y + 18, name, weight=700, anchor="end")
+    yield _text(PLOT - 12, y + 36, top, colour="muted", anchor="end")
+
+
+def _tint(row: Row, y: int) -> str:
+    return _rect(0, y, WIDTH, _ROW + svg_height(row.lanes) - BAR_HEIGHT, _TINTS[row.tint])
+
+
+def _tick(tick: Tick, head: int, bottom: int) -> str:
+    x = _x(tick.x)
+    aside = -4 if tick.anchor == "end" else 4
+    line = f'<path stroke="{COLOURS["line"]}" d="M{x} {head - 16}V{bottom}"/>'
+    return line + _text(x + aside, head - 5, tick.text, colour="muted", size=11, anchor=tick.anchor)
+
+
+def _mark(mark: Mark, top: int, bottom: int) -> str:
+    x, y, colour = _x(mark.x), top + _LANE * mark.lane, f"mark-{mark.key}"
+    line = f'<path stroke="{COLOURS[colour]}" stroke-width="1.5" d="M{x} {y + 2}V{bottom}"/>'
+    if not mark.text:
+        return line
+    aside = -4 if mark.anchor == "end" else 4
+    return line + _text(x + aside, y + 11, mark.text, colour=colour, size=11, weight=700, anchor=mark.anchor)
+
+
+def _legend(y: int) -> Iterator[str]:
+    x = PAD
+    for phase in LEGEND:
+        top, height = SHAPES[phase]
+        yield _rect(x, y - 12 + top, 18, height, "phase-queued" if phase == "idle" else f"phase-{phase}")
+        yield _text(x + 24, y, PHASE_NAMES[phase])
+        x += 44 + 7 * len(PHASE_NAMES[phase])
+
+
+def _filters(board: Board) -> str:
+    wanted = board.wanted
+    told = {"text": wanted.text, "host": wanted.host, "type": wanted.kind, "only": wanted.only, "order": wanted.sort}
+    parts = [f"{name} {_cut(value, 60)}" for name, value in told.items() if value]
+    return f"{board.matching} of {board.total} rows: {', '.join(parts)}" if parts else ""
+
+
+def _x(percent: float) -> float:
+    return round(PLOT + percent / 100 * (WIDTH - PLOT - PAD), 2)
+
+
+def _rect(x: int, y: int, width: int, height: int, colour: str) -> str:
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" fill="{COLOURS[colour]}"/>'
+
+
+def _text(
+    x: float, y: int, text: str, *, colour: str = "text", size: int = 12, weight: int = 400, anchor: str = "start"
+) -> str:
+    place = f'x="{x:g}" y="{y}" fill="{COLOURS[colour]}" font-size="{size}" font-weight="{weight}"'
+    return f'<text {place} text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _phase_colour(bar: Bar) -> str:
+    return COLOURS["phase-queued" if bar.phase == "idle" else f"phase-{bar.phase}"]
+
+
+def _strip_colour(kind: str) -> str:
+    return COLOURS["bad"] if kind == "blocked" else COLOURS[f"strip-{kind}"]
+
+
+def _cut(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[: chars - 1]}…"
