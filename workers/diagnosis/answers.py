@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
-from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.thinking import THOUGHTFUL, begun_us, first_think_us
 from workers.diagnosis.weighing import (
     LEAST_SEEN,
@@ -30,6 +30,8 @@ from workers.measurement.finding import Confidence, Finding, FindingId, NotJudge
 # PROBING 7.32. What a good server may take is no fault.
 SLOW_THINK_US, VERY_SLOW_THINK_US = 200_000, 600_000
 GOOD_THINK_US = 50_000
+# A server that is slow now and then is so for this part of those who ask, and not by a single chance.
+NOW_AND_THEN = 0.25
 # PROBING 7.33.
 MIN_BODY_STALL_US = 150_000
 BUFFERED_THINK_US = 150_000
@@ -38,6 +40,7 @@ BUFFERED_BODY_BYTES = 14_000
 _THINK_RTT = 0.3
 _JITTERS = 1.5
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
+_SPARE_SEGMENTS = 2
 _REFUSALS = 400
 _EARLY_HINTS = 103
 _MOST_HEADER = 200
@@ -71,8 +74,10 @@ def think_time(case: Case) -> Verdicts:
     thinks = _thinks(clean)
     least_us = _least_us(case, SLOW_THINK_US)
     slow = [think for think in thinks if think > least_us]
-    if len(thinks) >= LEAST_SEEN and median(thinks) > least_us:
-        yield _thinking(clean, thinks, len(slow))
+    if len(slow) >= LEAST_SEEN and len(slow) >= NOW_AND_THEN * len(thinks):
+        yield _thinking(clean, thinks, slow)
+    elif len(thinks) >= LEAST_SEEN and median(thinks) > least_us:
+        yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
     elif len(thinks) < LEAST_SEEN and any(think > least_us for think in _thinks(trials)):
         lossy = len(clean) < len(trials)
         yield NotJudged(id=id, reason=NotJudgedReason.LOSS if lossy else unrepeated(case))
@@ -99,6 +104,7 @@ def body_stall(case: Case) -> Verdicts:
             saving_us=round(median(one.saving_us for one in sure.seen)),
             evidence=sure.facts(
                 fact("gap_ms", ms_of(median(one.pause_us for one in sure.seen))),
+                fact("pauses", sure.seen[0].pauses),
                 fact("bytes_before", sure.seen[0].bytes_before),
                 fact("body_bytes", sure.trials[0].exchanges[0].body_bytes),
             ),
@@ -139,6 +145,7 @@ def buffered_response(case: Case) -> Verdicts:
 class _Stall:
     """Pauses of the server within one answer, and how much sooner it would have ended without them."""
 
+    pauses: int
     pause_us: int
     bytes_before: int
     saving_us: int
@@ -189,22 +196,31 @@ def _least_us(case: Case, law_us: int) -> float:
     return max(law_us, _THINK_RTT * (case.rtt_us or 0), _JITTERS * jitter_us(case))
 
 
-def _thinking(trials: Sequence[TrialEvidence], thinks: list[int], slow: int) -> Finding:
+def _thinking(trials: Sequence[TrialEvidence], thinks: list[int], slow: list[int]) -> Finding:
     middle, high = median(thinks), quantiles(thinks, n=20, method="inclusive")[-1]
     timing = header(trials[0], "server-timing")
     return Finding(
         id=FindingId.HTTP_THINK_TIME,
         severity=Severity.HIGH if middle > VERY_SLOW_THINK_US else Severity.MEDIUM,
-        confidence=Confidence.HIGH if slow == len(thinks) else Confidence.MEDIUM,
-        saving_us=round(middle) - GOOD_THINK_US,
+        confidence=Confidence.HIGH if len(slow) == len(thinks) else Confidence.MEDIUM,
+        saving_us=_spared_by_quick_answers_us(thinks, slow),
         evidence=(
             fact("think_ms", ms_of(middle)),
             fact("think_p95_ms", ms_of(high)),
-            fact("spread", round(high / middle, 2)),
-            fact("seen", f"{slow} of {len(thinks)}"),
+            fact("spread", round(high / max(1, middle), 2)),
+            fact("slow_ms", ms_of(median(slow))),
+            fact("seen", f"{len(slow)} of {len(thinks)}"),
             *([fact("server_timing", timing)] if timing else []),
         ),
     )
+
+
+def _spared_by_quick_answers_us(thinks: list[int], slow: list[int]) -> int:
+    """What an answer would come sooner on average. Quick and slow ones are weighed by how many they are: between two
+    heads lies no middle that anybody waits for."""
+    quick = sorted(thinks)[: len(thinks) - len(slow)]
+    heads = ((part, median(part)) for part in (quick, slow) if part)
+    return round(sum(len(part) * max(0, middle - GOOD_THINK_US) for part, middle in heads) / len(thinks))
 
 
 def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
@@ -212,11 +228,9 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     pauses = [
         one
         for one in answer_gaps(trial, exchange, ruler)
-        if one.kind is GapKind.SERVER
-        and one.gap.duration_us > MIN_BODY_STALL_US
-        and one.gap.start_us >= (begun_us(trial, exchange) or 0)
+        if one.kind is GapKind.SERVER and one.gap.start_us >= (begun_us(trial, exchange) or 0)
     ]
-    if not pauses:
+    if not _is_stalled(pauses, ruler):
         return None
     turn = pauses[0].turn
     pause_us = sum(one.gap.duration_us for one in pauses)
@@ -224,7 +238,16 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     window = round(min(ruler.window_segments or USUAL_WINDOW, USUAL_WINDOW))
     needed_us = (rounds(turn.size_bytes, ruler.mss, window) - 1) * ruler.rtt_us
     saving_us = min(pause_us, turn.end_us - turn.start_us - needed_us)
-    return _Stall(pause_us=pause_us, bytes_before=pauses[0].gap.bytes_before, saving_us=max(0, saving_us))
+    before = pauses[0].gap.bytes_before
+    return _Stall(pauses=len(pauses), pause_us=pause_us, bytes_before=before, saving_us=max(0, saving_us))
+
+
+def _is_stalled(pauses: Sequence[KnownGap], ruler: Ruler) -> bool:
+    """Whether one pause is long, or many short ones are together. Of those only such count as came before the server
+    had sent what its first window holds: later the path may have made it wait."""
+    early = [one.gap.duration_us for one in pauses if not ruler.fills_window(one.gap.bytes_before, _SPARE_SEGMENTS)]
+    longest_us = max((one.gap.duration_us for one in pauses), default=0)
+    return longest_us > MIN_BODY_STALL_US or (len(early) >= LEAST_SEEN and sum(early) > MIN_BODY_STALL_US)
 
 
 def _is_page(trial: TrialEvidence) -> bool:

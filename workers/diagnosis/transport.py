@@ -12,6 +12,7 @@ from workers.diagnosis.weighing import Sure, fact, is_late, is_short, ms_of, vis
 from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
     Window,
+    agreed,
     first_answer,
     handshake_bytes,
     is_paced,
@@ -19,6 +20,7 @@ from workers.diagnosis.windows import (
     rounds,
     spared_us,
     telling_trials,
+    usual_setting,
     usual_window_after,
     window_of,
 )
@@ -129,17 +131,17 @@ def _small(case: Case, sure: Sure[Window]) -> Iterator[Finding]:
     saving_us = round(median(_spared_us(trial, window) for trial in timely or sure.trials))
     if not saving_us and not any(_spared_us(trial, window) for trial in sure.trials):
         return
-    least = min(sure.seen, key=lambda window: window.segments)
+    segments = [one.segments for one in sure.seen]
     first = first_answer(sure.trials[0])
     yield Finding(
         id=FindingId.TCP_IW_SMALL,
         # A long handshake may have opened the window for new visitors; for those who come back it is as small as ever.
         severity=Severity.HIGH if saving_us else Severity.MEDIUM,
         confidence=sure.confidence,
-        saving_us=saving_us,
+        saving_us=saving_us or None,
         evidence=sure.facts(
-            fact("initial_window_segments", least.usual),
-            fact("estimates", tuple(round(window.segments, 1) for window in sure.seen)),
+            fact("initial_window_segments", usual_setting(agreed(segments) or min(segments))),
+            fact("estimates", tuple(round(one, 1) for one in segments)),
             fact("mss_bytes", mss_of(sure.trials[0])),
             fact("answer_bytes", None if first is None else first[1].size_bytes),
         ),

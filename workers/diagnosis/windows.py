@@ -1,7 +1,8 @@
 """The server's initial congestion window, from how much of an answer came before it waited for us (PROBING 1b-1c)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil
 
 from workers.diagnosis.case import Case, lost_packets
@@ -29,8 +30,9 @@ _ASKING = (
     Trial.TLS12_TICKET,
     Trial.TLS12_SESSION_ID,
 )
-# A flight that takes longer than this part of a round trip is no flight: the sender, or the link, spreads it.
-_SPREAD_RTT = 0.5
+# A flight that takes longer than this part of a round trip is no flight: the sender, or the link, spreads it. One that
+# is followed by a pause, rather less: where the next would begin is then the sender's own choice too.
+_SPREAD_RTT, _SPREAD_BEFORE_PAUSE_RTT = 0.5, 0.3
 _RECORD_HEADER_BYTES = 5
 
 
@@ -45,10 +47,10 @@ class Window:
     def small(self) -> bool:
         return not self.at_least and self.segments < SMALL_BELOW
 
-    @property
-    def usual(self) -> int:
-        """The setting that is nearest."""
-        return min(_USUAL, key=lambda one: abs(one - self.segments))
+
+def usual_setting(segments: float) -> int:
+    """What servers are set to that is nearest."""
+    return min(_USUAL, key=lambda one: abs(one - segments))
 
 
 def first_answer(trial: TrialEvidence) -> tuple[Exchange, Turn] | None:
@@ -79,9 +81,10 @@ def window_of(trial: TrialEvidence) -> Window | None:
     exchange, turn = found
     ruler = ruler_of(trial)
     gaps = turn.gaps()
+    if _is_spread(turn, ruler):
+        return None
     if not gaps:
-        whole = turn.size_bytes / ruler.mss
-        return None if _is_spread(turn, ruler) else Window(segments=whole, at_least=True)
+        return Window(segments=turn.size_bytes / ruler.mss, at_least=True)
     tickets = tickets_before(trial, exchange)
     extra = (_TICKET_SEGMENTS + _DEFERRED_SEGMENTS) if tickets else 0
     window = Window(segments=(gaps[0].flight_bytes - tickets) / ruler.mss + extra)
@@ -91,7 +94,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
 def is_paced(trial: TrialEvidence) -> bool:
     """Whether the answer was spread over the time of round trips, so that no flights can be counted."""
     found = first_answer(trial)
-    return found is not None and not found[1].gaps() and _is_spread(found[1], ruler_of(trial))
+    return found is not None and _is_spread(found[1], ruler_of(trial))
 
 
 def known_window(case: Case) -> float | None:
@@ -99,8 +102,12 @@ def known_window(case: Case) -> float | None:
     if is_short(case.evidence.of(*_ASKING)):
         return None
     clean = [trial for trial in telling_trials(case) if not lost_packets(trial) and not is_late(trial)]
-    seen = sorted(window.segments for trial in clean if (window := window_of(trial)) is not None)
-    return seen[0] if len(seen) > 1 else None
+    return agreed(window.segments for trial in clean if (window := window_of(trial)) is not None)
+
+
+def agreed(segments: Iterable[float]) -> float | None:
+    """The smallest that another is within a segment of: what was seen once may be a busy machine's pause."""
+    return next((one for one, other in pairwise(sorted(segments)) if other - one <= 1), None)
 
 
 def rounds(size_bytes: int, mss: int, window: int = USUAL_WINDOW) -> int:
@@ -138,7 +145,8 @@ def tickets_before(trial: TrialEvidence, exchange: Exchange) -> int:
 
 
 def _is_spread(turn: Turn, ruler: Ruler) -> bool:
-    return turn.flights[0].spread_us > _SPREAD_RTT * ruler.rtt_us
+    most = _SPREAD_BEFORE_PAUSE_RTT if turn.gaps() else _SPREAD_RTT
+    return turn.flights[0].spread_us > most * ruler.rtt_us
 
 
 def _is_slow_start(gap: Gap, window: Window, ruler: Ruler) -> bool:

@@ -40,7 +40,8 @@ class Server:
     """What a server does. The default is faultless. Times are in microseconds.
 
     `handshake_bytes` is its first flight; `flush_bytes` splits it into writes of that size, `stall` is (after so many
-    bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer.
+    bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer, and
+    `trickle` the same again and again. Requests take the `think_us` in turn.
     """
 
     handshake_bytes: int = 3000
@@ -54,6 +55,7 @@ class Server:
     body_bytes: int = 4000
     head_apart: bool = False
     body_stall: tuple[int, int] | None = None
+    trickle: tuple[int, int] | None = None
     think_us: tuple[int, ...] = (300,)
     keeps: bool = True
     key_bits: int = 256
@@ -171,6 +173,9 @@ class Connection:
         if self.server.body_stall is not None:
             after, pause_us = self.server.body_stall
             return [(head + after, 0), (body - after, pause_us)]
+        if self.server.trickle is not None:
+            after, pause_us = self.server.trickle
+            return [(head, 0), *[(after, pause_us)] * (body // after)]
         return [(head + body, 0)]
 
     def _say(self, size: int) -> float:

@@ -9,7 +9,7 @@ from workers.diagnosis.case import Case
 from workers.diagnosis.flights import Turn, answer_turn, handshake_round_trips, handshake_turns
 from workers.diagnosis.gaps import Ruler
 from workers.diagnosis.weighing import is_blind, is_late
-from workers.diagnosis.windows import known_window, rounds, window_of
+from workers.diagnosis.windows import known_window, rounds, usual_setting, window_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
@@ -69,7 +69,7 @@ def test_an_idle_restart_stops_again() -> None:
 def test_the_window_is_counted_over_tls12(window: int) -> None:
     seen = window_of(connection(replace(FAR, iw=window), replace(PAGE, handshake_bytes=900), Trial.TLS12_TICKET))
     assert seen is not None
-    assert seen.usual == window
+    assert usual_setting(seen.segments) == window
 
 
 @pytest.mark.parametrize("window", [16, 20, 32])

@@ -6,6 +6,7 @@ from statistics import median
 import pytest
 
 from workers.diagnosis import handshakes, transport
+from workers.diagnosis.windows import agreed
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import Severity
@@ -55,4 +56,9 @@ def test_a_chain_of_usual_size_is_no_cause_beside_a_small_window() -> None:
 
 def test_where_the_handshake_opens_the_window_only_returning_visitors_wait_for_it() -> None:
     finding = found(RULES, probed(SMALL, replace(PAGE, handshake_bytes=5500)))[Id.TCP_IW_SMALL]
-    assert (finding.severity, finding.saving_us) == (Severity.MEDIUM, 0)
+    assert (finding.severity, finding.saving_us) == (Severity.MEDIUM, None)
+
+
+def test_one_pause_of_a_busy_machine_makes_no_smaller_window() -> None:
+    assert agreed([2.0, 3.8, 4.0, 4.8]) == 3.8
+    assert agreed([4.0, 10.0]) is None

@@ -33,7 +33,8 @@ class Conduct:
     Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache.
 
     Answers: `think_s` are taken in turn by requests. With `head_flushed` the head of the answer and the first part of
-    its page leave before the thinking; with `head_apart` head and page are two writes.
+    its page leave before the thinking; with `head_apart` head and page are two writes. `trickle` is a stall
+    before each such part of the page.
     """
 
     nodelay: bool = True
@@ -57,6 +58,7 @@ class Conduct:
     head_flushed: bool = False
     head_apart: bool = False
     body_stall: Stall | None = None
+    trickle: Stall | None = None
     headers: tuple[str, ...] = (HSTS,)
     redirect_to: str | None = None
     # Of the page that is flushed with the head.

@@ -1,11 +1,13 @@
 """What a probe took, told apart by what a repair could shorten: the times by which two twins must differ.
 
-Each is the middle of the connections that show it, since a busy machine may make any single one later.
+Each is the middle of the connections that show it, since a busy machine may make any single one later; of waits that
+differ from one to the next, the mean.
 """
 
 from collections.abc import Callable
-from statistics import median
+from statistics import mean, median
 
+from workers.diagnosis.thinking import THOUGHTFUL
 from workers.measurement.evidence import Exchange, ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.netlab.twin import Cost
@@ -22,6 +24,9 @@ def cost_us(cost: Cost, measurement: ProbeMeasurement) -> int:
         return _known(evidence.names[-1].took_us)
     if cost in (Cost.MOVED, Cost.MOVED_AWAY):
         return _moved(measurement, whole=cost is Cost.MOVED_AWAY)
+    if cost is Cost.MEAN_WAIT:
+        waits = [us for trial in evidence.of(*THOUGHTFUL) if (us := _first("first_application_us")(trial)) is not None]
+        return round(mean(waits))
     kind, took = _MEANINGS[cost]
     return _middle(evidence, kind, took)
 
@@ -43,6 +48,12 @@ def _middle(evidence: ProbeEvidence, kind: Trial, took: Took) -> int:
 
 def _handshake_us(trial: TrialEvidence) -> int | None:
     return None if trial.handshake is None else trial.handshake.network_us
+
+
+def _visit_us(trial: TrialEvidence) -> int | None:
+    """Of a new visitor: the handshake and the first answer."""
+    parts = _handshake_us(trial), _first("ended_us")(trial)
+    return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
 
 
 def _quic_handshake_us(trial: TrialEvidence) -> int | None:
@@ -74,6 +85,7 @@ _MEANINGS: dict[Cost, tuple[Trial, Took]] = {
     Cost.ANSWER: (Trial.FULL, _first("first_readable_us")),
     Cost.WAIT: (Trial.FULL, _first("first_application_us")),
     Cost.WHOLE: (Trial.FULL, _first("ended_us")),
+    Cost.VISIT: (Trial.FULL, _visit_us),
     Cost.DELAYED: (Trial.DELAYED_ACK, _first("ended_us")),
     Cost.AFTER_IDLE: (Trial.FULL, _rested_us),
     Cost.HANDSHAKE: (Trial.FULL, _handshake_us),

@@ -114,6 +114,11 @@ class MisbehavingServer:
             side.write(head, body[: conduct.body_stall.after_bytes])
             side.wire.pause(conduct.body_stall.pause_s)
             side.write(body[conduct.body_stall.after_bytes :])
+        elif conduct.trickle is not None:
+            side.write(head)
+            for at in range(0, len(body), conduct.trickle.after_bytes):
+                side.wire.pause(conduct.trickle.pause_s)
+                side.write(body[at : at + conduct.trickle.after_bytes])
         else:
             side.write(head + body)
 

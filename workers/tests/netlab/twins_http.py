@@ -13,6 +13,7 @@ NGINX = Served()
 OWN = Served(conduct=Conduct())
 _PAGE = 20_000
 _BIG = NGINX.but(body_bytes=_PAGE)
+_CHAIN = ChainWish(size_bytes=9400, intermediates=3)
 _BIG12 = _BIG.but(protocols="TLSv1.2")
 _SPLIT = Conduct(head_apart=True, body_bytes=700)
 _SPLIT12 = Conduct(head_apart=True, body_bytes=700, newest="TLSv1.2")
@@ -108,6 +109,16 @@ TRANSPORT = (
         cost=Cost.WHOLE,
     ),
     Twin(
+        id=Id.TCP_IW_SMALL,
+        name="window-4-long-chain",
+        positive=replace(_BIG, network=Network(server_iw=4), chain=_CHAIN),
+        repaired=replace(_BIG, chain=_CHAIN),
+        both=frozenset({Id.TLS_CHAIN_LARGE}),
+        cost=Cost.VISIT,
+        cost_from_ms=380,
+        rtts_ms=(80, 380),
+    ),
+    Twin(
         id=Id.TCP_IDLE_RESTART,
         name="idle-restart",
         positive=replace(_BIG, network=Network(idle_restart=True)),
@@ -150,7 +161,9 @@ ANSWERS = (
         name="h3-amplified",
         positive=replace(NGINX, quic=True, chain=ChainWish(size_bytes=5500)),
         repaired=replace(NGINX, quic=True, chain=ChainWish(size_bytes=2000)),
-        # One handshake of a server in Python: what it computes on a busy machine is no small part of a round trip.
+        # One handshake of a server in Python: what it computes on a busy machine is much beside a short round trip.
+        cost=Cost.QUIC_HANDSHAKE,
+        cost_from_ms=380,
     ),
     Twin(
         id=Id.HTTP_THINK_TIME,
@@ -165,6 +178,22 @@ ANSWERS = (
         positive=OWN.but(think_s=(0.8,)),
         repaired=OWN.but(think_s=(0.05,)),
         cost=Cost.WAIT,
+    ),
+    Twin(
+        id=Id.HTTP_THINK_TIME,
+        name="thinking-now-and-then",
+        positive=OWN.but(think_s=(0.05, 0.05, 1.25, 0.05, 1.25)),
+        repaired=OWN.but(think_s=(0.05,)),
+        cost=Cost.MEAN_WAIT,
+    ),
+    Twin(
+        id=Id.HTTP_BODY_STALL,
+        name="drops",
+        positive=OWN.but(body_bytes=10_000, trickle=Stall(after_bytes=1000, pause_s=0.14)),
+        repaired=OWN.but(body_bytes=10_000),
+        cost=Cost.WHOLE,
+        # Farther, so short a silence may be the way's.
+        rtts_ms=(20,),
     ),
     Twin(
         id=Id.HTTP_BODY_STALL,

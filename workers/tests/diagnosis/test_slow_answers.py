@@ -1,0 +1,102 @@
+"""Servers that are slow now and then, and such as send their page drop by drop."""
+
+from dataclasses import replace
+from statistics import mean, median
+
+import pytest
+
+from workers.diagnosis import answers, records, transport
+from workers.measurement.evidence import Direction, ProbeEvidence, TlsRecord, Transfer, Trial, TrialEvidence
+from workers.measurement.finding import Confidence, NotJudgedReason, Severity
+from workers.measurement.finding import FindingId as Id
+from workers.tests.diagnosis.judging import facts, found, left_open
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, connection, deep, probe
+
+RULES = answers.RULES
+QUICK_US, SLOW_US = 50_000, 650_000
+
+
+def thinking(*thinks_us: int) -> ProbeEvidence:
+    """A connection for each of them."""
+    kinds = (Trial.FULL, Trial.CLASSICAL, Trial.RESUMED, Trial.TLS12)
+    return probe(
+        [
+            connection(Path(), Server(think_us=(think_us,)), kinds[number % len(kinds)])
+            for number, think_us in enumerate(thinks_us)
+        ]
+    )
+
+
+@pytest.mark.parametrize("slow", [3, 6, 9, 12])
+def test_a_server_that_is_slow_now_and_then_costs_its_share(slow: int) -> None:
+    thinks = [SLOW_US] * slow + [QUICK_US] * (12 - slow)
+    finding = found(RULES, thinking(*thinks))[Id.HTTP_THINK_TIME]
+    assert finding.saving_us == pytest.approx(mean(thinks) - QUICK_US, rel=0.02)
+    assert facts(finding)["seen"] == f"{slow} of 12"
+    assert facts(finding)["slow_ms"] == pytest.approx(650, rel=0.01)
+    assert finding.severity is (Severity.HIGH if slow > 6 else Severity.MEDIUM)
+    assert finding.confidence is (Confidence.HIGH if slow == 12 else Confidence.MEDIUM)
+
+
+@pytest.mark.parametrize("slow", [1, 2])
+def test_a_slow_answer_or_two_are_chance(slow: int) -> None:
+    evidence = thinking(*[SLOW_US] * slow, *[QUICK_US] * (12 - slow))
+    assert left_open(RULES, evidence)[Id.HTTP_THINK_TIME] is NotJudgedReason.NOT_REPEATED
+
+
+def test_a_page_in_drops_costs_all_its_pauses() -> None:
+    dripping, whole = (
+        deep(Path(rtt_ms=20), Server(body_bytes=10_000, trickle=trickle)) for trickle in ((500, 60_000), None)
+    )
+    finding = found(RULES, dripping)[Id.HTTP_BODY_STALL]
+    assert finding.saving_us == pytest.approx(whole_us(dripping) - whole_us(whole), rel=0.1)
+    # The last is as long as a lost segment would take.
+    assert facts(finding)["pauses"] == 18
+    assert Id.HTTP_BODY_STALL not in found(RULES, whole)
+
+
+def whole_us(evidence: ProbeEvidence) -> float:
+    firsts = (trial.exchanges[0] for trial in evidence.of(Trial.FULL))
+    return median((first.ended_us or 0) - (first.first_application_us or 0) for first in firsts)
+
+
+def test_drops_of_a_round_trip_may_be_the_ways_and_a_few_are_none() -> None:
+    assert not found(RULES, deep(Path(rtt_ms=60), Server(body_bytes=10_000, trickle=(500, 60_000))))
+    assert not found(RULES, deep(Path(rtt_ms=20), Server(body_bytes=1_000, trickle=(500, 60_000))))
+
+
+@pytest.mark.parametrize("jitter", [0.5, 2.0])
+def test_an_unsteady_way_makes_no_drops(jitter: float) -> None:
+    for seed in range(8):
+        evidence = deep(Path(rtt_ms=20, jitter=jitter, seed=100 * seed), Server(body_bytes=300_000))
+        assert Id.HTTP_BODY_STALL not in found(RULES, evidence)
+
+
+def test_records_that_are_mostly_seal_are_tiny_whatever_they_carry() -> None:
+    trial = connection(Path(), Server(body_bytes=6_000))
+    first = trial.exchanges[0]
+    one = TlsRecord(
+        at_us=first.ended_us or 0, content_type=23, length_bytes=18, end_us=first.ended_us, application=True
+    )
+    evidence = probe([replace(trial, records=(*trial.records[:1], *[one] * 6_000))])
+    assert facts(found(records.RULES, evidence)[Id.TLS_RECORD_TINY])["record_bytes"] == 18
+
+
+def test_a_sender_that_spreads_its_window_shows_none() -> None:
+    """As bbr does: packets leave one by one, over most of a round trip."""
+    evidence = deep(Path(rtt_ms=80, iw=4), Server(body_bytes=20_000))
+    spread = replace(evidence, trials=tuple(_spread(one) for one in evidence.trials))
+    assert Id.TCP_IW_SMALL in found(transport.RULES, evidence)
+    assert left_open(transport.RULES, spread)[Id.TCP_IW_SMALL] is NotJudgedReason.PACED
+
+
+def _spread(trial: TrialEvidence) -> TrialEvidence:
+    """With ten milliseconds between the packets of each flight."""
+    moved: list[Transfer] = []
+    place, last_us = 0, 0
+    for one in trial.transfers:
+        place = place + 1 if one.direction is Direction.RECEIVED and one.at_us - last_us < 5_000 else 0
+        last_us = one.at_us
+        moved.append(replace(one, at_us=one.at_us + 10_000 * min(place, 3)))
+    return replace(trial, transfers=tuple(moved))
