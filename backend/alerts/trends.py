@@ -18,6 +18,7 @@ from backend.alerts.explaining import explained
 from backend.alerts.histories import StoredHistory
 from backend.alerts.incidents import Change, apply_all
 from backend.alerts.judgement.samples import Memory, Sample, Standing, from_us, to_us
+from backend.alerts.judgement.steps import PhaseSteps
 from backend.alerts.judgement.tracks import Track
 from backend.alerts.looks import scene_of
 from backend.alerts.metrics import measured_by
@@ -66,6 +67,8 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     changes = [change for look in looks for change in look.changes()]
     apply_all(changes, now=now)
     _look_why(changes, now)
+    for look in looks:
+        look_deeper(look.monitor_id, look.stepped, now=now)
     remember(
         "alerts_trend",
         [row.monitor_id for row in rows],
@@ -111,10 +114,14 @@ class _Eye(NamedTuple):
 
 
 class TrendLook:
-    """One look at one monitor: made, then `changes` once, then `memory`."""
+    """One look at one monitor: made, then `changes` once, then `memory`.
+
+    `stepped` are the regions in which a phase of its probes has changed, though nothing need be slower.
+    """
 
     def __init__(self, row: Due, memory: Memory, rules: Sequence[Rule], batch: Batch, now: datetime) -> None:
         self._row, self._memory, self._now = row, memory, now
+        self.monitor_id = row.monitor_id
         self._streams = batch.streams[row.monitor_id]
         self._is_off = row.paused or not row.active
         reached = [*batch.reached.get(row.monitor_id, {}).values()]
@@ -131,6 +138,9 @@ class TrendLook:
         ]
         self._kept: dict[str, Any] = {}
         self._site = Site(pk=row.site_id, organisation_id=row.organisation_id)
+        self._steps = PhaseSteps({} if self._is_off or self._is_another else self._memory.get("steps", {}))
+        self._steps.keep({stream.region for stream in self._streams})
+        self.stepped = self._watch_steps() if row.kind == "probe" and not self._is_off else ()
 
     def changes(self) -> list[Change]:
         """What the detectors make of the samples."""
@@ -138,7 +148,12 @@ class TrendLook:
 
     def memory(self) -> str:
         """What the next look goes on from."""
-        kept = {"mark": max(self._end_us - 1, int(self._memory.get("mark", 0))), "eyes": self._kept, "what": self._what}
+        kept = {
+            "mark": max(self._end_us - 1, int(self._memory.get("mark", 0))),
+            "eyes": self._kept,
+            "what": self._what,
+            "steps": self._steps.memory(),
+        }
         return json.dumps(kept, separators=(",", ":"))
 
     @property
@@ -153,6 +168,13 @@ class TrendLook:
     def _what(self) -> str:
         """Another address or another network is another thing to measure: what was normal is not any more."""
         return f"{self._row.profile} {self._row.url}"
+
+    @property
+    def _is_another(self) -> bool:
+        return bool(self._memory.get("what", self._what) != self._what)
+
+    def _watch_steps(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(sample.region for sample in self._samples if self._steps.observe(sample)))
 
     def _watch(self, eye: _Eye) -> Iterator[Change]:
         kept = self._memory.get("eyes", {}).get(eye.key, {})
@@ -194,7 +216,7 @@ class TrendLook:
 
     def _events(self, detector: Detector, metric: str) -> Iterator[Event]:
         now = self._now.timestamp()
-        if self._memory.get("what", self._what) != self._what:
+        if self._is_another:
             yield from detector.restart(now)
         if metric in self._memory.get("accept", ()):
             yield from detector.accept(now)

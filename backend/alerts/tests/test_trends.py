@@ -15,7 +15,7 @@ from backend.alerts.queries.sight import sight
 from backend.alerts.tests.world import World, make_world, only_incident, titles, told
 from backend.alerts.upkeep import tidy
 from backend.cast import Member
-from backend.runs.models import Run, Schedule
+from backend.runs.models import PendingRun, Run, Schedule
 from backend.runs.partitions import ensure_partitions
 from backend.sites.models import Deploy, Monitor
 
@@ -34,6 +34,7 @@ class Site:
         Rule.objects.update(params={"metrics": ["ttfb_ms"], "min_change_pct": 5, "tell": "slowdown"} | options)
         Monitor.objects.update(interval_s=300)
         self._random = random.Random(7)
+        self.tls_us = 30_000
         self.began = self.world.now
         ensure_partitions(self.began - timedelta(days=8))
         for step in range(-4 * 288, 0):
@@ -72,10 +73,10 @@ class Site:
                     received_at=self.began + passed,
                     dns_us=8_000,
                     connect_us=20_000,
-                    tls_us=30_000,
+                    tls_us=self.tls_us,
                     wait_us=wait_us,
                     download_us=5_000,
-                    ttfb_us=58_000 + wait_us,
+                    ttfb_us=28_000 + self.tls_us + wait_us,
                 )
             )
         Run.objects.bulk_create(runs)
@@ -218,3 +219,14 @@ def test_what_is_still_being_learned_is_said_to_be() -> None:
     site.look()
     (found,) = sight(site.world.fleet.site)
     assert (found.seen, found.learning) == ((), ("ttfb_ms",))
+
+
+def test_a_phase_that_takes_a_step_is_looked_at_deeper_although_nothing_is_slower() -> None:
+    site = Site()
+    site.pass_time(180, usual)
+    assert not PendingRun.objects.filter(trigger="diagnose").exists()
+    site.tls_us = 50_000
+    site.pass_time(40, lambda region, passed: 80.0)
+    asked = PendingRun.objects.filter(trigger="diagnose", depth="deep").values_list("region__code", flat=True)
+    assert sorted(asked) == ["fra", "iad", "sin"]
+    assert told() == []
