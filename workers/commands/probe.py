@@ -22,7 +22,7 @@ from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.flight_drawing import draw_flights
 from workers.diagnosis.probe_document import probe_document
 from workers.diagnosis.probe_summary import main_trial, telling_sample
-from workers.measurement.canvas import Canvas
+from workers.measurement.canvas import Canvas, hanging
 from workers.measurement.drawing import draw
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, RunRequest
@@ -53,6 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(telling_sample(samples))
 
 
+_UNVERIFIED = (
+    "The network was not seen to keep the profile: a handshake was quicker than its round trip, data came at more than "
+    "1.1 times its rate, or no connection was made. Take these times for those of no network in particular."
+)
+
+
 @contextmanager
 def _engine(settings: ProbeSettings, profile: Profile) -> Iterator[Engine]:
     """An engine in this machine's network, or in one that is shaped for it. Raises UsageError where none can be."""
@@ -62,6 +68,10 @@ def _engine(settings: ProbeSettings, profile: Profile) -> Iterator[Engine]:
         except ShapingError as error:
             raise UsageError(f"--profile {profile.name}: {error}") from error
         yield stack.enter_context(Engine(settings, enter=place.enter if place else None))
+
+
+def _is_unverified(probe: ProbeMeasurement) -> bool:
+    return probe.evidence is not None and probe.evidence.profile_verified is False
 
 
 def _requests(request: RunRequest, samples: int) -> Iterator[RunRequest]:
@@ -76,6 +86,7 @@ def _drawing(samples: Sequence[Measured | Failed], canvas: Canvas, *, flights: b
     lines = draw(telling_sample(samples), canvas).splitlines()
     probe = samples[0].measurement
     if isinstance(probe, ProbeMeasurement):
+        lines += ["", *hanging("", _UNVERIFIED, canvas)] if _is_unverified(probe) else []
         trial = main_trial(probe)
         if flights and trial is not None:
             lines += ["", *draw_flights(trial, canvas)]
