@@ -59,8 +59,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.HTTP_THINK_TIME: Entry(
         title="The server takes long to begin its answer",
         explanation=(
-            "Between the arrival of the request and the first byte of the answer the server worked for a long time. "
-            "Neither the network nor the handshake explains it."
+            "Between the arrival of the request and the first byte of the answer the server worked for a long time, "
+            "always or for some of the requests. Neither the network nor the handshake explains it."
         ),
         advice=(
             "Keep answers in a cache, look at the slowest queries and calls behind the page, and send Server-Timing to "
@@ -71,8 +71,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.HTTP_BODY_STALL: Entry(
         title="The answer stops in the middle",
         explanation=(
-            "The first byte came in time, then the server paused before it sent the rest. The page's content waits for "
-            "that pause."
+            "The first byte came in time, then the server paused before it sent the rest, once or again and again. The "
+            "page's content waits for that."
         ),
         advice="Look at what the application does between the parts of its page, and let slow parts come last.",
         counts=Counts.EACH_REQUEST,

@@ -19,6 +19,7 @@ _NAMES = {
     "cloudfront": "CloudFront",
     "akamai": "Akamai",
     "linux": "Linux",
+    "windows": "Windows Server",
     "certbot": "certbot",
     "html": "HTML",
 }
@@ -32,12 +33,23 @@ def _settings(**by_server: str) -> tuple[Setting, ...]:
 
 
 SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
+    FindingId.DNS_CNAME_CHAIN: _settings(cloudflare="DNS setting flatten_all_cnames: true"),
+    FindingId.IPV6_BROKEN_OR_SLOW: _settings(
+        nginx="listen [::]:443 ssl;",
+        apache="Listen [::]:443 https",
+        haproxy="bind :::443 v4v6 ssl crt /etc/haproxy/site.pem",
+        caddy="listens on both families by itself",
+        cloudfront="IsIPV6Enabled: true",
+    ),
     FindingId.HTTP_REDIRECT_COST: _settings(
         nginx=f'add_header Strict-Transport-Security "{_HSTS}" always;',
         apache=f'Header always set Strict-Transport-Security "{_HSTS}"',
         haproxy=f'http-response set-header Strict-Transport-Security "{_HSTS}"',
         caddy=f'header Strict-Transport-Security "{_HSTS}"',
         cloudflare="zone setting security_header: strict_transport_security enabled, max_age 31536000",
+        fastly=f'set resp.http.Strict-Transport-Security = "{_HSTS}";  (in vcl_deliver)',
+        cloudfront="response headers policy: StrictTransportSecurity with AccessControlMaxAgeSec 31536000",
+        akamai="behavior httpStrictTransportSecurity, enable: true, maxAge: ONE_YEAR",
     ),
     FindingId.HTTP_NO_TLS: _settings(
         nginx="return 301 https://$host$request_uri;  (in the server of port 80)",
@@ -45,6 +57,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         haproxy="http-request redirect scheme https code 301 unless { ssl_fc }",
         caddy="does it by itself for every site that is named by its host",
         cloudflare="zone setting always_use_https: on",
+        fastly="request setting force_ssl: 1",
         cloudfront="ViewerProtocolPolicy: redirect-to-https",
     ),
     FindingId.TLS_VERSION_OLD: _settings(
@@ -79,6 +92,26 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates), or issuers-chain-path <dir>",
         caddy="tls fullchain.pem privkey.pem",
     ),
+    FindingId.TLS_CHAIN_NEEDLESS: _settings(
+        nginx="ssl_certificate fullchain.pem;  (the certificate, then its intermediates, and no root)",
+        apache="SSLCertificateFile fullchain.pem  (the certificate, then its intermediates, and no root)",
+        haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates, and no root)",
+        caddy="tls fullchain.pem privkey.pem",
+    ),
+    FindingId.TLS_CHAIN_LARGE: _settings(certbot="certbot certonly --key-type ecdsa -d www.example.org"),
+    FindingId.TLS_CHAIN_EXCEEDS_IW: _settings(
+        certbot="certbot certonly --key-type ecdsa -d www.example.org",
+        nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2)",
+    ),
+    FindingId.TLS_CERT_NAME_MISMATCH: _settings(certbot="certbot certonly -d www.example.org -d example.org"),
+    FindingId.TLS_CERT_SELF_SIGNED: _settings(
+        certbot="certbot certonly -d www.example.org",
+        caddy="gets certificates by itself for every site that is named by its host  (without tls internal)",
+    ),
+    FindingId.TLS_CERT_UNTRUSTED: _settings(
+        certbot="certbot certonly -d www.example.org",
+        caddy="gets certificates by itself for every site that is named by its host  (without tls internal)",
+    ),
     FindingId.TLS_CERT_EXPIRED: _settings(certbot='certbot renew --deploy-hook "systemctl reload nginx"'),
     FindingId.TLS_CERT_EXPIRING: _settings(certbot='certbot renew --deploy-hook "systemctl reload nginx"'),
     FindingId.TLS_KEY_WEAK: _settings(
@@ -93,6 +126,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         nginx="ssl_session_cache shared:TLS:10m; ssl_session_timeout 1d; ssl_session_tickets on;",
         apache='SSLSessionCache "shmcb:logs/ssl_scache(512000)"\nSSLSessionTickets on',
         haproxy="tune.ssl.cachesize 100000  (and no no-tls-tickets)",
+        caddy="continues sessions by itself",
     ),
     FindingId.TLS_RESUMPTION_FLAKY: _settings(
         nginx="ssl_session_ticket_key /etc/nginx/ticket.key;  (the same file on each server)",
@@ -115,15 +149,42 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         nginx="ssl_buffer_size 4k;",
         apache="H2TLSWarmUpSize 1048576  (for HTTP/2: small records first, which is the default)",
         haproxy="tune.ssl.maxrecord 2859",
+        caddy="begins with small records by itself",
     ),
     FindingId.TLS_RECORD_TINY: _settings(
         nginx="ssl_buffer_size 4k;",
         haproxy="tune.ssl.maxrecord 2859  (which grows; tune.ssl.hard-maxrecord does not)",
     ),
     FindingId.TLS_CERT_FLUSH_STALL: _settings(nginx="version 1.5.6 or later"),
-    FindingId.TCP_IW_SMALL: _settings(linux="ip route change default via GATEWAY dev DEVICE initcwnd 10"),
-    FindingId.TCP_IDLE_RESTART: _settings(linux="sysctl -w net.ipv4.tcp_slow_start_after_idle=0"),
-    FindingId.TCP_NAGLE_DELAYED_ACK: _settings(nginx="tcp_nodelay on;  (the default; SPDY since 1.7.8)"),
+    FindingId.TCP_IW_SMALL: _settings(
+        linux="ip route change default via GATEWAY dev DEVICE initcwnd 10",
+        windows="Set-NetTCPSetting -SettingName InternetCustom -InitialCongestionWindowMss 10",
+    ),
+    FindingId.TCP_IDLE_RESTART: _settings(
+        linux="sysctl -w net.ipv4.tcp_slow_start_after_idle=0",
+        windows="Set-NetTCPSetting -SettingName InternetCustom -CwndRestart False",
+    ),
+    FindingId.TCP_NAGLE_DELAYED_ACK: _settings(
+        nginx="tcp_nodelay on;  (the default; SPDY since 1.7.8)",
+        apache="sets TCP_NODELAY by itself",
+        haproxy="option http-no-delay",
+        caddy="sets TCP_NODELAY by itself",
+    ),
+    FindingId.HTTP_THINK_TIME: _settings(
+        nginx="proxy_cache_path /var/cache/nginx keys_zone=site:10m;\n"
+        "proxy_cache site; proxy_cache_valid 200 1m; proxy_cache_use_stale updating; proxy_cache_background_update on;",
+        apache="CacheEnable disk /\nCacheDefaultExpire 60",
+        haproxy="cache site\n    total-max-size 64\n    max-age 60\n"
+        "http-request cache-use site\nhttp-response cache-store site",
+        cloudflare="cache rule: eligible for cache, edge TTL 60 s",
+        fastly="set beresp.ttl = 60s;  (in vcl_fetch)",
+        cloudfront="cache policy: MinTTL 60",
+        akamai="behavior caching, behavior: MAX_AGE, ttl: 1m",
+    ),
+    FindingId.HTTP_BODY_STALL: _settings(
+        nginx="limit_rate 0;  (the default: no pauses of its own)",
+        fastly="set beresp.do_stream = true;  (in vcl_fetch)",
+    ),
     FindingId.HTTP_KEEPALIVE_OFF: _settings(
         nginx="keepalive_timeout 65s;",
         apache="KeepAlive On\nKeepAliveTimeout 15",
@@ -154,6 +215,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         haproxy='http-request early-hint Link "</style.css>; rel=preload; as=style"',
         caddy="reverse_proxy app:8000 {\n    flush_interval -1\n}",
         cloudflare="zone setting early_hints: on",
+        fastly="set beresp.do_stream = true;  (in vcl_fetch)",
     ),
     FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX: _settings(
         html='<link rel="preconnect" href="https://static.example.org">'
