@@ -189,11 +189,11 @@ ANSWERS = (
     Twin(
         id=Id.HTTP_BODY_STALL,
         name="drops",
-        positive=OWN.but(body_bytes=10_000, trickle=Stall(after_bytes=1000, pause_s=0.14)),
+        positive=OWN.but(body_bytes=10_000, trickle=Stall(after_bytes=2000, pause_s=0.3)),
         repaired=OWN.but(body_bytes=10_000),
         cost=Cost.WHOLE,
         # Farther, so short a silence may be the way's.
-        rtts_ms=(20,),
+        rtts_ms=(20, 80),
     ),
     Twin(
         id=Id.HTTP_BODY_STALL,
