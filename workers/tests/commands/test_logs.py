@@ -9,16 +9,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema_rs import Draft202012Validator
 
 from workers.tests.captures import logs, store
 from workers.tests.commands.test_cli import firstbyte
+from workers.tests.diagnosis.test_probe_document import closed
+
+SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 
 
 def document_of(*arguments: str) -> dict[str, Any]:
+    """Held to the published schema, which has no room here for fields that it does not describe."""
     done = firstbyte(*arguments)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("\n") == 1
     found: dict[str, Any] = json.loads(done.stdout)
+    schema = SCHEMAS / f"{found['schema'].replace('/', '-')}.json"
+    Draft202012Validator(closed(json.loads(schema.read_text()))).validate(found)
     return found
 
 
