@@ -4,8 +4,10 @@ The log has a resolution of one millisecond; a span of 0 ms is one that began an
 calls a connection by the number of its socket here, or by that of its session for QUIC.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from workers.measurement.compute.netlog_events import Phase
@@ -15,8 +17,9 @@ Wait = tuple[int, int]
 MAX_SOURCES = 200_000
 # What happens at once may lie on both sides of the clock's next tick.
 _TICK_MS = 1
-# Attempts of one opener: Chrome tries a handful of addresses.
+# Attempts of one opener, or for one request: Chrome tries a handful of addresses, in a handful of ways.
 _MAX_ATTEMPTS = 64
+_MAX_TRIES = 16
 # How the log calls documents, and an origin that is not a page's: the browser asks on its own account.
 DOCUMENTS = ("main frame", "sub frame")
 NOBODY = "not an origin"
@@ -147,7 +150,8 @@ class NetworkLog:
     """Everything of one run. `missing` names events that this Chrome does not write and that phases need.
 
     `controllers` holds, for who got a request its connection, everybody who tried to open one for it. `zero_ms` is
-    the first event of any request. `truncated` says that there was more than is kept.
+    the first event of any request. `groups` holds when which sockets were opened for an origin, once anybody asked.
+    `truncated` says that there was more than is kept.
     """
 
     hops: list[NetHop] = field(default_factory=list)
@@ -156,6 +160,7 @@ class NetworkLog:
     controllers: dict[int, list[int]] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
+    groups: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     zero_ms: int | None = None
     truncated: bool = False
 
@@ -187,7 +192,7 @@ class NetworkLog:
             self.truncated = True
             return
         tries = self.controllers.setdefault(controller, [])
-        if opener not in tries and len(tries) < _MAX_ATTEMPTS:
+        if opener not in tries and len(tries) < _MAX_TRIES:
             tries.append(opener)
 
     def failure_of(self, hop: NetHop) -> str | None:
@@ -260,7 +265,8 @@ class NetworkLog:
         """Every socket that was opened to get this request a connection."""
         tries = () if hop.controller is None else self.controllers.get(hop.controller, ())
         openers = [self.openers.get(source) for source in dict.fromkeys([*tries, hop.opener or 0])]
-        return list(dict.fromkeys(source for opener in openers if opener is not None for source in opener.sockets))
+        sources = (source for opener in openers if opener is not None for source in opener.sockets)
+        return list(dict.fromkeys(islice(sources, _MAX_ATTEMPTS)))
 
     def attempts_of(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
         """What a request spent on connections that came to nothing: its lookup, every attempt, the last handshake."""
@@ -303,13 +309,22 @@ class NetworkLog:
         if opener.manager in self.openers:
             sources += self.openers[opener.manager].sockets
         if opener.backup:
-            sources += self._sockets_of_group(opener.group)
+            sources += self._sockets_of_group(opener.group, socket.opened_ms)
         for source in dict.fromkeys(sources):
             if (other := self.sockets.get(source)) is not None and not other.quic:
                 yield other
 
-    def _sockets_of_group(self, group: str) -> list[int]:
-        return [source for one in self.openers.values() if one.group == group for source in one.sockets]
+    def _sockets_of_group(self, group: str, until_ms: int) -> list[int]:
+        """The last few that were opened for an origin up to an instant. Once all events were taken."""
+        if not self.groups:
+            for one in self.openers.values():
+                known = (self.sockets[source] for source in one.sockets if source in self.sockets)
+                self.groups.setdefault(one.group, []).extend((socket.opened_ms, socket.source) for socket in known)
+            for opened in self.groups.values():
+                opened.sort()
+        opened = self.groups.get(group, [])
+        end = bisect_right(opened, until_ms, key=lambda pair: pair[0])
+        return [source for _, source in opened[max(0, end - _MAX_ATTEMPTS) : end]]
 
     def _began(self, source: int) -> int | None:
         socket = self.sockets.get(source)

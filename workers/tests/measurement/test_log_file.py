@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 from typing import Any
 
 import pytest
@@ -409,6 +410,21 @@ def test_a_browser_that_names_no_handshakes_is_told_and_none_are_made_up() -> No
     found = read(json.dumps(parsed).encode())
     assert "lacks SSL_CONNECT" in found.warnings[0]
     assert all(request.timing.tls is None for request in rows_of(found.log, limit=100).waterfall.requests)
+
+
+def test_thousands_of_attempts_for_one_origin_are_led_to_each_other_in_seconds() -> None:
+    """Half of them backups of the other half, all of them tries of one controller whose requests all failed."""
+    log, began = NetworkLog(zero_ms=0), time.process_time()
+    for number in range(4_000):
+        opener, socket = 100_000 + number, 200_000 + number
+        log.openers[opener] = Opener(group="https://shop.test", backup=number % 2 == 1, dns=Stretch(0, 1), resolver=9)
+        log.add_socket(NetSocket(socket, number, opener, connect=Stretch(number, number + 1)))
+        log.add_try(1, opener)
+    for number in range(800):
+        hop = NetHop(number, "https://shop.test/", "GET", 0, link=200_001 + 2 * number, send=Stretch(20_000, 20_000))
+        log.hops += [hop, NetHop(50_000 + number, "https://shop.test/", "GET", 0, controller=1, net_error=-102)]
+    assert len(rows_of(log, limit=10_000).waterfall.requests) == 1_600
+    assert time.process_time() - began < 10
 
 
 def test_what_is_beyond_the_limit_is_left_out_and_said() -> None:
