@@ -7,9 +7,10 @@ and the log of these pages is read for addresses only.
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.async_api import BrowserContext, CDPSession, Error, Locator, Page
 from playwright.async_api import TimeoutError as LateError
@@ -27,10 +28,15 @@ from workers.measurement.redaction import Masks, Redaction
 
 _MAX_STATE_BYTES = 5 * 1024 * 1024
 _MAX_SHOWN_CHARS = 120
+_GONE = ("not attached", "Execution context was destroyed", "Cannot find context")
 
 
 class StepError(Exception):
     """A step that could not be done; the text says which and why, and holds nothing that is typed."""
+
+
+class _StrangerError(Exception):
+    """A secret was to be typed on a page of a host that no step visits; the text is the host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +58,7 @@ async def carry_out(
     if headers := own_headers(request):
         await OwnHeaders(cdp, headers).start(request.url, settings.extra_ports)
     for number, step in enumerate(request.page.steps, 1):
-        await _carry_out(page, number, step)
+        await _carry_out(page, number, step, request.page.steps[:number])
     await _settle(page)
     state = await context.storage_state(indexed_db=True)
     if len(json.dumps(state)) > _MAX_STATE_BYTES:
@@ -65,33 +71,60 @@ async def _addresses(cdp: CDPSession, tail: NetlogTail) -> frozenset[str]:
     return compute_page(capture).addresses
 
 
-async def _carry_out(page: Page, number: int, step: Step) -> None:
+async def _carry_out(page: Page, number: int, step: Step, done: Sequence[Step]) -> None:
     try:
         async with asyncio.timeout(STEP_S + 2):
-            await _do(page, step)
+            await _do(page, step, _homes(done))
+    except _StrangerError as error:
+        rule = "a secret is typed only where a step visits its host"
+        raise StepError(f"step {number}, {_shown(step)}: the page is of {error}; {rule}") from None
     except (Error, TimeoutError) as error:
         # Without its cause, whose text may hold what was typed.
         raise StepError(f"step {number}, {_shown(step)}: {await _reason(page, step, error)}") from None
 
 
-async def _do(page: Page, step: Step) -> None:
+async def _do(page: Page, step: Step, homes: frozenset[str]) -> None:
     limit_ms = STEP_S * 1000
     if isinstance(step, Visit):
         await page.goto(step.url, wait_until="load", timeout=limit_ms)
     elif isinstance(step, Click):
         await _visible(page, step.selector).click(timeout=limit_ms)
     elif isinstance(step, TypeText):
-        await _fill(_visible(page, step.selector), step.text, limit_ms)
+        await _fill(_visible(page, step.selector), step, homes)
     else:
         await _visible(page, step.selector).first.wait_for(state="visible", timeout=limit_ms)
 
 
-async def _fill(field: Locator, text: str, limit_ms: float) -> None:
-    """A list is chosen from by value, everything else is written into."""
-    if await field.evaluate("element => element.localName", timeout=limit_ms) == "select":
-        await field.select_option(value=text, timeout=limit_ms)
-    else:
-        await field.fill(text, timeout=limit_ms)
+async def _fill(field: Locator, step: TypeText, homes: frozenset[str]) -> None:
+    """A list is chosen from by value, everything else is written into: the element that was looked at and no other."""
+    limit_ms = STEP_S * 1000
+    while True:
+        element = await field.element_handle(timeout=limit_ms)
+        try:
+            name, url = await element.evaluate("element => [element.localName, location.href]")
+            if step.secret and _home(url) not in homes:
+                raise _StrangerError(plain(urlsplit(url).hostname or "nobody", _MAX_SHOWN_CHARS))
+            if name == "select":
+                await element.select_option(value=step.text, timeout=limit_ms)
+            else:
+                await element.fill(step.text, timeout=limit_ms)
+        except Error as error:
+            # A page that draws itself anew, or is left, takes the element away.
+            if not any(sign in str(error) for sign in _GONE):
+                raise
+        else:
+            return
+
+
+def _homes(done: Sequence[Step]) -> frozenset[str]:
+    """To whom a secret may be told: hosts that a step has visited, in the clear only where it visited them so."""
+    urls = [step.url for step in done if isinstance(step, Visit)]
+    return frozenset(_home(url, scheme) for url in urls for scheme in ("https", urlsplit(url).scheme))
+
+
+def _home(url: str, scheme: str | None = None) -> str:
+    parts = urlsplit(url)
+    return f"{scheme or parts.scheme}://{parts.hostname}"
 
 
 def _visible(page: Page, selector: str) -> Locator:

@@ -16,6 +16,7 @@ from workers.measurement.page_options import (
     PageOptions,
     PageState,
     Protocol,
+    Step,
 )
 from workers.measurement.page_rules import (
     MAX_SIDE,
@@ -26,7 +27,9 @@ from workers.measurement.page_rules import (
     parse_host,
     parse_mapping,
 )
+from workers.measurement.recorded_script import MAX_FILE_BYTES
 from workers.measurement.redaction import Redaction
+from workers.measurement.script_text import parse_script, with_kept
 
 PAGE = """\
 Loads the URL in a cold headless Chromium and draws its waterfall, with what the visitor saw and what costs him time.
@@ -58,6 +61,7 @@ def page_options(arguments: argparse.Namespace) -> PageOptions:
         black_holes=tuple(dict.fromkeys(arguments.block)),
         loads=arguments.runs,
         repeat=arguments.repeat_view,
+        steps=_script(arguments.script),
     )
     faults = page_faults(options)
     if faults:
@@ -112,6 +116,26 @@ def _add_browser(parser: argparse.ArgumentParser) -> None:
     )
     asked = "user name and password, when the page's host asks for them"
     browser.add_argument("--login", metavar="USER:PASSWORD", type=_login, help=asked)
+    before = (
+        "steps to do before the page, one a line (visit, click, type, secret, wait for), or a recording of Chrome's"
+    )
+    browser.add_argument("--script", metavar="FILE", type=Path, help=before)
+
+
+def _script(path: Path | None) -> tuple[Step, ...]:
+    """The steps in a file. Raises UsageError, which repeats nothing that is typed."""
+    if path is None:
+        return ()
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+        return with_kept(parse_script(data.decode("utf-8-sig")), ())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is not UTF-8.") from None
+    except PageOptionError as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def _read(parse: Callable[[str], T]) -> Callable[[str], T]:

@@ -157,21 +157,22 @@ def _repeat_fault(options: PageOptions) -> str | None:
 def _steps_fault(options: PageOptions) -> str | None:
     if len(options.steps) > MAX_STEPS:
         return f"A script can have at most {MAX_STEPS} steps."
-    faults = ((number, _step_fault(step)) for number, step in enumerate(options.steps, 1))
+    faults = ((number, step_fault(step)) for number, step in enumerate(options.steps, 1))
     return next((f"Step {number}: {fault}" for number, fault in faults if fault is not None), None)
 
 
-def _step_fault(step: Step) -> str | None:
+def step_fault(step: Step) -> str | None:
+    """What is wrong with a step, in a sentence that repeats nothing that it types."""
     if isinstance(step, Visit):
         try:
             parse_target(step.url)
         except TargetError as error:
             return str(error)
         return None
-    if not 0 < len(step.selector) <= MAX_TEXT_CHARS:
-        return f"A selector must have 1 to {MAX_TEXT_CHARS} characters."
-    if isinstance(step, TypeText) and len(step.text) > MAX_TEXT_CHARS:
-        return f"A text to type may have at most {MAX_TEXT_CHARS} characters."
+    if not 0 < len(step.selector) <= MAX_TEXT_CHARS or not step.selector.isprintable():
+        return f"A selector must be one line of 1 to {MAX_TEXT_CHARS} characters."
+    if isinstance(step, TypeText) and (len(step.text) > MAX_TEXT_CHARS or not step.text.isprintable()):
+        return f"A text to type must be one line of at most {MAX_TEXT_CHARS} characters."
     return None
 
 

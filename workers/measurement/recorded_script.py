@@ -15,9 +15,11 @@ MAX_FILE_BYTES = 1024 * 1024
 Json = dict[str, Any]
 # Ways to find an element that are no CSS; a recording offers them beside it.
 _OTHER_WAYS = ("aria/", "xpath/", "text/", "pierce/")
-# Nothing of a page's state follows from these, or the recorder writes them beside the click that they belong to.
-_PASSED_OVER = frozenset({"setViewport", "keyDown", "keyUp", "scroll", "hover", "close", "emulateNetworkConditions"})
-_CONFIRMS = "Enter"
+# Nothing of a page's state follows from these: an element is brought into sight before it is clicked, and the screen
+# and the network are the run's own.
+_PASSED_OVER = ("setViewport", "scroll", "close", "emulateNetworkConditions")
+# Moving on to the next field, and keys that do nothing alone.
+_IDLE_KEYS = ("Tab", "Shift", "Control", "Alt", "Meta", "CapsLock")
 
 
 class ScriptError(ValueError):
@@ -69,22 +71,34 @@ def _steps(number: int, recorded: Json) -> Iterator[Step]:
     kind = recorded.get("type")
     if kind == "navigate":
         yield Visit(url=_text(number, recorded, "url"))
-    elif kind in ("click", "doubleClick"):
+    elif kind == "click":
+        if recorded.get("button", "primary") != "primary":
+            raise ScriptError(f"Step {number}: only the primary button of the mouse can be clicked here.")
         yield Click(selector=_selector(number, recorded))
     elif kind == "change":
         # A recording does not say what is a password, so everything typed is treated as one.
         yield TypeText(selector=_selector(number, recorded), text=_text(number, recorded, "value"), secret=True)
     elif kind == "waitForElement":
         yield _waiting(number, recorded)
-    elif kind in ("keyDown", "keyUp") and recorded.get("key") == _CONFIRMS:
-        raise ScriptError(f"Step {number}: sending a form by Enter cannot be repeated; record a click on its button.")
+    elif kind in ("keyDown", "keyUp"):
+        _pass_over_key(number, recorded.get("key"))
     elif kind not in _PASSED_OVER:
         raise ScriptError(f"Step {number}: {str(kind)[:40]!r} cannot be done here.")
 
 
+def _pass_over_key(number: int, key: object) -> None:
+    if key == "Enter":
+        raise ScriptError(f"Step {number}: sending a form by Enter cannot be repeated; record a click on its button.")
+    if key not in _IDLE_KEYS:
+        raise ScriptError(f"Step {number}: pressing a key cannot be repeated; record a click instead.")
+
+
 def _waiting(number: int, recorded: Json) -> WaitFor:
-    if recorded.get("visible") is False or (recorded.get("operator") in ("<=", "==") and recorded.get("count") == 0):
+    operator, count = recorded.get("operator", ">="), recorded.get("count", 1)
+    if recorded.get("visible") is False or (operator in ("<=", "==") and count == 0):
         raise ScriptError(f"Step {number}: waiting for an element to go away cannot be done here.")
+    if operator != ">=" or count != 1 or recorded.get("attributes") or recorded.get("properties"):
+        raise ScriptError(f"Step {number}: only waiting until an element is visible can be done here.")
     return WaitFor(selector=_selector(number, recorded))
 
 
@@ -97,6 +111,8 @@ def _text(number: int, recorded: Json, name: str) -> str:
 
 def _selector(number: int, recorded: Json) -> str:
     """The first way to find the element that is one CSS selector. A list of several leads through shadow roots."""
+    if recorded.get("target", "main") != "main":
+        raise ScriptError(f"Step {number}: elements of other tabs cannot be reached.")
     if isinstance(recorded.get("frame"), list) and recorded["frame"]:
         raise ScriptError(f"Step {number}: elements inside frames cannot be reached.")
     ways = recorded.get("selectors")

@@ -1,16 +1,17 @@
 """How a page monitor loads its page, as the API tells and takes it."""
 
 from dataclasses import asdict, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
 from backend.api.v1.shapes import In, Out
 from backend.sites import page_settings
 from backend.sites.models import Monitor
-from backend.sites.monitor_settings import MAX_PAGE_LOADS
+from backend.sites.monitor_settings import MAX_PAGE_LOADS, InvalidMonitorError
 from workers.measurement import page_options as options
-from workers.measurement.page_rules import MAX_SIDE, MAX_TEXT_CHARS, MIN_SIDE
+from workers.measurement.page_rules import MAX_SIDE, MAX_TEXT_CHARS, MIN_SIDE, PageOptionError
+from workers.measurement.script_text import KEPT, with_kept
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT_CHARS)]
 HostName = Annotated[str, StringConstraints(min_length=1, max_length=253)]
@@ -48,8 +49,44 @@ class Login(In):
     password: Annotated[str, StringConstraints(max_length=MAX_TEXT_CHARS)]
 
 
+class Visit(In):
+    """Opens an address and waits until it has loaded."""
+
+    kind: Literal["visit"]
+    url: Annotated[str, StringConstraints(min_length=1, max_length=8192)]
+
+
+class Click(In):
+    """Clicks the one visible element that a CSS selector finds."""
+
+    kind: Literal["click"]
+    selector: Text
+
+
+class TypeText(In):
+    """Types into a field, or chooses of a list by value. The text of a secret is told to nobody: it is null.
+
+    A secret that is sent as null keeps the text that is stored for this field on this server.
+    """
+
+    kind: Literal["type"]
+    selector: Text
+    text: Annotated[str, StringConstraints(max_length=MAX_TEXT_CHARS)] | None = None
+    secret: bool = False
+
+
+class WaitFor(In):
+    """Waits until an element is visible."""
+
+    kind: Literal["wait_for"]
+    selector: Text
+
+
+Step = Annotated[Visit | Click | TypeText | WaitFor, Field(discriminator="kind")]
+
+
 class PageSettings(Out):
-    """Values of cookies, the password and the texts of steps are secrets: names and counts are told."""
+    """Values of cookies, the password and the texts of secret steps are told to nobody."""
 
     device: Device
     user_agent: str | None
@@ -61,11 +98,14 @@ class PageSettings(Out):
     repeat: options.PageState | None
     cookie_names: list[str]
     login_user: str | None
-    steps: int
+    steps: list[Step]
 
 
 class PageChange(In):
-    """What is left out stays; a list replaces the whole list; null takes away. `black_holes` never answer."""
+    """What is left out stays; a list replaces the whole list; null takes away. `black_holes` never answer.
+
+    `steps` are done before the first view, for pages behind a login.
+    """
 
     device: Device | None = None
     user_agent: Text | None = None
@@ -77,6 +117,7 @@ class PageChange(In):
     repeat: options.PageState | None = None
     cookies: Annotated[list[Cookie], Field(max_length=options.MAX_COOKIES)] | None = None
     login: Login | None = None
+    steps: Annotated[list[Step], Field(max_length=options.MAX_STEPS)] | None = None
 
 
 def page_of_monitor(monitor: Monitor) -> PageSettings:
@@ -93,13 +134,39 @@ def page_of_monitor(monitor: Monitor) -> PageSettings:
         repeat=page.repeat,
         cookie_names=[cookie.name for cookie in page.cookies],
         login_user=page.login.user if page.login else None,
-        steps=len(page.steps),
+        steps=[_told(step) for step in page.steps],
     )
 
 
 def changed_page(before: options.PageOptions, change: PageChange) -> options.PageOptions:
-    """The options with what was sent, unjudged."""
-    return replace(before, **{name: _value(name, getattr(change, name)) for name in change.model_fields_set})
+    """The options with what was sent, unjudged. Raises InvalidMonitorError for a secret that is not there to keep."""
+    after = replace(before, **{name: _value(name, getattr(change, name)) for name in change.model_fields_set})
+    try:
+        return replace(after, steps=with_kept(after.steps, before.steps))
+    except PageOptionError as error:
+        raise InvalidMonitorError({"steps": str(error)}) from error
+
+
+def _told(step: options.Step) -> Visit | Click | TypeText | WaitFor:
+    """A step without its secret."""
+    if isinstance(step, options.TypeText):
+        text = None if step.secret else step.text
+        return TypeText(kind="type", selector=step.selector, text=text, secret=step.secret)
+    if isinstance(step, options.Visit):
+        return Visit(kind="visit", url=step.url)
+    if isinstance(step, options.Click):
+        return Click(kind="click", selector=step.selector)
+    return WaitFor(kind="wait_for", selector=step.selector)
+
+
+def _step(sent: Visit | Click | TypeText | WaitFor) -> options.Step:
+    """As the options have it; a text that was not sent asks for the one that is kept."""
+    if isinstance(sent, TypeText):
+        text = KEPT if sent.text is None else sent.text
+        return options.TypeText(selector=sent.selector, text=text, secret=sent.secret)
+    if isinstance(sent, Visit):
+        return options.Visit(url=sent.url)
+    return options.Click(selector=sent.selector) if isinstance(sent, Click) else options.WaitFor(selector=sent.selector)
 
 
 def _value(name: str, sent: Any) -> Any:
@@ -110,6 +177,8 @@ def _value(name: str, sent: Any) -> Any:
         return tuple(options.HostMapping(**one.model_dump()) for one in sent)
     if name == "cookies":
         return tuple(options.Cookie(**one.model_dump()) for one in sent)
+    if name == "steps":
+        return tuple(_step(one) for one in sent)
     if name == "device":
         return options.Device(**sent.model_dump())
     if name == "login":

@@ -8,10 +8,12 @@ from django import forms
 
 from backend.sites.monitor_settings import MAX_PAGE_LOADS, InvalidMonitorError, MonitorSettings
 from backend.web.forms.sites import MonitorChoices, MonitorForm
-from workers.measurement.page_options import DEVICES, Cookie, Login, PageOptions, PageState, Protocol
+from workers.measurement.page_options import DEVICES, Cookie, Login, PageOptions, PageState, Protocol, Step
 from workers.measurement.page_rules import PageOptionError, parse_cookie, parse_host, parse_mapping
+from workers.measurement.script_text import parse_script, script_text, with_kept
 
 _MAX_LINES_CHARS = 300_000
+_MAX_RECORDING_CHARS = 1_048_576
 _PROTOCOLS = {Protocol.H1: "HTTP/1.1 only", Protocol.H2: "HTTP/2 only", Protocol.H3: "HTTP/3 only"}
 _REPEATS = {
     PageState.WARM_CACHE: "with the cache of the first visit",
@@ -26,7 +28,7 @@ def _lines(label: str, placeholder: str, help_text: str) -> forms.CharField:
 
 
 class PageMonitorForm(MonitorForm):
-    """Cookies and the password are written, never shown: what is there stays until it is replaced or removed."""
+    """Cookies, the password and secrets of steps are written, never shown: what is there stays until it is replaced."""
 
     device = forms.ChoiceField(label="Device")
     protocol = forms.ChoiceField(
@@ -74,6 +76,27 @@ class PageMonitorForm(MonitorForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
         help_text="Stored encrypted and never shown again. Empty keeps the one that is set.",
     )
+    steps = forms.CharField(
+        label="Steps before the page",
+        required=False,
+        max_length=_MAX_RECORDING_CHARS,
+        widget=forms.Textarea(
+            attrs={
+                "rows": 6,
+                "spellcheck": "false",
+                "autocomplete": "off",
+                "placeholder": (
+                    "visit https://www.example.com/login\ntype me@example.com into #user\n"
+                    "secret … into #password\nclick #sign-in\nwait for .account"
+                ),
+            }
+        ),
+        help_text=(
+            "For a page behind a login, one a line: visit URL, click SELECTOR, type TEXT into SELECTOR,"
+            " secret TEXT into SELECTOR, wait for SELECTOR. A secret is stored encrypted and never shown again; dots"
+            " keep it. Or put in a recording of Chrome's Recorder, exported as JSON."
+        ),
+    )
 
     def __init__(self, data: Any = None, *, choices: MonitorChoices) -> None:
         super().__init__(data, choices=choices)
@@ -98,6 +121,13 @@ class PageMonitorForm(MonitorForm):
     def clean_cookies(self) -> tuple[Cookie, ...]:
         return _read(self.cleaned_data["cookies"], parse_cookie)
 
+    def clean_steps(self) -> tuple[Step, ...]:
+        """Each line at fault has its sentence."""
+        try:
+            return with_kept(parse_script(self.cleaned_data["steps"]), self._choices.settings.page.steps)
+        except PageOptionError as error:
+            raise forms.ValidationError(str(error).splitlines()) from error
+
     def settings(self) -> MonitorSettings:
         return replace(super().settings(), page=self._page(self._choices.settings.page))
 
@@ -120,6 +150,7 @@ class PageMonitorForm(MonitorForm):
             black_holes=data["black_holes"],
             cookies=_cookies(before.cookies, data["cookies"], data.get("remove_cookies", ())),
             login=_login(before.login, data),
+            steps=data["steps"],
         )
 
 
@@ -135,6 +166,7 @@ def _initial(page: PageOptions) -> dict[str, Any]:
         "host_map": "\n".join(f"{one.host}={at}{f':{one.port}' if one.port else ''}" for one, at in mapped),
         "black_holes": "\n".join(page.black_holes),
         "login_user": page.login.user if page.login else "",
+        "steps": script_text(page.steps),
     }
 
 

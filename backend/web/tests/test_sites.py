@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from backend.accounts.models import AuditEntry
 from backend.cast import Member
 from backend.encryption import DecryptionError
 from backend.runs.models import PendingRun, Schedule
@@ -16,7 +18,18 @@ from backend.runs.tests.results import FAILED
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import settings_of
 from backend.web.tests.world import World, make_world
-from workers.measurement.page_options import PHONE, Cookie, HostMapping, Login, PageOptions, PageState, Protocol
+from workers.measurement.page_options import (
+    PHONE,
+    Click,
+    Cookie,
+    HostMapping,
+    Login,
+    PageOptions,
+    PageState,
+    Protocol,
+    TypeText,
+    Visit,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -184,6 +197,31 @@ def test_cookies_and_passwords_of_a_page_stay_until_replaced_or_removed(client: 
     assert (page.cookies, page.login) == ((Cookie(name="b", value="3"),), None)
 
 
+def test_secrets_of_steps_are_kept_and_never_shown_or_told_again(client: Client, world: World) -> None:
+    script = "visit https://shop.example/login\ntype me into #user\nsecret sesame-1 into #password\nclick #go"
+    _, text = change(client, world, "page", steps=script)
+    assert "secret •••••••• into #password" in text
+    assert "sesame-1" not in text
+    change(client, world, "page", steps=script.replace("sesame-1", "•" * 8).replace("#go", "#in"))
+    page = settings_of(world.monitor("page")).page
+    assert page.steps == (
+        Visit(url="https://shop.example/login"),
+        TypeText(selector="#user", text="me"),
+        TypeText(selector="#password", text="sesame-1", secret=True),
+        Click(selector="#in"),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT page FROM sites_monitor WHERE id = %s", [world.monitor("page").pk])
+        stored = str(cursor.fetchone())
+    assert "sesame-1" not in stored
+    assert "shop.example" not in stored
+    entries = AuditEntry.objects.filter(action="change_monitor")
+    assert entries.count() == 2
+    assert "sesame-1" not in str(list(entries.values()))
+    change(client, world, "page", steps="")
+    assert settings_of(world.monitor("page")).page.steps == ()
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
@@ -195,6 +233,9 @@ def test_cookies_and_passwords_of_a_page_stay_until_replaced_or_removed(client: 
         ({"locale": "german"}, "is not a language tag"),
         ({"protocol": "spdy"}, "spdy is not one of the available choices"),
         ({"login_user": "a:b", "login_password": "c"}, "must not hold a colon"),
+        ({"steps": "click #a\njump"}, "Line 2: This is no step."),
+        ({"steps": "click #a\n" * 51}, "A script can have at most 50 steps."),
+        ({"steps": "visit https://a.example/\nsecret ••••••••  into #b"}, "Step 2: write the secret again."),
     ],
 )
 def test_a_faulty_option_of_a_page_is_answered_at_its_field(

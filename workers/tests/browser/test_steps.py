@@ -128,3 +128,40 @@ def test_a_step_may_lead_nowhere_that_a_page_may_not(ca_file: Path, site: Site) 
             runs: list[PageRun] = [pool.load(page_request(site.page("/", "x"), page=page)) for page in (inside, led)]
     assert [failed(run).failure.kind for run in runs] == [FailureKind.BLOCKED_DESTINATION] * 2
     assert site.seen("/") == []
+
+
+def test_a_secret_is_typed_on_no_page_that_a_click_led_elsewhere(
+    load: Load, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.page("/login", FORM)
+    there = site.url("/login", host="other.localhost")
+    visit = Visit(url=site.page("/start", f"<a id=out href='{there}'>out</a>"))
+    typed = TypeText(selector="#password", text=SECRET, secret=True)
+    reason = fails(load, site, monkeypatch, visit, Click(selector="#out"), typed).detail
+    assert len(site.seen("/login")) == 1
+    assert "step 3, type into #password: the page is of other.localhost; " in reason
+    assert "a secret is typed only where a step visits its host" in reason
+    assert SECRET not in reason
+
+
+def test_dialogs_new_tabs_and_downloads_hold_nothing_up(load: Load, site: Site) -> None:
+    site.answers["/file"] = Answer(body=b"x" * 1000, headers=(("Content-Disposition", "attachment"),))
+    site.page("/tab", "<p>tab")
+    start = """<button id=ask onclick="this.dataset.said = confirm('Sure?') || prompt('Who?')">ask</button>
+<a id=tab href=/tab target=_blank>tab</a><a id=file href=/file>file</a><button id=leave
+onclick="document.cookie = 'done=' + document.querySelector('#ask').dataset.said; location = '/end'">leave</button>
+<script>addEventListener("beforeunload", event => event.preventDefault())</script>"""
+    site.page("/end", "<p id=end>end")
+    clicks = [Click(selector=f"#{name}") for name in ("ask", "tab", "file", "leave")]
+    steps: tuple[Step, ...] = (Visit(url=site.page("/start", start)), *clicks, WaitFor(selector="#end"))
+    measured(load(site.page("/", "<p>page"), page=PageOptions(steps=steps)))
+    assert [headers.get("cookie") for headers in site.seen("/")] == ["done=null"]
+
+
+def test_a_page_that_never_ends_takes_a_step_no_longer_than_its_time(
+    load: Load, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endless = "<p>busy<script>setInterval(() => fetch('/tick?' + Math.random()), 20)</script><p id=late>"
+    visit = Visit(url=site.page("/endless", endless))
+    assert fails(load, site, monkeypatch, visit, WaitFor(selector="#never")).detail.endswith("within 1 s")
+    measured(load(site.page("/", "<p>page"), page=PageOptions(steps=(visit,))))

@@ -1,6 +1,8 @@
 """The options of `firstbyte page`: what a person types is what a run is told."""
 
 import argparse
+import json
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,7 @@ from workers.measurement.page_options import (
     DESKTOP,
     PHONE,
     PLAIN,
+    Click,
     Cookie,
     Device,
     HostMapping,
@@ -17,7 +20,10 @@ from workers.measurement.page_options import (
     PageOptions,
     PageState,
     Protocol,
+    TypeText,
+    Visit,
 )
+from workers.measurement.script_text import KEPT
 
 
 def told(*words: str) -> PageOptions:
@@ -93,3 +99,35 @@ def test_what_means_nothing_is_refused_before_anything_is_loaded(words: tuple[st
 def test_a_port_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="0 is no port"):
         told("--map", "a.example=192.0.2.1:0")
+
+
+def test_a_script_is_read_as_lines_or_as_a_recording(tmp_path: Path) -> None:
+    lines, recording = tmp_path / "login.txt", tmp_path / "login.json"
+    lines.write_text("visit https://a.example/login\nsecret sesame into #password\n", encoding="utf-8-sig")
+    recording.write_text(json.dumps({"steps": [{"type": "click", "selectors": [["#go"]]}]}))
+    assert told("--script", str(lines)).steps == (
+        Visit(url="https://a.example/login"),
+        TypeText(selector="#password", text="sesame", secret=True),
+    )
+    assert told("--script", str(recording)).steps == (Click(selector="#go"),)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "cannot be read: No such file"),
+        (b"\xff", "is not UTF-8"),
+        (b"secret s3cret", "Line 1: Write secret TEXT into SELECTOR"),
+        (b"{}", "no recording of Chrome DevTools"),
+        (f"secret {KEPT} into #a".encode(), "write the secret again"),
+    ],
+)
+def test_a_script_that_is_none_is_refused_without_its_secrets(
+    tmp_path: Path, content: bytes | None, sentence: str
+) -> None:
+    path = tmp_path / "script"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(UsageError, match=sentence) as caught:
+        told("--script", str(path))
+    assert "s3cret" not in str(caught.value)

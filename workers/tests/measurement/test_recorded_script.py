@@ -40,6 +40,7 @@ def test_the_screen_of_the_recording_is_told() -> None:
 @pytest.mark.parametrize(
     ("step", "sentence"),
     [
+        ({"type": ["click"]}, "Step 2: \"['click']\" cannot be done here."),
         ({"type": "customStep", "name": "x"}, "Step 2: 'customStep' cannot be done here."),
         ({"type": "waitForExpression", "expression": "1"}, "Step 2: 'waitForExpression' cannot be done here."),
         ({"type": "click", "selectors": [["aria/Go"]]}, "Step 2: it has no CSS selector; choose CSS among"),
@@ -47,6 +48,13 @@ def test_the_screen_of_the_recording_is_told() -> None:
         ({"type": "click", "selectors": [["a"]], "frame": [0]}, "Step 2: elements inside frames cannot be reached."),
         ({"type": "change", "selectors": [["#a"]], "value": 3}, 'Step 2: "value" must be a text of at most'),
         ({"type": "keyDown", "key": "Enter"}, "Step 2: sending a form by Enter cannot be repeated; record a click"),
+        ({"type": "keyDown", "key": "Escape"}, "Step 2: pressing a key cannot be repeated; record a click instead."),
+        ({"type": "hover", "selectors": [["#a"]]}, "Step 2: 'hover' cannot be done here."),
+        ({"type": "doubleClick", "selectors": [["#a"]]}, "Step 2: 'doubleClick' cannot be done here."),
+        ({"type": "click", "selectors": [["#a"]], "button": "secondary"}, "Step 2: only the primary button"),
+        ({"type": "click", "selectors": [["#a"]], "target": "https://x.example/"}, "Step 2: elements of other tabs"),
+        ({"type": "waitForElement", "selectors": ["#a"], "count": 2}, "Step 2: only waiting until an element is"),
+        ({"type": "waitForElement", "selectors": ["#a"], "properties": {"a": 1}}, "Step 2: only waiting until"),
         ({"type": "waitForElement", "selectors": ["#a"], "visible": False}, "Step 2: waiting for an element to go"),
         ({"type": "waitForElement", "selectors": ["#a"], "operator": "==", "count": 0}, "Step 2: waiting for an"),
     ],

@@ -13,6 +13,8 @@ from backend.runs.actions import start_trial
 from backend.runs.models import Schedule
 from backend.sites import actions as site_actions
 from backend.sites.models import Monitor, Site
+from backend.sites.monitor_settings import settings_of
+from workers.measurement.page_options import TypeText
 
 pytestmark = pytest.mark.django_db
 
@@ -163,6 +165,24 @@ def test_how_a_page_is_loaded_is_told_without_its_secrets(program: Program, worl
     assert b"s3cret" not in program.get(path).content
     fewer = program.call("PATCH", path, {"page": {"protocol": None, "cookies": []}}).json()["page"]
     assert (fewer["protocol"], fewer["cookie_names"], fewer["login_user"]) == (None, [], "me")
+
+
+def test_steps_before_a_page_are_told_without_their_secrets_which_stay(program: Program, world: World) -> None:
+    path, _ = monitor_of(world, program)
+    secret = {"kind": "type", "selector": "#password", "text": "s3cret", "secret": True}
+    steps = [{"kind": "visit", "url": "https://shop.example/login"}, secret, {"kind": "click", "selector": "#go"}]
+    told = program.call("PATCH", path, {"page": {"steps": steps}}).json()["page"]["steps"]
+    assert told == [steps[0], secret | {"text": None}, steps[2]]
+    again = program.call("PATCH", path, {"page": {"steps": [*told, {"kind": "wait_for", "selector": ".in"}]}})
+    assert b"s3cret" not in again.content
+    assert len(again.json()["page"]["steps"]) == 4
+    kept = settings_of(world.monitor("page")).page.steps[1]
+    assert isinstance(kept, TypeText)
+    assert kept.text == "s3cret"
+    elsewhere = [{"kind": "visit", "url": "https://evil.example/"}, told[1]]
+    assert faults(program.call("PATCH", path, {"page": {"steps": elsewhere}})) == ["#/page/steps"]
+    assert faults(program.call("PATCH", path, {"page": {"steps": [{"kind": "jump"}]}})) == ["#/page/steps/0"]
+    assert program.call("PATCH", path, {"page": {"steps": None}}).json()["page"]["steps"] == []
 
 
 def test_a_probe_has_no_page_to_be_loaded(program: Program, world: World) -> None:
