@@ -91,6 +91,7 @@ class Error:
     """One phase of one row: what we say it took and what the packets took, in us. None where they do not tell."""
 
     site: str
+    row: int
     phase: str
     ours_us: int
     truth_us: int | None
@@ -107,15 +108,17 @@ class Error:
 
 def measure(lab: ShapeLab, name: str, loads: int) -> list[Error]:
     """Loads a site several times; every phase of every row that has one."""
-    shape, found = SITES[name], []
-    with lab.serving(shape):
-        for _ in range(loads):
-            before_ns = time.time_ns() - time.monotonic_ns()
-            with lab.lab.capture() as tap:
-                capture = lab.visit(shape)
-                packets = tap.packets()
-            found += _errors(name, capture, Packets(packets, before_ns))
-    return found
+    with lab.serving(SITES[name]):
+        return [error for _ in range(loads) for error in load(lab, name)]
+
+
+def load(lab: ShapeLab, name: str) -> list[Error]:
+    """Loads a site that is being served; every phase of every row that has one."""
+    before_ns = time.time_ns() - time.monotonic_ns()
+    with lab.lab.capture() as tap:
+        capture = lab.visit(SITES[name])
+        packets = tap.packets()
+    return _errors(name, capture, Packets(packets, before_ns))
 
 
 class Packets:
@@ -185,7 +188,13 @@ def _errors(name: str, capture: PageCapture, packets: Packets) -> list[Error]:
     zero_us = round(next(asked).params["timestamp"] * 1e6)
     rows = compute_page(capture).measurement.waterfall.requests
     return [
-        Error(site=name, phase=phase, ours_us=span.duration_us, truth_us=packets.length_us(phase, span, zero_us))
+        Error(
+            site=name,
+            row=row.number,
+            phase=phase,
+            ours_us=span.duration_us,
+            truth_us=packets.length_us(phase, span, zero_us),
+        )
         for row in rows
         for phase, span in _spans(row)
     ]

@@ -1,18 +1,20 @@
 """Chromium's phases by our reader beside the packets of its own network, over each protocol and kind of connection.
 
 The strict figures are those of `./dev bench page-accuracy` on a quiet machine. Here other work may take the processor
-from the browser between a packet and its stamp: the middle must hold, and nothing may be missing.
+from the browser between a packet and its stamp, and then a phase really lasts longer than its packets. So a page is
+loaded until each phase of each row was met once, which one that is read wrongly never is.
 """
 
 from collections.abc import Iterator
 
 import pytest
 
-from workers.tests.netlab.page_accuracy import PHASES, RTT_MS, SITES, measure
+from workers.tests.netlab.page_accuracy import PHASES, RTT_MS, SITES, Error, load
 from workers.tests.shapes.browsing import ShapeLab, shape_lab
 
-# What needs a browser of its own for each load is loaded once.
-_LOADS = {True: 1, False: 2}
+_MOST_LOADS = 8
+# The log counts whole milliseconds, so that a phase may seem to lack one at each end.
+_GRAIN_US = 2000
 # QUIC has no connect of its own.
 _SEEN = {name: set(PHASES) - ({"connect"} if name == "h3" else set()) for name in SITES}
 
@@ -25,9 +27,33 @@ def lab() -> Iterator[ShapeLab]:
 
 @pytest.mark.parametrize("name", SITES)
 def test_phases_of_a_page_are_those_of_the_packets(name: str, lab: ShapeLab) -> None:
-    errors = measure(lab, name, _LOADS[SITES[name].full])
-    assert {error.phase for error in errors} == _SEEN[name]
-    for phase in _SEEN[name]:
-        found = [error for error in errors if error.phase == phase]
-        assert sum(error.met for error in found) * 2 >= len(found), found
-    assert sum(error.truth_us is None for error in errors) * 4 <= len(errors), errors
+    found: list[Error] = []
+    with lab.serving(SITES[name]):
+        for _ in range(_MOST_LOADS):
+            found += load(lab, name)
+            if not _missed(found) and _told(found) == _SEEN[name]:
+                break
+    assert {error.phase for error in found} == _SEEN[name]
+    assert _told(found) == _SEEN[name], found
+    assert _missed(found) == set(), found
+    assert [error for error in found if _is_short(error)] == []
+
+
+def _told(errors: list[Error]) -> set[str]:
+    """Phases of which the packets tell."""
+    return {error.phase for error in errors if error.truth_us is not None}
+
+
+def _missed(errors: list[Error]) -> set[tuple[int, str]]:
+    """Phases of rows of which the packets tell and that were never as they say."""
+    places = {(error.row, error.phase) for error in errors if error.truth_us is not None}
+    return places - {(error.row, error.phase) for error in errors if error.met}
+
+
+def _is_short(error: Error) -> bool:
+    """Whether a phase took less than its packets, which no processor is too busy for.
+
+    Where two of a kind follow each other (a handshake's last word, the request) the packets do not tell so well.
+    """
+    known = error.phase in ("dns", "connect") and error.truth_us is not None
+    return known and error.ours_us < (error.truth_us or 0) - _GRAIN_US
