@@ -1,7 +1,7 @@
 """What of a monitor can be edited, and the rules it must keep: one sentence for each fault."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from backend.sites import page_settings
@@ -9,7 +9,7 @@ from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
 from backend.sites.targets import check_pair_target, check_target
 from workers.measurement.connection import Header
 from workers.measurement.messages import Kind
-from workers.measurement.page_options import PLAIN, PageOptions
+from workers.measurement.page_options import PLAIN, PageOptions, Step, Visit
 from workers.measurement.page_rules import page_faults
 from workers.measurement.pair import PairTarget
 from workers.measurement.profile import PROFILES
@@ -102,7 +102,20 @@ def _page_faults(settings: MonitorSettings) -> dict[str, str]:
     faults = page_faults(settings.page)
     if "loads" not in faults and settings.page.loads > MAX_PAGE_LOADS:
         faults["loads"] = f"A monitor can load its page at most {MAX_PAGE_LOADS} times in a run."
+    if "steps" not in faults and (fault := _visits_fault(settings.page.steps)) is not None:
+        faults["steps"] = fault
     return faults
+
+
+def _visits_fault(steps: Sequence[Step]) -> str | None:
+    """Steps lead nowhere that a monitor may not."""
+    for number, step in enumerate(steps, 1):
+        if isinstance(step, Visit):
+            try:
+                check_target(step.url)
+            except TargetError as error:
+                return f"Step {number}: {error}"
+    return None
 
 
 def _url_fault(settings: MonitorSettings) -> str | None:

@@ -23,6 +23,7 @@ MAX_TEXT_CHARS = 1000
 MIN_SIDE, MAX_SIDE = 100, 5000
 _MAX_SCALE = 4.0
 _MAX_COOKIE_CHARS = 4096
+_EVERY_PORT = frozenset(range(1, 65536))
 # RFC 6265, 4.1.1: a token; and printable ASCII but the semicolon. Browsers send spaces, quotes and commas as well.
 _COOKIE_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _COOKIE_VALUE = re.compile(r"[ -:<-~]*")
@@ -162,10 +163,13 @@ def _steps_fault(options: PageOptions) -> str | None:
 
 
 def step_fault(step: Step) -> str | None:
-    """What is wrong with a step, in a sentence that repeats nothing that it types."""
+    """What is wrong with a step, in a sentence that repeats nothing that it types.
+
+    Which ports may be visited is said by who carries it out.
+    """
     if isinstance(step, Visit):
         try:
-            parse_target(step.url)
+            parse_target(step.url, extra_ports=_EVERY_PORT)
         except TargetError as error:
             return str(error)
         return None
