@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from playwright.async_api import Browser, BrowserContext, Error
 
+from workers.browser.hearing import hear
 from workers.browser.loopback_page import HOLD_S, LoopbackPage
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.recorder import EVENTS, Recorder
@@ -48,7 +49,7 @@ async def view(context: BrowserContext, tail: NetlogTail, url: str) -> PageCaptu
         await cdp.send("Network.enable", {"maxPostDataSize": 0})
         await cdp.send("Page.enable")
         for name in EVENTS:
-            cdp.on(name, functools.partial(recorder.take, name))
+            hear(cdp, name, functools.partial(recorder.take, name))
         tree = await cdp.send("Page.getFrameTree")
         await page.goto(url, wait_until="load")
         events = recorder.close()

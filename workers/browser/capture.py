@@ -13,6 +13,7 @@ from playwright.async_api import BrowserContext, CDPSession, Error, Page
 
 from workers.browser.context import introduce
 from workers.browser.faults import BrowserError
+from workers.browser.hearing import hear
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.own_headers import WARNING as HEADERS_WARNING
 from workers.browser.own_headers import OwnHeaders, own_headers
@@ -58,6 +59,9 @@ def _injection() -> str:
     return f"if (window === window.top) {{ (() => {{\n{body}\n}})(); }}"
 
 
+_INJECTION = _injection()
+
+
 class PageLoad:
     """One page in its own context, from opening to closing."""
 
@@ -101,20 +105,18 @@ class PageLoad:
 
     async def _load(self, page: Page, recorder: Recorder, request: RunRequest) -> Loaded:
         cdp = await self._context.new_cdp_session(page)
-        main_frame = await self._prepare(cdp, request)
-        recorder.main_frame = main_frame
+        main_frame = recorder.main_frame = await self._prepare(cdp, recorder, request)
         for name in EVENTS:
-            cdp.on(name, functools.partial(recorder.take, name))
-        await Workers(cdp, recorder.take).start()
+            hear(cdp, name, functools.partial(recorder.take, name))
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
         async with Watch(cdp, self._pid) as watch:
             arrived = await self._navigate(cdp, recorder, request, bare)
         if arrived.overran:
             self._patience_s = _LATE_PATIENCE_S
-        seen = await self._look(cdp, request, arrived)
-        screenshot = None if seen.crashed or seen.is_download else await self._picture(cdp)
         events = recorder.close()
-        stock = await self._stock(cdp, seen, events)
+        seen, stock, screenshot = await asyncio.gather(
+            self._look(cdp, request, arrived), self._stock(cdp, arrived, events), self._picture(cdp, arrived)
+        )
         netlog = await self._tail.read_now(cdp)
         capture = replace(
             seen,
@@ -131,19 +133,25 @@ class PageLoad:
         sound = self._sound and not capture.crashed
         return Loaded(capture=capture, screenshot=screenshot, sound=sound, sight=watch.sight)
 
-    async def _prepare(self, cdp: CDPSession, request: RunRequest) -> str:
-        """Everything that must listen before the first byte. Gives the id of the top frame."""
-        # No buffers: nobody reads bodies back from DevTools but the check of the text.
-        await cdp.send("Network.enable", {"maxPostDataSize": 0})
-        await cdp.send("Page.enable")
-        await cdp.send("Runtime.enable")
-        await cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": _WORLD})
-        await cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": _injection(), "worldName": _WORLD})
-        await introduce(cdp, request, self._version)
+    async def _prepare(self, cdp: CDPSession, recorder: Recorder, request: RunRequest) -> str:
+        """Everything that must listen before the first byte. Gives the id of the top frame.
+
+        Sent without waiting for answers in between: DevTools keeps the order, and each answer takes milliseconds.
+        """
+        listening = (
+            # No buffers: nobody reads bodies back from DevTools but the check of the text.
+            cdp.send("Network.enable", {"maxPostDataSize": 0}),
+            cdp.send("Page.enable"),
+            cdp.send("Runtime.enable"),
+            cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": _WORLD}),
+            cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": _INJECTION, "worldName": _WORLD}),
+            introduce(cdp, request, self._version),
+            Workers(cdp, recorder.take).start(),
+        )
+        tree, *_ = await asyncio.gather(cdp.send("Page.getFrameTree"), asyncio.gather(*listening))
         if headers := own_headers(request):
             await OwnHeaders(cdp, headers).start(request.url, self._settings.extra_ports)
             self._warnings.append(HEADERS_WARNING)
-        tree = await cdp.send("Page.getFrameTree")
         return str(tree["frameTree"]["frame"]["id"])
 
     async def _navigate(
@@ -223,7 +231,9 @@ class PageLoad:
         answer = await self._patiently(cdp.send("Runtime.evaluate", {"expression": expression, "returnByValue": True}))
         return None if answer is None else answer.get("result", {}).get("value")
 
-    async def _picture(self, cdp: CDPSession) -> bytes | None:
+    async def _picture(self, cdp: CDPSession, arrived: PageCapture) -> bytes | None:
+        if arrived.crashed or arrived.is_download:
+            return None
         for quality in _QUALITIES:
             options = {"format": "jpeg", "quality": quality, "optimizeForSpeed": True}
             shot = await self._patiently(cdp.send("Page.captureScreenshot", options))

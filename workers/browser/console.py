@@ -6,6 +6,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession
 
+from workers.browser.hearing import hear, unhear
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.compute.console import CONSOLE_EVENTS, MAX_RAW_CHARS, is_kept
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES
@@ -26,12 +27,12 @@ class Console:
         for name in CONSOLE_EVENTS:
             listener = functools.partial(self._take, name)
             self._listeners[name] = listener
-            self._cdp.on(name, listener)
+            hear(self._cdp, name, listener)
         await self._cdp.send("Log.enable")
 
     def finish(self) -> None:
         for name, listener in self._listeners.items():
-            self._cdp.remove_listener(name, listener)
+            unhear(self._cdp, name, listener)
 
     def _take(self, name: str, params: dict[str, Any]) -> None:
         event = DevToolsEvent(name, params)

@@ -15,6 +15,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
+from workers.browser.hearing import hear, unhear
 from workers.measurement.captures_sight import ScreenFrame
 
 # At most so large, whichever side is longer: enough to recognise a page, and a hundredth of the cost of the screen.
@@ -41,7 +42,7 @@ class Film:
         self._answers: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        self._cdp.on("Page.screencastFrame", self._take)
+        hear(self._cdp, "Page.screencastFrame", self._take)
         await self._cdp.send("Page.startScreencast", _CAST)
 
     async def finish(self) -> tuple[ScreenFrame, ...]:
@@ -54,7 +55,7 @@ class Film:
                 await self._cdp.send("Page.startScreencast", _CAST)
                 self._add_last(await self._last)
                 await self._cdp.send("Page.stopScreencast")
-        self._cdp.remove_listener("Page.screencastFrame", self._take)
+        unhear(self._cdp, "Page.screencastFrame", self._take)
         for answer in self._answers:
             answer.cancel()
         return tuple(self._frames)

@@ -11,11 +11,12 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
+from workers.browser.hearing import hear, unhear
 from workers.browser.processes import ProcessClock
 from workers.measurement.captures_sight import ThreadSample
 from workers.measurement.compute.activity import COUNTERS, TASKS
 
-_PERIOD_S, _IDLE_PERIOD_S = 0.1, 0.3
+_PERIOD_S, _IDLE_PERIOD_S = 0.1, 0.5
 # A main thread that worked less than this share of the time is idle.
 _IDLE_SHARE = 0.05
 # More than any page is given time for.
@@ -37,7 +38,7 @@ class Meter:
 
     async def start(self) -> None:
         for name in _EVENTS:
-            self._cdp.on(name, self._receive)
+            hear(self._cdp, name, self._receive)
         await self._cdp.send("Performance.enable", {"timeDomain": "timeTicks"})
         await self._sample()
         self._task = asyncio.get_running_loop().create_task(self._follow())
@@ -45,7 +46,7 @@ class Meter:
     async def finish(self) -> None:
         """Takes a last sample, unless the page does not answer."""
         for name in _EVENTS:
-            self._cdp.remove_listener(name, self._receive)
+            unhear(self._cdp, name, self._receive)
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Error):

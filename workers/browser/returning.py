@@ -31,7 +31,9 @@ async def load_and_return(start: Start, request: RunRequest, carried: Carried | 
     try:
         async with _living(start, home) as first:
             load = await first.load(request, carried, tell)
-        if not may_repeat(load.first):
+            # In an orderly way, so that all it has to keep is on the disk.
+            sound = not load.sound or await first.tidy()
+        if not sound or not may_repeat(load.first):
             return load
         async with _living(start, home) as second:
             # What the steps left is in the profile.

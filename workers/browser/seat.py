@@ -55,8 +55,14 @@ class Seat:
         self._lock = asyncio.Lock()
 
     def load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> "Future[Load]":
-        """The page, when it has been seen; BrowserError when the browser could not be used."""
-        return asyncio.run_coroutine_threadsafe(self._load(request, carried, tell), self._running())
+        """The page, as soon as it has been seen; BrowserError when the browser could not be used.
+
+        Whatever is done for the browser afterwards, the next load waits for it.
+        """
+        seen: Future[Load] = Future()
+        work = asyncio.run_coroutine_threadsafe(self._load(request, carried, tell, seen), self._running())
+        work.add_done_callback(lambda done: _tell_of_failure(done, seen))
+        return seen
 
     def carry_out(self, request: RunRequest) -> "Future[Carried]":
         """What the steps of a request leave; StepError for one that could not be done, BrowserError as for `load`."""
@@ -87,20 +93,22 @@ class Seat:
         async with self._at_work():
             await self._ready(ORDINARY)
 
-    async def _load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> Load:
+    async def _load(self, request: RunRequest, carried: Carried | None, tell: Tell, seen: "Future[Load]") -> None:
         async with self._at_work():
             launch = launch_of(request, self._settings)
             if request.page.repeat is PageState.WARM_CACHE:
-                return await load_and_return(functools.partial(self._start_sound, launch), request, carried, tell)
+                start = functools.partial(self._start_sound, launch)
+                seen.set_result(await load_and_return(start, request, carried, tell))
+                return
             session = await self._ready(launch)
             sound = False
             try:
                 load = await session.load(request, carried, tell)
-                sound = load.sound
+                seen.set_result(load)
+                sound = load.sound and await session.tidy()
             finally:
                 if not sound or not session.is_usable:
                     await self._drop(launch, stuck=not sound)
-            return load
 
     async def _carry_out(self, request: RunRequest) -> Carried:
         async with self._at_work():
@@ -176,6 +184,13 @@ class Seat:
             if self._idle is not None:
                 self._idle.cancel()
             await self._drop_all()
+
+
+def _tell_of_failure(done: "Future[None]", seen: "Future[Load]") -> None:
+    """Without a page, why there is none. What goes wrong after it was seen spoils the browser and not the page."""
+    if not seen.done():
+        error = None if done.cancelled() else done.exception()
+        seen.set_exception(error or BrowserError("the browser brought nothing back"))
 
 
 async def _is_cold(session: Session) -> bool:

@@ -60,6 +60,7 @@ class Session:
         self._canary: LoopbackPage | None = None
         self._own: BrowserContext | None = None
         self._hole: BlackHole | None = None
+        self._spent: BrowserContext | None = None
         self._pid: int | None = None
         self._runs = 0
 
@@ -129,11 +130,19 @@ class Session:
             raise CanaryError(fault)
 
     async def load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> Load:
-        """A load with its repeat view. Raises BrowserError when the browser was lost or stuck: it is of no more use."""
+        """A load with its repeat view; `tidy` when it is sound.
+
+        Raises BrowserError when the browser was lost or stuck: it is of no more use.
+        """
         self._runs += 1
         views = 1 if request.page.repeat is None else 2
         limit_s = views * (request.timeout_us / 1_000_000 + _OVERHEAD_S)
         return await self._in_time(self._load(request, carried, tell), limit_s)
+
+    async def tidy(self) -> bool:
+        """Ends the context of the last load, for which its outcome need not wait; whether the browser could do it."""
+        context, self._spent = self._spent, None
+        return context is None or await self._end(context)
 
     async def carry_out(self, request: RunRequest) -> Carried:
         """The steps of a request. Raises StepError, and BrowserError as `load` does."""
@@ -211,7 +220,7 @@ class Session:
     async def _load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> Load:
         browser, _ = self.parts
         self.tail.skip()
-        context = await self._open(request, carried)
+        context = self._spent = await self._open(request, carried)
         hole = None if self._hole is None else self._hole.address
         load = Load(first=await self._page(context, tell).run(request), hole=hole)
         if request.page.repeat is PageState.WARM_CONNECTION and may_repeat(load.first):
@@ -221,7 +230,7 @@ class Session:
             load = replace(load, repeat=await self._page(context, tell).run(request))
         if not browser.is_connected():
             raise BrowserError("the browser ended in the middle of the run")
-        return load if load.sound and await self._end(context) else load.spoilt()
+        return load
 
     async def _open(self, request: RunRequest, carried: Carried | None) -> BrowserContext:
         """A fresh context, or that of the profile, with what the steps left and the request's cookies."""

@@ -1,6 +1,6 @@
 """The views of one load: the first, in which everything is cold, and the one that may follow it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from workers.browser.capture import Loaded
 
@@ -20,10 +20,6 @@ class Load:
     def sound(self) -> bool:
         """Whether the browser may be given another run."""
         return self.first.sound and (self.repeat is None or self.repeat.sound)
-
-    def spoilt(self) -> "Load":
-        """The same, of a browser that must be replaced."""
-        return replace(self, first=replace(self.first, sound=False))
 
 
 def may_repeat(first: Loaded) -> bool:

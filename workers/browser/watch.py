@@ -1,5 +1,6 @@
 """Looks at a page while it loads: its screen, its main thread, its console. Every wait has an end."""
 
+import asyncio
 import time
 
 from playwright.async_api import CDPSession
@@ -25,16 +26,15 @@ class Watch:
         self.sight: SightCapture | None = None
 
     async def __aenter__(self) -> "Watch":
-        await self._console.start()
-        await self._film.start()
-        await self._meter.start()
+        await asyncio.gather(self._console.start(), self._film.start(), self._meter.start())
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        frames, _last = await asyncio.gather(self._film.finish(), self._meter.finish())
+        # The meter's last answer came behind all that the page had said until then.
         self._console.finish()
-        await self._meter.finish()
         self.sight = SightCapture(
-            frames=await self._film.finish(),
+            frames=frames,
             samples=tuple(self._meter.samples),
             received=dict(self._meter.received),
             console=tuple(self._console.events),

@@ -11,6 +11,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
+from workers.browser.hearing import hear
 from workers.browser.recorder import EVENTS
 
 Json = dict[str, Any]
@@ -40,8 +41,8 @@ class Workers:
 
     async def start(self) -> None:
         """From now on."""
-        self._cdp.on(_ATTACHED, lambda params: self._hear((), {"method": _ATTACHED, "params": params}))
-        self._cdp.on(_RECEIVED, lambda params: self._hear((), {"method": _RECEIVED, "params": params}))
+        hear(self._cdp, _ATTACHED, lambda params: self._hear((), {"method": _ATTACHED, "params": params}))
+        hear(self._cdp, _RECEIVED, lambda params: self._hear((), {"method": _RECEIVED, "params": params}))
         await self._cdp.send("Target.setAutoAttach", _ATTACH)
 
     def _hear(self, path: tuple[str, ...], message: Json) -> None:

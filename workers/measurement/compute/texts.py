@@ -16,7 +16,8 @@ SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "s
 
 def plain(text: object, limit: int) -> str:
     """At most `limit` characters on one line; what cannot be printed becomes the replacement character."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in str(text)[:limit])
+    cut = str(text)[:limit]
+    return cut if cut.isprintable() else "".join(char if char.isprintable() else "\ufffd" for char in cut)
 
 
 def plain_or_none(text: object, limit: int) -> str | None:
