@@ -1,13 +1,13 @@
 """What of a monitor can be edited, and the rules it must keep: one sentence for each fault."""
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backend.sites import page_settings
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
 from backend.sites.targets import check_pair_target, check_target
 from workers.measurement.connection import Header
+from workers.measurement.header_rules import headers_fault
 from workers.measurement.messages import Kind
 from workers.measurement.page_options import PLAIN, PageOptions, Step, Visit
 from workers.measurement.page_rules import page_faults
@@ -19,18 +19,10 @@ DEFAULT_INTERVAL_S = {Kind.PROBE: 60, Kind.PAGE: 900, Kind.PAIR: 300}
 DEFAULT_TIMEOUT_S = {Kind.PROBE: 30, Kind.PAGE: 60, Kind.PAIR: 30}
 # Two minutes is the longest that a browser is lent to one page; a probe that takes a minute is broken.
 TIMEOUT_RANGE_S = {Kind.PROBE: (1, 60), Kind.PAGE: (5, 120), Kind.PAIR: (1, 60)}
-MAX_HEADERS = 20
-MAX_HEADER_VALUE_CHARS = 4096
 MAX_BODY_TEXT_CHARS = 500
 MAX_STATUSES = 20
 # Each takes a browser as long as one load does: more belongs to a test by hand.
 MAX_PAGE_LOADS = 5
-# RFC 9110, 5.6.2 (token).
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
-# What frames the message or is the connection's own: a measurement that sets them measures a broken request.
-_OURS = frozenset(
-    {"host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive", "expect"}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,21 +165,7 @@ def _text_fault(settings: MonitorSettings) -> str | None:
 
 
 def _headers_fault(settings: MonitorSettings) -> str | None:
-    if len(settings.headers) > MAX_HEADERS:
-        return f"At most {MAX_HEADERS} request headers can be sent."
-    return next(_header_faults(settings.headers), None)
-
-
-def _header_faults(headers: tuple[Header, ...]) -> Iterator[str]:
-    for header in headers:
-        if not _TOKEN.fullmatch(header.name):
-            yield f"{header.name[:40]!r} is not a header name."
-        elif header.name.lower() in _OURS:
-            yield f"{header.name} belongs to the connection itself and cannot be set."
-        elif len(header.value) > MAX_HEADER_VALUE_CHARS:
-            yield f"The value of {header.name} may have at most {MAX_HEADER_VALUE_CHARS} characters."
-        elif not header.value.isascii() or not header.value.isprintable():
-            yield f"The value of {header.name} must be printable ASCII on one line."
+    return headers_fault(settings.headers)
 
 
 _RULES: dict[str, Callable[[MonitorSettings], str | None]] = {

@@ -21,7 +21,7 @@ from workers.commands.measuring import (
     tell,
     write,
 )
-from workers.commands.page_arguments import page_options
+from workers.commands.page_arguments import page_headers, page_options
 from workers.commands.page_files import netlog_file, write_file, write_filmstrip
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.page_document import page_document
@@ -39,7 +39,8 @@ _AROUND = 8
 def run(arguments: argparse.Namespace) -> int:
     """Measures, writes the files that were asked for, shows, and gives the exit code. Raises UsageError."""
     options = page_options(arguments)
-    request = replace(request_of(arguments, Kind.PAGE), profile=arguments.profile, page=options)
+    headers = page_headers(arguments)
+    request = replace(request_of(arguments, Kind.PAGE), profile=arguments.profile, page=options, headers=headers)
     started_at = datetime.now(UTC)
     with _loader(request, arguments) as loader:
         loaded = loader.load(request, tell)

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from workers.commands import UsageError
 from workers.commands.probe_arguments import add_profile
+from workers.measurement.connection import Header
+from workers.measurement.header_rules import headers_fault, parse_header
 from workers.measurement.page_options import (
     DESKTOP,
     DEVICES,
@@ -114,12 +116,23 @@ def _add_browser(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="set for the page's host",
     )
+    sent = "send this with requests for the page's own origin (may be repeated)"
+    browser.add_argument("--header", metavar="NAME:VALUE", type=_header, action="append", default=[], help=sent)
     asked = "user name and password, when the page's host asks for them"
     browser.add_argument("--login", metavar="USER:PASSWORD", type=_login, help=asked)
     before = (
         "steps to do before the page, one a line (visit, click, type, secret, wait for), or a recording of Chrome's"
     )
     browser.add_argument("--script", metavar="FILE", type=Path, help=before)
+
+
+def page_headers(arguments: argparse.Namespace) -> tuple[Header, ...]:
+    """The request headers that were asked for. Raises UsageError, which repeats no value."""
+    headers = tuple(arguments.header)
+    fault = headers_fault(headers)
+    if fault is not None:
+        raise UsageError(fault)
+    return headers
 
 
 def _script(path: Path | None) -> tuple[Step, ...]:
@@ -148,6 +161,13 @@ def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
             raise argparse.ArgumentTypeError(str(error)) from error
 
     return read
+
+
+def _header(text: str) -> Header:
+    try:
+        return parse_header(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _loads(text: str) -> int:

@@ -20,14 +20,9 @@ from backend.sites import queries
 from backend.sites.lists import monitors_after
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, MonitorKind
 from backend.sites.models import Monitor as MonitorRow
-from backend.sites.monitor_settings import (
-    MAX_BODY_TEXT_CHARS,
-    MAX_HEADER_VALUE_CHARS,
-    MAX_HEADERS,
-    MAX_STATUSES,
-    settings_of,
-)
+from backend.sites.monitor_settings import MAX_BODY_TEXT_CHARS, MAX_STATUSES, settings_of
 from workers.measurement.connection import Header as HeaderLine
+from workers.measurement.header_rules import MAX_HEADER_VALUE_CHARS, MAX_HEADERS
 
 router = Router(tags=["Monitors"])
 

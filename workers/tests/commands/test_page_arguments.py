@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from workers.commands import UsageError
-from workers.commands.page_arguments import add_page, page_options
+from workers.commands.page_arguments import add_page, page_headers, page_options
+from workers.measurement.connection import Header
 from workers.measurement.page_options import (
     DESKTOP,
     PHONE,
@@ -26,11 +27,15 @@ from workers.measurement.page_options import (
 from workers.measurement.script_text import KEPT
 
 
-def told(*words: str) -> PageOptions:
+def parsed(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(exit_on_error=False)
     parser.add_argument("url")
     add_page(parser)
-    return page_options(parser.parse_args([*words, "https://a.example/"]))
+    return parser.parse_args([*words, "https://a.example/"])
+
+
+def told(*words: str) -> PageOptions:
+    return page_options(parsed(*words))
 
 
 def test_without_options_the_page_is_loaded_plainly() -> None:
@@ -87,6 +92,7 @@ def test_a_screen_may_be_given_by_its_sides() -> None:
         ("--warm", "lukewarm"),
         ("--runs", "10"),
         ("--cookie", "alone"),
+        ("--header", "alone"),
         ("--login", "alone"),
         ("--block", "not a host"),
     ],
@@ -131,3 +137,12 @@ def test_a_script_that_is_none_is_refused_without_its_secrets(
     with pytest.raises(UsageError, match=sentence) as caught:
         told("--script", str(path))
     assert "s3cret" not in str(caught.value)
+
+
+def test_headers_are_read_and_judged() -> None:
+    headers = page_headers(parsed("--header", "X-Env: a: b", "--header", "Authorization:Bearer s3cret"))
+    assert headers == (Header(name="X-Env", value="a: b"), Header(name="Authorization", value="Bearer s3cret"))
+    for wrong in ("Host: x", "a b: s3cret", "X-A: s3cr\u00e9t"):
+        with pytest.raises(UsageError) as caught:
+            page_headers(parsed("--header", wrong))
+        assert "s3cr" not in str(caught.value)
