@@ -46,7 +46,8 @@ class RowFlag(StrEnum):
     `preconnected`: its connection was begun before the page asked for it. `coalesced`: it used a connection that was
     opened for another host. `resumed` and `early_data`: of its connection's TLS session. `early_hints`: the server
     sent 103 first. `preflight`: the browser's own CORS question. `frame`, `worker`, `service_worker`: who asked, when
-    it was not the page itself. `preload`, `prefetch`: asked for by a hint. `cancelled`: given up by the page.
+    it was not the page itself. `preload`, `prefetch`: asked for by a hint. `pushed`: sent by the
+    server before anybody asked (HTTP/2, Chrome before 106). `cancelled`: given up by the page.
     `browser_internal`: not the page's doing.
     """
 
@@ -61,6 +62,7 @@ class RowFlag(StrEnum):
     SERVICE_WORKER = "service_worker"
     PRELOAD = "preload"
     PREFETCH = "prefetch"
+    PUSHED = "pushed"
     CANCELLED = "cancelled"
     BROWSER_INTERNAL = "browser_internal"
 

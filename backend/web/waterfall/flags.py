@@ -14,6 +14,7 @@ FLAG_NOTES: dict[RowFlag, str] = {
     RowFlag.SERVICE_WORKER: "by a service worker",
     RowFlag.PRELOAD: "preload",
     RowFlag.PREFETCH: "prefetch",
+    RowFlag.PUSHED: "pushed",
     RowFlag.CANCELLED: "cancelled",
     RowFlag.BROWSER_INTERNAL: "of the browser itself",
 }
@@ -29,6 +30,7 @@ FLAG_SENTENCES: dict[RowFlag, str] = {
     RowFlag.SERVICE_WORKER: "A service worker asked for it.",
     RowFlag.PRELOAD: "The page asked for it by a preload hint.",
     RowFlag.PREFETCH: "It was fetched in advance for a later page.",
+    RowFlag.PUSHED: "The server sent it before anybody asked (HTTP/2 server push).",
     RowFlag.CANCELLED: "The page gave it up before it was complete.",
     RowFlag.BROWSER_INTERNAL: "The browser asked for it on its own account, not the page.",
 }

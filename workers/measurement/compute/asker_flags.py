@@ -18,11 +18,17 @@ def asker_flags(exchange: Exchange, main_frame: str) -> tuple[RowFlag, ...]:
         RowFlag.FRAME: exchange.frame not in (None, main_frame),
         RowFlag.PRELOAD: exchange.preloaded,
         RowFlag.PREFETCH: _is_prefetch(sent),
+        RowFlag.PUSHED: _is_pushed(exchange),
         RowFlag.CANCELLED: exchange.cancelled and exchange.net_error is not None,
     }
     asker = _ASKERS.get(exchange.asker or "")
     flags = tuple(flag for flag, is_so in told.items() if is_so)
     return flags if asker is None else (asker, *flags)
+
+
+def _is_pushed(exchange: Exchange) -> bool:
+    began = (exchange.timing or {}).get("pushStart")
+    return isinstance(began, int | float) and began > 0
 
 
 def _is_prefetch(sent: Mapping[str, str]) -> bool:

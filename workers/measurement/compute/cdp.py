@@ -67,10 +67,18 @@ class _Reader:
         if not isinstance(request, dict) or started_us is None:
             return
         request_id = str(params.get("requestId"))
+        if self._is_repeated(params, self._last(request_id), without_login(str(request.get("url", ""))), started_us):
+            return
         self._close_redirect(params, request_id, started_us, str(request.get("url", "")))
         exchange = _exchange(params, request, request_id, started_us)
         self._hops.setdefault(request_id, []).append(exchange)
         self.page.exchanges.append(exchange)
+
+    @staticmethod
+    def _is_repeated(params: Json, hop: Exchange | None, url: str, started_us: int) -> bool:
+        """Whether another session, such as a worker's beside its page's, tells of the same hop once more."""
+        same = hop is not None and hop.url == url
+        return same and ("redirectResponse" not in params or (hop is not None and hop.started_us == started_us))
 
     def _close_redirect(self, params: Json, request_id: str, ended_us: int, target: str) -> None:
         response = params.get("redirectResponse")

@@ -1,7 +1,7 @@
 """DevTools' events from a file: an array or one event a line, as whoever saved them wrote them, in bounded memory.
 
-Known forms of an event are {"method", "params"}, {"name", "params"}, either of them in {"message": …}, as text too,
-which is what ChromeDriver's performance log writes.
+Known forms of an event are {"method", "params"}, {"name", "params"}, ["method", params], each of them in
+{"message": …}, as text too, which is what ChromeDriver's performance log writes; or all in a list of one object.
 """
 
 import json
@@ -19,6 +19,7 @@ from workers.measurement.waterfall import Waterfall
 
 # Messages in messages: ChromeDriver's entries hold one as a text, which holds one.
 _MAX_WRAPPINGS = 4
+_PAIR = 2
 _MAX_EVENTS = 2_000_000
 _MAX_REQUESTS = 50_000
 _ASKED = "Network.requestWillBeSent"
@@ -84,7 +85,7 @@ class _Reader:
     def events(self) -> Iterator[DevToolsEvent]:
         """The events that are read further; of requests no more than are ever told."""
         requests = 0
-        for number, raw in enumerate(self._values()):
+        for number, raw in enumerate(one for value in self._values() for one in _unpacked(value)):
             if number >= _MAX_EVENTS:
                 self.truncated = True
                 return
@@ -114,8 +115,22 @@ class _Reader:
             yield "The file holds more than is kept: what came last is left out."
 
 
+_NAMES = frozenset({"method", "name", "message"})
+
+
+def _unpacked(raw: object) -> Iterator[object]:
+    """An event, or what is in the lists of an object that is none."""
+    if not isinstance(raw, dict) or not _NAMES.isdisjoint(raw):
+        yield raw
+        return
+    for value in raw.values():
+        yield from value if isinstance(value, list) else ()
+
+
 def _event(raw: object) -> DevToolsEvent | None:
     for _ in range(_MAX_WRAPPINGS):
+        if isinstance(raw, list) and len(raw) == _PAIR:
+            raw = {"method": raw[0], "params": raw[1]}
         if isinstance(raw, str):
             try:
                 raw = json.loads(raw)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import islice
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.network_log import ABORTED, NetHop, NetworkLog, Stretch
@@ -9,6 +10,8 @@ from workers.measurement.compute.network_log import ABORTED, NetHop, NetworkLog,
 # A page has thousands at most; a log of many hours may have more than anybody looks at.
 MAX_HOPS = 50_000
 _MAX_URL_CHARS = 4096
+# Requests that may be about to be sent when one of them is found to be answered already.
+_MAX_WAITING = 64
 # What Chrome writes behind a URL from which it took a name and a password.
 _REDACTED = " (credentials redacted)"
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
@@ -37,6 +40,7 @@ class Requests:
             "HTTP_STREAM_REQUEST_BOUND_TO_JOB": self._job,
             "HTTP2_SESSION_POOL_FOUND_EXISTING_SESSION": self._finds,
             "HTTP2_SESSION_SEND_HEADERS": self._carried,
+            "HTTP2_STREAM_ADOPTED_PUSH_STREAM": self._pushed,
             "HTTP_STREAM_REQUEST_BOUND_TO_QUIC_SESSION": self._quic,
             "HTTP_TRANSACTION_SEND_REQUEST": self._send,
             "HTTP_TRANSACTION_SEND_REQUEST_HEADERS": self._http1,
@@ -153,6 +157,16 @@ class Requests:
     def _quic(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
             hop.link, hop.protocol = event.dependency, "h3"
+
+    def _pushed(self, event: NetEvent) -> None:
+        """Chrome before 106 took what a server had sent before anybody asked. The session tells for which URL alone: it
+        is the request for it that has begun last and is not sent yet.
+        """
+        url = event.text("url")
+        for hop in islice(reversed(self._current.values()), _MAX_WAITING):
+            if hop.url == url and hop.transactions == 0:
+                hop.pushed, hop.session = True, event.source
+                return
 
     # The exchange
 

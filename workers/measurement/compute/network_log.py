@@ -80,6 +80,7 @@ class NetHop:
     over: bool = False
     cached: bool = False
     preflight: bool = False
+    pushed: bool = False
     redirected_to: str | None = None
     body_bytes: int | None = None
     controller: int | None = None

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.compute.devtools_file import DevToolsFile, NoDevToolsError, read_devtools_file
+from workers.measurement.waterfall import RowFlag
 from workers.tests.captures import store
 
 Events = list[dict[str, Any]]
@@ -36,6 +37,9 @@ FORMS: dict[str, Callable[[Events], str]] = {
     "chromedriver": lambda events: json.dumps(
         [{"level": "INFO", "message": json.dumps({"message": event, "webview": "A"})} for event in events]
     ),
+    "pairs": lambda events: json.dumps([[event["method"], event["params"]] for event in events]),
+    "in an object": lambda events: json.dumps({"version": 1, "url": "https://a.test/", "events": events}),
+    "with sessions": lambda events: as_lines([{"sessionId": "A", **event} for event in events]),
     "with others between": lambda events: as_lines([{"method": "Page.x"}, *events, {"id": 3, "result": {}}]),
 }
 
@@ -46,6 +50,35 @@ def test_every_form_in_which_events_are_saved_gives_the_same(form: str) -> None:
     assert found.waterfall == read(json.dumps(saved())).waterfall
     assert (found.requests, found.warnings) == (8, ())
     assert [hop for _, hop in found.ids] == [0, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_what_two_sessions_tell_of_one_request_is_one_row() -> None:
+    told = [{"sessionId": session, **event} for event in saved() for session in ("page", "worker")]
+    found = read(json.dumps(told))
+    assert [request.url for request in found.waterfall.requests] == [
+        request.url for request in read(json.dumps(saved())).waterfall.requests
+    ]
+    assert [hop for _, hop in found.ids] == [0, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_what_a_server_pushed_is_flagged() -> None:
+    timing = {
+        "requestTime": 10.0,
+        "sendStart": 1,
+        "sendEnd": 1,
+        "receiveHeadersEnd": 2,
+        "pushStart": 9.9,
+        "pushEnd": 10.0,
+    }
+    response = {"status": 200, "protocol": "h2", "connectionId": 7, "connectionReused": True, "timing": timing}
+    request = {"url": "https://a.test/", "method": "GET", "headers": {}}
+    events: Events = [
+        {"method": "Network.requestWillBeSent", "params": {"requestId": "1", "timestamp": 10.0, "request": request}},
+        {"method": "Network.responseReceived", "params": {"requestId": "1", "timestamp": 10.1, "response": response}},
+    ]
+    assert RowFlag.PUSHED in read(json.dumps(events)).waterfall.requests[0].flags
+    timing["pushStart"] = 0
+    assert RowFlag.PUSHED not in read(json.dumps(events)).waterfall.requests[0].flags
 
 
 def test_of_quic_devtools_tells_one_handshake_and_no_connect() -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from workers.measurement.compute.log_file import LogFile, NoNetlogError, read_log_file
 from workers.measurement.compute.log_rows import rows_of
 from workers.measurement.compute.netlog import read_netlog
-from workers.measurement.compute.netlog_events import names_of
+from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of
+from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Opener, Stretch
 from workers.measurement.waterfall import Request, RowFlag, ServedFrom, Waterfall
 from workers.tests.captures import logs
@@ -112,6 +113,27 @@ def test_each_hop_in_chromes_new_pool_goes_to_its_own_connection_however_many_as
     numbers = [request.connection for request in waterfall.requests if "cdn.test" in request.url]
     assert numbers == [7, 8, 7]
     assert [one.requests for one in waterfall.connections] == [7, 0, 1, 1, 1, 1, 2, 1]
+
+
+def test_what_a_server_pushed_is_flagged_at_the_request_that_took_it() -> None:
+    """As Chrome before 106 told of it: the session names the URL alone."""
+    log, session = NetworkLog(), 9
+    requests = Requests(log)
+
+    def happens(name: str, source: int, **params: Any) -> None:
+        requests.handlers[name](NetEvent(name, Phase.BEGIN, source, 10, params))
+
+    for source, url in ((1, "https://shop.test/a.js"), (2, "https://shop.test/a.js"), (3, "https://shop.test/b.js")):
+        happens("URL_REQUEST_START_JOB", source, url=url, method="GET")
+        if source == 1:
+            happens("HTTP_TRANSACTION_SEND_REQUEST", source)
+    happens("HTTP2_STREAM_ADOPTED_PUSH_STREAM", session, stream_id=2, url="https://shop.test/a.js")
+    assert [(hop.source, hop.pushed, hop.session) for hop in log.hops] == [
+        (1, False, None),
+        (2, True, session),
+        (3, False, None),
+    ]
+    assert [RowFlag.PUSHED in one.flags for one in rows_of(log, limit=9).waterfall.requests] == [False, True, False]
 
 
 def test_a_connection_of_no_use_stands_at_the_request_that_it_was_opened_for() -> None:
