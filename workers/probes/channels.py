@@ -157,7 +157,7 @@ class TlsChannel:
         self._framer.turn_to(recorder)
 
     async def _feed(self, size: int) -> bool:
-        data, read = await self._wire.read(size, at_once=not self._framer.in_header)
+        data, read = await self._wire.read(size)
         if not data:
             if self._wire.recorder.stage is Stage.TLS:
                 raise ProbeError(FailureKind.CONNECTION_RESET, stage=Stage.TLS)

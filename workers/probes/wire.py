@@ -9,6 +9,9 @@ from workers.probes.loop import READABLE, WRITABLE, ready
 from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import receive, tcp_info
 
+# After so many reads in a row others have their turn, and the deadline is looked at.
+_MOST_IN_A_ROW = 8
+
 
 class Acks(Enum):
     """When our kernel acknowledges what came: at once, or as late as most clients do."""
@@ -26,26 +29,30 @@ class Wire:
         self._sock = sock
         self._acks = acks.value
         self._acks_asked_for = False
+        # How many reads may still be made without waiting first.
+        self._at_once = 0
 
-    async def read(self, size: int, *, at_once: bool = False) -> tuple[bytes, int]:
+    async def read(self, size: int) -> tuple[bytes, int]:
         """Up to `size` bytes, none at the end of the stream, and the index of the read. Raises ProbeError.
 
-        `at_once` tries before it waits, for what has most likely come together with what was just read.
+        Does not wait first when the read before got all that it asked for: more has most likely come with it.
         """
         while True:
-            if not at_once:
+            if not self._at_once:
                 self._ask_for_acks()
                 await ready(self._sock, READABLE, self.deadline_ns)
+                self._at_once = _MOST_IN_A_ROW
             try:
                 data, arrival = receive(self._sock, size)
-                self._acks_asked_for = False
-                if len(data) < size:
-                    self._ask_for_acks()
             except BlockingIOError:
-                at_once = False
+                self._at_once = 0
                 continue
             except OSError as error:
                 raise broken_fault(error, self.recorder.stage) from error
+            self._acks_asked_for = False
+            self._at_once = self._at_once - 1 if len(data) == size else 0
+            if len(data) < size:
+                self._ask_for_acks()
             return data, self.recorder.note_read(len(data), arrival)
 
     async def write(self, data: bytes) -> int:
