@@ -84,12 +84,14 @@ class Tap:
         # Without authorities, so that a verification ends before the first signature.
         self._bare = SSL.Context(SSL.TLS_CLIENT_METHOD)
         self.buffer = _util.ffi.new("char[]", _RECORD_BYTES)
-        # OpenSSL keeps the bare pointers: this object must live as long as the context.
+        # OpenSSL keeps the bare pointers: this object must live as long as the context. Bytes, since most that is heard
+        # is read for its first one.
         self._callbacks = (
-            _util.ffi.callback("void(int, int, int, const void *, size_t, SSL *, void *)", self._hear),
+            _util.ffi.callback("void(int, int, int, const unsigned char *, size_t, SSL *, void *)", self._hear),
             _util.ffi.callback("int(int, X509_STORE_CTX *)", self._verify),
         )
-        _util.lib.SSL_CTX_set_msg_callback(context._context, self._callbacks[0])
+        hears = _util.ffi.cast("void(*)(int, int, int, const void *, size_t, SSL *, void *)", self._callbacks[0])
+        _util.lib.SSL_CTX_set_msg_callback(context._context, hears)
         _util.lib.SSL_CTX_set_verify(context._context, SSL.VERIFY_PEER, self._callbacks[1])
 
     def _hear(self, sent: int, _: int, kind: int, data: Any, size: int, ssl: Any, __: Any) -> None:
@@ -100,7 +102,7 @@ class Tap:
             notes.records += 1
         elif kind == _INNER_TYPE:
             if len(notes.inner_types) < _MAX_INNER_TYPES:
-                notes.inner_types.append((notes.records - 1, _read(data, 1)[0][0]))
+                notes.inner_types.append((notes.records - 1, data[0]))
         elif kind == _HANDSHAKE and len(notes.messages) < _MAX_MESSAGES:
             self._hear_message(notes, _read(data, size)[:], ssl)
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 from workers.measurement.evidence import CertificateCompression, EarlyData
 
 # RFC 8446, 4 and B.3, and RFC 8879, 4; a HelloRetryRequest is a ServerHello with this for its random (4.1.3).
-_SERVER_HELLO, _NEW_SESSION_TICKET, _ENCRYPTED_EXTENSIONS, _CERTIFICATE, _COMPRESSED = 2, 4, 8, 11, 25
+_SERVER_HELLO, _NEW_SESSION_TICKET, _ENCRYPTED_EXTENSIONS = b"\x02", b"\x04", b"\x08"
+_CERTIFICATE, _COMPRESSED = b"\x0b", b"\x19"
 _RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 _EARLY_DATA = 42
-_WITH_CERTIFICATES = (bytes((_CERTIFICATE,)), bytes((_COMPRESSED,)))
+_WITH_CERTIFICATES = (_CERTIFICATE, _COMPRESSED)
 # As the wire numbers them.
 COMPRESSIONS = {1: CertificateCompression.ZLIB, 2: CertificateCompression.BROTLI, 3: CertificateCompression.ZSTD}
 _HEADER_BYTES = 4
@@ -32,8 +33,8 @@ class Compressed(NamedTuple):
     inflated_bytes: int
 
 
-def _bodies(messages: tuple[bytes, ...], kind: int) -> list[bytes]:
-    return [message[_HEADER_BYTES:] for message in messages if message[:1] == bytes((kind,))]
+def _bodies(messages: tuple[bytes, ...], kind: bytes) -> list[bytes]:
+    return [message[_HEADER_BYTES:] for message in messages if message.startswith(kind)]
 
 
 def hello_retried(messages: tuple[bytes, ...]) -> bool | None:
@@ -52,7 +53,7 @@ def early_data_answer(messages: tuple[bytes, ...]) -> EarlyData | None:
 def certificate_bytes(messages: tuple[bytes, ...]) -> int | None:
     """The size of the message with the certificates, compressed or not; None when none came, as when a session is
     resumed."""
-    sizes = [_HEADER_BYTES + int.from_bytes(one[1:4]) for one in messages if one[:1] in _WITH_CERTIFICATES]
+    sizes = [_HEADER_BYTES + int.from_bytes(one[1:4]) for one in messages if one.startswith(_WITH_CERTIFICATES)]
     return sizes[-1] if sizes else None
 
 
