@@ -1,16 +1,23 @@
+import random
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
 
 from backend.runs import documents
 from backend.runs.documents import DocumentError, pack, unpack
-from backend.runs.tests.results import probe
+from backend.runs.tests.results import connection, probe
 from backend.runs.tests.test_reading import RESULT
 from workers.diagnosis.diagnose import diagnose
 from workers.diagnosis.sending import as_sent
-from workers.measurement.messages import Measured, ProbeMeasurement
+from workers.measurement.connection import Header
+from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement
+from workers.measurement.timing import Span, Timing
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
 from workers.measurement.wire import WireError, encode
 from workers.tests.diagnosis.path import Path as Way
 from workers.tests.diagnosis.servers import Server, light
@@ -33,6 +40,73 @@ def test_evidence_does_not_make_a_probe_large() -> None:
     line = encode(replace(RESULT, outcome=as_sent(Measured(measurement=judged))))
     assert len(line) > 5_000
     assert len(pack(line)) < 1_000
+
+
+def waterfall_of(count: int) -> Measured:
+    """A page whose rows differ as those of a real one do: instants, sizes, names, an entity tag."""
+    chance, at_us = random.Random(7), 0
+    asked = tuple(Header(name=name, value=value) for name, value in ASKED.items())
+    rows = []
+    for number in range(1, count + 1):
+        at_us += chance.randrange(4_000)
+        edges = list(accumulate((chance.randrange(1, 40_000) for _ in range(4)), initial=at_us))[1:]
+        spans = [Span(start_us=start, end_us=end) for start, end in pairwise(edges)]
+        timing = Timing(start_us=at_us, end_us=edges[-1], send=spans[0], wait=spans[1], download=spans[2])
+        told = (Header(name="Content-Length", value=str(size := chance.randrange(90_000))), *ANSWERED)
+        row = Request(
+            number=number,
+            url=f"https://shop.example/assets/{chance.choice('abcdefgh')}-{number}.svg",
+            method="GET",
+            resource_type=ResourceType.IMAGE,
+            timing=timing,
+            timing_source=TimingSource.NETLOG,
+            status=200,
+            protocol="h2",
+            connection=1,
+            reused=True,
+            transferred_bytes=size + 300,
+            body_bytes=size,
+            request_headers=asked,
+            response_headers=told,
+        )
+        rows.append(row)
+    waterfall = Waterfall(requests=tuple(rows), connections=(connection(),))
+    return Measured(measurement=PageMeasurement(waterfall=waterfall, vitals=Vitals(fcp_us=300_000), document=1))
+
+
+ASKED = {
+    "Accept": "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8",
+    "Accept-Encoding": "gzip, deflate, br, zstd",
+    "Referer": "https://shop.example/",
+    "Sec-Fetch-Dest": "image",
+    "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0",
+}
+ANSWERED = (
+    Header(name="Cache-Control", value="public, max-age=31536000"),
+    Header(name="Content-Type", value="image/svg+xml"),
+    Header(name="Date", value="Sat, 21 Nov 2026 16:56:52 GMT"),
+    Header(name="Server", value="nginx"),
+)
+
+
+def test_a_waterfall_of_a_hundred_requests_takes_at_most_6_kb() -> None:
+    line = encode(replace(RESULT, outcome=waterfall_of(100)))
+    assert len(line) > 100_000
+    assert len(pack(line)) <= 6 * 1024
+    assert unpack(pack(line)).outcome == waterfall_of(100)
+
+
+def test_a_large_document_of_an_older_version_can_be_read() -> None:
+    result = replace(RESULT, outcome=waterfall_of(100))
+    dictionary = Path(documents.__file__).with_name("dictionary_2.json").read_bytes()
+    packer = zlib.compressobj(zdict=dictionary)
+    assert unpack(packer.compress(encode(result)) + packer.flush()) == result
+
+
+@pytest.mark.parametrize("damage", [lambda packed: packed[:900], lambda packed: packed[:1] + b"\xff" * 50])
+def test_a_damaged_large_document_is_told_apart(damage: Callable[[bytes], bytes]) -> None:
+    with pytest.raises((DocumentError, WireError)):
+        unpack(damage(pack(encode(replace(RESULT, outcome=waterfall_of(100))))))
 
 
 @pytest.mark.parametrize(("number", "checksum"), [(1, "c3fd95f6"), (2, "b98b656c")])
