@@ -5,8 +5,8 @@ a turn is one flight, or several with gaps.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
 
 from workers.diagnosis.case import pause_us, rtt_of
 from workers.measurement.evidence import Direction, Exchange, Transfer, TrialEvidence
@@ -16,8 +16,8 @@ USUAL_MSS_BYTES = 1448
 # The kernel's estimate of a segment means little below this (it begins at 536, RFC 9293).
 _LEAST_MSS_BYTES = 1000
 _ENOUGH_BYTES = 8_000
-# What a packet takes is read from such as are nearly full: a short one may have been held back.
-_NEARLY_FULL = 0.95
+# What a packet takes is read from such as are nearly full. Below so much of a full one headers weigh more than data.
+_NEARLY_FULL, _LEAST_TELLING = 0.95, 0.25
 # On a slow link the packets of one flight come apart: a pause must be this many times what a packet takes.
 _PACKETS_A_PAUSE = 4
 # What comes sooner after a write of ours than this part of a round trip cannot be an answer to it.
@@ -124,15 +124,31 @@ def mss_of(trial: TrialEvidence) -> int:
 
 
 def packet_time_us(trial: TrialEvidence) -> int:
-    """What a full packet takes on the narrowest link of the way; 0 where two in a row were not seen."""
+    """What a full packet takes on the narrowest link of the way; 0 where two in a row were not seen.
+
+    Shorter ones may have been held back, so that they tell nothing; but where they come sooner behind others than full
+    ones do, it is not the link that keeps those.
+    """
     mss = mss_of(trial)
-    each = sorted(
-        round((later.at_us - earlier.at_us) * mss / max(mss, later.size_bytes))
-        for earlier, later in pairwise(sorted(_kept(trial), key=_when))
-        if _received(earlier) and _received(later) and later.size_bytes >= _NEARLY_FULL * mss
-    )
-    # Among them are the server's silences, which are longer; the link shows in the lower quarter.
-    return each[len(each) // 4] if len(each) > 1 else 0
+    each = [
+        (later.size_bytes, round((later.at_us - earlier.at_us) * mss / later.size_bytes))
+        for earlier, later in pairwise(_packets(trial))
+        if _received(earlier) and _received(later) and later.size_bytes >= _LEAST_TELLING * mss
+    ]
+    full = [took_us for size, took_us in each if size >= _NEARLY_FULL * mss]
+    return min(_lower_quarter(full), _lower_quarter([took_us for _, took_us in each])) if len(full) > 1 else 0
+
+
+def _lower_quarter(times_us: list[int]) -> int:
+    """The link shows there: among the others are the server's silences, which are longer."""
+    return sorted(times_us)[len(times_us) // 4]
+
+
+def _packets(trial: TrialEvidence) -> Iterator[Transfer]:
+    """In order, with those reads as one that were of one packet: they have its stamp."""
+    for _, reads in groupby(sorted(_kept(trial), key=_when), key=lambda one: (one.at_us, one.direction)):
+        first, *others = reads
+        yield replace(first, size_bytes=first.size_bytes + sum(one.size_bytes for one in others))
 
 
 def quiet_us(trial: TrialEvidence) -> int:

@@ -32,6 +32,8 @@ _DELAY_US = (30_000, 60_000)
 # What a stack adds that delays them as long as RFC 1122 allows it to.
 _ALWAYS_US = (180_000, 230_000)
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
+# A window that was taken back is so much smaller than the one of before at least.
+_LESS = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,19 +192,24 @@ def _fits_window(trial: TrialEvidence) -> bool:
 
 
 def _restart(trial: TrialEvidence) -> _Restart | None:
+    """The answer after the rest begins with less than the one before it did, and takes more flights than it needed."""
     turns = _kept_turns(trial)
-    if turns is None or len(turns[1].flights) <= len(turns[0].flights):
+    if turns is None:
         return None
-    gaps, ruler = turns[1].gaps(), ruler_of(trial)
+    again, rested = turns
+    gaps, ruler = rested.gaps(), ruler_of(trial)
+    needless = len(rested.flights) - rounds(rested.size_bytes, ruler.mss, _kept_window(again, ruler.mss))
+    as_much = len(again.flights) > 1 and rested.flights[0].size_bytes > _LESS * again.flights[0].size_bytes
+    if needless <= 0 or as_much:
+        return None
     if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
         return None
-    needless = len(turns[1].flights) - rounds(turns[1].size_bytes, ruler.mss, _kept_window(turns[0], ruler.mss))
-    return _Restart(gap=gaps[0], saving_us=_longest(gaps, max(1, needless)))
+    return _Restart(gap=gaps[0], saving_us=_longest(gaps, needless))
 
 
 def _kept_window(again: Turn, mss: int) -> int:
     """What the server had when the pause began, in segments: each flight that filled the window doubled it."""
-    return max(1, again.flights[0].size_bytes // mss) << (len(again.flights) - 1)
+    return -(-again.flights[0].size_bytes // mss) << (len(again.flights) - 1)
 
 
 def _longest(gaps: Sequence[Gap], count: int) -> int:

@@ -86,9 +86,9 @@ def weigh(
         return Sure(seen=seen, trials=clean)
     if any(look(trial) is not None for trial in timely if spoilt(trial)):
         return NotJudged(id=id, reason=NotJudgedReason.LOSS)
-    if not seen:
-        return None
-    return NotJudged(id=id, reason=unrepeated(case))
+    if not clean:
+        return NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
+    return NotJudged(id=id, reason=unrepeated(case)) if seen else None
 
 
 def unrepeated(case: Case) -> NotJudgedReason:

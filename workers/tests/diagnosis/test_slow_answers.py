@@ -56,6 +56,16 @@ def test_a_page_in_drops_costs_all_its_pauses() -> None:
     assert Id.HTTP_BODY_STALL not in found(RULES, whole)
 
 
+def test_drops_of_more_than_a_packet_are_not_taken_for_a_narrow_link() -> None:
+    evidence = deep(Path(rtt_ms=20), Server(body_bytes=10_000, trickle=(2_000, 300_000)))
+    assert found(RULES, evidence)[Id.HTTP_BODY_STALL].saving_us == pytest.approx(1_500_000, rel=0.1)
+
+
+def test_a_narrow_link_makes_no_drops() -> None:
+    evidence = deep(Path(rtt_ms=20, rate_bytes_s=6_000), Server(body_bytes=10_000))
+    assert Id.HTTP_BODY_STALL not in found(RULES, evidence)
+
+
 def whole_us(evidence: ProbeEvidence) -> float:
     firsts = (trial.exchanges[0] for trial in evidence.of(Trial.FULL))
     return median((first.ended_us or 0) - (first.first_application_us or 0) for first in firsts)

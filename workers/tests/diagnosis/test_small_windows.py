@@ -62,3 +62,17 @@ def test_where_the_handshake_opens_the_window_only_returning_visitors_wait_for_i
 def test_one_pause_of_a_busy_machine_makes_no_smaller_window() -> None:
     assert agreed([2.0, 3.8, 4.0, 4.8]) == 3.8
     assert agreed([4.0, 10.0]) is None
+
+
+@pytest.mark.parametrize("body_bytes", [15_000, 20_000, 35_000, 40_000, 45_000, 100_000, 200_000])
+def test_a_rest_that_takes_the_window_back_is_seen_whatever_the_size_of_the_page(body_bytes: int) -> None:
+    server = replace(PAGE, body_bytes=body_bytes)
+    resting, kept = (probed(replace(USUAL, idle_restart=restarts), server) for restarts in (True, False))
+    finding = found(RULES, resting)[Id.TCP_IDLE_RESTART]
+    assert finding.saving_us == pytest.approx(rested_us(resting) - rested_us(kept), rel=0.1)
+    assert Id.TCP_IDLE_RESTART not in found(RULES, kept)
+
+
+def rested_us(evidence: ProbeEvidence) -> float:
+    lasts = (trial.exchanges[-1] for trial in evidence.of(Trial.FULL))
+    return median((last.ended_us or 0) - last.asked_us for last in lasts)
