@@ -114,10 +114,18 @@ class WaterfallConnection(Out):
     preconnected: bool
 
 
+class HostDelivery(Out):
+    """Who delivered the answers of one host, null where nothing tells, and what shows it."""
+
+    host: str
+    cdn: str | None
+    evidence: str | None
+
+
 class Waterfall(Out):
     """`document` is the number of the page's own request, after redirects; `truncated` says that there were more rows.
 
-    `started_at` is when the clock of all spans began, by the agent's wall clock.
+    `started_at` is when the clock of all spans began, by the agent's wall clock. `deliveries` are of a page's hosts.
     """
 
     run_id: UUID
@@ -131,6 +139,7 @@ class Waterfall(Out):
     warnings: list[str]
     requests: list[WaterfallRequest]
     connections: list[WaterfallConnection]
+    deliveries: list[HostDelivery]
 
 
 def waterfall_of(detail: RunDetail, seen: Measurement | None) -> Waterfall:
@@ -165,6 +174,7 @@ def _of_page(page: PageMeasurement) -> dict[str, Any]:
         "warnings": list(page.warnings),
         "requests": [_request(row) for row in page.waterfall.requests],
         "connections": [_connection(connection) for connection in page.waterfall.connections],
+        "deliveries": [HostDelivery(host=one.host, cdn=one.cdn, evidence=one.evidence) for one in page.deliveries],
     }
 
 
@@ -179,6 +189,7 @@ def _of_probe(probe: ProbeMeasurement) -> dict[str, Any]:
         "warnings": [],
         "requests": [_hop(number, hop, by_number.get(hop.connection)) for number, hop in hops],
         "connections": [_connection(connection) for connection in probe.connections],
+        "deliveries": [],
     }
 
 

@@ -24,6 +24,7 @@ from workers.measurement.canvas import Canvas
 from workers.measurement.finding import FindingId
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import Measured, PageMeasurement
+from workers.measurement.page_view import HostDelivery
 from workers.measurement.waterfall import ResourceType, RowFlag, ServedFrom
 from workers.tests.diagnosis.page_sketch import MAIN, picture, row, sketch, style
 
@@ -60,7 +61,9 @@ def loaded() -> PageMeasurement:
     page = sketch(*rest, fcp_ms=960, vitals=VITALS, document=moved)
     first, *others = page.waterfall.requests
     waterfall = replace(page.waterfall, requests=(first, document, *others))
-    outcome = diagnosed_page(Measured(measurement=replace(page, waterfall=waterfall, document=2)))
+    delivery = HostDelivery(host=MAIN, cdn="Cloudflare", evidence="address 104.16.132.229; header server: cloudflare")
+    whole = replace(page, waterfall=waterfall, document=2, deliveries=(delivery,))
+    outcome = diagnosed_page(Measured(measurement=whole))
     assert isinstance(outcome.measurement, PageMeasurement)
     return outcome.measurement
 
@@ -100,6 +103,14 @@ def test_the_figures_are_the_same(told: dict[str, Any]) -> None:
     assert printed["requests"] == len(archive["entries"]) == 8
     sizes = [entry["response"].get("_transferSize", 0) for entry in archive["entries"]]
     assert printed["bytes"] == sum(sizes) == 42_850
+
+
+def test_who_delivered_is_the_same(run: PendingRun, alice: Member, client: Client) -> None:
+    printed = page_document(URL, Measured(measurement=loaded()))["deliveries"]
+    told = Program(make_token(alice)).get(f"runs/{run.run_id}/waterfall").json()["deliveries"]
+    assert printed == told
+    assert told[0]["cdn"] == "Cloudflare"
+    assert "Cloudflare" in shown(client, run)
 
 
 def test_the_causes_are_the_same(told: dict[str, Any], run: PendingRun, client: Client) -> None:
