@@ -28,6 +28,7 @@ from workers.measurement.page_rules import (
     parse_cookie,
     parse_host,
     parse_mapping,
+    parse_screen,
 )
 from workers.measurement.recorded_script import MAX_FILE_BYTES
 from workers.measurement.redaction import Redaction
@@ -192,15 +193,14 @@ def _protocol(text: str) -> Protocol:
 def _device(text: str) -> Device:
     if text in DEVICES:
         return DEVICES[text]
-    width, _, height = text.partition("x")
     try:
-        numbers = int(width), int(height)
-    except ValueError as error:
+        screen = parse_screen(text)
+    except PageOptionError as error:
         known = ", ".join(DEVICES)
         raise argparse.ArgumentTypeError(f"{text!r} is none of {known}, and no WIDTHxHEIGHT") from error
-    if not all(MIN_SIDE <= side <= MAX_SIDE for side in numbers):
+    if not all(MIN_SIDE <= side <= MAX_SIDE for side in (screen.width, screen.height)):
         raise argparse.ArgumentTypeError(f"each side must be from {MIN_SIDE} to {MAX_SIDE} pixels")
-    return Device(name=text, width=numbers[0], height=numbers[1])
+    return screen
 
 
 def _login(text: str) -> Login:

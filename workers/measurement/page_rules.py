@@ -10,6 +10,7 @@ from workers.measurement.page_options import (
     MAX_LOADS,
     MAX_STEPS,
     Cookie,
+    Device,
     HostMapping,
     PageOptions,
     PageState,
@@ -33,6 +34,14 @@ _LOCALE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
 
 class PageOptionError(ValueError):
     """A text that is no option; its message is a sentence for people."""
+
+
+def parse_screen(text: str) -> Device:
+    """WIDTHxHEIGHT in CSS pixels, of a desktop. Raises PageOptionError."""
+    width, _, height = text.strip().lower().partition("x")
+    if not all(side.isascii() and side.isdigit() and len(side) < 6 for side in (width, height)):
+        raise PageOptionError(f"{text[:40]!r} is no WIDTHxHEIGHT, such as 1920x1080.")
+    return Device(name=f"{int(width)}x{int(height)}", width=int(width), height=int(height))
 
 
 def parse_host(text: str) -> str:

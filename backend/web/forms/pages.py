@@ -8,8 +8,8 @@ from django import forms
 
 from backend.sites.monitor_settings import MAX_PAGE_LOADS, InvalidMonitorError, MonitorSettings
 from backend.web.forms.sites import MonitorChoices, MonitorForm
-from workers.measurement.page_options import DEVICES, Cookie, Login, PageOptions, PageState, Protocol, Step
-from workers.measurement.page_rules import PageOptionError, parse_cookie, parse_host, parse_mapping
+from workers.measurement.page_options import DEVICES, Cookie, Device, Login, PageOptions, PageState, Protocol, Step
+from workers.measurement.page_rules import PageOptionError, parse_cookie, parse_host, parse_mapping, parse_screen
 from workers.measurement.script_text import parse_script, script_text, with_kept
 
 _MAX_LINES_CHARS = 300_000
@@ -31,6 +31,12 @@ class PageMonitorForm(MonitorForm):
     """Cookies, the password and secrets of steps are written, never shown: what is there stays until it is replaced."""
 
     device = forms.ChoiceField(label="Device")
+    screen = forms.CharField(
+        label="Another screen",
+        required=False,
+        max_length=40,
+        help_text="WIDTHxHEIGHT of a desktop, such as 1920x1080, in place of the device.",
+    )
     protocol = forms.ChoiceField(
         label="Protocol",
         required=False,
@@ -112,6 +118,10 @@ class PageMonitorForm(MonitorForm):
         if page.login is None:
             del self.fields["remove_login"]
 
+    def clean_screen(self) -> Device | None:
+        text = self.cleaned_data["screen"]
+        return _read(text, parse_screen)[0] if text else None
+
     def clean_host_map(self) -> tuple[Any, ...]:
         return _read(self.cleaned_data["host_map"], parse_mapping)
 
@@ -132,15 +142,16 @@ class PageMonitorForm(MonitorForm):
         return replace(super().settings(), page=self._page(self._choices.settings.page))
 
     def add_faults(self, error: InvalidMonitorError) -> None:
-        """A fault of the login stands at its user name."""
-        faults = {"login_user" if name == "login" else name: text for name, text in error.faults.items()}
+        """A fault of the login stands at its user name, one of the screen where it was written."""
+        places = {"login": "login_user", "device": "screen"}
+        faults = {places.get(name, name): text for name, text in error.faults.items()}
         super().add_faults(InvalidMonitorError(faults))
 
     def _page(self, before: PageOptions) -> PageOptions:
         data = self.cleaned_data
         return replace(
             before,
-            device=(DEVICES | {before.device.name: before.device})[data["device"]],
+            device=data["screen"] or (DEVICES | {before.device.name: before.device})[data["device"]],
             protocol=Protocol(data["protocol"]) if data["protocol"] else None,
             loads=data["loads"],
             repeat=PageState(data["repeat"]) if data["repeat"] else None,

@@ -22,6 +22,7 @@ from workers.measurement.page_options import (
     PHONE,
     Click,
     Cookie,
+    Device,
     HostMapping,
     Login,
     PageOptions,
@@ -197,6 +198,17 @@ def test_cookies_and_passwords_of_a_page_stay_until_replaced_or_removed(client: 
     assert (page.cookies, page.login) == ((Cookie(name="b", value="3"),), None)
 
 
+def test_a_screen_of_ones_own_is_kept_until_another_is_chosen(client: Client, world: World) -> None:
+    _, text = change(client, world, "page", screen="1920x1080")
+    assert "1920x1080, 1920 by 1080" in text
+    own = Device(name="1920x1080", width=1920, height=1080)
+    assert settings_of(world.monitor("page")).page.device == own
+    change(client, world, "page", device="1920x1080")
+    assert settings_of(world.monitor("page")).page.device == own
+    change(client, world, "page", device="phone")
+    assert settings_of(world.monitor("page")).page.device == PHONE
+
+
 def test_secrets_of_steps_are_kept_and_never_shown_or_told_again(client: Client, world: World) -> None:
     script = "visit https://shop.example/login\ntype me into #user\nsecret sesame-1 into #password\nclick #go"
     _, text = change(client, world, "page", steps=script)
@@ -234,6 +246,8 @@ def test_secrets_of_steps_are_kept_and_never_shown_or_told_again(client: Client,
         ({"protocol": "spdy"}, "spdy is not one of the available choices"),
         ({"login_user": "a:b", "login_password": "c"}, "must not hold a colon"),
         ({"steps": "click #a\njump"}, "Line 2: This is no step."),
+        ({"screen": "9x9"}, "Each side of the screen must be from 100 to 5000 pixels."),
+        ({"screen": "wide"}, "is no WIDTHxHEIGHT, such as 1920x1080."),
         ({"steps": "visit https://a.example:22/"}, "Step 1: Port 22 may not be measured"),
         ({"steps": "click #a\nvisit http://127.0.0.1/"}, "Step 2: This address is inside your network"),
         ({"steps": "click #a\n" * 51}, "A script can have at most 50 steps."),
