@@ -1,10 +1,11 @@
-"""Which request of the network log is which row of DevTools: by URL and time, one to one.
+"""Which request of the network log is which row of DevTools: by instant, connection and URL, one to one.
 
 Both clocks are the same, so the instant at which the network began (DevTools to the microsecond, the log to the
-millisecond) tells even repeated requests for one URL apart. What finds no partner stays without one.
+millisecond) tells even repeated requests for one URL apart, and both call a connection by the same number. What finds
+no partner stays without one.
 """
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from urllib.parse import urldefrag
 
@@ -14,6 +15,7 @@ from workers.measurement.waterfall import ServedFrom
 
 # Between DevTools' start of a request and the log's lies the browser's own work; a busy processor stretches it.
 _TOLERANCE_MS = 25
+_Address = tuple[str, str]
 _ABORTED = "ERR_ABORTED"
 # What a service worker answers with it may have fetched: then that is a request of its own.
 _NEVER_ON_THE_NETWORK = {ServedFrom.DATA, ServedFrom.MEMORY_CACHE, ServedFrom.SERVICE_WORKER}
@@ -21,17 +23,68 @@ _NEVER_ON_THE_NETWORK = {ServedFrom.DATA, ServedFrom.MEMORY_CACHE, ServedFrom.SE
 
 def join(exchanges: Iterable[Exchange], hops: Iterable[NetHop]) -> dict[int, NetHop]:
     """The log's hop of each exchange, by the exchange's place in the order given."""
-    waiting: dict[tuple[str, str], list[NetHop]] = defaultdict(list)
-    for hop in hops:
-        waiting[hop.method, _address(hop.url)].append(hop)
-    pairs: dict[int, NetHop] = {}
+    asked: dict[_Address, list[tuple[int, Exchange]]] = defaultdict(list)
     for index, exchange in enumerate(exchanges):
-        candidates = waiting[exchange.method, _address(exchange.url)]
-        partner = None if exchange.served_from in _NEVER_ON_THE_NETWORK else _nearest(exchange, candidates)
-        if partner is not None:
-            candidates.remove(partner)
-            pairs[index] = partner
+        if exchange.served_from not in _NEVER_ON_THE_NETWORK:
+            asked[exchange.method, _plain(exchange.url)].append((index, exchange))
+    logged: dict[_Address, list[NetHop]] = defaultdict(list)
+    for hop in hops:
+        if (hop.method, _plain(hop.url)) in asked:
+            logged[hop.method, _plain(hop.url)].append(hop)
+    pairs: dict[int, NetHop] = {}
+    for address, candidates in logged.items():
+        candidates.sort(key=_began)
+        pairs |= _pairs_of(asked[address], candidates)
     return pairs
+
+
+def _pairs_of(asked: list[tuple[int, Exchange]], hops: list[NetHop]) -> dict[int, NetHop]:
+    """Of one address, in their order: those whose instants are the same have each other, on the same connection first;
+    then those that are near. What has no instant takes of what is left.
+    """
+    found: dict[int, NetHop] = {}
+    timed = [(index, one) for index, one in asked if one.kind != SOCKET and one.net_started_us is not None]
+    hops = _exactly(timed, hops, found, connected=True)
+    hops = _exactly(timed, hops, found, connected=False)
+    hops = _nearly(timed, hops, found)
+    for index, exchange in asked:
+        partner = None if index in found else _of_the_rest(exchange, hops)
+        if partner is not None:
+            found[index] = partner
+            hops.remove(partner)
+    return found
+
+
+def _exactly(
+    timed: list[tuple[int, Exchange]], hops: list[NetHop], found: dict[int, NetHop], *, connected: bool
+) -> list[NetHop]:
+    """Pairs those of the same instant, and gives the hops that are left."""
+    waiting: dict[tuple[int, int | None], deque[NetHop]] = defaultdict(deque)
+    for hop in hops:
+        waiting[hop.started_ms, hop.link if connected else None].append(hop)
+    for index, exchange in timed:
+        used = exchange.number("connectionId") if connected else None
+        same = waiting.get((_instant_ms(exchange), used))
+        if index not in found and same and (used or not connected):
+            found[index] = same.popleft()
+    return sorted((hop for left in waiting.values() for hop in left), key=_began)
+
+
+def _nearly(timed: list[tuple[int, Exchange]], hops: list[NetHop], found: dict[int, NetHop]) -> list[NetHop]:
+    """Pairs those that are near, in order, and gives the hops that are left."""
+    left: list[NetHop] = []
+    waiting = deque(hops)
+    for index, exchange in sorted(timed, key=lambda one: _instant_ms(one[1])):
+        began_ms = _instant_ms(exchange)
+        while index not in found and waiting and waiting[0].started_ms < began_ms - _TOLERANCE_MS:
+            left.append(waiting.popleft())
+        if index not in found and waiting and waiting[0].started_ms <= began_ms + _TOLERANCE_MS:
+            found[index] = waiting.popleft()
+    return [*left, *waiting]
+
+
+def _instant_ms(exchange: Exchange) -> int:
+    return (exchange.net_started_us or 0) // 1000
 
 
 def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop]) -> None:
@@ -63,16 +116,12 @@ def _was_whole(exchange: Exchange, hop: NetHop) -> bool:
     return aborted and hop.ended_ms is not None and not hop.cancelled and hop.net_error is None
 
 
-def _nearest(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None:
+def _of_the_rest(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None:
     if exchange.kind == SOCKET:
         return max(
             (hop for hop in candidates if hop.started_ms * 1000 <= exchange.started_us), key=_began, default=None
         )
-    if exchange.net_started_us is None:
-        return _first_within(exchange, candidates)
-    began_ms = exchange.net_started_us // 1000
-    nearest = min(candidates, key=lambda hop: abs(hop.started_ms - began_ms), default=None)
-    return nearest if nearest is not None and abs(nearest.started_ms - began_ms) <= _TOLERANCE_MS else None
+    return _first_within(exchange, candidates) if exchange.net_started_us is None else None
 
 
 def _first_within(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None:
@@ -89,5 +138,5 @@ def _began(hop: NetHop) -> int:
     return hop.started_ms
 
 
-def _address(url: str) -> str:
+def _plain(url: str) -> str:
     return urldefrag(url).url

@@ -1,0 +1,80 @@
+"""Rows of DevTools and requests of the network log find each other, however often one URL is asked for."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.join import join
+from workers.measurement.compute.network_log import NetHop
+
+URLS = ("https://shop.test/", "https://shop.test/poll")
+INSTANTS = st.lists(st.integers(0, 2_000), max_size=40, unique=True)
+
+
+def exchange(began_ms: int, url: str = URLS[1], *, connection: int = 0, **more: Any) -> Exchange:
+    """Told by DevTools 0.4 ms into its millisecond, asked for 3 ms before."""
+    response = {"status": 200, "connectionId": connection}
+    began_us = began_ms * 1000 + 400
+    made = Exchange(request_id=str(began_ms), url=url, method="GET", started_us=began_us - 3000, **more)
+    made.response, made.net_started_us = response, began_us
+    return made
+
+
+def hop(began_ms: int, url: str = URLS[1], *, link: int | None = None) -> NetHop:
+    return NetHop(began_ms, url, "GET", began_ms, link=link)
+
+
+def met(exchanges: list[Exchange], hops: list[NetHop]) -> dict[str, int]:
+    """Both by the instant at which they began."""
+    return {exchanges[index].request_id: one.source for index, one in join(exchanges, hops).items()}
+
+
+@given(INSTANTS, st.randoms())
+def test_repeated_requests_for_one_url_find_their_own_in_any_order(instants: list[int], random: Any) -> None:
+    exchanges, hops = [exchange(at) for at in instants], [hop(at) for at in instants]
+    random.shuffle(exchanges)
+    random.shuffle(hops)
+    assert met(exchanges, hops) == {str(at): at for at in instants}
+
+
+@given(INSTANTS, INSTANTS)
+def test_what_one_side_lacks_costs_no_other_its_partner(told: list[int], logged: list[int]) -> None:
+    """Requests of workers that nobody heard, and rows of a log that was cut."""
+    found = met([exchange(at) for at in told], [hop(at) for at in logged])
+    assert {at: found[str(at)] for at in told if at in logged} == {at: at for at in told if at in logged}
+    assert len(set(found.values())) == len(found)
+    assert all(abs(int(at) - other) <= 25 for at, other in found.items())
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from(URLS)), max_size=30))
+def test_nobody_is_paired_with_another_url(asked: list[tuple[int, str]]) -> None:
+    exchanges = [exchange(at, url) for at, url in asked]
+    hops = [hop(at + 1, url) for at, url in reversed(asked)]
+    pairs = join(exchanges, hops)
+    assert all(exchanges[index].url == one.url for index, one in pairs.items())
+    assert len({id(one) for one in pairs.values()}) == len(pairs)
+
+
+def test_of_two_at_the_same_instant_the_connection_tells() -> None:
+    exchanges = [exchange(10, connection=7), exchange(10, connection=8)]
+    pairs = join(exchanges, [hop(10, link=8), hop(10, link=7)])
+    assert [pairs[index].link for index in (0, 1)] == [7, 8]
+
+
+def test_a_busy_browser_may_be_late_and_no_more() -> None:
+    assert met([exchange(10)], [hop(30)]) == {"10": 30}
+    assert met([exchange(10)], [hop(60)]) == {}
+
+
+def test_a_request_that_failed_before_the_network_began_takes_what_is_left_of_its_lifetime() -> None:
+    failed = exchange(10, ended_us=40_000)
+    failed.response = failed.net_started_us = None
+    assert met([failed, exchange(12)], [hop(12), hop(14)]) == {"12": 12, "10": 14}
+
+
+def test_a_burst_for_one_url_is_paired_whole_although_the_clocks_are_read_apart() -> None:
+    exchanges, hops = [exchange(at // 400) for at in range(10_000)], [hop(at // 400 + 1) for at in range(10_000)]
+    pairs = join(exchanges, hops)
+    assert len(pairs) == len({id(one) for one in pairs.values()}) == 10_000
