@@ -137,7 +137,7 @@ def test_an_incident_shows_what_happened_before_and_after(world: World, look: Lo
     text = look(world.member, path_of(incident))
     assert TITLE in text
     assert "Waiting for the server grew by 320 ms." in text
-    assert text.count('<table class="wf">') == 2
+    assert text.count('<table class="wf"') == 2
     assert f'href="/runs/{before}/?request=1#details"' in text
     assert ' id="r1"' not in text
     assert "Both on one axis" in text

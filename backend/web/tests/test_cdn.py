@@ -150,6 +150,14 @@ def test_what_stands_in_the_address_may_be_anything(world: World, show: Show) ->
 
 
 @pytest.mark.django_db
+def test_the_newest_pair_is_drawn_leg_by_leg(world: World, show: Show) -> None:
+    feed(world, make_pairing(world.site), 2)
+    text = show()
+    assert "The newest pair" in text
+    assert text.count('class="wf-row') == 4
+    assert text.count(">new connection<") == text.count(">same connection again<") == 2
+
+
 def test_failing_pairs_are_told_with_their_reason(world: World, show: Show) -> None:
     pairing = make_pairing(world.site)
     pending = make_pending(world.fleet, pairing.monitor)

@@ -22,6 +22,7 @@ from backend.compare.queries import PERIODS
 from backend.compare.samples import Window
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
+from backend.runs.queries import recent_runs, run_detail
 from backend.sites import queries as sites
 from backend.sites.actions import SiteLimitError
 from backend.sites.models import Site
@@ -32,6 +33,8 @@ from backend.web.cdn.page import page_of
 from backend.web.forms.cdn import PairingForm
 from backend.web.hosts import hosts_of
 from backend.web.views.hosts import costs_of
+from backend.web.waterfall.legs import leg_charts
+from workers.measurement.messages import PairMeasurement
 
 VIEWS = ("cold", "reused")
 MAX_TICKED = 20
@@ -96,7 +99,16 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "missed": missed_of(assets),
         "bytes_text": bytes_text(hosts.rows, of_region),
     }
-    return render(request, "sites/cdn.html", context)
+    return render(request, "sites/cdn.html", context | _newest_pair(choice.pairing, region))
+
+
+def _newest_pair(pairing: Pairing, region: Region | None) -> dict[str, object]:
+    """The last pair of a region with both its waterfalls; nothing where it measured none."""
+    lines = recent_runs(pairing.monitor, region, limit=1) if region else []
+    newest = run_detail(pairing.site.organisation, lines[0].run.run_id) if lines else None
+    if newest is None or not isinstance(newest.measurement, PairMeasurement):
+        return {}
+    return {"newest": newest, "legs": leg_charts(newest.measurement)}
 
 
 @require_safe

@@ -41,7 +41,7 @@ def hosts_on(connection: Connection, requests: Sequence[Request]) -> tuple[str, 
 
 def _row(connection: Connection, requests: Sequence[Request], axis: Axis) -> Row:
     setup = connection_segments(connection.dns, connection.connect, connection.tls)
-    travels = [(request, _travel(request)) for request in requests]
+    travels = sorted(((request, _travel(request)) for request in requests), key=lambda pair: _extent(pair[1]))
     lanes = lanes_of([_extent(travel) for _, travel in travels])
     stretches = sorted([*setup, *(one for _, travel in travels for one in travel)], key=lambda one: one.start_us)
     begin_us = stretches[0].start_us if stretches else 0

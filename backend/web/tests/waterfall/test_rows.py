@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.web.tests import measurements
-from backend.web.tests.waterfall.strategies import timings
+from backend.web.tests.waterfall.strategies import timings, unhurried
 from backend.web.waterfall.connections import connection_chart, lanes_of
 from backend.web.waterfall.flags import FLAG_NOTES, FLAG_SENTENCES
 from backend.web.waterfall.rows import Chart, Row, page_chart, probe_chart
 from workers.measurement import examples, wire
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, RunResult
-from workers.measurement.timing import Timing
+from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, RowFlag, Waterfall
 
@@ -28,6 +28,7 @@ def page_of(*requests: Request) -> PageMeasurement:
     return PageMeasurement(waterfall=Waterfall(requests=requests, connections=()), vitals=Vitals())
 
 
+@unhurried
 @given(st.lists(timings(), max_size=6))
 def test_bars_lie_within_the_axis_whatever_was_measured(found: list[Timing]) -> None:
     requests = [replace(measurements.document(), number=n, timing=timing) for n, timing in enumerate(found, start=1)]
@@ -120,6 +121,17 @@ def test_the_setting_up_of_a_connection_is_drawn_once_over_all_lanes() -> None:
     assert {bar.phase for bar in bars if bar.lane >= 0} == {"wait", "download"}
 
 
+def test_a_request_that_had_to_wait_for_the_connection_shares_its_lane() -> None:
+    """It was wished first and sent second."""
+    waited = Timing(start_us=0, end_us=90_000, wait=Span(start_us=60_000, end_us=90_000))
+    first = Timing(start_us=10_000, end_us=50_000, wait=Span(start_us=20_000, end_us=50_000))
+    template = measurements.page(12).waterfall.requests[1]
+    requests = [replace(template, number=number, timing=timing) for number, timing in ((1, waited), (2, first))]
+    page = replace(measurements.page(12), waterfall=replace(measurements.page(12).waterfall, requests=tuple(requests)))
+    (row,) = [row for row in connection_chart(page).rows if row.number == template.connection]
+    assert row.lanes == 1
+
+
 def test_requests_that_travel_at_a_time_lie_in_lanes_of_their_own() -> None:
     assert lanes_of([(0, 10), (5, 20), (6, 8), (8, 9), (10, 12), (30, 31)]) == [0, 1, 2, 2, 0, 0]
     (row,) = [row for row in connection_chart(measurements.page(30)).rows if row.number == 2]
@@ -128,6 +140,7 @@ def test_requests_that_travel_at_a_time_lie_in_lanes_of_their_own() -> None:
     assert any(bar.title == "3. inter.woff2 from cdn.shop.example" for bar in row.bars)
 
 
+@unhurried
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=30))
 def test_no_two_requests_of_a_lane_overlap(found: list[tuple[int, int]]) -> None:
     extents = sorted((start, start + length) for start, length in found)
