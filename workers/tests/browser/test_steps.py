@@ -158,6 +158,29 @@ onclick="document.cookie = 'done=' + document.querySelector('#ask').dataset.said
     assert [headers.get("cookie") for headers in site.seen("/")] == ["done=null"]
 
 
+def test_a_click_that_leads_to_another_page_is_followed_and_what_it_sets_is_carried_over(
+    load: Load, site: Site
+) -> None:
+    form = (
+        "<form action=/session><input id=user name=u><input id=password type=password name=p><button id=go>Go</button>"
+    )
+    to_account = (("Set-Cookie", "in=1; HttpOnly"), ("Location", "/account"))
+    site.answers["/session"] = Answer(status=302, headers=to_account)
+    site.page("/account", "<h1 id=hello>Hello")
+    steps: tuple[Step, ...] = (
+        Visit(url=site.page("/login", form)),
+        TypeText(selector="#user", text="me"),
+        TypeText(selector="#password", text=SECRET, secret=True),
+        Click(selector="#go"),
+        WaitFor(selector="#hello"),
+    )
+    run = load(site.page("/", "<p>page"), page=PageOptions(steps=steps))
+    assert measured(run).waterfall.requests[0].url == site.url("/")
+    assert [headers.get("cookie") for headers in site.seen("/")] == ["in=1"]
+    assert [path for path, _ in site.hits if path.startswith("/session")] == [f"/session?u=me&p={SECRET}"]
+    assert SECRET not in repr(run)
+
+
 def test_a_page_that_never_ends_takes_a_step_no_longer_than_its_time(
     load: Load, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
