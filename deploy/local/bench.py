@@ -25,13 +25,14 @@ _MODULES = {
     "service": ("backend.bench",),
     "waterfall": ("deploy.local.drawing",),
     "pages": ("workers.bench", "pages"),
+    "page-overhead": ("workers.bench", "page-overhead"),
     "pairs": ("workers.bench", "pairs"),
     "accuracy": ("workers.bench", "accuracy"),
     "page-accuracy": ("workers.bench", "page-accuracy"),
 }
 # Those that make networks of their own.
 _IN_NETWORKS = frozenset({"accuracy", "page-accuracy"})
-_PASSED_ON = ("FIRSTBYTE_BROWSERTIME",)
+_PASSED_ON = ("FIRSTBYTE_BROWSERTIME", "FIRSTBYTE_LIGHTHOUSE")
 
 
 def bench(places: Places, arguments: Sequence[str]) -> int:

@@ -2,7 +2,8 @@
 
 `pages` is a page run beside other ways to load the page, `pairs` a pair beside two probes. `accuracy` and
 `page-accuracy`, which are only run when they are named, compare the phases of a probe and of a page with the packets
-of their networks, in ms. `soak` makes many page runs in a row and asks whether anything grows.
+of their networks, in ms. `page-overhead` tells how long a page run takes beyond its page, `soak` makes many in a row
+and asks whether anything grows; these two are also only run when they are named.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from workers.bench import accuracy, page_accuracy
+from workers.bench import accuracy, overhead, page_accuracy
 from workers.bench import soak as soaking
 from workers.bench.pages import Ratio, compare_page_runs
 from workers.bench.pairs import compare_pairs
@@ -23,7 +24,7 @@ _PARTS: dict[str, tuple[str, Callable[[int], Sequence[Ratio]]]] = {
     "pairs": ("CPU seconds of one pair, cold and reused, medians of interleaved rounds", lambda n: [compare_pairs(n)]),
 }
 
-_ACCURACY, _PAGE_ACCURACY, _SOAK = "accuracy", "page-accuracy", "soak"
+_ACCURACY, _PAGE_ACCURACY, _OVERHEAD, _SOAK = "accuracy", "page-accuracy", "page-overhead", "soak"
 
 
 def main() -> int:
@@ -31,7 +32,7 @@ def main() -> int:
     parser.add_argument(
         "parts",
         nargs="*",
-        choices=[*_PARTS, _ACCURACY, _PAGE_ACCURACY, _SOAK, []],
+        choices=[*_PARTS, _ACCURACY, _PAGE_ACCURACY, _OVERHEAD, _SOAK, []],
         help=f"which of {', '.join(_PARTS)}; all by default",
     )
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds; medians are compared (default 7)")
@@ -43,6 +44,8 @@ def main() -> int:
         return _tell_accuracy(as_json=options.json)
     if options.parts == [_PAGE_ACCURACY]:
         return _tell_page_accuracy(as_json=options.json)
+    if options.parts == [_OVERHEAD]:
+        return _tell_overhead(as_json=options.json)
     if options.parts == [_SOAK]:
         return _tell_soak(options.runs, options.recycle, as_json=options.json)
     found: dict[str, Sequence[Ratio]] = {}
@@ -65,6 +68,15 @@ def _tell_soak(runs: int, recycle_after: int, *, as_json: bool) -> int:
     else:
         print(f"{runs} page runs in a row", *soaking.lines(found), sep="\n")
     return 0 if all(one.met for one in found) else 1
+
+
+def _tell_overhead(*, as_json: bool) -> int:
+    found = overhead.measure()
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        print("Seconds of a page run beyond its page and the wait for quiet", *overhead.lines(found), sep="\n")
+    return 0 if overhead.met(found) else 1
 
 
 def _tell_accuracy(*, as_json: bool) -> int:
@@ -100,9 +112,10 @@ def _document(ratio: Ratio) -> dict[str, object]:
 
 
 def _line(ratio: Ratio) -> str:
-    verdict = "met" if ratio.met else "MISSED"
-    costs = f"  {ratio.ours_s:8.4f} s   {ratio.peer:48} {ratio.peer_s:8.4f} s"
-    return f"{costs}   ratio {ratio.ratio:.2f}, target {ratio.target:.3g}: {verdict}"
+    costs = f"  {ratio.ours_s:8.4f} s   {ratio.peer:62} {ratio.peer_s:8.4f} s   ratio {ratio.ratio:.2f}"
+    if ratio.target is None:
+        return costs
+    return f"{costs}, target {ratio.target:.3g}: {'met' if ratio.met else 'MISSED'}"
 
 
 if __name__ == "__main__":

@@ -1,11 +1,15 @@
 """What a page run costs beside browsertime, Lighthouse and a bare load by Playwright, in CPU seconds.
 
-All of them load the same page once, in turns, with the same browser. Ours brings its network log read, a film, a
-screenshot, every metric and the findings; browsertime goes without video and visual metrics, Lighthouse judges
-performance alone. Each is measured twice: in the warm browser that an agent keeps, and with a browser started for the
-run and ended after it, as the others do every time.
+All of them load the same page once, in turns, with the same browser, and ours brings its network log read, a film, a
+screenshot, processor time by kind, every metric and the findings. Browsertime is compared twice: as it is by default,
+and told to bring a network log, a screenshot and processor time by kind too; both go without a film, for which it needs
+a display and ffmpeg. Lighthouse judges performance alone; its pictures come with its trace.
+
+Ours is measured in the warm browser that an agent keeps, and with a browser started for the run and ended after it, as
+the others do every time. Gates hold for the warm browser and for like captures; the other ratios are told.
 """
 
+import json
 import os
 import statistics
 import subprocess
@@ -28,6 +32,7 @@ from workers.browser.chromium import find_chromium
 BROWSERTIME_TARGET, LIGHTHOUSE_TARGET, BARE_TARGET = 0.35, 0.15, 1.6
 BROWSERTIME_VARIABLE, LIGHTHOUSE_VARIABLE = "FIRSTBYTE_BROWSERTIME", "FIRSTBYTE_LIGHTHOUSE"
 CHROMEDRIVER = "/usr/bin/chromedriver"
+_LIKE = ("--chrome.collectNetLog", "--screenshot", "--chrome.timeline")
 _PATIENCE_S = 180
 _WARM, _STARTED = "warm", "browser started for the run"
 
@@ -39,7 +44,8 @@ class Ratio:
     peer: str
     ours_s: float
     peer_s: float
-    target: float
+    # None where a ratio is told without being a gate.
+    target: float | None
 
     @property
     def ratio(self) -> float:
@@ -47,7 +53,7 @@ class Ratio:
 
     @property
     def met(self) -> bool:
-        return self.ratio <= self.target
+        return self.target is None or self.ratio <= self.target
 
 
 def compare_page_runs(rounds: int) -> list[Ratio]:
@@ -63,34 +69,42 @@ def compare_page_runs(rounds: int) -> list[Ratio]:
                 costs[name].append(_cost_s(load, site))
     medians = {name: statistics.median(values) for name, values in costs.items()}
     return [
-        Ratio(peer=f"{name} ({ours})", ours_s=medians[ours], peer_s=medians[name], target=peer.target)
+        Ratio(peer=f"{name} ({ours})", ours_s=medians[ours], peer_s=medians[name], target=target)
         for name, peer in peers.items()
-        for ours in (_WARM, _STARTED)
+        for ours, target in ((_WARM, peer.target), (_STARTED, None))
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Peer:
     load: Callable[[], None]
-    target: float
+    target: float | None
 
 
 def _peers(site: Site) -> dict[str, _Peer]:
     peers: dict[str, _Peer] = {}
-    for variable, load, target in (
-        (BROWSERTIME_VARIABLE, _browsertime, BROWSERTIME_TARGET),
-        (LIGHTHOUSE_VARIABLE, _lighthouse, LIGHTHOUSE_TARGET),
-    ):
-        if program := os.environ.get(variable):
-            peers[_named(program)] = _Peer(partial(load, program, site), target)
-        else:
-            print(f"  One peer is not there: {variable} names no program.", file=sys.stderr)
+    if program := _program(BROWSERTIME_VARIABLE):
+        name = _named(program)
+        peers[f"{name} as it is"] = _Peer(partial(_browsertime, program, site, ()), None)
+        peers[f"{name} with like captures"] = _Peer(partial(_browsertime, program, site, _LIKE), BROWSERTIME_TARGET)
+    if program := _program(LIGHTHOUSE_VARIABLE):
+        peers[_named(program)] = _Peer(partial(_lighthouse, program, site), LIGHTHOUSE_TARGET)
     return peers or {"bare Playwright load": _Peer(lambda: _bare(site), BARE_TARGET)}
 
 
+def _program(variable: str) -> str | None:
+    program = os.environ.get(variable)
+    if program is None:
+        print(f"  One peer is not there: {variable} names no program.", file=sys.stderr)
+    return program
+
+
 def _named(program: str) -> str:
-    version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True, timeout=_PATIENCE_S)
-    return f"{Path(program).name} {version.stdout.strip()}"
+    """With its version, from the package that a command of npm leads into."""
+    path = Path(program).resolve()
+    package = next((folder / "package.json" for folder in path.parents if (folder / "package.json").is_file()), None)
+    version = "" if package is None else json.loads(package.read_text())["version"]
+    return f"{Path(program).name} {version}"
 
 
 def _cost_s(load: Callable[[], None], site: Site) -> float:
@@ -126,11 +140,11 @@ def _bare(site: Site) -> None:
         browser.close()
 
 
-def _browsertime(program: str, site: Site) -> None:
+def _browsertime(program: str, site: Site, captures: Sequence[str]) -> None:
     command = [
         program, "-n", "1", "--headless", "--xvfb", "false", "--video", "false", "--visualMetrics", "false",
         "--chrome.chromedriverPath", CHROMEDRIVER, "--chrome.binaryPath", str(find_chromium()),
-        *(["--chrome.args", "no-sandbox"] if os.geteuid() == 0 else []),
+        *captures, *(["--chrome.args", "no-sandbox"] if os.geteuid() == 0 else []),
     ]  # fmt: skip
     _run("browsertime", lambda place: [*command, "--resultDir", place, site.url])
 
