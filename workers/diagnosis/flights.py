@@ -18,6 +18,8 @@ _LEAST_MSS_BYTES = 1000
 _ENOUGH_BYTES = 8_000
 # What a packet takes is read from such as are nearly full. Below so much of a full one headers weigh more than data.
 _NEARLY_FULL, _LEAST_TELLING = 0.95, 0.25
+# A read of so many full packets was of two at least.
+_MORE_THAN_ONE = 1.25
 # On a slow link the packets of one flight come apart: a pause must be this many times what a packet takes.
 _PACKETS_A_PAUSE = 4
 # What comes sooner after a write of ours than this part of a round trip cannot be an answer to it.
@@ -136,7 +138,12 @@ def packet_time_us(trial: TrialEvidence) -> int:
         if _received(earlier) and _received(later) and later.size_bytes >= _LEAST_TELLING * mss
     ]
     full = [took_us for size, took_us in each if size >= _NEARLY_FULL * mss]
-    return min(_lower_quarter(full), _lower_quarter([took_us for _, took_us in each])) if len(full) > 1 else 0
+    if len(full) < 2:
+        return 0
+    least_us = min(_lower_quarter(full), _lower_quarter([took_us for _, took_us in each]))
+    # What was read in one go came within the time that anything has lain in the kernel.
+    together = any(_received(one) and one.size_bytes > _MORE_THAN_ONE * mss for one in trial.transfers)
+    return least_us if not together or trial.scheduling_lag_us is None else min(least_us, trial.scheduling_lag_us)
 
 
 def _lower_quarter(times_us: list[int]) -> int:

@@ -61,6 +61,23 @@ def test_drops_of_more_than_a_packet_are_not_taken_for_a_narrow_link() -> None:
     assert found(RULES, evidence)[Id.HTTP_BODY_STALL].saving_us == pytest.approx(1_500_000, rel=0.1)
 
 
+def test_drops_of_which_each_is_one_read_are_not_taken_for_a_narrow_link_either() -> None:
+    evidence = deep(Path(rtt_ms=20), Server(body_bytes=10_000, trickle=(2_000, 300_000)))
+    read_late = replace(evidence, trials=tuple(_together(one) for one in evidence.trials))
+    assert found(RULES, read_late)[Id.HTTP_BODY_STALL].saving_us == pytest.approx(1_500_000, rel=0.1)
+
+
+def _together(trial: TrialEvidence) -> TrialEvidence:
+    """With what came within two milliseconds read in one go."""
+    reads: list[Transfer] = []
+    for one in trial.transfers:
+        if reads and one.direction is reads[-1].direction is Direction.RECEIVED and one.at_us - reads[-1].at_us < 2_000:
+            reads[-1] = replace(one, size_bytes=reads[-1].size_bytes + one.size_bytes)
+        else:
+            reads.append(one)
+    return replace(trial, transfers=tuple(reads), scheduling_lag_us=2_000)
+
+
 def test_a_narrow_link_makes_no_drops() -> None:
     evidence = deep(Path(rtt_ms=20, rate_bytes_s=6_000), Server(body_bytes=10_000))
     assert Id.HTTP_BODY_STALL not in found(RULES, evidence)
