@@ -33,12 +33,13 @@ class LogFile:
 def read_log_file(chunks: Iterable[bytes]) -> LogFile:
     """Reads the whole file once. Raises NoNetlogError."""
     stream = JsonStream(chunks)
-    constants = _constants(stream)
+    constants, early = _constants(stream)
     names = names_of(constants)
     if not names.by_type:
         raise NoNetlogError("its constants name no events: it is no network log of Chrome, or its head is damaged")
-    log = gather(names, _events(stream, names))
-    ended = stream.take("]")
+    is_whole = stream.peek() == "}"
+    log = gather(names, _events(early if is_whole else stream.objects(), names))
+    ended = is_whole or stream.take("]")
     return LogFile(
         log=log,
         browser=_browser(constants),
@@ -47,8 +48,9 @@ def read_log_file(chunks: Iterable[bytes]) -> LogFile:
     )
 
 
-def _constants(stream: JsonStream) -> Mapping[str, Any]:
-    """Reads up to the first event."""
+def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any]]:
+    """Reads up to the first event. Events that stand before the constants come with them, as other tools write them."""
+    early: list[Any] = []
     if not stream.take("{"):
         raise NoNetlogError(_what_else(stream))
     constants: Mapping[str, Any] | None = None
@@ -59,18 +61,21 @@ def _constants(stream: JsonStream) -> Mapping[str, Any]:
                 break
             if key == "events" and constants is not None:
                 stream.take("[")
-                return constants
+                return constants, early
             value = stream.value()
         except DamagedError:
             break
         if key == "constants" and isinstance(value, dict):
             constants = value
+        if key == "events" and isinstance(value, list):
+            early = value
         if isinstance(key, str) and constants is None and key in _OTHERS:
             raise NoNetlogError(_OTHERS[key])
-        stream.take(",")
+        if not stream.take(","):
+            break
     if constants is not None:
-        # Cut off between its head and its first event.
-        return constants
+        # Cut off between its head and its first event, or all events were there before.
+        return constants, early
     raise NoNetlogError("it has no constants, with which a network log of Chrome begins")
 
 
@@ -91,8 +96,8 @@ def _what_else(stream: JsonStream) -> str:
     return "it is no JSON"
 
 
-def _events(stream: JsonStream, names: Names) -> Iterator[NetEvent]:
-    for raw in stream.objects():
+def _events(found: Iterable[Any], names: Names) -> Iterator[NetEvent]:
+    for raw in found:
         event = event_of(names, raw)
         if event is not None:
             yield event
@@ -106,8 +111,10 @@ def _browser(constants: Mapping[str, Any]) -> str | None:
 
 def _wall_clock(constants: Mapping[str, Any], tick_ms: int | None) -> datetime | None:
     """The log's ticks are those of a clock that knows no date; an offset leads to milliseconds since 1970."""
+    if tick_ms is None:
+        return None
     try:
-        return datetime.fromtimestamp((int(constants["timeTickOffset"]) + (tick_ms or 0)) / 1000, UTC)
+        return datetime.fromtimestamp((int(constants["timeTickOffset"]) + tick_ms) / 1000, UTC)
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return None
 

@@ -282,6 +282,21 @@ def test_a_file_is_the_same_however_it_is_laid_out() -> None:
     assert read(b"\xef\xbb\xbf" + data, chunk_bytes=7).log == whole.log
 
 
+def test_events_may_stand_before_the_constants() -> None:
+    parsed = json.loads(logs.text_of("h3"))
+    turned = read(json.dumps({"events": parsed["events"], "constants": parsed["constants"]}).encode())
+    assert turned.warnings == ()
+    assert rows_of(turned.log, limit=1000) == rows_of(read(logs.text_of("h3")).log, limit=1000)
+
+
+@pytest.mark.parametrize(("rest", "said"), [(', "events": []}', ()), ("}", ()), ("", ("breaks off",))])
+def test_a_log_without_events_has_no_rows_and_no_zero(rest: str, said: tuple[str, ...]) -> None:
+    found = read(json.dumps(HEAD)[:-1].encode() + rest.encode())
+    assert (found.log.hops, found.log.zero_ms, found.zero_at) == ([], None, None)
+    assert len(found.warnings) == len(said)
+    assert all(word in warning for word, warning in zip(said, found.warnings, strict=True))
+
+
 def test_keys_may_stand_in_any_order() -> None:
     parsed = json.loads(logs.text_of("h3"))
     turned = [dict(reversed(event.items())) for event in parsed["events"]]
