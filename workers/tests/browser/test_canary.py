@@ -80,6 +80,23 @@ def test_a_session_that_is_taken_up_is_seen_by_both_sides() -> None:
     assert fault == "a TLS session of an earlier visit was taken up"
 
 
+def test_a_connection_that_is_still_open_is_told_when_the_cache_is_empty() -> None:
+    async def run() -> tuple[int, str | None]:
+        async with started() as running:
+            browser, page = running.parts
+            context = await browser.new_context()
+            await again(context, running, page)
+            cdp = await context.new_cdp_session(context.pages[0])
+            await cdp.send("Network.clearBrowserCache")
+            fault = await again(context, running, page)
+            return page.seen.connects, fault
+
+    connects, fault = asyncio.run(run())
+    assert connects == 0
+    assert fault is not None
+    assert fault.startswith("there were 0 connections")
+
+
 @pytest.fixture
 def warm(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
     """What the next visits to our page come to, instead of what they would; the real thing when the list is empty."""

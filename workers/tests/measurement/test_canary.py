@@ -1,11 +1,14 @@
 """What is said of a view of our own page, from what both sides saw of it."""
 
-from workers.measurement.compute.canary import CanaryVisit, canary_fault
+from dataclasses import replace
+
+from workers.measurement.captures_page import NetlogCapture
+from workers.measurement.compute.canary import CanaryVisit, canary_fault, remembered_names
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
+from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource, Waterfall
 
 HELD_US = 20_000
 OWN, FOREIGN = "canary.localhost:4000", "accounts.browser.example:443"
@@ -27,10 +30,15 @@ def row(number: int, url: str, heard_us: int = 5500, answered_us: int = 25_000) 
     return Request(number=number, url=url, method="GET", resource_type=kind, timing=timing, timing_source=source)
 
 
-def fault(*rows: Request, links: tuple[Connection, ...] = (link(1, OWN),)) -> str | None:
-    visit = CanaryVisit(connects=1, requests=["/", "/asset.js"])
+def fault(
+    *rows: Request,
+    links: tuple[Connection, ...] = (link(1, OWN),),
+    remembered: int | None = 0,
+    **seen: int,
+) -> str | None:
+    visit = CanaryVisit(**({"connects": 1} | seen), requests=["/", "/asset.js"])
     page = PageMeasurement(waterfall=Waterfall(requests=rows, connections=links), vitals=Vitals())
-    return canary_fault(visit, page, remembered=0, held_us=HELD_US)
+    return canary_fault(visit, page, remembered=remembered, held_us=HELD_US)
 
 
 def test_a_browser_that_hears_late_that_it_has_sent_is_no_worse_for_it() -> None:
@@ -50,3 +58,24 @@ def test_what_the_browser_asks_of_others_meanwhile_is_its_own_affair() -> None:
     assert fault(*rows, links=(link(1, OWN), link(2, FOREIGN))) is None
     told = fault(*rows, links=(link(1, OWN), link(2, FOREIGN), link(3, OWN)))
     assert told == "there were 1 connections, and the browser tells of 2, instead of one"
+
+
+def test_each_thing_that_is_left_of_an_earlier_visit_is_told_by_its_name() -> None:
+    document = row(1, f"https://{OWN}/")
+    taken_up = replace(link(1, OWN), resumed=True)
+    assert fault(document, connects=0) == "there were 0 connections, and the browser tells of 1, instead of one"
+    assert fault(document, resumed=1) == "a TLS session of an earlier visit was taken up"
+    assert fault(document, links=(taken_up,)) == "a TLS session of an earlier visit was taken up"
+    assert fault(document, conditional=1) == "something was still in the cache"
+    kept = replace(document, served_from=ServedFrom.DISK_CACHE)
+    assert fault(kept) == "something came from the cache"
+    assert fault(document, remembered=1) == "the address of an earlier visit was remembered"
+    assert fault(document, remembered=None) == "the network log does not tell whether names were remembered"
+
+
+def test_names_that_were_remembered_are_counted_by_the_logs_own_numbers() -> None:
+    constants = {"logEventTypes": {"HOST_RESOLVER_MANAGER_CACHE_HIT": 7}}
+    lines = (b'{"phase":0,"type":7},', b'{"phase":0,"type":77},', b'{"params":{"type":7},"phase":0,"type":8},')
+    assert remembered_names(NetlogCapture(constants=constants, lines=lines, complete=True)) == 1
+    assert remembered_names(NetlogCapture(constants={"logEventTypes": {}}, lines=lines, complete=True)) is None
+    assert remembered_names(None) is None
