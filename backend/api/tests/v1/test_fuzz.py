@@ -25,7 +25,7 @@ from backend.api.v1.openapi import TARGET, document
 from backend.cast import Member
 from backend.testing import wait_until
 
-SEED, EXAMPLES, TIMEOUT_S = 20261121, 3, 90
+SEED, EXAMPLES, TIMEOUT_S = 20261121, 3, 600
 # That a token is asked for, and which, is walked elsewhere. Not `positive_data_acceptance`: a description cannot say
 # that a period begins before it ends.
 CHECKS = (
