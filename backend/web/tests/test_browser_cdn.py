@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from backend.compare.actions import create_pairing
 from backend.compare.models import Pairing
 from backend.compare.pairings import PairingDraft
 from backend.runs.tests.factories import make_region
-from backend.web.tests.browsing import DESKTOP, PHONE, browsing
+from backend.web.tests.browsing import PHONE, browsing
 from backend.web.tests.test_cdn import feed, loaded
 from backend.web.tests.world import World, make_pairing
 
@@ -41,21 +41,18 @@ def paths(world: World) -> Iterator[str]:
     yield reverse("web:pairing", args=[site, pairing.public_id])
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_comparisons_are_accessible_and_keep_the_policy(
-    world: World, server: LiveServer, size: tuple[int, int], *, dark: bool
-) -> None:
+def test_comparisons_are_accessible_and_keep_the_policy(world: World, server: LiveServer) -> None:
     loaded(world)
     every = list(paths(world))
-    with browsing(world, server, size=size, dark=dark) as site:
+    with browsing(world, server) as site:
         for path in every:
-            page = site.open(path)
-            for summary in page.locator("summary").all():
-                summary.click()
-            assert site.axe() == [], path
-            assert not site.is_wider_than_window(), path
+            site.look_over(path, open_details)
         assert site.complaints == []
+
+
+def open_details(page: Page) -> None:
+    for summary in page.locator("summary").all():
+        summary.click()
 
 
 def test_on_a_phone_the_difference_and_the_verdict_come_before_the_bars(world: World, server: LiveServer) -> None:
