@@ -41,6 +41,7 @@ class FailureKind(StrEnum):
     TLS_TIMEOUT = "tls_timeout"
     TLS_ALERT = "tls_alert"
     TLS_NOT_SPOKEN = "tls_not_spoken"
+    HTTP1_NOT_SPOKEN = "http1_not_spoken"
     TLS_FAILED = "tls_failed"
     CERTIFICATE_EXPIRED = "certificate_expired"
     CERTIFICATE_NOT_YET_VALID = "certificate_not_yet_valid"
@@ -98,6 +99,10 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.TLS_TIMEOUT: _Meaning(Stage.TLS, Blame.TARGET, "The TLS handshake did not finish in time."),
     FailureKind.TLS_ALERT: _Meaning(Stage.TLS, Blame.TARGET, "The server broke off the TLS handshake with an alert."),
     FailureKind.TLS_NOT_SPOKEN: _Meaning(Stage.TLS, Blame.TARGET, "The server does not speak TLS on this port."),
+    # It says nothing of what people see, whose browsers speak more than a probe.
+    FailureKind.HTTP1_NOT_SPOKEN: _Meaning(
+        Stage.TLS, Blame.MONITOR, "The server does not speak HTTP/1.1, in which probes ask; a page run may reach it."
+    ),
     FailureKind.TLS_FAILED: _Meaning(
         Stage.TLS, Blame.TARGET, "No TLS version or cipher could be agreed on with the server."
     ),

@@ -18,6 +18,8 @@ _BULK_BYTES = 64 * 1024
 # The first read of an answer is small, because a read is stamped with its last packet and the first is what matters.
 _EDGE_BYTES = 16
 _ALERT = 21
+# OpenSSL's words for the alert of a server that speaks none of the protocols that were offered (RFC 7301).
+_NO_PROTOCOL = "no application protocol"
 # Far beyond what a server's side of a handshake needs (OpenSSL itself takes a chain of 100 KB): the rest is malice.
 _MAX_HANDSHAKE_BYTES = 256 * 1024
 
@@ -189,10 +191,12 @@ class TlsChannel:
         return data
 
     def _broken(self, error: SSL.Error) -> ProbeError:
-        records = self._wire.recorder.records
-        alerted = "alert" in reason_of(error) or bool(records and records[-1].content_type == _ALERT)
+        records, reason = self._wire.recorder.records, reason_of(error)
+        alerted = "alert" in reason or bool(records and records[-1].content_type == _ALERT)
         kind = FailureKind.TLS_ALERT if alerted else FailureKind.TLS_FAILED
-        return ProbeError(kind, reason_of(error), stage=self._wire.recorder.stage)
+        if reason.endswith(_NO_PROTOCOL):
+            kind = FailureKind.HTTP1_NOT_SPOKEN
+        return ProbeError(kind, reason, stage=self._wire.recorder.stage)
 
     def _capture(self, own_ns: int) -> HandshakeCapture:
         recorder, connection = self._wire.recorder, self._connection

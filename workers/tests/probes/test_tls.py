@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from workers.measurement.connection import Header
-from workers.measurement.failure import Failure, FailureKind, Stage
+from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Authority, Peer, Server, answering, finish, response, self_signed_context
@@ -198,6 +198,21 @@ def test_an_alert_is_told_in_its_own_words(lab: Lab) -> None:
         failed, _ = lab.fail(server.url().replace("http:", "https:"))
     assert failed.failure.kind is FailureKind.TLS_ALERT
     assert "handshake failure" in failed.failure.detail
+
+
+def test_a_server_that_speaks_no_http1_is_not_called_broken(lab: Lab) -> None:
+    """RFC 7301 3.2: alert 120. Browsers offer h2 too, and reach it."""
+
+    def script(peer: Peer) -> None:
+        peer.sock.recv(65536)
+        peer.send(bytes.fromhex("15030300020278"))
+        peer.sock.recv(1)
+
+    with Server(script) as server:
+        failed, _ = lab.fail(server.url().replace("http:", "https:"))
+    assert failed.failure.kind is FailureKind.HTTP1_NOT_SPOKEN
+    assert (failed.failure.stage, failed.failure.blame) == (Stage.TLS, Blame.MONITOR)
+    assert server.connections == 1
 
 
 def test_records_of_rubbish_are_a_handshake_that_failed(lab: Lab) -> None:

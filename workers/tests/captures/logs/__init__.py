@@ -4,8 +4,8 @@ They were recorded in a network of their own, where a name server answers after 
 HTTP/3, through Chrome's classic pool and (`new-pool`) with its HappyEyeballsV3 switched on. `many` is one page with a
 bit of everything: redirects, a preflight, early hints, a worker, a WebSocket, caches, and what fails. Of `silent-ipv6`
 two hosts have addresses of which only the last answers, and a third's first refuses. `whole-new-pool` is the whole
-Chromium's page in its new pool, with the test lab's names and redirects. `login` is a page whose address holds a name and
-a password that the server asks for, `early-data-h3` a host that is met again after its session ended.
+Chromium's page in its new pool, with the test lab's names and redirects. `login` is a page whose address holds a name
+and a password that the server asks for, `early-data-h3` a host that is met again after its session ended.
 """
 
 import gzip
