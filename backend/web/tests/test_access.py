@@ -1,16 +1,17 @@
 """Every address, walked by everybody who must be refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from uuid import UUID
 
 import pytest
 from django.test import Client
-from django.urls import reverse
+from django.urls import URLPattern, reverse
+from django.urls.resolvers import RegexPattern
 
 from backend.cast import Member
 from backend.web.tests.incidents import make_incident, make_rule, make_window
-from backend.web.tests.world import World, make_channel, make_gate, make_pairing, make_token, make_world
+from backend.web.tests.world import World, make_channel, make_gate, make_import, make_pairing, make_token, make_world
 from backend.web.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +29,7 @@ OWN |= {
     "rule_suggest",
     "maintenance",
     "gates",
+    "imports",
 }
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
@@ -61,13 +63,20 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "gate_id": make_gate(world).public_id,
         "pairing_id": make_pairing(world.site).public_id,
         "form": "csv",
+        "import_id": make_import(world).public_id,
+        "row": "a1",
     }
+    both = f"?a={pending.run_id}&b={pending.run_id}"
     return {
-        str(pattern.name): reverse(
-            f"web:{pattern.name}", kwargs={name: values[name] for name in pattern.pattern.converters}
-        )
+        str(pattern.name): reverse(f"web:{pattern.name}", kwargs={name: values[name] for name in parts_of(pattern)})
+        + (both if str(pattern.name).startswith("compare") else "")
         for pattern in urlpatterns
     }
+
+
+def parts_of(pattern: URLPattern) -> Iterable[str]:
+    shape = pattern.pattern
+    return shape.regex.groupindex if isinstance(shape, RegexPattern) else shape.converters
 
 
 def posts(client: Client, addresses: dict[str, str]) -> Iterator[tuple[str, int]]:

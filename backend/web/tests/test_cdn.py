@@ -124,7 +124,7 @@ def test_the_page_says_where_the_cdn_helps_by_how_much_and_why(
     paris = make_region("paris", world.member.organisation)
     feed(world, pairing, 22)
     feed(world, pairing, 22, cdn_ms=121, region=paris)
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(23):
         text = show()
     assert "The CDN helps in 1 of 2 regions and costs 21 ms in Paris" in text
     assert "\N{MINUS SIGN}40 ms" in text

@@ -121,7 +121,7 @@ def test_a_page_run_tells_what_its_hosts_cost_and_nothing_where_they_are_fine(
         host="img.shop.example",
     )
     found = Diagnosis(findings=(cause,) if is_slow else ())
-    monkeypatch.setattr(diagnoses, "diagnose_page", lambda page: found)
+    monkeypatch.setattr(diagnoses, "diagnose_page", lambda page, **_: found)
     pending = world.pending("page")
     world.end(pending, Measured(measurement=measurements.page(10)))
     page = html(client, "run", pending.run_id)

@@ -17,13 +17,15 @@ from backend.gates.actions import create_gate
 from backend.gates.models import Gate
 from backend.gates.questions import AskedRule, Question
 from backend.runs.ingest import ingest
-from backend.runs.models import PendingRun
+from backend.runs.models import PendingRun, Upload
 from backend.runs.tests.factories import NOW, Fleet, make_agent, make_pending, make_region
 from backend.runs.tests.results import line_of
+from backend.runs.uploads import UploadedFile, import_file
 from backend.sites import actions
 from backend.sites.deploys import DeployMarker
 from backend.sites.models import Monitor, Site
 from workers.measurement.messages import Outcome
+from workers.tests.measurement.imports import samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +63,13 @@ def make_gate(world: World) -> Gate:
     question = Question(rules=(AskedRule(metric="ttfb", max_change_pct=10),), deploy=DeployMarker(version="9f3c2e1"))
     user, organisation = world.member.user, world.member.organisation
     return create_gate(actor=user, organisation=organisation, site=world.site, question=question)
+
+
+def make_import(world: World) -> Upload:
+    """A page load that a browser wrote down."""
+    file = UploadedFile(name="acme.har", content=samples.written(samples.devtools()))
+    (made,) = import_file(actor=world.member.user, organisation=world.member.organisation, file=file)
+    return made
 
 
 def make_world(member: Member, *, code: str = "eu", online: bool = True) -> World:
