@@ -75,7 +75,11 @@ def think_time(case: Case) -> Verdicts:
     least_us = _least_us(case, SLOW_THINK_US)
     slow = [think for think in thinks if think > least_us]
     if len(slow) >= LEAST_SEEN and len(slow) >= NOW_AND_THEN * len(thinks):
-        yield _thinking(clean, thinks, slow)
+        if median(thinks) > least_us or not any(map(lost_packets, case.evidence.trials)):
+            yield _thinking(clean, thinks, slow)
+        else:
+            # A lost answer of one packet comes late and leaves no other trace: on such a path some are late by it.
+            yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
     elif len(thinks) >= LEAST_SEEN and median(thinks) > least_us:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
     elif len(thinks) < LEAST_SEEN and any(think > least_us for think in _thinks(trials)):

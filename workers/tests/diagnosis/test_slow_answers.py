@@ -39,6 +39,16 @@ def test_a_server_that_is_slow_now_and_then_costs_its_share(slow: int) -> None:
     assert finding.confidence is (Confidence.HIGH if slow == 12 else Confidence.MEDIUM)
 
 
+def test_answers_that_are_late_now_and_then_on_a_path_that_loses_packets_prove_nothing() -> None:
+    evidence = thinking(*[SLOW_US] * 4, *[QUICK_US] * 8)
+    last = evidence.trials[-1]
+    assert last.tcp_ended is not None
+    marked = replace(last, tcp_ended=replace(last.tcp_ended, out_of_order_packets=1))
+    lossy = replace(evidence, trials=(*evidence.trials[:-1], marked))
+    assert Id.HTTP_THINK_TIME not in found(RULES, lossy)
+    assert left_open(RULES, lossy)[Id.HTTP_THINK_TIME] is NotJudgedReason.LOSS
+
+
 @pytest.mark.parametrize("slow", [1, 2])
 def test_a_slow_answer_or_two_are_chance(slow: int) -> None:
     evidence = thinking(*[SLOW_US] * slow, *[QUICK_US] * (12 - slow))
