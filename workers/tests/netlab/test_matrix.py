@@ -120,14 +120,15 @@ def complaints_of_loss(twin: Twin, measured: Measurements, rtt_ms: int) -> Itera
         if not lost(measurement):
             continue
         diagnosis = diagnosis_of(measurement)
-        expected = (twin.expected(rtt_ms, repaired=repaired) - SHY_OF_LOSS) | {FindingId.TCP_LOSS}
+        left_open = SHY_OF_LOSS | ({twin.id} if twin.shy else frozenset())
+        expected = (twin.expected(rtt_ms, repaired=repaired) - left_open) | {FindingId.TCP_LOSS}
         expected |= frozenset() if repaired else twin.instead
         # How much of the time the way itself takes is less where packets are sent again.
         found = ids(diagnosis) | (expected & {FindingId.TCP_RTT_HIGH})
         if found != expected:
             yield f"{label(twin, repaired=repaired)}: {difference(found, expected)}{why(measurement, twin.id)}"
         open_for_loss = {one.id for one in diagnosis.not_judged if one.reason is NotJudgedReason.LOSS}
-        if not repaired and twin.id in SHY_OF_LOSS and twin.id not in open_for_loss:
+        if not repaired and twin.is_shy_of_loss and twin.id not in open_for_loss:
             yield f"{twin.name}: {twin.id} is not left open for loss{why(measurement, twin.id)}"
 
 

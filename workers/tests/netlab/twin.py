@@ -51,7 +51,8 @@ class Twin:
     """`positive` has the fault `id`, `repaired` differs in the one setting that mends it.
 
     `with_it` are findings that are true of the positive by the same fault, `both` those that are true of either by
-    construction, besides what `background` knows of its kind of server; `hidden` are those of the background that the
+    construction, besides what `background` knows of its kind of server; `shy` says that lost packets may look like this
+    fault, as they do like those of `SHY_OF_LOSS`; `hidden` are those of the background that the
     fault hides; `instead` is said of the positive where loss keeps the fault itself from being judged.
 
     `cost` names the time by which the two must differ as the finding's saving claims, from a round trip of
@@ -67,9 +68,14 @@ class Twin:
     both: frozenset[Id] = frozenset()
     hidden: frozenset[Id] = frozenset()
     instead: frozenset[Id] = frozenset()
+    shy: bool = False
     cost: Cost | None = None
     cost_from_ms: int = 0
     rtts_ms: tuple[int, ...] = RTTS_MS
+
+    @property
+    def is_shy_of_loss(self) -> bool:
+        return self.shy or self.id in SHY_OF_LOSS
 
     def expected(self, rtt_ms: int, *, repaired: bool) -> frozenset[Id]:
         """All findings of that site without loss."""

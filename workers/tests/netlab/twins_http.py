@@ -184,6 +184,7 @@ ANSWERS = (
         name="thinking-now-and-then",
         positive=OWN.but(think_s=(0.05, 0.05, 1.25, 0.05, 1.25)),
         repaired=OWN.but(think_s=(0.05,)),
+        shy=True,
         cost=Cost.MEAN_WAIT,
     ),
     Twin(
