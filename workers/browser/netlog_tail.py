@@ -70,10 +70,6 @@ class NetlogTail:
                 await asyncio.sleep(_POLL_S)
         return self._capture(bytes(chunks), complete=complete)
 
-    def read_rest(self) -> NetlogCapture | None:
-        """What a browser that died has left behind."""
-        return self._capture(self._read(_MAX_RUN_BYTES), complete=False)
-
     def _read(self, limit: int) -> bytes:
         try:
             with self._path.open("rb") as file:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from workers.measurement.page_options import MAX_STEPS, Click, Device, Step, TypeText, Visit, WaitFor
+from workers.measurement.page_options import MAX_STEPS, Click, Step, TypeText, Visit, WaitFor
 from workers.measurement.page_rules import MAX_TEXT_CHARS
 
 MAX_FILE_BYTES = 1024 * 1024
@@ -35,23 +35,6 @@ def parse_recording(text: str | bytes) -> tuple[Step, ...]:
     if len(found) > MAX_STEPS:
         raise ScriptError(f"The recording has {len(found)} steps; at most {MAX_STEPS} can be done.")
     return tuple(found)
-
-
-def recorded_device(text: str | bytes) -> Device | None:
-    """The screen that the recording was made on, or None when it does not tell. Raises ScriptError."""
-    for step in _steps_of(text):
-        if step.get("type") == "setViewport":
-            width, height, scale = (step.get(name) for name in ("width", "height", "deviceScaleFactor"))
-            if all(isinstance(each, int) and each > 0 for each in (width, height)):
-                ratio = float(scale) if isinstance(scale, int | float) and scale > 0 else 1.0
-                return Device(
-                    name="recorded",
-                    width=int(width or 0),
-                    height=int(height or 0),
-                    scale=ratio,
-                    mobile=step.get("isMobile") is True,
-                )
-    return None
 
 
 def _steps_of(text: str | bytes) -> list[Json]:

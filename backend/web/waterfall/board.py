@@ -98,10 +98,6 @@ class Board:
         return _ready(self.wanted.query_with(view="", kind="", q="", sort=""))
 
     @property
-    def is_one(self) -> bool:
-        return len(self.pictures) == 1
-
-    @property
     def has_rows(self) -> bool:
         return any(picture.chart.rows for picture in self.pictures)
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.page_options import MAX_STEPS, Click, Device, TypeText, Visit, WaitFor
-from workers.measurement.recorded_script import ScriptError, parse_recording, recorded_device
+from workers.measurement.page_options import MAX_STEPS, Click, TypeText, Visit, WaitFor
+from workers.measurement.recorded_script import ScriptError, parse_recording
 
 VIEWPORT = {"type": "setViewport", "width": 412, "height": 823, "deviceScaleFactor": 2.625, "isMobile": True}
 VISIT = {"type": "navigate", "url": "https://shop.example/login", "assertedEvents": [{"type": "navigation"}]}
@@ -29,12 +29,6 @@ def test_a_login_that_was_recorded_becomes_steps() -> None:
         Click(selector="form > button"),
         WaitFor(selector="#hello"),
     )
-
-
-def test_the_screen_of_the_recording_is_told() -> None:
-    device = recorded_device(recording(VIEWPORT, VISIT))
-    assert device == Device(name="recorded", width=412, height=823, scale=2.625, mobile=True)
-    assert recorded_device(recording(VISIT)) is None
 
 
 @pytest.mark.parametrize(
@@ -100,6 +94,5 @@ def test_any_recording_is_read_or_refused(steps: list[tuple[str, dict[str, Any]]
     text = recording(*({**step, "type": kind} for kind, step in steps))
     try:
         parse_recording(text)
-        recorded_device(text)
     except ScriptError:
         return
