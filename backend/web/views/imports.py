@@ -20,8 +20,8 @@ from backend.sites.models import Site, SiteStatus
 from backend.web import import_page
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.imports import ImportForm
-from backend.web.views.runs import KEEP
-from backend.web.waterfall.board import board_of, details_of, drawn_of
+from backend.web.views.runs import row_details
+from backend.web.waterfall.board import board_of
 
 SHOWN = 50
 
@@ -61,14 +61,7 @@ def page(request: MemberRequest, import_id: UUID) -> HttpResponse:
 @needs(Permission.READ)
 def details(request: MemberRequest, import_id: UUID, number: int) -> HttpResponse:
     """What the page's side panel says of one row: a piece of HTML for the script."""
-    measurement = _detail(request, import_id).measurement
-    drawn = None if measurement is None else drawn_of(measurement, request.GET.get("visit", ""))
-    found = None if drawn is None else details_of(drawn, request.GET.get("unit", ""), number)
-    if found is None:
-        raise Http404
-    response = render(request, "runs/_details.html", {"details": found})
-    response.headers["Cache-Control"] = KEEP
-    return response
+    return row_details(request, _detail(request, import_id).measurement, number)
 
 
 @require_POST

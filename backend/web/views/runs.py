@@ -19,7 +19,7 @@ from backend.web.views.trial import live_url
 from backend.web.waterfall.board import Board, board_of, details_of, drawn_of
 from backend.web.waterfall.svg import svg_of
 from backend.web.waterfall.text import printable
-from workers.measurement.messages import PageMeasurement, ProbeMeasurement
+from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.routes import PictureKind
 
 # A run that has ended never changes.
@@ -57,7 +57,11 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
 @needs(Permission.READ)
 def details(request: MemberRequest, run_id: UUID, number: int) -> HttpResponse:
     """What the page's side panel says of one row: a piece of HTML for the script."""
-    measurement = _detail(request, run_id).measurement
+    return row_details(request, _detail(request, run_id).measurement, number)
+
+
+def row_details(request: MemberRequest, measurement: Measurement | None, number: int) -> HttpResponse:
+    """That piece, of the view and the kind of row that the rest of the address names. It never changes."""
     drawn = None if measurement is None else drawn_of(measurement, request.GET.get("visit", ""))
     found = None if drawn is None else details_of(drawn, request.GET.get("unit", ""), number)
     if found is None:
