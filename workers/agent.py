@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 _RAW_QUEUES = tuple(queue_name(kind, lane) for lane in Lane for kind in (Kind.PROBE, Kind.PAIR))
 # An agent that ends keeps its spool until its last run is over.
 PATIENCE_S = FINISH_S + 15.0
+_ASK_AGAIN_S = 0.2
 
 
 class SpoolInUseError(RuntimeError):
@@ -179,4 +180,5 @@ def _take(directory: Path) -> int:
                 raise SpoolInUseError(
                     f"{directory} is used by another agent; give each its own spool directory"
                 ) from None
-            time.sleep(0.2)
+            # A lock that several processes hold tells nobody when it becomes free, and waiting inside flock has no end.
+            time.sleep(_ASK_AGAIN_S)

@@ -10,6 +10,7 @@ from backend.fleet.credentials import Credentials
 
 def join_command(credentials: Credentials) -> str:
     """To be copied whole. Secrets go by the environment: a command line can be read by everybody on the machine."""
+    # Whoever runs the command may write to /var/tmp, and what waits there outlives a restart of the machine.
     values = {
         "FIRSTBYTE_REGION": credentials.region,
         "FIRSTBYTE_SERVICE_URL": settings.BASE_URL,

@@ -13,7 +13,7 @@ from workers.tests.waiting import wait_for
 
 # What the children do is theirs; each writes its process id first, so that the test can tell one life from the next.
 SCRIPT = """
-import os, signal, sys, time
+import os, signal, sys
 from pathlib import Path
 from workers import supervisor
 from workers.supervisor import Child, supervise
@@ -40,7 +40,7 @@ def stubborn():
     signal.signal(signal.SIGTERM, lambda *_: note("stubborn-asked"))
     note("stubborn")
     while True:
-        time.sleep(60)
+        signal.pause()
 
 def failing():
     note("failing")

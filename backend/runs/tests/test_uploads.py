@@ -29,7 +29,7 @@ def imported(member: Member, file: UploadedFile, site: Site | None = None) -> li
 
 
 def test_a_page_load_is_kept_as_the_file_has_it(alice: Member) -> None:
-    (made,) = imported(alice, file_of(samples.devtools(), "C:/tmp/shop\x00.har"))
+    (made,) = imported(alice, file_of(samples.devtools(), "C:/pages/shop\x00.har"))
     assert (made.url, made.file_name, made.tool, made.format) == (
         samples.HTML,
         "shop\ufffd.har",

@@ -208,13 +208,13 @@ def test_a_closed_lab_leaves_no_file_process_or_thread() -> None:
 
 def test_a_killed_process_takes_its_servers_and_links_with_it() -> None:
     script = """
-import subprocess, time
+import signal, subprocess
 from workers.tests.netlab.network import LabNetwork
 with LabNetwork(rtt_ms=1) as lab:
     process = lab.run_server(["sleep", "1000"])
     children = open(f"/proc/self/task/{__import__('os').getpid()}/children").read()
     print(process.pid, children, flush=True)
-    time.sleep(1000)
+    signal.pause()
 """
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
