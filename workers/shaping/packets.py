@@ -88,10 +88,8 @@ def _selective(options: bytes) -> bool:
     """Whether a selective acknowledgement is among the TCP options: something came out of order."""
     at = 0
     while at < len(options) and options[at] != _OPTION_END:
-        if options[at] == _OPTION_NOTHING:
-            at += 1
-            continue
         if options[at] == _OPTION_SACK:
             return True
-        at += max(2, options[at + 1])
+        alone = options[at] == _OPTION_NOTHING or at + 1 == len(options)
+        at += 1 if alone else max(2, options[at + 1])
     return False
