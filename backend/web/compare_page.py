@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from backend.runs.queries import RunDetail
-from backend.web import units
+from backend.web import times, units
 from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.board import Board
 from backend.web.waterfall.matching import Changes, changes_of
@@ -70,7 +70,7 @@ def _seen(detail: RunDetail) -> Measurement:
 
 
 def _name(letter: str, detail: RunDetail) -> str:
-    at = f"{detail.run.scheduled_for:%d %b %H:%M}"
+    at = times.short(detail.run.scheduled_for)
     return f"{letter}: {printable(detail.site.name, 60)} from {printable(detail.region.name, 60)}, {at}"
 
 

@@ -258,7 +258,20 @@ _LEAST_COST_US = 500
 _UNITS: Mapping[str, str] = {"_s": "s", "_days": "days", "_rtt": "RTT", "_pct": "%", "_kbit_s": "kbit/s"}
 
 
+# Names of facts that say more to a program than to a reader.
+_FACTS: Mapping[str, str] = {
+    "alpn": "agreed on",
+    "seen": "seen in",
+    "slow_ms": "median of the slow answers",
+    "spread": "95th percentile to median",
+    "think_ms": "server's time, median",
+    "think_p95_ms": "server's time, 95th percentile",
+}
+
+
 def _name(name: str) -> str:
+    if name in _FACTS:
+        return _FACTS[name]
     for ending in ("_ms", "_bytes", *_UNITS):
         name = name.removesuffix(ending)
     return name.replace("_", " ")

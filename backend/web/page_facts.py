@@ -147,7 +147,7 @@ def _line(metric: str, shown: ViewSample, spread: Spread) -> MetricLine:
         name=_NAMES[metric],
         shown=tell(METRICS[metric](shown)),
         median=tell(spread.median),
-        quartiles=f"{tell(spread.low)} \N{EN DASH} {tell(spread.high)}",
+        quartiles=" \N{EN DASH} ".join(dict.fromkeys((tell(spread.low), tell(spread.high)))),
         count=spread.n,
     )
 

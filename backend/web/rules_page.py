@@ -90,7 +90,7 @@ def verdict_of(rows: Sequence[RuleRow]) -> Verdict:
     if not on:
         return Verdict(level="warn", title="Nothing would wake you", text="No rule is switched on.")
     if not telling:
-        text = "Incidents are opened on the page only: no channel is there, or no rule tells one."
+        text = "Incidents stand on the alerts page only: there is no channel yet, or no rule tells one."
         return Verdict(level="warn", title="Nothing would wake you", text=text)
     names = dict.fromkeys(channel.name for row in telling for channel in row.channels)
     text = f"They tell {printable(joined(list(names)[:5]), 300)}."

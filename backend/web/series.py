@@ -84,10 +84,13 @@ class RegionSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseSeries:
-    """`since_ms` to `until_ms` is the whole axis. One region is drawn with all `metrics`, several with the first."""
+    """`since_ms` to `until_ms` is the whole axis, `zone` the time zone of its reader. One region is drawn with all
+    `metrics`, several with the first.
+    """
 
     since_ms: int
     until_ms: int
+    zone: str
     metrics: tuple[Metric, ...]
     regions: tuple[RegionSeries, ...]
 

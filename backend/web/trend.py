@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
+from django.utils import timezone
+
 from backend.fleet.models import Region
 from backend.runs import queries
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import RunLine
-from backend.web import units
+from backend.web import times, units
 from backend.web.series import METRIC_NAMES, PHASES, Metric, PhaseSeries, RegionSeries, SeriesPoint, metrics_of, to_ms
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Kind
@@ -76,6 +78,7 @@ def trend_of(found: Sequence[queries.RegionSeries], choice: Choice, since: datet
     return PhaseSeries(
         since_ms=round(since.timestamp() * 1000),
         until_ms=round(until.timestamp() * 1000),
+        zone=timezone.get_current_timezone_name(),
         metrics=PHASES if choice.region else (choice.metric,),
         regions=tuple(_region_series(one) for one in chosen),
     )
@@ -106,14 +109,15 @@ def outcome_text(run: Run) -> str:
     if run.outcome == Outcome.FAILED:
         return printable(run.failure_detail or "failed", 200)
     if run.outcome == Outcome.MISSED:
-        return f"missed: {(run.missed_reason or '').replace('_', ' ')}"
+        return (run.missed_reason or "").replace("_", " ")
     return units.duration(main_us(run))
 
 
 def _bar(line: RunLine, longest_us: int) -> StripBar:
     us = main_us(line.run)
     height = 0 if us is None else max(2, round(STRIP_HEIGHT * us / max(longest_us, 1)))
-    text = f"{line.region.name}, {line.run.scheduled_for:%d %b %H:%M} UTC: {outcome_text(line.run)}"
+    missed = "missed: " if line.run.outcome == Outcome.MISSED else ""
+    text = f"{line.region.name}, {times.short(line.run.scheduled_for)}: {missed}{outcome_text(line.run)}"
     return StripBar(url_id=str(line.run.run_id), outcome=line.run.outcome, height=height, text=text)
 
 

@@ -70,7 +70,7 @@ def parts_text(parts_us: list[int]) -> list[str]:
     """Parts of one total as text of one precision that adds up as it is shown: `['9.0 ms', '30.2 ms']`.
 
     Tenths of a millisecond, or hundredths when the total is below 10 ms. What rounding loses goes to the parts that
-    lost most.
+    lost most. A part that is there, and rounds to none of them, is said to be less than one: `< 0.1 ms`.
     """
     places = 2 if sum(parts_us) < 10 * _MS else 1
     step_us = _MS // 10**places
@@ -79,7 +79,10 @@ def parts_text(parts_us: list[int]) -> list[str]:
     by_loss = sorted(range(len(parts_us)), key=lambda i: (-(parts_us[i] % step_us), i))
     for i in by_loss[: max(missing, 0)]:
         floors[i] += 1
-    return [f"{_decimal(steps * step_us, _MS, places)} ms" for steps in floors]
+    return [
+        f"{'' if steps or not us else '< '}{_decimal(max(steps, min(us, 1)) * step_us, _MS, places)} ms"
+        for us, steps in zip(parts_us, floors, strict=True)
+    ]
 
 
 def total_text(parts_us: list[int]) -> str:

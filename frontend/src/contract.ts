@@ -27,6 +27,7 @@ export interface Moment {
 export interface PhaseSeries {
   readonly since_ms: number;
   readonly until_ms: number;
+  readonly zone: string;
   readonly metrics: readonly ("ttfb_ms" | "dns_ms" | "connect_ms" | "tls_ms" | "wait_ms" | "download_ms" | "total_ms" | "fcp_ms" | "lcp_ms" | "load_ms" | "fully_loaded_ms" | "start_render_ms" | "speed_index" | "tbt_ms")[];
   readonly regions: readonly RegionSeries[];
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chartConfig, faultWords } from "../src/charts/series";
 import type { Theme } from "../src/charts/theme";
-import { timeTicks } from "../src/charts/time";
+import { timeText, timeTicks } from "../src/charts/time";
 import type { PhaseSeries, SeriesPoint } from "../src/contract";
 
 const HOUR = 3_600_000;
@@ -14,7 +14,7 @@ function point(at_ms: number, values: Partial<SeriesPoint> = {}): SeriesPoint {
 }
 
 function series(regions: PhaseSeries["regions"], metrics: PhaseSeries["metrics"] = ["ttfb_ms"]): PhaseSeries {
-  return { since_ms: 0, until_ms: 24 * HOUR, metrics, regions };
+  return { since_ms: 0, until_ms: 24 * HOUR, zone: "UTC", metrics, regions };
 }
 
 const EU = { region: "eu", name: "Frankfurt", points: [point(0), point(HOUR, { ttfb_ms: null, failed: 2 }), point(2 * HOUR, { missed: 1 })] };
@@ -57,8 +57,15 @@ test("the axis is the whole period, also where nothing was measured", () => {
 test("time ticks are few, round and within the period", () => {
   for (const hours of [1, 3, 24, 24 * 7, 24 * 30, 24 * 400]) {
     const [since, until] = [1_700_000_123_456, 1_700_000_123_456 + hours * HOUR];
-    const ticks = timeTicks(since, until);
+    const ticks = timeTicks(since, until, "Europe/Berlin");
     assert.ok(ticks.length >= 3 && ticks.length <= 9, `${hours} h: ${ticks.length}`);
     assert.ok(ticks.every((at) => at >= since && at <= until && at % 60_000 === 0));
   }
+});
+
+test("the axis tells the hours of the reader's own zone, as the rest of the page does", () => {
+  const since = Date.UTC(2026, 10, 20, 15, 10);
+  const told = (zone: string) => timeTicks(since, since + 24 * HOUR, zone).map(timeText(24 * HOUR, zone));
+  assert.deepEqual(told("UTC"), ["18:00", "21:00", "00:00", "03:00", "06:00", "09:00", "12:00", "15:00"]);
+  assert.deepEqual(told("Asia/Kolkata"), ["21:00", "00:00", "03:00", "06:00", "09:00", "12:00", "15:00", "18:00"]);
 });

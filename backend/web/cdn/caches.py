@@ -6,7 +6,7 @@ from datetime import datetime
 
 from backend.compare.queries import AssetComparison, Hits, RegionHits
 from backend.sites.models import HostRole
-from backend.web import units
+from backend.web import times, units
 from backend.web.hosts import HostRow
 from backend.web.waterfall.text import printable
 from workers.measurement.pair import CacheState
@@ -120,7 +120,7 @@ def _row(found: RegionHits) -> HitRow:
 
 def _bar(place: int, hits: Hits, at: datetime) -> HitBar:
     height = max(round(HEIGHT * (hits.rate or 0.0), 1), _LEAST_HEIGHT)
-    text = f"{at:%d %b %H:%M} UTC: {hits.hits} of {hits.told}"
+    text = f"{times.short(at)}: {hits.hits} of {hits.told}"
     return HitBar(x=BAR_WIDTH * place + 1, y=round(HEIGHT - height, 1), height=height, text=text)
 
 

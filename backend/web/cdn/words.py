@@ -122,7 +122,9 @@ def _waiting(regions: Sequence[RegionComparison], *, reused: bool) -> str:
 def _where(some: Sequence[RegionComparison], judged: Sequence[RegionComparison]) -> str:
     if len(judged) == 1:
         return f"in {_name(judged[0])}"
-    return f"in all {len(judged)} regions" if len(some) == len(judged) else f"in {len(some)} of {len(judged)} regions"
+    if len(some) < len(judged):
+        return f"in {len(some)} of {len(judged)} regions"
+    return "in both regions" if len(judged) == 2 else f"in all {len(judged)} regions"
 
 
 def _cost(costs: Sequence[RegionComparison], *, reused: bool) -> str:

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from backend.web import units
+from backend.web import times, units
 from backend.web.waterfall.text import printable
 
 register = template.Library()
@@ -42,8 +42,7 @@ def moment(at: datetime | None) -> str | SafeString:
     """`20 Nov 14:32` in the reader's time zone, with the exact time behind it."""
     if at is None:
         return units.ABSENT
-    local = timezone.localtime(at)
-    return _time_tag(at, f"{local.day} {local:%b %H:%M}")
+    return _time_tag(at, times.short(at))
 
 
 @register.filter

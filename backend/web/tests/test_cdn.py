@@ -267,7 +267,7 @@ EARLY = region("Lagos", 60, 100, pairs=7)
     [
         ([FASTER, SLOWER, SAME, UNSURE], "warn", "The CDN helps in 1 of 4 regions and costs 21 ms in Frankfurt"),
         ([FASTER], "good", "The CDN helps in Virginia: 350 ms faster"),
-        ([FASTER, region("Tokyo", 50, 90)], "good", "The CDN helps in all 2 regions: 350 ms faster in Virginia"),
+        ([FASTER, region("Tokyo", 50, 90)], "good", "The CDN helps in both regions: 350 ms faster in Virginia"),
         ([SLOWER], "bad", "The CDN costs 21 ms in Frankfurt"),
         ([SLOWER, region("Rome", 112, 100)], "bad", "The CDN costs 21 ms in Frankfurt and 12 ms in Rome"),
         (

@@ -45,6 +45,13 @@ def test_age_is_said_in_the_largest_unit_that_fits(seconds: int, text: str) -> N
     assert units.age(seconds) == text
 
 
+def test_a_part_that_is_there_is_never_said_to_be_nothing() -> None:
+    assert units.parts_text([0, 20, 6_300, 223_600]) == ["0.0 ms", "< 0.1 ms", "6.3 ms", "223.6 ms"]
+    assert units.parts_text([2, 900]) == ["< 0.01 ms", "0.90 ms"]
+
+
 def _hundredths(text: str) -> int:
+    if text.startswith("<"):
+        return 0
     whole, _, fraction = text.removesuffix(" ms").replace(",", "").partition(".")
     return int(whole) * 100 + int(fraction.ljust(2, "0"))

@@ -249,7 +249,8 @@ def _certificate_pairs(certificate: Certificate) -> list[tuple[str, str | None]]
     chain = (
         ""
         if certificate.chain_length is None
-        else f"{certificate.chain_length} certificates, {size(certificate.chain_bytes)}"
+        else f"{certificate.chain_length} certificate{'' if certificate.chain_length == 1 else 's'},"
+        f" {size(certificate.chain_bytes)}"
     )
     return [
         ("Issued to", certificate.subject),

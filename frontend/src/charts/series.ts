@@ -99,13 +99,13 @@ function marksAt(points: readonly SeriesPoint[], kind: "failed" | "missed", colo
 }
 
 function timeScale(series: PhaseSeries, theme: Theme) {
-  const text = timeText(series.until_ms - series.since_ms);
+  const text = timeText(series.until_ms - series.since_ms, series.zone);
   return {
     type: "linear" as const,
     min: series.since_ms,
     max: series.until_ms,
     afterBuildTicks: (axis: { ticks: { value: number }[] }) => {
-      axis.ticks = timeTicks(series.since_ms, series.until_ms).map((value) => ({ value }));
+      axis.ticks = timeTicks(series.since_ms, series.until_ms, series.zone).map((value) => ({ value }));
     },
     ticks: { color: theme.muted, callback: (value: string | number) => text(Number(value)), maxRotation: 0, autoSkipPadding: 12 },
     grid: { color: theme.line },
@@ -127,7 +127,7 @@ function legend(theme: Theme) {
 }
 
 function tooltip(series: PhaseSeries) {
-  const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: series.zone });
   return {
     mode: "x" as const,
     callbacks: {
