@@ -3,15 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import hypothesis
 import pytest
 
 from workers.tests.rig import Agent, Broker, running_broker
 from workers.tests.stub_service import StubService
-
-# How long an example takes is the machine's affair: a busy one is no fault of the code.
-hypothesis.settings.register_profile("firstbyte", deadline=None)
-hypothesis.settings.load_profile("firstbyte")
 
 
 @pytest.fixture

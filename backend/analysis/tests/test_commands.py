@@ -72,7 +72,7 @@ def test_without_deploys_and_with_little_to_go_by_there_is_an_answer(ask: Any) -
 Value = st.one_of(st.none(), st.floats(min_value=0, max_value=1e300), st.sampled_from([0.0, 1.0, 200.0]))
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 4)
 @given(
     st.lists(st.lists(Value, min_size=1, max_size=12), min_size=1, max_size=3),
     st.sampled_from([30.0, 300.0, 3600.0, 86_400.0]),

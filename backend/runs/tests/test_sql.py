@@ -10,7 +10,9 @@ from backend.runs.sql import array, fetch
 pytestmark = pytest.mark.django_db
 ZONES = st.sampled_from([UTC, timezone(timedelta(hours=-7, minutes=-30))])
 INSTANTS = st.datetimes(min_value=datetime(1, 1, 2), timezones=ZONES)  # noqa: DTZ001
-WITH_DATABASE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50, deadline=None)
+WITH_DATABASE = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings().max_examples // 2
+)
 
 
 @WITH_DATABASE

@@ -32,13 +32,12 @@ SERVERS = st.builds(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=settings().max_examples * 3)
 @given(way=WAYS, server=SERVERS)
 def test_a_healthy_server_has_no_finding(way: Path, server: Server) -> None:
     assert found(RULES, deep(way, server)).keys() <= {Id.TCP_RTT_HIGH}
 
 
-@settings(max_examples=100, deadline=None)
 @given(way=WAYS, server=SERVERS)
 def test_a_light_probe_of_a_healthy_server_has_no_finding(way: Path, server: Server) -> None:
     assert found(RULES, light(way, server)).keys() <= {Id.TCP_RTT_HIGH}

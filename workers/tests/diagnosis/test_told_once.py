@@ -50,7 +50,7 @@ SICK = st.builds(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=settings().max_examples * 5 // 2)
 @given(way=WAYS, server=SICK)
 def test_no_millisecond_is_claimed_twice(way: Path, server: Server) -> None:
     evidence = deep(way, server)
@@ -58,7 +58,6 @@ def test_no_millisecond_is_claimed_twice(way: Path, server: Server) -> None:
     assert claimed <= lost_us(evidence, way) + _TOLERANCE_US
 
 
-@settings(max_examples=100, deadline=None)
 @given(way=WAYS, server=SICK)
 def test_a_cause_is_found_or_left_open_but_never_both(way: Path, server: Server) -> None:
     ids = [one.id for one in said(RULES, deep(way, server))]

@@ -314,7 +314,7 @@ def test_a_file_without_its_end_is_read_as_far_as_it_goes() -> None:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(st.data())
 def test_a_log_cut_off_anywhere_gives_a_part_of_its_rows_or_says_that_it_is_none(data: st.DataObject) -> None:
     whole = logs.text_of("h3")
@@ -331,7 +331,7 @@ def test_a_log_cut_off_anywhere_gives_a_part_of_its_rows_or_says_that_it_is_none
     rows_of(found.log, limit=100)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings().max_examples // 6)
 @given(st.randoms(use_true_random=False))
 def test_events_in_any_order_give_rows_whose_phases_do_not_run_backwards(random: Any) -> None:
     lines = logs.text_of("many").split(b"\n")
@@ -342,7 +342,7 @@ def test_events_in_any_order_give_rows_whose_phases_do_not_run_backwards(random:
     assert len(rows_of(found.log, limit=1000).waterfall.requests) == len(found.log.hops)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings().max_examples // 4)
 @given(st.data())
 def test_damage_costs_the_events_that_it_touches_and_no_more(data: st.DataObject) -> None:
     lines = logs.text_of("many").split(b"\n")
@@ -362,7 +362,7 @@ NAMES = ["url", "method", "net_error", "source_dependency", "address", "byte_cou
 NAMES += ["location", "host", "port", "state", "version", "group_id"]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(
     st.lists(
         st.tuples(

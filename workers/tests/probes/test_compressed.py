@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.compute.handshake_messages import compressed_certificate
@@ -142,7 +142,6 @@ def test_what_is_no_handshake_is_a_typed_failure(data: bytes) -> None:
         client.hear(data)
 
 
-@settings(max_examples=100)
 @given(data=st.lists(st.tuples(st.sampled_from([20, 21, 22, 23]), st.binary(max_size=80)), max_size=20))
 def test_no_records_break_the_reading(data: list[tuple[int, bytes]]) -> None:
     client = _Client(NAME)

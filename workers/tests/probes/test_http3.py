@@ -325,7 +325,7 @@ def test_a_flood_of_datagrams_is_left(prober: Prober) -> None:
     assert trial.failure.kind is FailureKind.RESPONSE_INVALID
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings().max_examples // 4)
 @given(st.lists(st.tuples(st.sampled_from([0, 3, 7, 11]), st.binary(max_size=60)), max_size=4), st.booleans())
 def test_no_bytes_on_any_stream_break_the_reader(
     raw_server: tuple[Prober, int, list[Conduct]], said: list[tuple[int, bytes]], end: bool

@@ -181,7 +181,7 @@ def test_a_token_may_at_most_what_its_role_may(alice: Member) -> None:
     assert viewer["permissions"] == ["read"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=settings().max_examples // 2)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_header_breaks_the_door(program: Program, one: str, other: str) -> None:
     answer = program.get("me", Authorization=f"Bearer {one}", If_None_Match=other, X_Request_Id=one)

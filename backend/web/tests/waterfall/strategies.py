@@ -1,6 +1,5 @@
 """Timings as hostile as the contract lets them be: spans in any order, overlapping, early, without an end."""
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from workers.measurement.timing import Span, Timing
@@ -28,7 +27,3 @@ def timings(draw: st.DrawFn) -> Timing:
         wait=draw(maybe),
         download=draw(maybe),
     )
-
-
-# A busy machine makes examples slowly; that says nothing of the code.
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -3,20 +3,17 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.web.tests.waterfall.strategies import unhurried
 from backend.web.waterfall.axis import MAX_TICKS, Axis, MarkKey, Moment, axis_of, box_of, marks_on, part_of
 
 INSTANTS = st.integers(min_value=-10_000_000, max_value=600_000_000)
 MOMENTS = st.none() | INSTANTS
 
 
-@unhurried
 @given(INSTANTS, INSTANTS, INSTANTS)
 def test_every_instant_stands_on_the_axis(start_us: int, end_us: int, at_us: int) -> None:
     assert 0 <= axis_of(start_us, end_us).x(at_us) <= 100
 
 
-@unhurried
 @given(st.integers(min_value=0, max_value=600_000_000))
 def test_ticks_are_few_and_round(length_us: int) -> None:
     ticks = axis_of(0, length_us).ticks
@@ -39,7 +36,6 @@ def test_a_fraction_of_a_millisecond_has_ticks_too() -> None:
     assert [tick.text for tick in axis_of(0, 900).ticks] == ["0", "0.2 ms", "0.4 ms", "0.6 ms", "0.8 ms"]
 
 
-@unhurried
 @given(MOMENTS, MOMENTS, MOMENTS, MOMENTS)
 def test_labels_never_lie_on_each_other(
     first: int | None, second: int | None, third: int | None, last: int | None
@@ -76,7 +72,6 @@ def test_labels_count_from_the_zero_of_an_axis() -> None:
     assert part_of(axis, (0, 100_000)).start_us == 250_000
 
 
-@unhurried
 @given(st.none() | st.tuples(INSTANTS, INSTANTS))
 def test_a_part_lies_within_the_whole(wanted: tuple[int, int] | None) -> None:
     axis = axis_of(-5_000, 9_000_000)

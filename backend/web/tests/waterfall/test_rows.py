@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.web.tests import measurements
-from backend.web.tests.waterfall.strategies import timings, unhurried
+from backend.web.tests.waterfall.strategies import timings
 from backend.web.waterfall.connections import connection_chart, lanes_of
 from backend.web.waterfall.flags import FLAG_NOTES, FLAG_SENTENCES
 from backend.web.waterfall.rows import Chart, Row, page_chart, probe_chart
@@ -28,7 +28,6 @@ def page_of(*requests: Request) -> PageMeasurement:
     return PageMeasurement(waterfall=Waterfall(requests=requests, connections=()), vitals=Vitals())
 
 
-@unhurried
 @given(st.lists(timings(), max_size=6))
 def test_bars_lie_within_the_axis_whatever_was_measured(found: list[Timing]) -> None:
     requests = [replace(measurements.document(), number=n, timing=timing) for n, timing in enumerate(found, start=1)]
@@ -140,7 +139,6 @@ def test_requests_that_travel_at_a_time_lie_in_lanes_of_their_own() -> None:
     assert any(bar.title == "3. inter.woff2 from cdn.shop.example" for bar in row.bars)
 
 
-@unhurried
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 20)), max_size=30))
 def test_no_two_requests_of_a_lane_overlap(found: list[tuple[int, int]]) -> None:
     extents = sorted((start, start + length) for start, length in found)

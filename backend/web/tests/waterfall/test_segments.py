@@ -3,12 +3,11 @@ import itertools
 from hypothesis import given
 
 from backend.web.tests.measurements import document, span
-from backend.web.tests.waterfall.strategies import timings, unhurried
+from backend.web.tests.waterfall.strategies import timings
 from backend.web.waterfall.segments import ahead_of, connection_segments, end_of, segments_of
 from workers.measurement.timing import Timing
 
 
-@unhurried
 @given(timings())
 def test_segments_add_up_to_the_total_and_never_overlap(timing: Timing) -> None:
     segments = segments_of(timing)
@@ -17,7 +16,6 @@ def test_segments_add_up_to_the_total_and_never_overlap(timing: Timing) -> None:
     assert all(left.end_us == right.start_us for left, right in itertools.pairwise(segments))
 
 
-@unhurried
 @given(timings())
 def test_what_was_done_ahead_lies_before_the_start(timing: Timing) -> None:
     assert all(segment.start_us < segment.end_us <= timing.start_us for segment in ahead_of(timing))

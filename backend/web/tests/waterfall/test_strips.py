@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.web.tests import measurements
-from backend.web.tests.waterfall.strategies import unhurried
 from backend.web.waterfall.axis import axis_of
 from backend.web.waterfall.data import film_data
 from backend.web.waterfall.film import film_text
@@ -57,7 +56,6 @@ def test_kinds_of_work_lie_on_each_other() -> None:
     assert [numbers(shape.path) for shape in strip.shapes] == [{20.0, 40.0}, {10.0, 20.0}]
 
 
-@unhurried
 @given(st.lists(st.integers(0, 10**9), max_size=40), st.integers(1, 10**6))
 def test_no_strip_leaves_its_box(values: list[int], step_us: int) -> None:
     activity = Activity(step_us=step_us, received_bytes=tuple(values), cpu_us=tuple(values), script_us=tuple(values))

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.imports import source
@@ -212,7 +212,6 @@ def places(value: Any, path: str = "") -> list[str]:
     return ([path] if path else []) + found
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_a_file_with_anything_in_any_place_is_read_or_refused(data: st.DataObject) -> None:
     document = data.draw(st.sampled_from(DOCUMENTS))
@@ -222,13 +221,11 @@ def test_a_file_with_anything_in_any_place_is_read_or_refused(data: st.DataObjec
     check(written(document))
 
 
-@settings(max_examples=80, deadline=None)
 @given(ANYTHING)
 def test_any_document_is_read_or_refused(document: Any) -> None:
     check(written(document if isinstance(document, dict) else {"log": {"entries": [document]}}))
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.binary(max_size=200)
     | st.sampled_from(DOCUMENTS).map(written).flatmap(lambda one: st.integers(0, len(one)).map(lambda end: one[:end]))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.connection import Connection
@@ -68,7 +68,6 @@ def timings(draw: st.DrawFn) -> Timing:
     return Timing(start_us=draw(st.integers(1, instants[0] + 5_000)), end_us=instants[-1] + 5_000, **kept)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(timings(), min_size=1, max_size=6))
 def test_every_phase_comes_back_at_its_place(drawn: list[Timing]) -> None:
     ordered = sorted(drawn, key=lambda timing: timing.start_us)

@@ -1,0 +1,23 @@
+"""For every suite: hypothesis tries the same examples each time, whatever else runs, was imported or has changed.
+
+`-m hypothesis --hypothesis-profile=explore` tries many more, and others each time; what it finds becomes an `@example`.
+"""
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
+
+# How long an example takes is the machine's affair: a busy one is no fault of the code.
+_UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+
+settings.register_profile("gate", _UNHURRIED, derandomize=True, database=None)
+settings.register_profile("explore", _UNHURRIED, derandomize=False, max_examples=2_000)
+settings.load_profile("gate")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """Numbers and words of all code that happens to be imported come among the examples: not where they must stay."""
+    if settings.get_current_profile_name() == "gate":
+        providers._get_local_constants = Constants
