@@ -52,8 +52,8 @@ COLOURS = {
     "strip-script": "#b77d0b",
     "strip-style": "#873398",
     "strip-layout": "#0b55d0",
-    "strip-other": "#8a919c",
-    "strip-task": "#c9a6a3",
+    "strip-other": "#858c97",
+    "strip-task": "#b5847f",
 }
 _TINTS = {"error": "bad-soft", "redirect": "warn-soft"}
 _STATUS = {"error": "bad", "redirect": "warn"}
