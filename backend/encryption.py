@@ -18,10 +18,40 @@ class DecryptionError(RuntimeError):
     """No key of FIRSTBYTE_FERNET_KEYS opens this value: a key was removed while values encrypted with it remained."""
 
 
+class Unreadable:
+    """Stands for a stored value that no key opens: its row can be read and saved, and the value stays as it is.
+
+    Whoever uses the value itself gets a DecryptionError, so that one lost secret fails nothing but what needs it.
+    """
+
+    __slots__ = ("_name", "token")
+
+    def __init__(self, name: str, token: str) -> None:
+        self._name = name
+        self.token = token
+
+    def _refuse(self, *_: object) -> Any:
+        raise DecryptionError(f"{self._name}: none of FIRSTBYTE_FERNET_KEYS opens the stored value.")
+
+    # All that lists and dictionaries are asked here.
+    __iter__ = __len__ = __bool__ = __getitem__ = __contains__ = _refuse
+    get = items = keys = values = _refuse
+
+    def __repr__(self) -> str:
+        return f"<{self._name}: unreadable>"
+
+
+def opened(value: Any) -> Any:
+    """A value of an encrypted field. Raises DecryptionError for one that no key opens."""
+    return value._refuse() if isinstance(value, Unreadable) else value
+
+
 class EncryptedJSONField(_TextField):
     """A JSON value stored as a Fernet token. An empty value is stored as an empty text: it holds no secret."""
 
     def get_prep_value(self, value: Any) -> str:
+        if isinstance(value, Unreadable):
+            return value.token
         if not value:
             return ""
         return _fernet().encrypt(json.dumps(value, separators=(",", ":")).encode()).decode()
@@ -32,8 +62,7 @@ class EncryptedJSONField(_TextField):
         try:
             return json.loads(_fernet().decrypt(value.encode()))
         except InvalidToken:
-            # Without its context: the token itself has no place in a log.
-            raise DecryptionError(f"{self.name}: none of FIRSTBYTE_FERNET_KEYS opens the stored value.") from None
+            return Unreadable(self.name, value)
 
 
 def seal(data: bytes) -> bytes:

@@ -24,7 +24,7 @@ from backend.alerts.message import Event, Message, Severity
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from backend.alerts.notices import SWITCHED_OFF, tell
-from backend.encryption import DecryptionError
+from backend.encryption import DecryptionError, opened
 from backend.outbound import Outbound, client
 from backend.runs.sql import fetch
 
@@ -187,7 +187,7 @@ def _claim_channel(channel: Channel, now: datetime) -> Shipment | None:
 
 def _config(channel: Channel) -> Any:
     try:
-        return channel.config
+        return opened(channel.config)
     except DecryptionError:
         return None
 

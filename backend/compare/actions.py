@@ -17,8 +17,9 @@ from backend.compare.seen import host_name, hosts_seen
 from backend.runs import actions as runs
 from backend.sites.actions import SiteLimitError
 from backend.sites.hosts import choose_role, propose_roles
+from backend.sites.keeping import settings_of
 from backend.sites.models import Host, HostRole, Monitor, Site
-from backend.sites.monitor_settings import InvalidMonitorError, MonitorSettings, settings_of
+from backend.sites.monitor_settings import InvalidMonitorError, MonitorSettings
 from backend.sites.targets import check_target
 from workers.measurement.messages import PageMeasurement
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from backend.compare.models import MAX_NAME_CHARS
 from backend.compare.origins import other_leg
+from backend.sites.keeping import without_headers
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, InvalidMonitorError, MonitorSettings, defaults
 from backend.sites.targets import check_target
 from workers.measurement.messages import Kind
@@ -11,12 +12,15 @@ from workers.measurement.pair import PairTarget
 from workers.measurement.target import MAX_URL_CHARS, Target, TargetError
 
 # What a rule of the monitor is called here.
-_FIELDS = {"url": "cdn_url", "other": "origin"}
+_FIELDS = {"url": "cdn_url", "other": "origin", "headers": "drop_headers"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairingDraft:
-    """What a person says: the asset at the CDN, and where the origin is. An empty name is the asset's path."""
+    """What a person says: the asset at the CDN, and where the origin is. An empty name is the asset's path.
+
+    `drop_headers` takes away the request headers that are set at the pair's monitor.
+    """
 
     cdn_url: str
     origin: str
@@ -24,6 +28,7 @@ class PairingDraft:
     interval_s: int = DEFAULT_INTERVAL_S[Kind.PAIR]
     regions: tuple[str, ...] = ()
     ignore_certificate_errors: bool = False
+    drop_headers: bool = False
 
 
 class InvalidPairingError(ValueError):
@@ -43,8 +48,9 @@ def settings_for(draft: PairingDraft, known: MonitorSettings | None = None) -> M
     other = _other(cdn, draft, faults)
     if faults or cdn is None or other is None:
         raise InvalidPairingError(faults)
+    known = known or defaults(Kind.PAIR, cdn.url, other)
     return replace(
-        known or defaults(Kind.PAIR, cdn.url, other),
+        without_headers(known) if draft.drop_headers else known,
         url=cdn.url,
         other=other,
         interval_s=draft.interval_s,

@@ -11,8 +11,9 @@ from backend.accounts.models import Organisation, User
 from backend.sites import page_settings
 from backend.sites.deploys import DeployMarker
 from backend.sites.deploys import validate as validate_deploy
+from backend.sites.keeping import account, with_kept
 from backend.sites.models import Deploy, Monitor, Site, SiteStatus
-from backend.sites.monitor_settings import MonitorSettings, defaults, settings_of, validate
+from backend.sites.monitor_settings import MonitorSettings, defaults, stored_settings, validate
 from backend.sites.targets import check_pair_target, check_target
 from workers.measurement.messages import Kind
 from workers.measurement.pair import PairTarget
@@ -90,16 +91,22 @@ def delete_monitor(*, actor: User | None, monitor: Monitor) -> None:
 
 @transaction.atomic
 def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSettings) -> Monitor:
-    """Stores new settings and counts the version up, unless they are the old ones. Raises InvalidMonitorError."""
-    settings = _canonical(settings)
+    """Stores new settings and counts the version up, unless they are the old ones.
+
+    Secrets that are KEPT stay, as long as they go where they went. Raises InvalidMonitorError.
+    """
     monitor = Monitor.objects.select_for_update().select_related("site__organisation").get(pk=monitor.pk)
-    changed = _changed_fields(settings_of(monitor), settings)
+    before = stored_settings(monitor)
+    after = _canonical(with_kept(settings, before))
+    changed = _changed_fields(before, after)
     if not changed:
         return monitor
-    _apply(monitor, settings)
+    _apply(monitor, after)
     monitor.config_version += 1
     monitor.save()
-    record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, changed=changed)
+    moved = account(replace(settings, url=after.url), before)
+    detail = {"changed": changed} | ({"moved": moved} if moved else {})
+    record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, **detail)
     return monitor
 
 
@@ -180,12 +187,14 @@ def _apply(monitor: Monitor, settings: MonitorSettings) -> None:
     monitor.timeout_s = settings.timeout_s
     monitor.regions = list(settings.regions)
     monitor.profile = settings.profile
-    monitor.headers = [[header.name, header.value] for header in settings.headers]
+    if "headers" not in settings.unreadable:
+        monitor.headers = [[header.name, header.value] for header in settings.headers]
     monitor.accepted_status = list(settings.accepted_status)
     monitor.body_text = settings.body_text
     monitor.ignore_certificate_errors = settings.ignore_certificate_errors
     monitor.pair = _stored(settings.other)
-    monitor.page = page_settings.stored(settings.page)
+    if "page" not in settings.unreadable:
+        monitor.page = page_settings.stored(settings.page)
 
 
 def _stored(other: PairTarget | None) -> dict[str, str | None] | None:
@@ -193,5 +202,7 @@ def _stored(other: PairTarget | None) -> dict[str, str | None] | None:
 
 
 def _changed_fields(before: MonitorSettings, after: MonitorSettings) -> list[str]:
-    """Names only: the values of headers are secrets."""
-    return [name for name in MonitorSettings.__slots__ if getattr(before, name) != getattr(after, name)]
+    """Names only: the values of headers are secrets. What could not be read is changed when it is not kept."""
+    gone = set(before.unreadable) - set(after.unreadable)
+    names = [name for name in MonitorSettings.__slots__ if name != "unreadable"]
+    return [name for name in names if name in gone or getattr(before, name) != getattr(after, name)]

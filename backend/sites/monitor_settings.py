@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from backend.encryption import Unreadable
 from backend.sites import page_settings
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
 from backend.sites.targets import check_pair_target, check_target
@@ -23,13 +24,17 @@ MAX_BODY_TEXT_CHARS = 500
 MAX_STATUSES = 20
 # Each takes a browser as long as one load does: more belongs to a test by hand.
 MAX_PAGE_LOADS = 5
+# What may be stored and yet not read, because its key is gone, and how it is spoken of.
+UNREADABLE = {"headers": "the request headers that cannot be read", "page": "the page's options that cannot be read"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorSettings:
     """All of a monitor that a person can edit. `regions` empty means all, `accepted_status` empty means 200 to 399.
 
-    `other` is the second leg of a pair, and None for all other kinds; `page` matters to a page alone.
+    `other` is the second leg of a pair, and None for all other kinds; `page` matters to a page alone. Secrets are KEPT
+    in what people and programs are shown and send back (`sites.keeping`). `unreadable` are the fields, `headers` and
+    `page`, that no key opens: they stay as they are stored, until they are written anew and named here no longer.
     """
 
     kind: Kind
@@ -44,6 +49,7 @@ class MonitorSettings:
     ignore_certificate_errors: bool = False
     other: PairTarget | None = None
     page: PageOptions = PLAIN
+    unreadable: tuple[str, ...] = ()
 
 
 class InvalidMonitorError(ValueError):
@@ -61,8 +67,9 @@ def defaults(kind: Kind, url: str, other: PairTarget | None = None) -> MonitorSe
     )
 
 
-def settings_of(monitor: Monitor) -> MonitorSettings:
-    """The settings as they are stored."""
+def stored_settings(monitor: Monitor) -> MonitorSettings:
+    """The settings as they are stored, secrets and all: for who stores them, and for nobody who shows them."""
+    unreadable = tuple(name for name in UNREADABLE if isinstance(getattr(monitor, name), Unreadable))
     return MonitorSettings(
         kind=Kind(monitor.kind),
         url=monitor.url,
@@ -70,12 +77,13 @@ def settings_of(monitor: Monitor) -> MonitorSettings:
         timeout_s=monitor.timeout_s,
         regions=tuple(monitor.regions),
         profile=monitor.profile,
-        headers=tuple(Header(name=name, value=value) for name, value in monitor.headers),
+        headers=() if "headers" in unreadable else tuple(Header(name=name, value=v) for name, v in monitor.headers),
         accepted_status=tuple(monitor.accepted_status),
         body_text=monitor.body_text,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
         other=None if monitor.pair is None else PairTarget(url=monitor.pair["url"], address=monitor.pair["address"]),
-        page=page_settings.read(monitor.page),
+        page=PLAIN if "page" in unreadable else page_settings.read(monitor.page),
+        unreadable=unreadable,
     )
 
 

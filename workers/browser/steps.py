@@ -23,8 +23,9 @@ from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.texts import plain
 from workers.measurement.messages import RunRequest
-from workers.measurement.page_options import STEP_S, Click, Step, TypeText, Visit, WaitFor
+from workers.measurement.page_options import STEP_S, Click, Press, Step, TypeText, Visit, WaitFor
 from workers.measurement.redaction import Masks, Redaction
+from workers.measurement.target import origin_of
 
 _MAX_STATE_BYTES = 5 * 1024 * 1024
 _MAX_SHOWN_CHARS = 120
@@ -36,7 +37,7 @@ class StepError(Exception):
 
 
 class _StrangerError(Exception):
-    """A secret was to be typed on a page of a host that no step visits; the text is the host."""
+    """A secret was to be typed on a page of a server that no step visits; the text is its host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +77,7 @@ async def _carry_out(page: Page, number: int, step: Step, done: Sequence[Step]) 
         async with asyncio.timeout(STEP_S + 2):
             await _do(page, step, _homes(done))
     except _StrangerError as error:
-        rule = "a secret is typed only where a step visits its host"
+        rule = "a secret is typed only where a step visits its host and port"
         raise StepError(f"step {number}, {_shown(step)}: the page is of {error}; {rule}") from None
     except (Error, TimeoutError) as error:
         # Without its cause, whose text may hold what was typed.
@@ -91,6 +92,8 @@ async def _do(page: Page, step: Step, homes: frozenset[str]) -> None:
         await _visible(page, step.selector).click(timeout=limit_ms)
     elif isinstance(step, TypeText):
         await _fill(_visible(page, step.selector), step, homes)
+    elif isinstance(step, Press):
+        await _press(page, step)
     else:
         await _visible(page, step.selector).first.wait_for(state="visible", timeout=limit_ms)
 
@@ -101,11 +104,12 @@ async def _fill(field: Locator, step: TypeText, homes: frozenset[str]) -> None:
     while True:
         element = await field.element_handle(timeout=limit_ms)
         try:
-            name, url = await element.evaluate("element => [element.localName, location.href]")
-            if step.secret and _home(url) not in homes:
-                raise _StrangerError(plain(urlsplit(url).hostname or "nobody", _MAX_SHOWN_CHARS))
+            name, origin = await element.evaluate("element => [element.localName, location.origin]")
+            if step.secret and origin_of(origin)[0] not in homes:
+                raise _StrangerError(plain(urlsplit(origin).netloc or "nobody", _MAX_SHOWN_CHARS))
             if name == "select":
                 await element.select_option(value=step.text, timeout=limit_ms)
+                await element.focus()
             else:
                 await element.fill(step.text, timeout=limit_ms)
         except Error as error:
@@ -116,15 +120,17 @@ async def _fill(field: Locator, step: TypeText, homes: frozenset[str]) -> None:
             return
 
 
+async def _press(page: Page, step: Press) -> None:
+    """By the element that has the focus and not by the keyboard alone, so that what the key begins is waited for."""
+    focused = (await page.evaluate_handle("document.activeElement ?? document.documentElement")).as_element()
+    if focused is not None:
+        await focused.press(step.key, timeout=STEP_S * 1000)
+
+
 def _homes(done: Sequence[Step]) -> frozenset[str]:
-    """To whom a secret may be told: hosts that a step has visited, in the clear only where it visited them so."""
-    urls = [step.url for step in done if isinstance(step, Visit)]
-    return frozenset(_home(url, scheme) for url in urls for scheme in ("https", urlsplit(url).scheme))
-
-
-def _home(url: str, scheme: str | None = None) -> str:
-    parts = urlsplit(url)
-    return f"{scheme or parts.scheme}://{parts.hostname}"
+    """To whom a secret may be told: origins that a step has visited, in the clear only where it visited them so."""
+    visited = {origin_of(step.url)[0] for step in done if isinstance(step, Visit)}
+    return frozenset(visited | {f"https{origin[4:]}" for origin in visited if origin.startswith("http:")})
 
 
 def _visible(page: Page, selector: str) -> Locator:
@@ -138,6 +144,8 @@ async def _settle(page: Page) -> None:
 
 
 def _shown(step: Step) -> str:
+    if isinstance(step, Press):
+        return f"press {step.key}"
     where = Masks(Redaction.STANDARD).url(step.url) if isinstance(step, Visit) else step.selector
     return f"{_VERBS[type(step)]} {plain(where, _MAX_SHOWN_CHARS)}"
 
@@ -149,6 +157,8 @@ async def _reason(page: Page, step: Step, error: Exception) -> str:
     if isinstance(step, Visit):
         name = next((word for word in str(error).replace(":", " ").split() if word.startswith("ERR_")), None)
         return name or f"it did not load within {STEP_S} s"
+    if isinstance(step, Press):
+        return f"the page did not take it within {STEP_S} s"
     if "is not a valid selector" in str(error) or "Unexpected token" in str(error):
         return "this is no CSS selector"
     found = await _count(lambda: _visible(page, step.selector).count())

@@ -113,7 +113,23 @@ class WaitFor:
     selector: str
 
 
-Step = Visit | Click | TypeText | WaitFor
+class Key(StrEnum):
+    """The keys that a script may press, by their DOM names."""
+
+    ENTER = "Enter"
+    TAB = "Tab"
+    ESCAPE = "Escape"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Press:
+    """Presses a key where the page has its focus: after typing, in the field that was typed into."""
+
+    kind: Literal["press"] = "press"
+    key: Key
+
+
+Step = Visit | Click | TypeText | WaitFor | Press
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

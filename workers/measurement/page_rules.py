@@ -14,17 +14,17 @@ from workers.measurement.page_options import (
     HostMapping,
     PageOptions,
     PageState,
+    Press,
     Step,
     TypeText,
     Visit,
 )
-from workers.measurement.target import TargetError, parse_target
+from workers.measurement.target import EVERY_PORT, TargetError, parse_target
 
 MAX_TEXT_CHARS = 1000
 MIN_SIDE, MAX_SIDE = 100, 5000
 _MAX_SCALE = 4.0
 _MAX_COOKIE_CHARS = 4096
-_EVERY_PORT = frozenset(range(1, 65536))
 # RFC 6265, 4.1.1: a token; and printable ASCII but the semicolon. Browsers send spaces, quotes and commas as well.
 _COOKIE_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _COOKIE_VALUE = re.compile(r"[ -:<-~]*")
@@ -178,9 +178,11 @@ def step_fault(step: Step) -> str | None:
     """
     if isinstance(step, Visit):
         try:
-            parse_target(step.url, extra_ports=_EVERY_PORT)
+            parse_target(step.url, extra_ports=EVERY_PORT)
         except TargetError as error:
             return str(error)
+        return None
+    if isinstance(step, Press):
         return None
     if not 0 < len(step.selector) <= MAX_TEXT_CHARS or not step.selector.isprintable():
         return f"A selector must be one line of 1 to {MAX_TEXT_CHARS} characters."

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from workers.measurement.page_options import MAX_STEPS, Click, Step, TypeText, Visit, WaitFor
+from workers.measurement.page_options import MAX_STEPS, Click, Key, Press, Step, TypeText, Visit, WaitFor
 from workers.measurement.page_rules import MAX_TEXT_CHARS
 
 MAX_FILE_BYTES = 1024 * 1024
@@ -18,8 +18,9 @@ _OTHER_WAYS = ("aria/", "xpath/", "text/", "pierce/")
 # Nothing of a page's state follows from these: an element is brought into sight before it is clicked, and the screen
 # and the network are the run's own.
 _PASSED_OVER = ("setViewport", "scroll", "close", "emulateNetworkConditions")
-# Moving on to the next field, and keys that do nothing alone.
-_IDLE_KEYS = ("Tab", "Shift", "Control", "Alt", "Meta", "CapsLock")
+# Keys that do nothing alone; those of the first kind change what others do while they are held.
+_MODIFIERS = ("Shift", "Control", "Alt", "Meta")
+_IDLE_KEYS = (*_MODIFIERS, "CapsLock")
 
 
 class ScriptError(ValueError):
@@ -29,7 +30,8 @@ class ScriptError(ValueError):
 def parse_recording(text: str | bytes) -> tuple[Step, ...]:
     """The steps of an exported recording. Raises ScriptError, which repeats nothing that was typed."""
     recorded = _steps_of(text)
-    found = [step for number, each in enumerate(recorded, 1) for step in _steps(number, each)]
+    held: set[object] = set()
+    found = [step for number, each in enumerate(recorded, 1) for step in _steps(number, each, held)]
     if not found:
         raise ScriptError("The recording has no step that does anything.")
     if len(found) > MAX_STEPS:
@@ -50,7 +52,8 @@ def _steps_of(text: str | bytes) -> list[Json]:
     return steps
 
 
-def _steps(number: int, recorded: Json) -> Iterator[Step]:
+def _steps(number: int, recorded: Json, held: set[object]) -> Iterator[Step]:
+    """`held` are the modifiers that are down."""
     kind = recorded.get("type")
     if kind == "navigate":
         yield Visit(url=_text(number, recorded, "url"))
@@ -64,16 +67,22 @@ def _steps(number: int, recorded: Json) -> Iterator[Step]:
     elif kind == "waitForElement":
         yield _waiting(number, recorded)
     elif kind in ("keyDown", "keyUp"):
-        _pass_over_key(number, recorded.get("key"))
+        _refuse_other_tabs(number, recorded)
+        yield from _key(number, recorded.get("key"), held, is_down=kind == "keyDown")
     elif kind not in _PASSED_OVER:
         raise ScriptError(f"Step {number}: {str(kind)[:40]!r} cannot be done here.")
 
 
-def _pass_over_key(number: int, key: object) -> None:
-    if key == "Enter":
-        raise ScriptError(f"Step {number}: sending a form by Enter cannot be repeated; record a click on its button.")
-    if key not in _IDLE_KEYS:
-        raise ScriptError(f"Step {number}: pressing a key cannot be repeated; record a click instead.")
+def _key(number: int, key: object, held: set[object], *, is_down: bool) -> Iterator[Press]:
+    """A press is done as the key goes down. Tab with a modifier only moves the focus back, and is passed over."""
+    if key in _IDLE_KEYS:
+        (held.add if is_down and key in _MODIFIERS else held.discard)(key)
+    elif key not in list(Key):
+        raise ScriptError(f"Step {number}: of keys only {', '.join(Key)} can be pressed here; record a click instead.")
+    elif held and key != Key.TAB:
+        raise ScriptError(f"Step {number}: keys that are pressed together cannot be repeated; record a click instead.")
+    elif is_down and not held:
+        yield Press(key=Key(str(key)))
 
 
 def _waiting(number: int, recorded: Json) -> WaitFor:
@@ -94,8 +103,7 @@ def _text(number: int, recorded: Json, name: str) -> str:
 
 def _selector(number: int, recorded: Json) -> str:
     """The first way to find the element that is one CSS selector. A list of several leads through shadow roots."""
-    if recorded.get("target", "main") != "main":
-        raise ScriptError(f"Step {number}: elements of other tabs cannot be reached.")
+    _refuse_other_tabs(number, recorded)
     if isinstance(recorded.get("frame"), list) and recorded["frame"]:
         raise ScriptError(f"Step {number}: elements inside frames cannot be reached.")
     ways = recorded.get("selectors")
@@ -104,6 +112,11 @@ def _selector(number: int, recorded: Json) -> str:
         if len(parts) == 1 and _is_css(parts[0]):
             return str(parts[0])
     raise ScriptError(f"Step {number}: it has no CSS selector; choose CSS among the recorder's selector types.")
+
+
+def _refuse_other_tabs(number: int, recorded: Json) -> None:
+    if recorded.get("target", "main") != "main":
+        raise ScriptError(f"Step {number}: elements of other tabs cannot be reached.")
 
 
 def _is_css(text: object) -> bool:

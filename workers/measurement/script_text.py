@@ -8,16 +8,18 @@ wait for .account
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from urllib.parse import urlsplit
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from workers.measurement.page_options import MAX_STEPS, Click, Step, TypeText, Visit, WaitFor
-from workers.measurement.page_rules import PageOptionError, step_fault
+from workers.measurement.page_options import MAX_STEPS, Click, Key, Press, Step, TypeText, Visit, WaitFor
+from workers.measurement.page_rules import MAX_TEXT_CHARS, PageOptionError, step_fault
 from workers.measurement.recorded_script import ScriptError, parse_recording
+from workers.measurement.target import origin_of
 
 # What stands for a secret that is stored, and asks for it to be kept.
 KEPT = "\N{BULLET}" * 8
-_FORMS = "visit URL, click SELECTOR, type TEXT into SELECTOR, secret TEXT into SELECTOR or wait for SELECTOR"
+_FORMS = "visit URL, click SELECTOR, type TEXT into SELECTOR, secret TEXT into SELECTOR, press KEY or wait for SELECTOR"
+_KEYS = {key.lower(): key for key in Key}
 
 
 def parse_script(text: str) -> tuple[Step, ...]:
@@ -47,17 +49,25 @@ def script_text(steps: Iterable[Step]) -> str:
     return "\n".join(_line(step) for step in steps)
 
 
-def with_kept(steps: Iterable[Step], before: Iterable[Step]) -> tuple[Step, ...]:
+def with_kept(steps: Iterable[Step], before: Iterable[Step], *, moved: bool = False) -> tuple[Step, ...]:
     """The steps with the secrets that are to be kept.
 
-    One is kept only for the field and the server it was written for, so that nobody who may change a script but does
-    not know its secrets can send them elsewhere. Raises PageOptionError for one that is not there.
+    One is kept only for the field and the server it was written for, and while no step before it leads to a server
+    that none led to then, so that nobody who may change a script but does not know its secrets can send them
+    elsewhere; none is when hosts are reached at other addresses than before (`moved`). Raises PageOptionError.
     """
-    known: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for place, step in _places(before):
+    known: dict[tuple[str, str], list[_Stored]] = defaultdict(list)
+    for been, step in _journeys(before):
         if isinstance(step, TypeText) and step.secret:
-            known[place, step.selector].append(step.text)
-    return tuple(_filled(number, place, step, known) for number, (place, step) in enumerate(_places(steps), 1))
+            known[_last(been), step.selector].append(_Stored(text=step.text, been=been))
+    filled = []
+    for number, (been, step) in enumerate(_journeys(steps), 1):
+        if moved and isinstance(step, TypeText) and step.text == KEPT:
+            raise PageOptionError(
+                f"Step {number}: write the secret again. It was given before hosts were reached at other addresses."
+            )
+        filled.append(_filled(number, been, step, known))
+    return tuple(filled)
 
 
 def _recorded(text: str) -> tuple[Step, ...]:
@@ -84,9 +94,17 @@ def _made(verb: str, rest: str) -> Step | None:
         return Visit(url=rest)
     if verb == "click":
         return Click(selector=rest)
+    if verb == "press":
+        return _press(rest)
     if verb == "wait" and rest.lower().startswith("for "):
         return WaitFor(selector=rest[4:].strip())
     return _typed(verb, rest) if verb in ("type", "secret") else None
+
+
+def _press(name: str) -> Press:
+    if name.lower() not in _KEYS:
+        raise PageOptionError(f"Only these keys can be pressed: {', '.join(Key)}. Write press Enter.")
+    return Press(key=_KEYS[name.lower()])
 
 
 def _typed(verb: str, rest: str) -> TypeText:
@@ -106,24 +124,46 @@ def _line(step: Step) -> str:
         return f"click {step.selector}"
     if isinstance(step, WaitFor):
         return f"wait for {step.selector}"
+    if isinstance(step, Press):
+        return f"press {step.key}"
     return f"secret {KEPT} into {step.selector}" if step.secret else f"type {step.text} into {step.selector}"
 
 
-def _places(steps: Iterable[Step]) -> Iterator[tuple[str, Step]]:
-    """Each step with the server that the last visit before it led to."""
-    place = ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stored:
+    """A secret, and the origins that steps had led to when it was typed."""
+
+    text: str
+    been: tuple[str, ...]
+
+
+def _journeys(steps: Iterable[Step]) -> Iterator[tuple[tuple[str, ...], Step]]:
+    """Each step with the origins that visits led to up to it, the last one at the end."""
+    been: tuple[str, ...] = ()
     for step in steps:
         if isinstance(step, Visit):
-            place = "{0.scheme}://{0.netloc}".format(urlsplit(step.url))
-        yield place, step
+            been = (*been, origin_of(step.url)[0])
+        yield been, step
 
 
-def _filled(number: int, place: str, step: Step, known: dict[tuple[str, str], list[str]]) -> Step:
+def _last(been: Sequence[str]) -> str:
+    return been[-1] if been else ""
+
+
+def _filled(
+    number: int,
+    been: tuple[str, ...],
+    step: Step,
+    known: dict[tuple[str, str], list[_Stored]],
+) -> Step:
     if not isinstance(step, TypeText) or step.text != KEPT:
         return step
-    texts = known[place, step.selector]
-    if not texts or not step.secret:
-        raise PageOptionError(
-            f"Step {number}: write the secret again. None is stored for this field of {place or 'no page'}."
-        )
-    return TypeText(selector=step.selector, text=texts.pop(0), secret=True)
+    stored = known[_last(been), step.selector]
+    if not stored or not step.secret:
+        place = _last(been)[:MAX_TEXT_CHARS] or "no page"
+        raise PageOptionError(f"Step {number}: write the secret again. None is stored for this field of {place}.")
+    kept = stored.pop(0)
+    new = next((origin for origin in been if origin not in kept.been), None)
+    if new is not None:
+        raise PageOptionError(f"Step {number}: write the secret again. It was given before a step led to {new}.")
+    return replace(step, text=kept.text)

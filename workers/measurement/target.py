@@ -12,6 +12,7 @@ MAX_URL_CHARS = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}
 # Ports a web server is expected on; an operator adds others. Others would make us a port scanner (PEERS 5.3, F4).
 ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
+EVERY_PORT = frozenset(range(1, 65536))
 
 # Labels as the DNS carries them. Underscores and rows of hyphens are in use ("_x", "r3---sn"), whatever RFC 952 says.
 _HOST = re.compile(
@@ -43,6 +44,11 @@ class Target:
         return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
+    def origin(self) -> str:
+        """Scheme, host and port: who may see what was given for this address."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
     def secure(self) -> bool:
         return self.scheme == "https"
 
@@ -68,6 +74,15 @@ def parse_target(url: str, *, extra_ports: frozenset[int] = frozenset()) -> Targ
     canonical = f"{parts.scheme}://{authority}{path}"
     _check_length(canonical)
     return Target(url=canonical, scheme=parts.scheme, host=host, port=port, path=path)
+
+
+def origin_of(url: str) -> tuple[str, str]:
+    """The origin and the host of a URL with whatever port; of what is no URL, its text and no host."""
+    try:
+        target = parse_target(url, extra_ports=EVERY_PORT)
+    except TargetError:
+        return url, ""
+    return target.origin, target.host
 
 
 def _split(url: str) -> SplitResult:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from ninja import Query, Router
@@ -10,17 +10,18 @@ from pydantic import Field, StringConstraints
 
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
-from backend.api.v1.page_settings import PageChange, PageSettings, changed_page, page_of_monitor
+from backend.api.v1.page_settings import PageChange, PageSettings, changed_page, told_page
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
 from backend.api.v1.shapes import In, Out, Page, RegionCode
 from backend.api.v1.sites import Url
 from backend.runs import actions
 from backend.sites import queries
+from backend.sites.keeping import settings_of
 from backend.sites.lists import monitors_after
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, MonitorKind
 from backend.sites.models import Monitor as MonitorRow
-from backend.sites.monitor_settings import MAX_BODY_TEXT_CHARS, MAX_STATUSES, settings_of
+from backend.sites.monitor_settings import MAX_BODY_TEXT_CHARS, MAX_STATUSES
 from workers.measurement.connection import Header as HeaderLine
 from workers.measurement.header_rules import MAX_HEADER_VALUE_CHARS, MAX_HEADERS
 
@@ -60,10 +61,15 @@ class Monitor(Out):
 
 
 class MonitorDetail(Monitor):
-    """The values of request headers are secrets: only their names are told. `page` is null for all kinds but `page`."""
+    """The values of request headers are secrets: only their names are told. `page` is null for all kinds but `page`.
+
+    `unreadable` are those of `headers` and `page` that were stored with a key the service has no longer: nothing is
+    measured until the key is back, or they are written again.
+    """
 
     header_names: list[str]
     page: PageSettings | None
+    unreadable: list[Literal["headers", "page"]]
 
 
 class Header(In):
@@ -72,7 +78,12 @@ class Header(In):
 
 
 class MonitorChange(In):
-    """What is left out stays; a list replaces the whole list. The timeout of a page is 5 to 120 s, else 1 to 60 s."""
+    """What is left out stays; a list replaces the whole list. The timeout of a page is 5 to 120 s, else 1 to 60 s.
+
+    Secrets are for the server they were given for: with another `url` (another scheme, host or port) or other hosts
+    in `page.host_map`, send `headers`, `page.cookies` and `page.login` again, or take them away. Of what is
+    `unreadable`, `headers` replaces all, and `page` begins with nothing set.
+    """
 
     url: Url | None = None
     interval_s: int | None = Field(None, ge=MIN_INTERVAL_S, le=MAX_INTERVAL_S)
@@ -114,7 +125,9 @@ def change_monitor(request: ApiRequest, monitor_id: UUID, change: MonitorChange)
     if change.url is not None and monitor.kind == MonitorKind.PAIR:
         raise invalid("#/url", "What a pair compares is changed at its pairing.")
     before = settings_of(monitor)
-    settings = replace(before, **_changes(change))
+    written = {name for name in before.unreadable if getattr(change, name) is not None}
+    left = tuple(name for name in before.unreadable if name not in written)
+    settings = replace(before, **_changes(change), unreadable=left)
     if change.page is not None:
         settings = replace(settings, page=changed_page(before.page, change.page))
     return detail_of(actions.change_monitor(actor=request.caller.actor, monitor=monitor, settings=settings))
@@ -145,10 +158,13 @@ def shape_of(monitor: MonitorRow) -> Monitor:
 
 
 def detail_of(monitor: MonitorRow) -> MonitorDetail:
+    settings = settings_of(monitor)
+    is_told = monitor.kind == MonitorKind.PAGE and "page" not in settings.unreadable
     return MonitorDetail(
         **_fields(monitor),
-        header_names=[name for name, _ in monitor.headers],
-        page=page_of_monitor(monitor) if monitor.kind == MonitorKind.PAGE else None,
+        header_names=[header.name for header in settings.headers],
+        page=told_page(settings.page) if is_told else None,
+        unreadable=list(settings.unreadable),
     )
 
 

@@ -6,12 +6,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from backend.api.v1.shapes import In, Out
-from backend.sites import page_settings
-from backend.sites.models import Monitor
-from backend.sites.monitor_settings import MAX_PAGE_LOADS, InvalidMonitorError
+from backend.sites.monitor_settings import MAX_PAGE_LOADS
 from workers.measurement import page_options as options
-from workers.measurement.page_rules import MAX_SIDE, MAX_TEXT_CHARS, MIN_SIDE, PageOptionError
-from workers.measurement.script_text import KEPT, with_kept
+from workers.measurement.page_rules import MAX_SIDE, MAX_TEXT_CHARS, MIN_SIDE
+from workers.measurement.script_text import KEPT
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT_CHARS)]
 HostName = Annotated[str, StringConstraints(min_length=1, max_length=253)]
@@ -82,7 +80,15 @@ class WaitFor(In):
     selector: Text
 
 
-Step = Annotated[Visit | Click | TypeText | WaitFor, Field(discriminator="kind")]
+class Press(In):
+    """Presses a key where the page has its focus: after typing, in the field that was typed into."""
+
+    kind: Literal["press"]
+    key: options.Key
+
+
+AnyStep = Visit | Click | TypeText | WaitFor | Press
+Step = Annotated[AnyStep, Field(discriminator="kind")]
 
 
 class PageSettings(Out):
@@ -120,9 +126,8 @@ class PageChange(In):
     steps: Annotated[list[Step], Field(max_length=options.MAX_STEPS)] | None = None
 
 
-def page_of_monitor(monitor: Monitor) -> PageSettings:
+def told_page(page: options.PageOptions) -> PageSettings:
     """The settings of a page monitor, without its secrets."""
-    page = page_settings.read(monitor.page)
     return PageSettings(
         device=Device(**asdict(page.device)),
         user_agent=page.user_agent,
@@ -139,33 +144,33 @@ def page_of_monitor(monitor: Monitor) -> PageSettings:
 
 
 def changed_page(before: options.PageOptions, change: PageChange) -> options.PageOptions:
-    """The options with what was sent, unjudged. Raises InvalidMonitorError for a secret that is not there to keep."""
-    after = replace(before, **{name: _value(name, getattr(change, name)) for name in change.model_fields_set})
-    try:
-        return replace(after, steps=with_kept(after.steps, before.steps))
-    except PageOptionError as error:
-        raise InvalidMonitorError({"steps": str(error)}) from error
+    """The options with what was sent, unjudged; a secret that was not sent is KEPT."""
+    return replace(before, **{name: _value(name, getattr(change, name)) for name in change.model_fields_set})
 
 
-def _told(step: options.Step) -> Visit | Click | TypeText | WaitFor:
+def _told(step: options.Step) -> AnyStep:
     """A step without its secret."""
     if isinstance(step, options.TypeText):
         text = None if step.secret else step.text
         return TypeText(kind="type", selector=step.selector, text=text, secret=step.secret)
     if isinstance(step, options.Visit):
         return Visit(kind="visit", url=step.url)
+    if isinstance(step, options.Press):
+        return Press(kind="press", key=step.key)
     if isinstance(step, options.Click):
         return Click(kind="click", selector=step.selector)
     return WaitFor(kind="wait_for", selector=step.selector)
 
 
-def _step(sent: Visit | Click | TypeText | WaitFor) -> options.Step:
+def _step(sent: AnyStep) -> options.Step:
     """As the options have it; a text that was not sent asks for the one that is kept."""
     if isinstance(sent, TypeText):
         text = KEPT if sent.text is None else sent.text
         return options.TypeText(selector=sent.selector, text=text, secret=sent.secret)
     if isinstance(sent, Visit):
         return options.Visit(url=sent.url)
+    if isinstance(sent, Press):
+        return options.Press(key=sent.key)
     return options.Click(selector=sent.selector) if isinstance(sent, Click) else options.WaitFor(selector=sent.selector)
 
 

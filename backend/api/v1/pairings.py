@@ -92,7 +92,11 @@ class NewPairing(In):
 
 
 class PairingChange(In):
-    """What is left out stays. With another address on a leg it is another comparison, counted anew."""
+    """What is left out stays. With another address on a leg it is another comparison, counted anew.
+
+    Request headers of its monitor are for the two addresses they were given for: with others, `drop_headers` takes
+    them away, and they can be set again at the monitor.
+    """
 
     cdn_url: Url | None = None
     origin: Origin | None = None
@@ -100,6 +104,7 @@ class PairingChange(In):
     interval_s: Interval | None = None
     regions: Regions | None = None
     ignore_certificate_errors: bool | None = None
+    drop_headers: bool = False
 
 
 @router.get("/pairings", auth=READ, response=Page[Pairing])

@@ -15,7 +15,7 @@ from backend.runs.slots import newest_slot
 from backend.runs.tests.factories import make_region
 from backend.runs.tests.processes import queued
 from backend.sites.models import Monitor, Site
-from backend.sites.monitor_settings import settings_of
+from backend.sites.monitor_settings import stored_settings
 from workers.measurement.target import TargetError
 
 pytestmark = pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_a_url_that_cannot_be_measured_leaves_nothing_behind(alice: Member) -> N
 
 def test_an_edit_moves_the_slots_and_regions_at_once(site: Site, alice: Member) -> None:
     probe = _probe(site)
-    settings = replace(settings_of(probe), interval_s=300, regions=("us",))
+    settings = replace(stored_settings(probe), interval_s=300, regions=("us",))
     actions.change_monitor(actor=alice.user, monitor=probe, settings=settings)
     (entry,) = probe.schedules.all()
     assert (entry.interval_s, entry.region.code) == (300, "us")
@@ -123,7 +123,7 @@ def test_an_edit_moves_the_slots_and_regions_at_once(site: Site, alice: Member) 
 def test_an_edit_that_changes_no_slot_leaves_the_next_one_as_it_was(site: Site, alice: Member) -> None:
     probe = _probe(site)
     before = list(probe.schedules.values_list("pk", "next_at"))
-    settings = replace(settings_of(probe), body_text="Basket")
+    settings = replace(stored_settings(probe), body_text="Basket")
     actions.change_monitor(actor=alice.user, monitor=probe, settings=settings)
     assert list(probe.schedules.values_list("pk", "next_at")) == before
 

@@ -20,7 +20,7 @@ from backend.runs.tests.results import FAILED, leg, line_of, pair, probe
 from backend.sites import actions as sites
 from backend.sites import queries
 from backend.sites.models import Monitor
-from backend.sites.monitor_settings import InvalidMonitorError, defaults, settings_of
+from backend.sites.monitor_settings import InvalidMonitorError, defaults, stored_settings
 from workers.measurement import pair as wire
 from workers.measurement.messages import Failed, Kind, Measured, PairMeasurement, ReceiptStatus, RunRequest
 from workers.measurement.pair import PairTarget
@@ -54,7 +54,7 @@ def test_a_pair_is_scheduled_like_any_monitor_and_a_site_may_have_several(fleet:
         (second.pk, "pair", 60),
     }
     assert schedules.count() == 4
-    assert settings_of(monitor) == SETTINGS
+    assert stored_settings(monitor) == SETTINGS
 
 
 def test_a_probe_and_a_page_remain_one_each(fleet: Fleet, monitor: Monitor) -> None:

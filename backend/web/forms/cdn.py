@@ -50,10 +50,25 @@ class PairingForm(forms.Form):
         help_text="For an origin whose certificate is not for the CDN's name.",
     )
 
+    drop_headers = forms.BooleanField(label="Remove request headers", required=False)
+
     def __init__(
-        self, data: Any = None, *, regions: Sequence[Region], initial: Mapping[str, Any] | None = None
+        self,
+        data: Any = None,
+        *,
+        regions: Sequence[Region],
+        initial: Mapping[str, Any] | None = None,
+        headers: Sequence[str] = (),
     ) -> None:
+        """`headers` are the names of those that both sides are sent now."""
         super().__init__(data, initial=dict(initial or {}))
+        if headers:
+            self.fields["drop_headers"].help_text = (
+                f"{', '.join(headers)}: set by the API, for the present two addresses. With others they can be written"
+                " anew there."
+            )
+        else:
+            del self.fields["drop_headers"]
         field = self.fields["regions"]
         assert isinstance(field, forms.MultipleChoiceField)
         field.choices = [(region.code, region.name) for region in regions]
@@ -68,6 +83,7 @@ class PairingForm(forms.Form):
             interval_s=data["interval_s"],
             regions=tuple(data["regions"]),
             ignore_certificate_errors=data["ignore_certificate_errors"],
+            drop_headers=data.get("drop_headers", False),
         )
 
     def add_faults(self, error: InvalidPairingError) -> None:

@@ -10,7 +10,7 @@ from backend.sites.monitor_settings import MAX_PAGE_LOADS, InvalidMonitorError, 
 from backend.web.forms.sites import MonitorChoices, MonitorForm
 from workers.measurement.page_options import DEVICES, Cookie, Device, Login, PageOptions, PageState, Protocol, Step
 from workers.measurement.page_rules import PageOptionError, parse_cookie, parse_host, parse_mapping, parse_screen
-from workers.measurement.script_text import parse_script, script_text, with_kept
+from workers.measurement.script_text import parse_script, script_text
 
 _MAX_LINES_CHARS = 300_000
 _MAX_RECORDING_CHARS = 1_048_576
@@ -98,9 +98,9 @@ class PageMonitorForm(MonitorForm):
             }
         ),
         help_text=(
-            "For a page behind a login, one a line: visit URL, click SELECTOR, type TEXT into SELECTOR,"
-            " secret TEXT into SELECTOR, wait for SELECTOR. A secret is stored encrypted and never shown again; dots"
-            " keep it. Or put in a recording of Chrome's Recorder, exported as JSON."
+            "For a page behind a login, one a line: visit URL, click SELECTOR, type TEXT into SELECTOR, secret TEXT into"
+            " SELECTOR, press Enter (or Tab, Escape), wait for SELECTOR. A secret is stored encrypted and never shown"
+            " again; dots keep it. Or put in a recording of Chrome's Recorder, exported as JSON."
         ),
     )
 
@@ -134,12 +134,16 @@ class PageMonitorForm(MonitorForm):
     def clean_steps(self) -> tuple[Step, ...]:
         """Each line at fault has its sentence."""
         try:
-            return with_kept(parse_script(self.cleaned_data["steps"]), self._choices.settings.page.steps)
+            return parse_script(self.cleaned_data["steps"])
         except PageOptionError as error:
             raise forms.ValidationError(str(error).splitlines()) from error
 
     def settings(self) -> MonitorSettings:
-        return replace(super().settings(), page=self._page(self._choices.settings.page))
+        settings, before = super().settings(), self._choices.settings.page
+        page = self._page(before)
+        written = {"page"} if page != before else set()
+        unreadable = tuple(name for name in settings.unreadable if name not in written)
+        return replace(settings, page=page, unreadable=unreadable)
 
     def add_faults(self, error: InvalidMonitorError) -> None:
         """A fault of the login stands at its user name, one of the screen where it was written."""

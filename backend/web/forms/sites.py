@@ -1,6 +1,6 @@
 """Forms about sites and monitors. They read text; the rules themselves are `sites.monitor_settings`."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from django import forms
 
 from backend.fleet.models import Region
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
-from backend.sites.monitor_settings import TIMEOUT_RANGE_S, InvalidMonitorError, MonitorSettings
+from backend.sites.monitor_settings import TIMEOUT_RANGE_S, UNREADABLE, InvalidMonitorError, MonitorSettings
 from backend.sites.targets import check_target
 from workers.measurement.connection import Header
 from workers.measurement.profile import PROFILES
@@ -113,6 +113,7 @@ class MonitorForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3, "placeholder": "Authorization: Bearer …", "spellcheck": "false"}),
         help_text="One “Name: value” a line. Values are stored encrypted and never shown again.",
     )
+    forget_unreadable = forms.BooleanField(label="Forget what cannot be read", required=False)
 
     def __init__(self, data: Any = None, *, choices: MonitorChoices) -> None:
         kind = choices.settings.kind
@@ -122,6 +123,8 @@ class MonitorForm(forms.Form):
         self._offer("remove_headers", [(name, f"Remove {name}") for name in _names(choices.settings)])
         if not choices.settings.headers:
             del self.fields["remove_headers"]
+        if not choices.settings.unreadable:
+            del self.fields["forget_unreadable"]
         low, high = TIMEOUT_RANGE_S[kind]
         self.fields["timeout_s"].help_text = f"{low} s to {high} s."
         self.fields["timeout_s"].widget.attrs |= {"min": low, "max": high}
@@ -139,9 +142,15 @@ class MonitorForm(forms.Form):
         pairs = (line.partition(":") for line in lines)
         return tuple(Header(name=name.strip(), value=value.strip()) for name, _, value in pairs)
 
+    @property
+    def lost(self) -> str:
+        """What of the monitor cannot be read, in words; empty when all can."""
+        return " and ".join(UNREADABLE[name] for name in self._choices.settings.unreadable)
+
     def settings(self) -> MonitorSettings:
         """What was written, unjudged. Only after `is_valid`."""
         data = self.cleaned_data
+        headers = self._headers(data)
         return MonitorSettings(
             kind=self._choices.settings.kind,
             url=_completed(data["url"]),
@@ -149,21 +158,27 @@ class MonitorForm(forms.Form):
             timeout_s=data["timeout_s"],
             regions=tuple(data["regions"]),
             profile=data["profile"],
-            headers=self._headers(data),
+            headers=headers,
             accepted_status=data["accepted_status"],
             body_text=data["body_text"],
             ignore_certificate_errors=data["ignore_certificate_errors"],
+            unreadable=self._still_unreadable(written={"headers"} if headers else set()),
         )
 
     def add_faults(self, error: InvalidMonitorError) -> None:
         """Puts each sentence at its field."""
         for field, sentence in error.faults.items():
-            self.add_error(field, sentence)
+            self.add_error(field if field in self.fields else None, sentence)
 
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]
         assert isinstance(field, forms.MultipleChoiceField)
         field.choices = choices
+
+    def _still_unreadable(self, written: Set[str]) -> tuple[str, ...]:
+        """What stays as it is stored although nobody can read it: the key may come back."""
+        gone = UNREADABLE if self.cleaned_data.get("forget_unreadable") else written
+        return tuple(name for name in self._choices.settings.unreadable if name not in gone)
 
     def _headers(self, data: dict[str, Any]) -> tuple[Header, ...]:
         gone = {name.lower() for name in data.get("remove_headers", ())} | {new.name.lower() for new in data["headers"]}

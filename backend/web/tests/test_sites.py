@@ -11,12 +11,11 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from backend.accounts.models import AuditEntry
 from backend.cast import Member
-from backend.encryption import DecryptionError
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import make_region
 from backend.runs.tests.results import FAILED
 from backend.sites.models import Monitor, Site
-from backend.sites.monitor_settings import settings_of
+from backend.sites.monitor_settings import stored_settings
 from backend.web.tests.world import World, make_world
 from workers.measurement.page_options import (
     PHONE,
@@ -101,8 +100,43 @@ def test_a_lost_key_takes_away_the_settings_but_no_list(client: Client, world: W
     settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
     assert "Shop" in text_of(client, "sites")
     assert "Shop" in text_of(client, "site", world.site.public_id)
-    with pytest.raises(DecryptionError, match="FIRSTBYTE_FERNET_KEYS"):
-        client.get(reverse("web:site_settings", args=[world.site.public_id]))
+    text = text_of(client, "site_settings", world.site.public_id)
+    assert "No key of FIRSTBYTE_FERNET_KEYS opens the request headers that cannot be read" in text
+    assert text.count("Forget what cannot be read") == 1
+
+
+def test_a_monitor_whose_key_is_lost_is_changed_and_mended_on_its_page(
+    client: Client, world: World, settings: Settings
+) -> None:
+    change(client, world, headers="Authorization: secret")
+    keys, settings.FERNET_KEYS = settings.FERNET_KEYS, (Fernet.generate_key().decode(),)
+    assert change(client, world, interval_s=300)[0] == 200
+    assert change(client, world, url="https://other.example/")[0] == 400
+    assert change(client, world, "page", interval_s=300)[0] == 200
+    with_keys_back = settings.FERNET_KEYS
+    settings.FERNET_KEYS = keys
+    stored = stored_settings(world.monitor("probe"))
+    assert (stored.interval_s, [header.value for header in stored.headers]) == (300, ["secret"])
+    settings.FERNET_KEYS = with_keys_back
+    assert "cannot be read" not in change(client, world, headers="X-Env: prod")[1]
+    assert [header.value for header in stored_settings(world.monitor("probe")).headers] == ["prod"]
+    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
+    assert "cannot be read" not in change(client, world, forget_unreadable="on")[1]
+    assert stored_settings(world.monitor("probe")).headers == ()
+
+
+def test_secrets_are_asked_for_again_where_another_server_would_get_them(client: Client, world: World) -> None:
+    change(client, world, "page", headers="X-Key: one", cookies="a=1", login_user="me", login_password="sesame-1")
+    status, text = change(client, world, "page", url="https://evil.example/", login_user="me")
+    assert status == 400
+    for name in ("X-Key", "Cookie a", "The password"):
+        assert f"{name} was given for https://shop.example, and this change would send it to https://evil.ex" in text
+    assert stored_settings(world.monitor("page")).url == world.site.url
+    answers = {"remove_headers": ["X-Key"], "cookies": "a=2", "remove_login": "on"}
+    assert change(client, world, "page", url="https://new.example/", **answers)[0] == 200
+    stored = stored_settings(world.monitor("page"))
+    assert (stored.url, stored.headers, stored.page.login) == ("https://new.example/", (), None)
+    assert stored.page.cookies == (Cookie(name="a", value="2"),)
 
 
 def test_without_a_site_the_list_asks_for_an_address(client: Client, world: World) -> None:
@@ -125,7 +159,7 @@ def test_every_setting_of_a_monitor_can_be_changed(client: Client, world: World)
         headers="Authorization: Bearer secret-1\nX-Env: prod",
     )
     assert (status, "Probe: saved" in text) == (200, True)
-    settings = settings_of(world.monitor("probe"))
+    settings = stored_settings(world.monitor("probe"))
     assert (settings.interval_s, settings.timeout_s, settings.regions) == (300, 10, ("eu",))
     assert (settings.accepted_status, settings.body_text) == ((200, 304), "Welcome")
     assert settings.ignore_certificate_errors
@@ -143,12 +177,12 @@ def test_values_of_headers_are_never_shown_again(client: Client, world: World) -
 def test_headers_keep_their_values_until_replaced_or_removed(client: Client, world: World) -> None:
     change(client, world, headers="Authorization: one\nX-Env: prod")
     change(client, world, headers="authorization: two")
-    assert {h.name: h.value for h in settings_of(world.monitor("probe")).headers} == {
+    assert {h.name: h.value for h in stored_settings(world.monitor("probe")).headers} == {
         "X-Env": "prod",
         "authorization": "two",
     }
     change(client, world, remove_headers=["X-Env"])
-    assert [header.name for header in settings_of(world.monitor("probe")).headers] == ["authorization"]
+    assert [header.name for header in stored_settings(world.monitor("probe")).headers] == ["authorization"]
 
 
 def test_how_a_page_is_loaded_can_be_changed(client: Client, world: World) -> None:
@@ -169,7 +203,7 @@ def test_how_a_page_is_loaded_can_be_changed(client: Client, world: World) -> No
         login_password="sesame-1",
     )
     assert (status, "Page load: saved" in text, "sesame-1" in text) == (200, True, False)
-    page = settings_of(world.monitor("page")).page
+    page = stored_settings(world.monitor("page")).page
     assert page == PageOptions(
         device=PHONE,
         protocol=Protocol.H1,
@@ -190,11 +224,11 @@ def test_how_a_page_is_loaded_can_be_changed(client: Client, world: World) -> No
 def test_cookies_and_passwords_of_a_page_stay_until_replaced_or_removed(client: Client, world: World) -> None:
     change(client, world, "page", cookies="a=1\nb=2", login_user="me", login_password="sesame-1")
     change(client, world, "page", cookies="b=3", login_user="you")
-    page = settings_of(world.monitor("page")).page
+    page = stored_settings(world.monitor("page")).page
     assert page.cookies == (Cookie(name="a", value="1"), Cookie(name="b", value="3"))
     assert page.login == Login(user="you", password="sesame-1")
     change(client, world, "page", login_user="you", remove_cookies=["a"], remove_login="on")
-    page = settings_of(world.monitor("page")).page
+    page = stored_settings(world.monitor("page")).page
     assert (page.cookies, page.login) == ((Cookie(name="b", value="3"),), None)
 
 
@@ -202,11 +236,11 @@ def test_a_screen_of_ones_own_is_kept_until_another_is_chosen(client: Client, wo
     _, text = change(client, world, "page", screen="1920x1080")
     assert "1920x1080, 1920 by 1080" in text
     own = Device(name="1920x1080", width=1920, height=1080)
-    assert settings_of(world.monitor("page")).page.device == own
+    assert stored_settings(world.monitor("page")).page.device == own
     change(client, world, "page", device="1920x1080")
-    assert settings_of(world.monitor("page")).page.device == own
+    assert stored_settings(world.monitor("page")).page.device == own
     change(client, world, "page", device="phone")
-    assert settings_of(world.monitor("page")).page.device == PHONE
+    assert stored_settings(world.monitor("page")).page.device == PHONE
 
 
 def test_secrets_of_steps_are_kept_and_never_shown_or_told_again(client: Client, world: World) -> None:
@@ -215,7 +249,7 @@ def test_secrets_of_steps_are_kept_and_never_shown_or_told_again(client: Client,
     assert "secret •••••••• into #password" in text
     assert "sesame-1" not in text
     change(client, world, "page", steps=script.replace("sesame-1", "•" * 8).replace("#go", "#in"))
-    page = settings_of(world.monitor("page")).page
+    page = stored_settings(world.monitor("page")).page
     assert page.steps == (
         Visit(url="https://shop.example/login"),
         TypeText(selector="#user", text="me"),
@@ -231,7 +265,7 @@ def test_secrets_of_steps_are_kept_and_never_shown_or_told_again(client: Client,
     assert entries.count() == 2
     assert "sesame-1" not in str(list(entries.values()))
     change(client, world, "page", steps="")
-    assert settings_of(world.monitor("page")).page.steps == ()
+    assert stored_settings(world.monitor("page")).page.steps == ()
 
 
 @pytest.mark.parametrize(
@@ -257,10 +291,10 @@ def test_secrets_of_steps_are_kept_and_never_shown_or_told_again(client: Client,
 def test_a_faulty_option_of_a_page_is_answered_at_its_field(
     client: Client, world: World, changes: dict[str, Any], sentence: str
 ) -> None:
-    before = settings_of(world.monitor("page"))
+    before = stored_settings(world.monitor("page"))
     status, text = change(client, world, "page", **changes)
     assert (status, sentence in text) == (400, True), text
-    assert settings_of(world.monitor("page")) == before
+    assert stored_settings(world.monitor("page")) == before
 
 
 @pytest.mark.parametrize(
@@ -282,11 +316,11 @@ def test_a_faulty_option_of_a_page_is_answered_at_its_field(
 def test_a_faulty_setting_is_answered_at_its_field_and_changes_nothing(
     client: Client, world: World, changes: dict[str, Any], sentence: str
 ) -> None:
-    before = settings_of(world.monitor("probe"))
+    before = stored_settings(world.monitor("probe"))
     status, text = change(client, world, **changes)
     assert status == 400
     assert sentence in text
-    assert settings_of(world.monitor("probe")) == before
+    assert stored_settings(world.monitor("probe")) == before
 
 
 def test_a_fault_in_one_monitor_leaves_the_others_form_alone(client: Client, world: World) -> None:

@@ -25,6 +25,7 @@ from backend.fleet.queries import usable_regions
 from backend.runs.queries import recent_runs, run_detail
 from backend.sites import queries as sites
 from backend.sites.actions import SiteLimitError
+from backend.sites.keeping import header_names
 from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs
 from backend.web.cdn.caches import HEIGHT, bytes_text, hit_rows, missed_of
@@ -182,10 +183,11 @@ def tick(request: MemberRequest, site_id: UUID) -> HttpResponse:
 def change(request: MemberRequest, site_id: UUID, pairing_id: UUID) -> HttpResponse:
     """Another name, origin or pace."""
     site, pairing = _pairing(request, site_id, pairing_id)
-    regions = usable_regions(request.organisation)
+    regions, headers = usable_regions(request.organisation), header_names(pairing.monitor)
     if request.method == "GET":
-        return _form_page(request, site, PairingForm(regions=regions, initial=_initial(pairing)), pairing=pairing)
-    form = PairingForm(request.POST, regions=regions)
+        form = PairingForm(regions=regions, initial=_initial(pairing), headers=headers)
+        return _form_page(request, site, form, pairing=pairing)
+    form = PairingForm(request.POST, regions=regions, headers=headers)
     if form.is_valid():
         try:
             actions.change_pairing(actor=request.user, pairing=pairing, draft=form.draft())

@@ -15,8 +15,9 @@ from backend.runs import actions
 from backend.runs.queries import site_overview, worst_findings
 from backend.sites import actions as sites
 from backend.sites import queries
+from backend.sites.keeping import settings_of
 from backend.sites.models import Monitor, Site
-from backend.sites.monitor_settings import InvalidMonitorError, settings_of
+from backend.sites.monitor_settings import InvalidMonitorError
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.pages import PageMonitorForm
 from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm

@@ -8,7 +8,7 @@ import pytest
 from workers.browser.pool import BrowserPool
 from workers.browser.seen import PageRun
 from workers.measurement.failure import Failure, FailureKind
-from workers.measurement.page_options import Click, PageOptions, PageState, Step, TypeText, Visit, WaitFor
+from workers.measurement.page_options import Click, Key, PageOptions, PageState, Press, Step, TypeText, Visit, WaitFor
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Answer, Site, serving
 
@@ -58,6 +58,20 @@ def test_a_view_behind_a_login_has_its_cookies_and_storage_and_is_cold_all_the_s
     assert [sample.failure for sample in page.samples] == [None, None]
 
 
+def test_a_form_without_a_button_is_sent_by_enter_and_what_that_begins_is_waited_for(load: Load, site: Site) -> None:
+    site.page("/login", "<input id=user><form action=/in><input id=password type=password></form>")
+    site.answers["/in"] = Answer(body=b"in", headers=(("Set-Cookie", "session=yes"),))
+    steps = (
+        Visit(url=site.url("/login")),
+        TypeText(selector="#user", text="me"),
+        Press(key=Key.TAB),
+        Press(key=Key.ENTER),
+    )
+    measured(load(site.page("/", "<p>page"), page=PageOptions(steps=steps)))
+    assert len(site.seen("/in?")) == 1
+    assert [headers.get("cookie") for headers in site.seen("/")] == ["session=yes"]
+
+
 @pytest.mark.parametrize("state", [PageState.WARM_CACHE, PageState.WARM_CONNECTION])
 def test_a_repeat_view_behind_a_login_is_still_logged_in(load: Load, site: Site, state: PageState) -> None:
     page = measured(load(site.page("/", TELL), page=PageOptions(steps=login(site), repeat=state)))
@@ -81,8 +95,8 @@ def test_nothing_that_is_typed_is_told_anywhere(
     assert SECRET not in caplog.text
 
 
-def fails(load: Load, site: Site, monkeypatch: pytest.MonkeyPatch, *script: Step) -> Failure:
-    monkeypatch.setattr("workers.browser.steps.STEP_S", 1)
+def fails(load: Load, site: Site, monkeypatch: pytest.MonkeyPatch, *script: Step, step_s: int = 1) -> Failure:
+    monkeypatch.setattr("workers.browser.steps.STEP_S", step_s)
     outcome = failed(load(site.page("/", "<p>page"), page=PageOptions(steps=script)))
     assert outcome.failure.kind is FailureKind.STEP_FAILED
     assert outcome.measurement is None
@@ -137,9 +151,9 @@ def test_a_secret_is_typed_on_no_page_that_a_click_led_elsewhere(
     there = site.url("/login", host="other.localhost")
     visit = Visit(url=site.page("/start", f"<a id=out href='{there}'>out</a>"))
     typed = TypeText(selector="#password", text=SECRET, secret=True)
-    reason = fails(load, site, monkeypatch, visit, Click(selector="#out"), typed).detail
+    reason = fails(load, site, monkeypatch, visit, Click(selector="#out"), typed, step_s=20).detail
     assert len(site.seen("/login")) == 1
-    assert "step 3, type into #password: the page is of other.localhost; " in reason
+    assert f"step 3, type into #password: the page is of other.localhost:{site.port}; " in reason
     assert "a secret is typed only where a step visits its host" in reason
     assert SECRET not in reason
 

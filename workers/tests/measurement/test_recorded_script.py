@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.page_options import MAX_STEPS, Click, TypeText, Visit, WaitFor
+from workers.measurement.page_options import MAX_STEPS, Click, Key, Press, TypeText, Visit, WaitFor
 from workers.measurement.recorded_script import ScriptError, parse_recording
 
 VIEWPORT = {"type": "setViewport", "width": 412, "height": 823, "deviceScaleFactor": 2.625, "isMobile": True}
@@ -22,13 +22,31 @@ def test_a_login_that_was_recorded_becomes_steps() -> None:
     user = {"type": "change", "value": "me", "selectors": [["aria/User"], ["#user"], ["xpath///*[@id='user']"]]}
     button = {"type": "click", "selectors": [["aria/Go"], ["form > button"]], "offsetX": 3, "offsetY": 4}
     wait = {"type": "waitForElement", "selectors": ["#hello"]}
-    key = {"type": "keyDown", "key": "Tab"}
-    assert parse_recording(recording(VIEWPORT, VISIT, user, key, button, wait)) == (
+    keys = [{"type": kind, "key": key} for key in ("Shift", "CapsLock") for kind in ("keyDown", "keyUp")]
+    assert parse_recording(recording(VIEWPORT, VISIT, user, *keys, button, wait)) == (
         Visit(url="https://shop.example/login"),
         TypeText(selector="#user", text="me", secret=True),
         Click(selector="form > button"),
         WaitFor(selector="#hello"),
     )
+
+
+def key(name: str, kind: str = "keyDown") -> dict[str, Any]:
+    return {"type": kind, "key": name, "target": "main"}
+
+
+def test_a_form_that_was_sent_by_enter_is_sent_so_again() -> None:
+    keys = [key("Tab"), key("Tab", "keyUp"), key("Enter"), key("Enter", "keyUp"), key("Escape")]
+    assert parse_recording(recording(VISIT, *keys))[1:] == tuple(
+        Press(key=each) for each in (Key.TAB, Key.ENTER, Key.ESCAPE)
+    )
+
+
+def test_keys_that_are_pressed_together_are_refused_but_for_moving_back() -> None:
+    back = [key("Shift"), key("Tab"), key("Tab", "keyUp"), key("Shift", "keyUp")]
+    assert parse_recording(recording(VISIT, *back, key("Enter")))[1:] == (Press(key=Key.ENTER),)
+    with pytest.raises(ScriptError, match="Step 3: keys that are pressed together cannot be repeated"):
+        parse_recording(recording(VISIT, key("Control"), key("Enter")))
 
 
 @pytest.mark.parametrize(
@@ -41,8 +59,10 @@ def test_a_login_that_was_recorded_becomes_steps() -> None:
         ({"type": "click", "selectors": [["x-app", "button"]]}, "Step 2: it has no CSS selector; choose CSS among"),
         ({"type": "click", "selectors": [["a"]], "frame": [0]}, "Step 2: elements inside frames cannot be reached."),
         ({"type": "change", "selectors": [["#a"]], "value": 3}, 'Step 2: "value" must be a text of at most'),
-        ({"type": "keyDown", "key": "Enter"}, "Step 2: sending a form by Enter cannot be repeated; record a click"),
-        ({"type": "keyDown", "key": "Escape"}, "Step 2: pressing a key cannot be repeated; record a click instead."),
+        ({"type": "keyDown", "key": "F5"}, "Step 2: of keys only Enter, Tab, Escape can be pressed here; record"),
+        ({"type": "keyUp", "key": "a"}, "Step 2: of keys only Enter, Tab, Escape can be pressed here; record"),
+        ({"type": "keyDown", "key": ["Enter"]}, "Step 2: of keys only Enter, Tab, Escape can be pressed here; record"),
+        ({"type": "keyDown", "key": "Enter", "target": "https://x.example/"}, "Step 2: elements of other tabs"),
         ({"type": "hover", "selectors": [["#a"]]}, "Step 2: 'hover' cannot be done here."),
         ({"type": "doubleClick", "selectors": [["#a"]]}, "Step 2: 'doubleClick' cannot be done here."),
         ({"type": "click", "selectors": [["#a"]], "button": "secondary"}, "Step 2: only the primary button"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.page_options import MAX_STEPS, Click, Step, TypeText, Visit, WaitFor
+from workers.measurement.page_options import MAX_STEPS, Click, Key, Press, Step, TypeText, Visit, WaitFor
 from workers.measurement.page_rules import PageOptionError
 from workers.measurement.script_text import KEPT, parse_script, script_text, with_kept
 
@@ -16,6 +16,7 @@ visit https://shop.example/login
 type run into me into #user
 Secret  pass phrase  into  form > [name=password]
 click form > button
+press enter
 wait for .account, .welcome
 """
 STEPS: tuple[Step, ...] = (
@@ -23,6 +24,7 @@ STEPS: tuple[Step, ...] = (
     TypeText(selector="#user", text="run into me"),
     TypeText(selector="form > [name=password]", text="pass phrase ", secret=True),
     Click(selector="form > button"),
+    Press(key=Key.ENTER),
     WaitFor(selector=".account, .welcome"),
 )
 
@@ -80,6 +82,27 @@ def test_a_secret_is_kept_for_its_own_field_and_server_only(shown: str) -> None:
     with pytest.raises(PageOptionError, match=r"Step \d: write the secret again.") as caught:
         with_kept(parse_script(shown), before)
     assert "s3cret" not in str(caught.value)
+
+
+def test_a_secret_is_kept_neither_where_a_new_visit_led_nor_when_hosts_are_elsewhere() -> None:
+    script = "visit https://sso.example/\nvisit https://shop.example/login\nsecret s3cret into #password"
+    before, masked = parse_script(script), parse_script(script.replace("s3cret", KEPT))
+    assert with_kept(masked, before) == before
+    assert len(with_kept(masked[1:], before)) == 2
+    with pytest.raises(
+        PageOptionError, match=r"Step 4: write the secret again\. It was given before a step led to https"
+    ):
+        with_kept((Visit(url="https://evil.example/"), *masked), before)
+    with pytest.raises(
+        PageOptionError, match=r"Step 3: write the secret again\. It was given before hosts were reached"
+    ):
+        with_kept(masked, before, moved=True)
+
+
+def test_only_some_keys_are_pressed() -> None:
+    assert parse_script("press ESCAPE\nPress Tab") == (Press(key=Key.ESCAPE), Press(key=Key.TAB))
+    said = "Only these keys can be pressed: Enter, Tab, Escape. Write press Enter."
+    assert faults("press F5\npress") == [f"Line 1: {said}", f"Line 2: {said}"]
 
 
 def test_a_secret_stays_with_its_field_when_other_steps_change() -> None:

@@ -163,6 +163,19 @@ def test_what_a_pair_compares_is_not_changed_behind_its_back(world: World, progr
     assert program.call("PATCH", path, {"interval_s": 60}).json()["interval_s"] == 60
 
 
+def test_headers_of_a_pair_are_for_its_two_addresses(world: World, program: Program, pairing: Pairing) -> None:
+    path, headers = f"pairings/{pairing.public_id}", [{"name": "X-Key", "value": "s3cret"}]
+    monitor = f"monitors/{pairing.monitor.public_id}"
+    assert program.call("PATCH", monitor, {"headers": headers}).json()["header_names"] == ["X-Key"]
+    for elsewhere in ({"cdn_url": "https://evil.example/app.js"}, {"origin": "203.0.114.9"}):
+        answer = program.call("PATCH", path, elsewhere)
+        assert "X-Key was given for https://cdn.shop.example" in faults_of(answer)["#/drop_headers"]
+    assert program.call("PATCH", path, {"interval_s": 900}).status_code == 200
+    moved = program.call("PATCH", path, {"origin": "203.0.114.9", "drop_headers": True}).json()
+    assert moved["origin_address"] == "203.0.114.9"
+    assert program.get(monitor).json()["header_names"] == []
+
+
 def test_a_token_that_only_reads_makes_no_pairing(world: World) -> None:
     body = {"site": str(world.site.public_id), "cdn_url": DRAFT.cdn_url, "origin": DRAFT.origin}
     answer = Program(make_token(world.member, Scope.READ)).post("pairings", body)

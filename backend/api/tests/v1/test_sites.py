@@ -13,7 +13,7 @@ from backend.runs.actions import start_trial
 from backend.runs.models import Schedule
 from backend.sites import actions as site_actions
 from backend.sites.models import Monitor, Site
-from backend.sites.monitor_settings import settings_of
+from backend.sites.monitor_settings import stored_settings
 from workers.measurement.page_options import TypeText
 
 pytestmark = pytest.mark.django_db
@@ -176,13 +176,50 @@ def test_steps_before_a_page_are_told_without_their_secrets_which_stay(program: 
     again = program.call("PATCH", path, {"page": {"steps": [*told, {"kind": "wait_for", "selector": ".in"}]}})
     assert b"s3cret" not in again.content
     assert len(again.json()["page"]["steps"]) == 4
-    kept = settings_of(world.monitor("page")).page.steps[1]
+    kept = stored_settings(world.monitor("page")).page.steps[1]
     assert isinstance(kept, TypeText)
     assert kept.text == "s3cret"
     elsewhere = [{"kind": "visit", "url": "https://evil.example/"}, told[1]]
     assert faults(program.call("PATCH", path, {"page": {"steps": elsewhere}})) == ["#/page/steps"]
     assert faults(program.call("PATCH", path, {"page": {"steps": [{"kind": "jump"}]}})) == ["#/page/steps/0"]
     assert program.call("PATCH", path, {"page": {"steps": None}}).json()["page"]["steps"] == []
+
+
+def test_secrets_are_asked_for_again_where_another_server_would_get_them(program: Program, world: World) -> None:
+    path, _ = monitor_of(world, program)
+    page = {"cookies": [{"name": "session", "value": "s3cret"}], "login": {"user": "me", "password": "s3cret"}}
+    headers = [{"name": "X-Key", "value": "s3cret"}]
+    before = program.call("PATCH", path, {"headers": headers, "page": page}).json()
+    everywhere = ["#/headers", "#/page/cookies", "#/page/login"]
+    assert sorted(faults(program.call("PATCH", path, {"url": "https://evil.example/"}))) == everywhere
+    mapped = {"host_map": [{"host": "shop.acme.example", "address": "203.0.113.9"}]}
+    assert sorted(faults(program.call("PATCH", path, {"page": mapped}))) == everywhere
+    some = program.call("PATCH", path, {"url": "https://evil.example/", "headers": [], "page": {"login": None}})
+    assert faults(some) == ["#/page/cookies"]
+    assert program.get(path).json() == before
+    consent = {"headers": headers, "page": {"login": None, "cookies": []}}
+    moved = program.call("PATCH", path, {"url": "https://new.example/"} | consent).json()
+    assert (moved["url"], moved["header_names"], moved["page"]["cookie_names"]) == (
+        "https://new.example/",
+        ["X-Key"],
+        [],
+    )
+    detail = AuditEntry.objects.filter(action="change_monitor").latest("pk").detail["moved"]
+    assert (detail["from"], detail["to"]) == ("https://shop.acme.example", "https://new.example")
+    assert (detail["secrets_written"], detail["secrets_dropped"]) == (["header X-Key"], ["cookie session", "password"])
+
+
+def test_a_monitor_that_cannot_be_read_says_so_and_is_written_anew(
+    program: Program, world: World, settings: Any
+) -> None:
+    path, _ = monitor_of(world, program)
+    page = {"loads": 3, "cookies": [{"name": "session", "value": "s3cret"}]}
+    program.call("PATCH", path, {"headers": [{"name": "X-Key", "value": "s3cret"}], "page": page})
+    settings.FERNET_KEYS = ("Vf7jyJc8dWZc3pDg9a4oYjmN9Z3dYtXvP9zv1mBgVnQ=",)
+    lost = program.call("PATCH", path, {"interval_s": 600}).json()
+    assert (lost["unreadable"], lost["header_names"], lost["page"]) == (["headers", "page"], [], None)
+    mended = program.call("PATCH", path, {"headers": [], "page": {"loads": 2}}).json()
+    assert (mended["unreadable"], mended["page"]["loads"], mended["page"]["cookie_names"]) == ([], 2, [])
 
 
 def test_a_probe_has_no_page_to_be_loaded(program: Program, world: World) -> None:
