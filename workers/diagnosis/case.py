@@ -44,8 +44,8 @@ class Case:
 
     @cached_property
     def rtt_us(self) -> int | None:
-        """The shortest round trip of any TCP connection to the target; None when none was made."""
-        here = [trial for trial in self.evidence.trials if trial.trial is not Trial.RESUMED_ELSEWHERE]
+        """The shortest round trip of any TCP connection to the run's own address; None when none was made."""
+        here = [trial for trial in self.evidence.trials if trial.trial not in ELSEWHERE]
         trips = [trip for trial in here if (trip := rtt_of(trial)) is not None]
         return min(trips, default=None)
 

@@ -6,6 +6,7 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import handshake_round_trips
+from workers.diagnosis.losses import Losses, losses_of
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import LEAST_SEEN, fact, ms_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
@@ -71,13 +72,12 @@ def rtt_high(case: Case) -> Verdicts:
 def loss(case: Case) -> Verdicts:
     """tcp.loss: packets get lost on the way."""
     trials = [trial for trial in case.evidence.of(*_TCP) if trial.connect_us is not None]
-    lossy = [trial for trial in trials if lost_packets(trial)]
-    if not lossy:
-        return
+    known = losses_of(trials)
+    lossy = known.certain
     if len(lossy) < LEAST_LOSSY or len(lossy) < LOSSY_SHARE * len(trials):
-        light = case.evidence.depth is Depth.LIGHT
-        reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_REPEATED
-        yield NotJudged(id=FindingId.TCP_LOSS, reason=reason)
+        reason = _why_no_loss(case, known)
+        if reason is not None:
+            yield NotJudged(id=FindingId.TCP_LOSS, reason=reason)
         return
     ended = [trial.tcp_ended for trial in lossy if trial.tcp_ended is not None]
     yield Finding(
@@ -93,6 +93,15 @@ def loss(case: Case) -> Verdicts:
             fact("connect_ms", ms_of(median(trial.connect_us or 0 for trial in lossy))),
         ),
     )
+
+
+def _why_no_loss(case: Case, known: Losses) -> NotJudgedReason | None:
+    """None where nothing was lost for certain: packets that only came in another order are none of this."""
+    if known.certain:
+        return NotJudgedReason.NEEDS_DEEP_PROBE if case.evidence.depth is Depth.LIGHT else NotJudgedReason.NOT_REPEATED
+    if known.late:
+        return NotJudgedReason.LATE_CLOCK
+    return NotJudgedReason.RTT_SHORT if known.short else None
 
 
 def ipv6(case: Case) -> Verdicts:
@@ -113,7 +122,7 @@ def ipv6(case: Case) -> Verdicts:
     if failed:
         yield _broken(case, failed, others)
     else:
-        yield from _slower(six, four)
+        yield from _slower(case, six, four)
 
 
 def _visit(trial: TrialEvidence) -> _Visit | None:
@@ -181,7 +190,7 @@ def _fallback_us(case: Case, kind: FailureKind, stage: Stage) -> int | None:
     return HAPPY_EYEBALLS_US
 
 
-def _slower(six: list[TrialEvidence], four: list[TrialEvidence]) -> Verdicts:
+def _slower(case: Case, six: list[TrialEvidence], four: list[TrialEvidence]) -> Verdicts:
     id = FindingId.IPV6_BROKEN_OR_SLOW
     far, near = _trips(six), _trips(four)
     if not far or not near:
@@ -192,17 +201,33 @@ def _slower(six: list[TrialEvidence], four: list[TrialEvidence]) -> Verdicts:
     if len(slow) < LEAST_SEEN or len(near) < LEAST_SEEN:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
         return
+    round_trips = _round_trips(case)
     yield Finding(
         id=id,
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
-        saving_us=min(far) - min(near),
+        saving_us=_detour_us(min(far), min(near), round_trips),
         evidence=(
             fact("ipv6_rtt_ms", ms_of(min(far))),
             fact("ipv4_rtt_ms", ms_of(min(near))),
+            fact("round_trips", round_trips),
             fact("seen", f"{len(slow)} of {len(far)}"),
         ),
     )
+
+
+def _round_trips(case: Case) -> int:
+    """What a first visit takes up to the first byte; where none came so far, the connection alone."""
+    kinds = _FIRST_VISIT if case.evidence.secure else (Trial.FULL, Trial.PLAIN)
+    visits = (_visit(trial) for trial in case.evidence.of(*kinds) if not lost_packets(trial))
+    return round(median([visit.round_trips for visit in visits if visit is not None] or [1]))
+
+
+def _detour_us(far_us: int, near_us: int, round_trips: int) -> int:
+    """What IPv6 costs a first visit. Where it is so far that IPv4 answers first, although it was tried later, browsers
+    use that one."""
+    given_up = far_us > HAPPY_EYEBALLS_US + near_us
+    return HAPPY_EYEBALLS_US if given_up else round_trips * (far_us - near_us)
 
 
 def _trips(trials: Sequence[TrialEvidence]) -> list[int]:

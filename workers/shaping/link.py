@@ -6,7 +6,7 @@ from collections import Counter, deque
 from itertools import count
 from typing import Protocol
 
-from workers.shaping.packets import ETHERNET_BYTES, parse_packet
+from workers.shaping.packets import ETHERNET_BYTES, is_ipv6, parse_packet
 from workers.shaping.script import Held, Script
 from workers.shaping.settings import Direction, LinkSettings
 
@@ -42,30 +42,36 @@ class Departures:
 
 
 class _Lane:
-    """One direction: packets one after the other at the rate, then all of them by the delay later."""
+    """One direction: packets one after the other at the rate, then all of them by their family's delay later."""
 
-    __slots__ = ("delay_ns", "free_ns", "kbit_s", "latest_ns", "outlet", "queue_bytes")
+    __slots__ = ("delay6_ns", "delay_ns", "free_ns", "kbit_s", "latest_ns", "outlet", "queue_bytes")
 
     def __init__(self, outlet: Outlet) -> None:
         self.outlet = outlet
         self.free_ns = 0
         self.latest_ns = 0
-        self.delay_ns = 0
+        self.delay_ns = self.delay6_ns = 0
         self.kbit_s: int | None = None
         self.queue_bytes = 0
 
-    def departure_ns(self, size: int, arrival_ns: int) -> int | None:
-        """When a packet of so many bytes leaves; None if the queue is too full for it."""
+    def departure_ns(self, frame: bytes, arrival_ns: int) -> int | None:
+        """When a packet leaves; None if the queue is too full for it."""
+        sent_ns = self._sent_ns(len(frame) - ETHERNET_BYTES, arrival_ns)
+        if sent_ns is None:
+            return None
+        return sent_ns + (self.delay6_ns if is_ipv6(frame) else self.delay_ns)
+
+    def _sent_ns(self, size: int, arrival_ns: int) -> int | None:
         if self.kbit_s is None:
             # Stamps are read from two clocks, one after the other: packets that came together must not overtake.
-            self.latest_ns = max(self.latest_ns, arrival_ns + self.delay_ns)
+            self.latest_ns = max(self.latest_ns, arrival_ns)
             return self.latest_ns
         begins_ns = max(arrival_ns, self.free_ns)
         waiting_bytes = (begins_ns - arrival_ns) * self.kbit_s // 8_000_000
         if waiting_bytes + size > self.queue_bytes:
             return None
         self.free_ns = begins_ns + size * 8_000_000 // self.kbit_s
-        return self.free_ns + self.delay_ns
+        return self.free_ns
 
 
 class Link:
@@ -83,20 +89,23 @@ class Link:
         """Other settings from now on; connections are counted anew. What is on its way arrives as it would have."""
         up, down = self._lanes[Direction.UP], self._lanes[Direction.DOWN]
         rtt_ns = settings.rtt_us * 1000
+        rtt6_ns = rtt_ns if settings.rtt6_us is None else settings.rtt6_us * 1000
         down.delay_ns, up.delay_ns = rtt_ns // 2, rtt_ns - rtt_ns // 2
+        down.delay6_ns, up.delay6_ns = rtt6_ns // 2, rtt6_ns - rtt6_ns // 2
         down.latest_ns = up.latest_ns = 0
         down.kbit_s, up.kbit_s = settings.down_kbit_s, settings.up_kbit_s
         down.queue_bytes = up.queue_bytes = settings.queue_bytes
         self._settings = settings
         self._dice = random.Random(settings.seed)
         delays = settings.delayed_ack_us is not None
-        self._script = Script(settings.drops, delays_acks=delays) if settings.scripted else None
+        self._script = Script(settings.drops, settings.overtaken, delays_acks=delays) if settings.scripted else None
 
     def take_in(self, direction: Direction, frame: bytes, arrival_ns: int) -> None:
         """A frame that came in at an instant of the monotonic clock."""
         if frame[0] & 1:
             return
         self._counts[f"{direction}_packets"] += 1
+        late_ns = 0
         if self._script is not None:
             packet = parse_packet(frame)
             if packet is not None:
@@ -108,7 +117,8 @@ class Link:
                     due_ns = arrival_ns + self._settings.delayed_ack_us * 1000
                     self._departures.add(due_ns, self, direction, held)
                     return
-        self._pass_on(direction, frame, arrival_ns)
+                late_ns = self._script.late_us(packet, direction) * 1000
+        self._pass_on(direction, frame, arrival_ns, late_ns)
 
     def let_out(self, direction: Direction, what: bytes | Held, due_ns: int, now_ns: int) -> None:
         """What was due: a frame to its outlet, a held acknowledgement onto the link."""
@@ -134,12 +144,12 @@ class Link:
         ranks = {"p50": len(late_ns) // 2, "p99": len(late_ns) * 99 // 100, "max": len(late_ns) - 1}
         return dict(self._counts) | {f"late_{name}_us": late_ns[rank] // 1000 for name, rank in ranks.items()}
 
-    def _pass_on(self, direction: Direction, frame: bytes, arrival_ns: int) -> None:
+    def _pass_on(self, direction: Direction, frame: bytes, arrival_ns: int, late_ns: int = 0) -> None:
         if self._settings.loss_ppm and self._dice.random() * 1_000_000 < self._settings.loss_ppm:
             self._counts[f"{direction}_lost"] += 1
             return
-        due_ns = self._lanes[direction].departure_ns(len(frame) - ETHERNET_BYTES, arrival_ns)
+        due_ns = self._lanes[direction].departure_ns(frame, arrival_ns)
         if due_ns is None:
             self._counts[f"{direction}_overflowed"] += 1
         else:
-            self._departures.add(due_ns, self, direction, frame)
+            self._departures.add(due_ns + late_ns, self, direction, frame)

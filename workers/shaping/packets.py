@@ -35,6 +35,10 @@ class Packet:
         return self.protocol == TCP and self.flags & ~PUSH == ACK and self.payload_bytes == 0
 
 
+def is_ipv6(frame: bytes) -> bool:
+    return frame[12:14] == b"\x86\xdd"
+
+
 def parse_packet(frame: bytes) -> Packet | None:
     """What an Ethernet frame carries; None for what is neither TCP nor UDP, a fragment, or cut short."""
     try:

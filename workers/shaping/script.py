@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from workers.shaping.packets import ACK, FIN, RST, SYN, TCP, UDP, Packet
-from workers.shaping.settings import Direction, Drop
+from workers.shaping.settings import Direction, Drop, Overtaken
 
 End = tuple[bytes, int]
 # What a link remembers of connections: far more than a test opens, far less than a page could fill.
@@ -15,7 +15,8 @@ _TURN = 1 << 32
 
 @dataclass(slots=True)
 class _Connection:
-    """The `number` counts from 1. `counts` is how many packets have fitted each drop; `segment` the largest payload.
+    """The `number` counts from 1. `counts` is how many packets have fitted each drop; `carried` how many with
+    data went the way on which some are overtaken; `segment` the largest payload.
 
     `open` is True once the client has sent more than its SYN: another SYN from the same port is another connection.
     """
@@ -23,6 +24,7 @@ class _Connection:
     number: int
     open: bool = False
     counts: dict[int, int] = field(default_factory=dict)
+    carried: int = 0
     acknowledged: int | None = None
     segment: int = 0
     finished: bool = False
@@ -42,8 +44,9 @@ class Held:
 class Script:
     """Remembers connections and says what becomes of each packet. Packets are shown to it in the order they arrive."""
 
-    def __init__(self, drops: Sequence[Drop], *, delays_acks: bool) -> None:
+    def __init__(self, drops: Sequence[Drop], overtaken: Overtaken | None = None, *, delays_acks: bool) -> None:
         self._drops = tuple(enumerate(drops))
+        self._overtaken = overtaken
         self._delays_acks = delays_acks
         self._connections: dict[tuple[int, End, End], _Connection] = {}
         self._seen = 0
@@ -56,8 +59,17 @@ class Script:
         for index, drop in self._drops:
             if _fits(drop, packet, direction, connection.number, port):
                 connection.counts[index] = count = connection.counts.get(index, 0) + 1
-                dropped = dropped or count == drop.nth
+                dropped = dropped or drop.nth in (None, count)
         return dropped
+
+    def late_us(self, packet: Packet, direction: Direction) -> int:
+        """How much later than its turn this packet arrives."""
+        late = self._overtaken
+        if late is None or direction is not late.direction or packet.protocol != TCP or not packet.payload_bytes:
+            return 0
+        connection = self._connection(packet, direction)
+        connection.carried += 1
+        return 0 if connection.carried % late.every else late.by_us
 
     def hold(self, frame: bytes, packet: Packet, direction: Direction) -> Held | None:
         """The packet as an acknowledgement that a slow client would not send yet; None for one to be passed on now.

@@ -20,7 +20,7 @@ class Direction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
-    """One packet of each connection that never arrives: the `nth` (from 1) in a direction that fits.
+    """One packet of each connection that never arrives: the `nth` (from 1) in a direction that fits; None is each.
 
     What fits: packets of `protocol` with at least `least_bytes` of payload (0 counts the SYN and every ACK too), of the
     `connection`-th connection over the link (from 1; None is every one), to or from the server's `port` (None is any).
@@ -28,11 +28,20 @@ class Drop:
     """
 
     direction: Direction
-    nth: int
+    nth: int | None
     least_bytes: int = 1
     connection: int | None = None
     port: int | None = None
     protocol: str = "tcp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overtaken:
+    """Every so manieth packet of a connection in that direction arrives so much later, and those behind it do not."""
+
+    direction: Direction
+    every: int
+    by_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +50,18 @@ class LinkSettings:
 
     `loss_ppm` applies to each packet of either direction; the same `seed` loses the same packets. `delayed_ack_us`
     makes the client one that acknowledges every second full segment, or after so long (RFC 1122, 4.2.3.2).
+    `rtt6_us` is the round trip of IPv6 where that goes another way. `overtaken` are packets of TCP that carry data.
     """
 
     rtt_us: int = 0
+    rtt6_us: int | None = None
     down_kbit_s: int | None = None
     up_kbit_s: int | None = None
     loss_ppm: int = 0
     seed: int = 1
     queue_bytes: int = QUEUE_BYTES
     drops: tuple[Drop, ...] = ()
+    overtaken: Overtaken | None = None
     delayed_ack_us: int | None = None
 
     @classmethod
@@ -64,7 +76,7 @@ class LinkSettings:
     @property
     def scripted(self) -> bool:
         """Whether the link must read TCP headers at all."""
-        return bool(self.drops) or self.delayed_ack_us is not None
+        return bool(self.drops or self.overtaken) or self.delayed_ack_us is not None
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -74,4 +86,6 @@ class LinkSettings:
         """Of what `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
         drops = tuple(Drop(**drop | {"direction": Direction(drop["direction"])}) for drop in values.pop("drops"))
-        return cls(drops=drops, **values)
+        late = values.pop("overtaken")
+        overtaken = None if late is None else Overtaken(**late | {"direction": Direction(late["direction"])})
+        return cls(drops=drops, overtaken=overtaken, **values)

@@ -45,8 +45,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.TCP_LOSS: Entry(
         title="Packets get lost on the way",
         explanation=(
-            "Packets between here and the server were lost or came in the wrong order, and each loss costs a wait "
-            "until it is repaired. That is a matter of the network in between more often than of the server."
+            "Packets between here and the server were lost, and each loss costs a wait until it is repaired. That is a "
+            "matter of the network in between more often than of the server."
         ),
         advice=(
             "Compare with other regions: where only one sees it, that path is at fault. Where all do, look at the "
@@ -58,7 +58,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="IPv6 is broken or slower than IPv4",
         explanation=(
             "The name has IPv6 addresses, which browsers try first, but connecting to them failed or took much longer "
-            "than by IPv4. Browsers give up on it only after a wait, about 250 ms in most of them."
+            "than by IPv4. Browsers try IPv4 only after a wait, about 250 ms in most; where IPv6 answers before "
+            "that they stay with it, and every round trip of the visit is as long."
         ),
         advice=(
             "Mend the IPv6 path (address, listener, firewall, routing), or take the AAAA records out until it works."

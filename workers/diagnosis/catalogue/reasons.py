@@ -6,7 +6,9 @@ _TEXTS = {
     NotJudgedReason.RTT_SHORT: (
         "because the round trip is shorter than 8 ms: at that distance a busy server and a round trip look alike"
     ),
-    NotJudgedReason.LOSS: "because packets were lost on the way: then a pause says nothing about the server",
+    NotJudgedReason.LOSS: (
+        "because packets were lost on the way, or came out of order: then a pause says nothing about the server"
+    ),
     NotJudgedReason.PACED: (
         "because the server spreads its packets out in time, so that its flights cannot be told apart"
     ),

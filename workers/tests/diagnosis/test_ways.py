@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from workers.diagnosis import path
-from workers.measurement.evidence import Depth, ProbeEvidence, TcpState, Trial, TrialEvidence
+from workers.diagnosis.case import Case
+from workers.measurement.evidence import Depth, Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
@@ -58,14 +59,61 @@ def lossy(count: int, total: int, **loss: Any) -> ProbeEvidence:
     return probe([*[hurt] * count, *[whole] * (total - count)])
 
 
+# What came behind a lost packet waited in the kernel until that had been sent again.
+LOST: dict[str, Any] = {"tcp_ended": TcpState(out_of_order_packets=3), "scheduling_lag_us": 81_000}
+# What was only overtaken came at once.
+OVERTAKEN: dict[str, Any] = {"tcp_ended": TcpState(out_of_order_packets=3), "scheduling_lag_us": 2_000}
+
+
 def test_loss_in_two_connections_of_five_is_the_ways() -> None:
-    evidence = lossy(2, 5, tcp_ended=TcpState(out_of_order_packets=3))
-    assert facts(found(path.RULES, evidence)[Id.TCP_LOSS])["seen"] == "2 of 5"
+    assert facts(found(path.RULES, lossy(2, 5, **LOST))[Id.TCP_LOSS])["seen"] == "2 of 5"
+
+
+def test_packets_in_another_order_are_no_loss() -> None:
+    evidence = lossy(5, 5, **OVERTAKEN)
+    assert not found(path.RULES, evidence)
+    assert Id.TCP_LOSS not in left_open(path.RULES, evidence)
+
+
+def test_what_a_late_process_sees_is_no_loss() -> None:
+    whole = connection(Path(), Server())
+    late = replace(whole, scheduling_lag_us=60_000)
+    evidence = probe([replace(whole, **LOST), replace(whole, **LOST), late, late])
+    assert not found(path.RULES, evidence)
+    assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.LATE_CLOCK
+
+
+def test_nearby_only_what_was_said_again_is_lost_for_certain() -> None:
+    whole = connection(Path(rtt_ms=2), Server())
+    order = replace(whole, tcp_ended=TcpState(out_of_order_packets=3), scheduling_lag_us=5_000)
+    again = replace(whole, tcp_ended=TcpState(total_retransmits=1))
+    twice = replace(whole, tcp_ended=TcpState(total_retransmits=1, dsack_dups=1))
+    assert left_open(path.RULES, probe([order] * 5))[Id.TCP_LOSS] is NotJudgedReason.RTT_SHORT
+    assert Id.TCP_LOSS in found(path.RULES, probe([again] * 5))
+    assert Id.TCP_LOSS not in found(path.RULES, probe([twice] * 5))
+
+
+def test_a_filled_hole_brings_more_than_slow_start_lets_follow() -> None:
+    whole = connection(Path(), Server(body_bytes=20_000))
+    ended = [one.at_us for one in whole.transfers][-1]
+    sent = max(one.at_us for one in whole.transfers if one.direction is Direction.SENT)
+    flights = (
+        replace(whole.transfers[-1], at_us=sent + 80_000, size_bytes=1448),
+        replace(whole.transfers[-1], at_us=max(ended, sent + 160_000), size_bytes=19_000),
+    )
+    shaken = tuple(one for one in whole.transfers if one.at_us <= sent)
+    hole = replace(
+        whole,
+        transfers=(*shaken, *flights),
+        exchanges=(replace(whole.exchanges[0], ended_us=flights[-1].at_us),),
+        tcp_ended=TcpState(out_of_order_packets=9),
+    )
+    assert Id.TCP_LOSS in found(path.RULES, probe([hole] * 3))
 
 
 @pytest.mark.parametrize(("count", "total"), [(1, 2), (2, 6)])
 def test_less_loss_is_left_open(count: int, total: int) -> None:
-    evidence = lossy(count, total, tcp_ended=TcpState(out_of_order_packets=3))
+    evidence = lossy(count, total, **LOST)
     assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.NOT_REPEATED
 
 
@@ -114,7 +162,17 @@ def test_slower_means_half_as_much_again_and_thirty_milliseconds(ipv6_us: int, s
     findings = found(path.RULES, both(six, six, six))
     assert (Id.IPV6_BROKEN_OR_SLOW in findings) is slow
     if slow:
-        assert findings[Id.IPV6_BROKEN_OR_SLOW].saving_us == ipv6_us - 80_000
+        assert findings[Id.IPV6_BROKEN_OR_SLOW].saving_us == 3 * (ipv6_us - 80_000)
+
+
+def test_a_way_so_far_that_browsers_take_the_other_costs_what_they_wait() -> None:
+    six = other(syn_rtt_us=340_000, tcp_connected=None, tcp_ended=None)
+    assert found(path.RULES, both(six, six, six))[Id.IPV6_BROKEN_OR_SLOW].saving_us == 250_000
+
+
+def test_the_other_family_does_not_make_this_one_nearer() -> None:
+    six = other(syn_rtt_us=20_000, tcp_connected=None, tcp_ended=None)
+    assert Case(evidence=both(six)).rtt_us == Case(evidence=both()).rtt_us
 
 
 def test_a_site_of_one_family_has_nothing_to_compare() -> None:

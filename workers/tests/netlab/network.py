@@ -19,7 +19,7 @@ from workers.shaping.cable import Cable, End, Plug, furnish, make_home
 from workers.shaping.links import Links
 from workers.shaping.namespace import Namespace
 from workers.shaping.netlink import RouteMetrics
-from workers.shaping.settings import Drop, LinkSettings
+from workers.shaping.settings import Drop, LinkSettings, Overtaken
 from workers.tests.netlab.capture import Capture
 from workers.tests.servers import DnsServer, Zone
 from workers.tests.waiting import wait_for
@@ -52,20 +52,24 @@ class LabNetwork:
         self,
         *,
         rtt_ms: float,
+        rtt6_ms: float | None = None,
         rate_kbit_s: int | None = None,
         up_kbit_s: int | None = None,
         loss: Sequence[Drop] = (),
         loss_ppm: int = 0,
+        overtaken: Overtaken | None = None,
         delayed_ack_ms: float | None = None,
         server_iw: int = 10,
         ipv6: bool = False,
     ) -> None:
         self._numbers = LinkSettings(
             rtt_us=round(rtt_ms * 1000),
+            rtt6_us=None if rtt6_ms is None else round(rtt6_ms * 1000),
             down_kbit_s=rate_kbit_s,
             up_kbit_s=up_kbit_s,
             loss_ppm=loss_ppm,
             drops=tuple(loss),
+            overtaken=overtaken,
             delayed_ack_us=None if delayed_ack_ms is None else round(delayed_ack_ms * 1000),
         )
         self.server_address4, self.server_address6 = (str(ip_interface(text).ip) for text in _SERVER)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workers.measurement.profile import Profile
 from workers.shaping.link import Departures, Link
-from workers.shaping.settings import Direction, Drop, LinkSettings
+from workers.shaping.settings import Direction, Drop, LinkSettings, Overtaken
 from workers.tests.shaping.frames import frame
 
 UP, DOWN = Direction.UP, Direction.DOWN
@@ -187,3 +187,20 @@ def test_never_more_than_the_rate_whatever_comes(arrivals: list[tuple[int, int]]
 def test_settings_survive_the_way_to_the_process() -> None:
     settings = LinkSettings(rtt_us=1, drops=(Drop(direction=DOWN, nth=2, port=80),), delayed_ack_us=200_000)
     assert LinkSettings.from_json(settings.to_json()) == settings
+
+
+def test_ipv6_may_go_another_way_and_delays_nobody() -> None:
+    world = World(LinkSettings(rtt_us=20_000, rtt6_us=80_000))
+    six = full()[:12] + b"\x86\xdd" + full()[14:]
+    world.link.take_in(DOWN, six, 0)
+    world.link.take_in(DOWN, full(), 0)
+    assert world.run() == [10, 40]
+
+
+def test_every_so_manieth_packet_with_data_is_overtaken() -> None:
+    late = Overtaken(direction=DOWN, every=2, by_us=5000)
+    world = World(LinkSettings(rtt_us=20_000, overtaken=late))
+    for number in range(4):
+        world.link.take_in(DOWN, full(), number * MS)
+        world.link.take_in(DOWN, frame(up=False), number * MS)
+    assert world.run() == [10, 10, 11, 12, 12, 13, 16, 18]

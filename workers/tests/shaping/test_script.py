@@ -154,3 +154,8 @@ def test_datagrams_never_wait() -> None:
     packet = parse_packet(datagram())
     assert packet is not None
     assert script.hold(datagram(), packet, UP) is None
+
+
+def test_every_packet_of_a_size_may_be_dropped() -> None:
+    script = dropping(Drop(direction=DOWN, nth=None, least_bytes=MSS))
+    assert fates(script, data(0), frame(up=False, payload=MSS - 1), data(0)) == [True, False, True]

@@ -1,0 +1,82 @@
+"""Which connections lost packets for certain. Packets that only came in another order are no loss.
+
+A packet of ours was lost when it was said again and nobody answered that it had come twice. Of the server's packets the
+kernel counts those that came out of order; which of them had been lost shows in time. What is lost comes a round trip
+later at the earliest, and all behind it lies in the kernel until then: our process sees it so much later than it came.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from workers.diagnosis.case import MIN_RTT_US, rtt_of
+from workers.diagnosis.flights import Turn, answer_turn, handshake_turns
+from workers.diagnosis.gaps import Ruler, ruler_of
+from workers.measurement.evidence import TcpState, TrialEvidence
+
+# The server hears of a hole with the packet behind it, so that nothing fills it sooner. Round trips are rounded.
+_REPAIRED_RTT = 0.95
+# Later than this part of a round trip our own process was late, if no packet was lost.
+_LATE_RTT = 0.25
+# Where it was so in more connections than this part of those with loss, its lateness may be all that is seen.
+_MOST_LATE = 0.25
+_SILENCE_RTT = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Losses:
+    """`certain` lost packets, `disturbed` lost some or had them come out of order. For some of these only time could
+    tell, but the way is too `short`, or our process was too `late`."""
+
+    certain: tuple[TrialEvidence, ...]
+    disturbed: tuple[TrialEvidence, ...]
+    short: bool
+    late: bool
+
+
+def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
+    """What is known of these connections, which were all made over one path."""
+    again = tuple(trial for trial in trials if said_again(trial))
+    overtaken = tuple(trial for trial in trials if trial not in again and _ended(trial).out_of_order_packets)
+    far = tuple(trial for trial in overtaken if (rtt_of(trial) or 0) >= MIN_RTT_US)
+    repaired = tuple(trial for trial in far if _is_held(trial, _REPAIRED_RTT) or _has_hole(trial))
+    unsound = [trial for trial in trials if trial not in repaired and _is_held(trial, _LATE_RTT)]
+    late = len(unsound) > _MOST_LATE * len(repaired) > 0
+    return Losses(
+        certain=again if late else (*again, *repaired),
+        disturbed=(*again, *overtaken),
+        short=len(far) < len(overtaken),
+        late=late,
+    )
+
+
+def said_again(trial: TrialEvidence) -> bool:
+    """Whether something of ours got lost: said again, without word from the server that it had come both times."""
+    ended = _ended(trial)
+    return bool(trial.syn_retransmits) or (ended.total_retransmits or 0) > (ended.dsack_dups or 0)
+
+
+def _ended(trial: TrialEvidence) -> TcpState:
+    return trial.tcp_ended or trial.tcp_secured or trial.tcp_connected or TcpState()
+
+
+def _is_held(trial: TrialEvidence, trips: float) -> bool:
+    return (trial.scheduling_lag_us or 0) >= trips * max(rtt_of(trial) or 0, MIN_RTT_US)
+
+
+def _has_hole(trial: TrialEvidence) -> bool:
+    """Whether, after a silence of a round trip, more came than slow start lets follow: the hole had been filled.
+
+    The kernel hands on with the repair what came behind it, and with it the stamp of the last.
+    """
+    ruler = ruler_of(trial)
+    gaps = (gap for turn in _turns(trial, ruler) for gap in turn.gaps())
+    return any(ruler.near(gap.duration_us) and gap.next_bytes > 2 * gap.flight_bytes + ruler.mss for gap in gaps)
+
+
+def _turns(trial: TrialEvidence, ruler: Ruler) -> Iterator[Turn]:
+    longest_us = round(_SILENCE_RTT * ruler.rtt_us)
+    yield from handshake_turns(trial, longest_us)
+    for exchange in trial.exchanges:
+        turn = answer_turn(trial, exchange, longest_us)
+        if turn is not None:
+            yield turn

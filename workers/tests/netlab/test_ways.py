@@ -1,0 +1,72 @@
+"""Ways that are unlike in both directions or families, and such as mix packets up: what a diagnosis makes of them."""
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from workers.measurement.evidence import Trial
+from workers.measurement.finding import FindingId as Id
+from workers.measurement.messages import ProbeMeasurement
+from workers.shaping.settings import Direction, Overtaken
+from workers.tests.netlab.chains import Vault
+from workers.tests.netlab.column import Asking, probe
+from workers.tests.netlab.estate import Estate
+from workers.tests.netlab.lab import Lab
+from workers.tests.netlab.nginx import NginxConduct
+from workers.tests.netlab.served import ChainWish, SecondAddress, Served
+from workers.tests.netlab.test_matrix import diagnosis_of, ids
+from workers.tests.netlab.twin import SHY_OF_LOSS
+
+RTT_MS = 80
+# Every third packet with data arrives behind the next ones of its flight.
+MIXED = Overtaken(direction=Direction.DOWN, every=3, by_us=2000)
+SITES = {
+    "usual": Served(conduct=NginxConduct(body_bytes=20_000)),
+    "records": Served(conduct=NginxConduct(body_bytes=20_000, buffer="16k")),
+    "chain": Served(chain=ChainWish(size_bytes=18_000)),
+}
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    return Vault(tmp_path_factory.mktemp("vault"))
+
+
+def probed(lab: Lab, vault: Vault, folder: Path, sites: Mapping[str, Served]) -> dict[str, ProbeMeasurement]:
+    estate = Estate(lab, vault, folder, sites)
+    with ThreadPoolExecutor(len(sites)) as pool:
+        seen = pool.map(lambda name: probe(lab, estate.url(name), Asking(timeout_s=5)), sites)
+        return dict(zip(sites, seen, strict=True))
+
+
+def test_packets_that_overtake_each_other_are_neither_lost_nor_a_servers_fault(tmp_path: Path, vault: Vault) -> None:
+    with Lab(rtt_ms=RTT_MS, overtaken=MIXED) as lab:
+        seen = probed(lab, vault, tmp_path, SITES)
+    for name, measurement in seen.items():
+        assert measurement.evidence is not None
+        ends = [one.tcp_ended for one in measurement.evidence.trials if one.tcp_ended is not None]
+        assert sum(bool(end.out_of_order_packets) for end in ends) >= len(ends) / 2
+        assert not ids(diagnosis_of(measurement)) & (SHY_OF_LOSS | {Id.TCP_LOSS}), name
+
+
+@pytest.mark.parametrize(("rtt_ms", "rtt6_ms"), [(20, 80), (80, 20)])
+def test_a_family_that_is_farther_costs_each_round_trip_of_a_visit(
+    tmp_path: Path, vault: Vault, rtt_ms: int, rtt6_ms: int
+) -> None:
+    with Lab(rtt_ms=rtt_ms, rtt6_ms=rtt6_ms) as lab:
+        (measurement,) = probed(lab, vault, tmp_path, {"site": Served(second=SecondAddress())}).values()
+    diagnosis = diagnosis_of(measurement)
+    slower = [one for one in diagnosis.findings if one.id is Id.IPV6_BROKEN_OR_SLOW]
+    if rtt6_ms < rtt_ms:
+        assert not slower
+        assert Id.IPV6_BROKEN_OR_SLOW not in {one.id for one in diagnosis.not_judged}
+    else:
+        (finding,) = slower
+        assert finding.saving_us == pytest.approx(3 * (rtt6_ms - rtt_ms) * 1000, rel=0.1)
+    # Nothing that is said of the one family is counted in the other's round trips.
+    (h3,) = [one for one in diagnosis.findings if one.id is Id.HTTP_H3]
+    assert h3.saving_us == pytest.approx(rtt_ms * 1000, rel=0.05)
+    assert measurement.evidence is not None
+    assert measurement.evidence.of(Trial.OTHER_FAMILY)
