@@ -15,8 +15,9 @@ from backend.fleet.queries import usable_regions
 from backend.runs.claim import PUBLISH_GRACE
 from backend.runs.models import PendingRun, Schedule, Trigger
 from backend.runs.outbox import publish_if_possible
-from backend.runs.outgoing import MONITOR_SQL, PENDING_SQL, outgoing_of_pending
+from backend.runs.outgoing import MONITOR_SQL, PENDING_SQL
 from backend.runs.schedules import Changes, reconcile
+from backend.runs.sending import messages_of_pending
 from backend.runs.sql import fetch
 from backend.sites import actions as sites
 from backend.sites.models import Monitor, Site
@@ -238,4 +239,4 @@ def _requested(
 
 
 def _publish(run_ids: Sequence[UUID], now: datetime) -> None:
-    publish_if_possible(list(outgoing_of_pending(fetch(_MESSAGES, [list(run_ids)]))), now=now)
+    publish_if_possible(messages_of_pending(fetch(_MESSAGES, [list(run_ids)]), now=now), now=now)

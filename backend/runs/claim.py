@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from backend.runs.models import Trigger
-from backend.runs.outgoing import MONITOR_SQL, MONITOR_WIDTH, Execution, MonitorColumns, Outgoing, outgoing
+from backend.runs.outgoing import MONITOR_SQL, MONITOR_WIDTH, Execution, MonitorColumns, Outgoing
 from backend.runs.partitions import retention_start
+from backend.runs.sending import messages_of
 from backend.runs.slots import is_first_of_day, newest_slot, next_slot, window_end
 from backend.runs.sql import array, execute, fetch
 from workers.measurement.evidence import Depth
@@ -76,7 +77,7 @@ def claim(now: datetime, limit: int = BATCH) -> list[Outgoing]:
         due = [_newest(MonitorColumns(*row[:MONITOR_WIDTH]), *row[MONITOR_WIDTH:], now=now) for row in rows]
         if due:
             execute(_CLAIM, _columns(due, now))
-    return [outgoing(entry.execution, entry.monitor) for entry in due]
+    return messages_of(((entry.execution, entry.monitor) for entry in due), now=now)
 
 
 def next_due() -> datetime | None:

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from backend.runs import broker
 from backend.runs.claim import BATCH, PUBLISH_GRACE
-from backend.runs.outgoing import MONITOR_SQL, PENDING_SQL, Outgoing, outgoing_of_pending
+from backend.runs.outgoing import MONITOR_SQL, PENDING_SQL, Outgoing
+from backend.runs.sending import messages_of_pending
 from backend.runs.sql import array, execute, fetch
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,8 @@ def publish_if_possible(messages: Sequence[Outgoing], *, now: datetime) -> None:
 
 def waiting(now: datetime, limit: int = BATCH) -> list[Outgoing]:
     """Messages of the outbox whose own process did not publish them; nobody else gets them for a while."""
-    return list(outgoing_of_pending(fetch(_WAITING, {"now": now, "later": now + PUBLISH_GRACE, "limit": limit})))
+    rows = fetch(_WAITING, {"now": now, "later": now + PUBLISH_GRACE, "limit": limit})
+    return messages_of_pending(rows, now=now)
 
 
 def publish_again_after_loss(now: datetime) -> int | None:

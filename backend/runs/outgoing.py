@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from backend.encryption import DecryptionError
 from backend.sites import page_settings
 from backend.sites.models import Monitor
 from workers.measurement.connection import Header
@@ -72,9 +73,21 @@ class Outgoing:
     message: bytes
 
 
+class UnreadableSettingsError(RuntimeError):
+    """What a monitor sends cannot be read: no key opens it, or another version wrote it."""
+
+
 def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
-    """The message of one execution, with the monitor as it is configured now."""
+    """The message of one execution, with the monitor as it is configured now.
+
+    Raises UnreadableSettingsError.
+    """
     kind = Kind(monitor.kind)
+    try:
+        headers, page = _headers(monitor.headers) if monitor.at_home else (), _page(monitor)
+    except (DecryptionError, ValueError) as error:
+        # Without its context: nothing of what is stored has a place in a log.
+        raise UnreadableSettingsError(str(error)) from None
     request = RunRequest(
         run_id=execution.run_id,
         monitor_id=monitor.monitor_id,
@@ -88,13 +101,13 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
         urgent=execution.lane is Lane.NOW,
         config_version=monitor.config_version,
         profile=PROFILES.get(monitor.profile, NATIVE),
-        headers=_headers(monitor.headers) if monitor.at_home else (),
+        headers=headers,
         accepted_status=tuple(monitor.accepted_status),
         body_text=monitor.body_text or None,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
         other=_other(monitor.pair),
         depth=execution.depth,
-        page=_page(monitor),
+        page=page,
     )
     return Outgoing(
         run_id=execution.run_id,
@@ -105,8 +118,8 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
     )
 
 
-def outgoing_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[Outgoing]:
-    """The messages of rows of MONITOR_SQL followed by PENDING_SQL."""
+def entries_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Execution, MonitorColumns]]:
+    """What rows of MONITOR_SQL followed by PENDING_SQL say."""
     for row in rows:
         run_id, scheduled_for, attempt, expires_at, lane, url, depth = row[MONITOR_WIDTH:]
         execution = Execution(
@@ -117,7 +130,7 @@ def outgoing_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[Outgoing]:
             lane=Lane(lane),
             depth=Depth(depth),
         )
-        yield outgoing(execution, _at(url, MonitorColumns(*row[:MONITOR_WIDTH])))
+        yield execution, _at(url, MonitorColumns(*row[:MONITOR_WIDTH]))
 
 
 def queue_key(region: str, kind: str, lane: Lane) -> str:

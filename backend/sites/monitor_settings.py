@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from backend.encryption import Unreadable
+from backend.encryption import DecryptionError, Unreadable
 from backend.sites import page_settings
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
 from backend.sites.targets import check_pair_target, check_target
@@ -24,7 +24,7 @@ MAX_BODY_TEXT_CHARS = 500
 MAX_STATUSES = 20
 # Each takes a browser as long as one load does: more belongs to a test by hand.
 MAX_PAGE_LOADS = 5
-# What may be stored and yet not read, because its key is gone, and how it is spoken of.
+# What may be stored and yet not read, mostly because its key is gone, and how it is spoken of.
 UNREADABLE = {"headers": "the request headers that cannot be read", "page": "the page's options that cannot be read"}
 
 
@@ -69,7 +69,7 @@ def defaults(kind: Kind, url: str, other: PairTarget | None = None) -> MonitorSe
 
 def stored_settings(monitor: Monitor) -> MonitorSettings:
     """The settings as they are stored, secrets and all: for who stores them, and for nobody who shows them."""
-    unreadable = tuple(name for name in UNREADABLE if isinstance(getattr(monitor, name), Unreadable))
+    headers, page = _headers(monitor), _page(monitor)
     return MonitorSettings(
         kind=Kind(monitor.kind),
         url=monitor.url,
@@ -77,14 +77,29 @@ def stored_settings(monitor: Monitor) -> MonitorSettings:
         timeout_s=monitor.timeout_s,
         regions=tuple(monitor.regions),
         profile=monitor.profile,
-        headers=() if "headers" in unreadable else tuple(Header(name=name, value=v) for name, v in monitor.headers),
+        headers=headers or (),
         accepted_status=tuple(monitor.accepted_status),
         body_text=monitor.body_text,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
         other=None if monitor.pair is None else PairTarget(url=monitor.pair["url"], address=monitor.pair["address"]),
-        page=PLAIN if "page" in unreadable else page_settings.read(monitor.page),
-        unreadable=unreadable,
+        page=page or PLAIN,
+        unreadable=tuple(name for name, value in (("headers", headers), ("page", page)) if value is None),
     )
+
+
+def _headers(monitor: Monitor) -> tuple[Header, ...] | None:
+    """None when no key opens them."""
+    if isinstance(monitor.headers, Unreadable):
+        return None
+    return tuple(Header(name=name, value=value) for name, value in monitor.headers)
+
+
+def _page(monitor: Monitor) -> PageOptions | None:
+    """None when no key opens the options, or when another version wrote what this one does not understand."""
+    try:
+        return page_settings.read(monitor.page)
+    except (DecryptionError, ValueError):
+        return None
 
 
 def validate(settings: MonitorSettings) -> None:

@@ -60,6 +60,8 @@ _MISSED = {
     MissedReason.AGENT_LOST: "The agent that held this run disappeared, twice.",
     MissedReason.LATE: "The run could not start in its time.",
     MissedReason.CANCELLED: "The monitor was paused, changed or deleted before this run could start.",
+    MissedReason.SETTINGS_UNREADABLE: "The monitor's request headers or page options could not be read: no key of "
+    "FIRSTBYTE_FERNET_KEYS opens them. Its settings page says what to do.",
 }
 
 

@@ -122,7 +122,8 @@ def _add_browser(parser: argparse.ArgumentParser) -> None:
     asked = "user name and password, when the page's host asks for them"
     browser.add_argument("--login", metavar="USER:PASSWORD", type=_login, help=asked)
     before = (
-        "steps to do before the page, one a line (visit, click, type, secret, press, wait for), or a recording of Chrome's"
+        "steps to do before the page, one a line (visit, click, type, secret, press, wait for),"
+        " or a recording of Chrome's"
     )
     browser.add_argument("--script", metavar="FILE", type=Path, help=before)
 

@@ -57,6 +57,7 @@ class MissedReason(StrEnum):
     AGENT_LOST = "agent_lost"
     LATE = "late"
     CANCELLED = "cancelled"
+    SETTINGS_UNREADABLE = "settings_unreadable"
 
 
 class Clock(StrEnum):

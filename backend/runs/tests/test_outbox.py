@@ -2,6 +2,7 @@ from datetime import timedelta
 
 import pytest
 import redis
+from cryptography.fernet import Fernet
 from pytest_django import Settings
 
 from backend.runs import broker, outbox
@@ -10,6 +11,7 @@ from backend.runs.claim import PUBLISH_GRACE, claim
 from backend.runs.leases import sweep
 from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending, schedule
+from backend.sites.models import Monitor
 
 pytestmark = pytest.mark.django_db
 SECOND = timedelta(seconds=1)
@@ -77,3 +79,30 @@ def test_after_redis_was_emptied_everything_that_no_agent_has_named_is_published
     assert outbox.publish(outbox.waiting(NOW), now=NOW) == 3
     held.refresh_from_db()
     assert held.published_at is not None
+
+
+def test_a_monitor_that_cannot_be_read_misses_its_runs_and_holds_no_other_up(
+    fleet: Fleet, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second, _ = Monitor.objects.order_by("pk")
+    Monitor.objects.filter(pk=first.pk).update(headers=[["X-Key", "s3cret"]])
+    Monitor.objects.filter(pk=second.pk).update(page={"loads": 2})
+    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
+    assert len(claim(NOW)) == 1
+    missed = Run.objects.filter(outcome="missed", missed_reason="settings_unreadable")
+    assert set(missed.values_list("monitor_id", flat=True)) == {first.pk, second.pk}
+    assert PendingRun.objects.count() == 1
+    assert "s3cret" not in caplog.text
+    assert "2 runs are missed, such as that of monitor" in caplog.text
+    assert "none of FIRSTBYTE_FERNET_KEYS opens the stored value" in caplog.text
+
+
+def test_a_run_that_waits_in_the_outbox_is_missed_too_when_its_key_goes(fleet: Fleet, settings: Settings) -> None:
+    monitor = Monitor.objects.order_by("pk")[0]
+    Monitor.objects.filter(pk=monitor.pk).update(headers=[["X-Key", "s3cret"]])
+    claim(NOW)
+    PendingRun.objects.update(expires_at=NOW + 60 * SECOND)
+    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
+    assert len(outbox.waiting(NOW + PUBLISH_GRACE)) == 2
+    missed = Run.objects.filter(missed_reason="settings_unreadable")
+    assert list(missed.values_list("monitor_id", flat=True)) == [monitor.pk]

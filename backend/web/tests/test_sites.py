@@ -7,7 +7,7 @@ from cryptography.fernet import Fernet
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
 
 from backend.accounts.models import AuditEntry
 from backend.cast import Member
@@ -123,6 +123,20 @@ def test_a_monitor_whose_key_is_lost_is_changed_and_mended_on_its_page(
     settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
     assert "cannot be read" not in change(client, world, forget_unreadable="on")[1]
     assert stored_settings(world.monitor("probe")).headers == ()
+
+
+def test_who_tests_a_monitor_whose_key_is_lost_is_told_why_nothing_is_measured(
+    client: Client,
+    world: World,
+    settings: Settings,
+    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
+) -> None:
+    change(client, world, headers="Authorization: secret")
+    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
+    with django_capture_on_commit_callbacks(execute=True):
+        response = client.post(reverse("web:test_now", args=[world.site.public_id]), {"kind": "probe"})
+    text = client.get(response.headers["Location"]).content.decode()
+    assert "no key of FIRSTBYTE_FERNET_KEYS opens them" in text
 
 
 def test_secrets_are_asked_for_again_where_another_server_would_get_them(client: Client, world: World) -> None:
