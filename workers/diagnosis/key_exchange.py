@@ -2,6 +2,7 @@
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, seen
+from workers.diagnosis.full_packets import is_stuck
 from workers.diagnosis.tls_visits import AS_BROWSERS, TLS13, completed, speaks_tls13
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind
@@ -66,6 +67,8 @@ def _broken(case: Case, died: list[TrialEvidence]) -> Finding | NotJudged:
             classical=f"works {seen(len(classical), len(case.evidence.of(Trial.CLASSICAL)))}",
             hello_bytes=died[0].handshake.hello_bytes if died[0].handshake is not None else None,
             classical_hello_bytes=classical[0].hello_bytes,
+            # Then it is not the hello but the answer, which a hybrid key makes longer than the way can carry.
+            full_packets_vanish=True if all(map(is_stuck, died)) else None,
         ),
     )
 

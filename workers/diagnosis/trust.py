@@ -5,15 +5,16 @@ authorities that the agent trusts.
 """
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, path_of
+from workers.diagnosis.clocks import server_time, valid_there
 from workers.diagnosis.facts import facts
 from workers.diagnosis.issuers import Trust, trust_fault
 from workers.diagnosis.tls_visits import judged_chain
 from workers.measurement.evidence import ChainCertificate, Handshake
-from workers.measurement.finding import Confidence, Fact, Finding, FindingId, Severity
+from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # OpenSSL's X509_V_ERR_… numbers (x509_vfy.h).
 NOT_YET_VALID = 9
@@ -36,7 +37,9 @@ def expired(case: Case) -> Verdicts:
     now = case.evidence.measured_at
     judged = path_of(chain) if EXPIRED in _codes(shaken) else chain[:1]
     over = next((one for one in judged if one.not_after < now), None)
-    if over is not None:
+    if over is not None and valid_there(case, judged):
+        yield NotJudged(id=FindingId.TLS_CERT_EXPIRED, reason=NotJudgedReason.CLOCKS_APART)
+    elif over is not None:
         when = facts(not_after=over.not_after.isoformat(), expired_days=(now - over.not_after).days)
         yield _critical(FindingId.TLS_CERT_EXPIRED, (*_which(over, chain), *when))
 
@@ -48,7 +51,9 @@ def not_yet_valid(case: Case) -> Verdicts:
     now = case.evidence.measured_at
     judged = path_of(chain) if NOT_YET_VALID in _codes(shaken) else chain[:1]
     early = next((one for one in judged if one.not_before > now), None)
-    if early is not None:
+    if early is not None and valid_there(case, judged):
+        yield NotJudged(id=FindingId.TLS_CERT_NOT_YET_VALID, reason=NotJudgedReason.CLOCKS_APART)
+    elif early is not None:
         when = facts(not_before=early.not_before.isoformat(), valid_in_hours=_hours(early.not_before - now))
         yield _critical(FindingId.TLS_CERT_NOT_YET_VALID, (*_which(early, chain), *when))
 
@@ -61,11 +66,15 @@ def expiring(case: Case) -> Verdicts:
         return
     leaf = chain[0]
     left, lifetime = leaf.not_after - now, leaf.not_after - leaf.not_before
-    if left >= lifetime / RENEWAL_SHARE:
+    severity, theirs = _urgency(leaf, now), _urgency(leaf, server_time(case) or now)
+    if severity is not theirs:
+        yield NotJudged(id=FindingId.TLS_CERT_EXPIRING, reason=NotJudgedReason.CLOCKS_APART)
+        return
+    if severity is None:
         return
     yield Finding(
         id=FindingId.TLS_CERT_EXPIRING,
-        severity=Severity.HIGH if left < SOON else Severity.MEDIUM,
+        severity=severity,
         confidence=Confidence.HIGH,
         evidence=facts(
             not_after=leaf.not_after.isoformat(),
@@ -74,6 +83,14 @@ def expiring(case: Case) -> Verdicts:
             issuer=leaf.issuer,
         ),
     )
+
+
+def _urgency(leaf: ChainCertificate, now: datetime) -> Severity | None:
+    """None where there is time enough, and where it is over."""
+    left = leaf.not_after - now
+    if not timedelta() <= left < (leaf.not_after - leaf.not_before) / RENEWAL_SHARE:
+        return None
+    return Severity.HIGH if left < SOON else Severity.MEDIUM
 
 
 def name_mismatch(case: Case) -> Verdicts:

@@ -123,6 +123,8 @@ class NotJudgedReason(StrEnum):
     NOT_REPEATED = "not_repeated"
     HIDDEN = "hidden"
     PAINT_ELSEWHERE = "paint_elsewhere"
+    CLOCKS_APART = "clocks_apart"
+    UNSTEADY = "unsteady"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

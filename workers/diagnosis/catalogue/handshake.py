@@ -125,7 +125,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         advice=(
             "Where the handshake breaks: update or remove the firewall or load balancer that cannot read a ClientHello "
-            "of two packets. Where it is only not supported: OpenSSL 3.5 or later brings it, switched on by default."
+            "of two packets; where the evidence says that full packets vanish, let ICMP pass or clamp the MSS to what "
+            "the path carries. Where it is only not supported: OpenSSL 3.5 or later brings it, switched on by default."
         ),
     ),
     FindingId.TLS_RECORD_OVERFLOW: Entry(

@@ -21,6 +21,12 @@ _TEXTS = {
     NotJudgedReason.PAINT_ELSEWHERE: (
         "because the paint came later than what the browser had to wait for, so that something else held it up"
     ),
+    NotJudgedReason.CLOCKS_APART: (
+        "because the server's clock and ours are minutes apart or more: one is wrong, and by the server's all is well"
+    ),
+    NotJudgedReason.UNSTEADY: (
+        "because the way is so unsteady, or the pause so near to a round trip, that it has more than one explanation"
+    ),
     NotJudgedReason.HIDDEN: "because another finding hides it: mend that one first",
 }
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from workers.measurement.evidence import Depth, ProbeEvidence, Trial
+from workers.measurement.evidence import Depth, ProbeEvidence, TcpState, Trial
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import FindingId, Severity
 from workers.tests.diagnosis.sites import (
@@ -77,3 +77,11 @@ def test_a_hello_without_it_proves_nothing() -> None:
     site = shaken(deep_site(), _BROWSERS, hello_bytes=CLASSICAL_HELLO_BYTES, group="X25519")
     assert finding(_PQ, site) is None
     assert left_open(_PQ, site) == "not_measured"
+
+
+def test_an_answer_too_long_for_the_way_is_told_from_a_hello_that_nobody_can_read() -> None:
+    site = broken(3, FailureKind.TLS_TIMEOUT)
+    stuck = TcpState(min_rtt_us=80_000, rcv_mss_bytes=881, adv_mss_bytes=1448, out_of_order_packets=1)
+    trials = [replace(one, tcp_ended=stuck, ended_us=5_000_000) if one.failure else one for one in site.trials]
+    assert fact(finding(_PQ, replace(site, trials=tuple(trials))), "full_packets_vanish") is True
+    assert fact(finding(_PQ, site), "full_packets_vanish") is None

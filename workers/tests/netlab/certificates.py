@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
+from ipaddress import ip_address
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -62,7 +63,7 @@ def make_authority(name: str, *, signer: Holder | None = None) -> Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafWish:
-    """What a leaf says."""
+    """What a leaf says. A name may be an address."""
 
     names: tuple[str, ...]
     key: KeyKind = KeyKind.P256
@@ -72,11 +73,18 @@ class LeafWish:
     must_staple: bool = False
 
 
+def _name(text: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(text))
+    except ValueError:
+        return x509.DNSName(text)
+
+
 def make_leaf(wish: LeafWish, signer: Holder | None) -> Holder:
     """Signed by itself when nobody else does."""
     key = key_of(wish.key, "leaf")
     builder = _begin(wish.names[0][:64], key, signer, wish.life)
-    names = x509.SubjectAlternativeName([x509.DNSName(name) for name in wish.names])
+    names = x509.SubjectAlternativeName([_name(name) for name in wish.names])
     builder = builder.add_extension(names, critical=False)
     usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
     builder = builder.add_extension(usage, critical=False)
