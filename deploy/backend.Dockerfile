@@ -19,6 +19,7 @@ COPY deploy/compose deploy/compose
 COPY backend backend
 COPY workers/__init__.py workers/version.py workers/
 COPY workers/measurement workers/measurement
+COPY workers/diagnosis workers/diagnosis
 RUN python manage.py collectstatic --noinput
 USER firstbyte
 VOLUME /var/lib/firstbyte

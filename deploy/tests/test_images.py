@@ -1,0 +1,107 @@
+"""What an image holds is enough for what it runs: the files that its Dockerfile copies, the packages that it locks."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Stands in for the image's own packages: whatever this test's environment has besides cannot be imported.
+SITE = """\
+import re, sys
+from importlib.metadata import packages_distributions
+
+locked = set(re.findall(r"^([A-Za-z0-9._-]+)==", open({lock!r}).read(), re.M))
+locked = {{re.sub(r"[-_.]+", "-", name).lower() for name in locked}}
+foreign = {{
+    module
+    for module, names in packages_distributions().items()
+    if not any(re.sub(r"[-_.]+", "-", name).lower() in locked for name in names)
+}}
+
+
+class Lock:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name.partition(".")[0] in foreign:
+            raise ModuleNotFoundError(f"{{name}} is not in the image's requirements", name=name)
+
+
+sys.meta_path.insert(0, Lock)
+"""
+# Every module of a package, as nobody knows which of them a command imports late.
+WHOLE = """\
+import importlib, pkgutil, {package}
+
+for module in pkgutil.walk_packages({package}.__path__, "{package}."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+BACKEND = ("backend.Dockerfile", "requirements.txt")
+AGENT = ("agent.Dockerfile", "workers/requirements.txt")
+COMMANDS = [
+    (BACKEND, "import django\n\ndjango.setup()\n" + WHOLE.format(package="backend")),
+    (AGENT, WHOLE.format(package="workers")),
+]
+
+
+@pytest.mark.parametrize(("image", "code"), COMMANDS)
+def test_an_image_holds_all_that_it_runs(image: tuple[str, str], code: str, tmp_path: Path) -> None:
+    dockerfile, lock = image
+    ended = run_in(staged(ROOT / "deploy" / dockerfile, tmp_path), ROOT / lock, code)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_an_image_holds_neither_tests_nor_what_it_does_not_lock(tmp_path: Path) -> None:
+    folder = staged(ROOT / "deploy" / "backend.Dockerfile", tmp_path)
+    assert not list(folder.rglob("tests"))
+    ended = run_in(folder, ROOT / "requirements.txt", "import playwright")
+    assert "not in the image's requirements" in ended.stderr
+
+
+def staged(dockerfile: Path, folder: Path) -> Path:
+    """A folder with what the image gets from the project, without what `.dockerignore` leaves out."""
+    left_out = [line.removeprefix("**/") for line in (ROOT / ".dockerignore").read_text().split()]
+    image = folder / "image"
+    image.mkdir()
+    for source, target in re.findall(r"^COPY (?!--)([^\n]+) (\S+)$", dockerfile.read_text(), re.MULTILINE):
+        for name in source.split():
+            if target.startswith("/"):
+                continue
+            place = image / target / Path(name).name if target.endswith("/") else image / target
+            copy(ROOT / name, place, left_out)
+    return image
+
+
+def copy(source: Path, place: Path, left_out: list[str]) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, place, ignore=shutil.ignore_patterns(*left_out))
+    else:
+        shutil.copy(source, place)
+
+
+def run_in(folder: Path, lock: Path, code: str) -> "subprocess.CompletedProcess[str]":
+    site = folder.parent / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(SITE.format(lock=str(lock)))
+    environment = os.environ | {
+        "PYTHONPATH": f"{site}:{folder}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "DJANGO_SETTINGS_MODULE": "backend.settings",
+        "FIRSTBYTE_SECRET_KEY": "x" * 50,
+        "FIRSTBYTE_FERNET_KEYS": "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
