@@ -14,12 +14,12 @@ from backend import outbound
 from backend.outbound import MAX_ANSWER_BYTES, Answer, Outbound, OutboundError, Reason
 from workers.measurement.addresses import parse_networks
 from workers.tests.inside import INSIDE_URLS
+from workers.tests.ports import closed_port
 from workers.tests.servers import (
     Authority,
     Peer,
     Server,
     answering,
-    closed_port,
     finish,
     redirect,
     response,

@@ -16,10 +16,11 @@ import pytest
 from backend.alerts.tests.standin import StandIn
 from backend.testing import wait_until
 from backend.tests.owner import Owner, owner_of
-from backend.tests.whole import REGIONS, ROOT, Outside, Whole, free_port, whole_service
+from backend.tests.whole import REGIONS, ROOT, Outside, Whole, whole_service
 from deploy.local import environment
 from deploy.local.demo_site import DemoSite, Host, build
 from deploy.local.places import Places
+from workers.tests.ports import free_port
 
 # Of the 200 ms that it works, which is nearly all of its first byte: ten deviations of the past that is made up.
 SLOWER_PCT = 20

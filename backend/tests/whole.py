@@ -6,7 +6,6 @@ Nothing is shared with the test process but files and sockets, so that any part 
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -22,6 +21,7 @@ from cryptography.fernet import Fernet
 
 from backend import testing
 from backend.testing import wait_until
+from workers.tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 REGIONS = {"here": "Here", "there": "There"}
@@ -187,10 +187,3 @@ def _end(whole: Whole) -> None:
 def _clean_environment() -> dict[str, str]:
     """Ours without the settings of another service that may be around."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("FIRSTBYTE_", "DJANGO_"))}
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port

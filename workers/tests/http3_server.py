@@ -1,7 +1,6 @@
 """A QUIC server that a test makes say what it likes, at 127.0.0.1 and a port that the kernel chose."""
 
 import asyncio
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ProtocolNegotiated, QuicEvent, StreamDataReceived
 from aioquic.tls import SessionTicket
 
+from workers.tests.ports import free_port
 from workers.tests.servers import LOOPBACK, Authority
 
 Conduct = Callable[["Talk"], None]
@@ -97,7 +97,7 @@ def http3_server(
         sessions = {"session_ticket_fetcher": tickets.get, "session_ticket_handler": _keeping(tickets)}
     loop = asyncio.new_event_loop()
     # aioquic cannot tell which port the kernel chose, so it is chosen before.
-    port = _free_port()
+    port = free_port()
     server = loop.run_until_complete(
         serve(
             LOOPBACK,
@@ -125,10 +125,3 @@ def _keeping(tickets: dict[bytes, SessionTicket]) -> Callable[[SessionTicket], N
         tickets[ticket.ticket] = ticket
 
     return keep
-
-
-def _free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind((LOOPBACK, 0))
-        port: int = sock.getsockname()[1]
-    return port

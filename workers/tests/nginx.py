@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from workers.tests.ports import free_port
 from workers.tests.servers import LOOPBACK, Authority
 from workers.tests.waiting import wait_for
 
@@ -70,7 +71,7 @@ def running_nginx(folder: Path) -> Iterator[Nginx]:
         part.write_to_path(str(folder / "server.pem"), append=True)
     (folder / "pages").mkdir()
     (folder / "pages" / "a.css").write_text(BODY)
-    cdn, origin = _free_ports()
+    cdn, origin = free_port(), free_port()
     configuration = folder / "nginx.conf"
     configuration.write_text(_CONFIGURATION.format(folder=folder, host=LOOPBACK, cdn=cdn, origin=origin))
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
@@ -86,11 +87,6 @@ def running_nginx(folder: Path) -> Iterator[Nginx]:
     finally:
         process.terminate()
         process.wait()
-
-
-def _free_ports() -> tuple[int, int]:
-    with socket.create_server((LOOPBACK, 0)) as one, socket.create_server((LOOPBACK, 0)) as other:
-        return one.getsockname()[1], other.getsockname()[1]
 
 
 def _accepts(port: int) -> bool:

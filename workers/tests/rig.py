@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -186,12 +185,6 @@ class Agent:
 def command(client: redis.Redis, *words: str) -> Any:
     """Any command, as typed."""
     return client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py leaves this one without types
-
-
-def free_port() -> int:
-    """A port that was free a moment ago, for a server that cannot choose one itself."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 @contextlib.contextmanager

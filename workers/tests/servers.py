@@ -154,13 +154,6 @@ def redirect(location: str, status: str = "302 Found") -> bytes:
     return response(b"", status=status, headers=(f"Location: {location}",))
 
 
-def closed_port() -> int:
-    """A port that nobody listens on: it was free a moment ago."""
-    with socket.create_server((LOOPBACK, 0)) as listener:
-        port: int = listener.getsockname()[1]
-    return port
-
-
 @dataclass(frozen=True, slots=True)
 class Authority:
     """A throw-away certificate authority; `ca_file` is its certificate, for those who shall trust it."""

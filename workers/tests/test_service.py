@@ -14,6 +14,7 @@ from workers.measurement.messages import Heartbeat, Progress, ProgressStage, Rec
 from workers.measurement.routes import PictureKind
 from workers.service import AbsentError, RefusedError, Service, ServiceError, UnauthorisedError, UnavailableError
 from workers.tests.builders import build_result
+from workers.tests.ports import closed_port
 from workers.tests.stub_service import TOKEN, StubService
 
 LINES = [wire.encode(build_result(run_id=UUID(int=number))) for number in range(3)]
@@ -94,10 +95,8 @@ def test_an_answer_that_is_no_success_says_what_to_do(
 
 
 def test_nobody_there_is_unavailable() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
     with pytest.raises(UnavailableError, match="refused"):
-        Service(f"http://127.0.0.1:{port}", TOKEN).post_results(LINES)
+        Service(f"http://127.0.0.1:{closed_port()}", TOKEN).post_results(LINES)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from backend.alerts.message import Event, Fact, Link, Message
 from backend.alerts.models import ChannelKind
 from backend.alerts.tests.standin import ARCHIVED, FAULT, INVALID_PAYLOAD, NO_SERVICE, OK, StandIn, limited, loopback
 from backend.alerts.tests.test_notices import NOW, message
-from workers.tests.servers import closed_port, redirect, response
+from workers.tests.ports import closed_port
+from workers.tests.servers import redirect, response
 
 ABOUT = UUID("8c2e7c1e-6b7a-4a8e-9c61-0d6f5e3a2b11")
 HOSTILE = "<!channel> & <https://evil.example|Open> *bold* ```x``` \u202e <script>alert(1)</script>"

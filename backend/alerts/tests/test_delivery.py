@@ -29,7 +29,7 @@ from backend.alerts.tests.standin import (
 )
 from backend.alerts.tests.test_notices import message
 from backend.cast import Member
-from workers.tests.servers import closed_port
+from workers.tests.ports import closed_port
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import ssl
 import subprocess
 import urllib.request
@@ -21,6 +20,7 @@ from deploy.local.demo import demo, prepare, slow_down
 from deploy.local.places import Places, make_state
 from deploy.local.settings import Settings, settle
 from deploy.local.tests.rig import CODE, wait_until
+from workers.tests.ports import free_port
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ def sites(tmp_path: Path) -> Iterator[Sites]:
     (tmp_path / "deploy" / "demo").symlink_to(CODE / "deploy" / "demo")
     places = Places(code=tmp_path)
     make_state(places)
-    # Ports that the kernel gives: those that an installation would choose, the next test would choose as well.
-    settings = replace(settle(places.settings), shop_port=_free_port(), cdn_port=_free_port())
+    # Ports by chance: those that an installation would choose, the next test would choose as well.
+    settings = replace(settle(places.settings), shop_port=free_port(), cdn_port=free_port())
     service = demo(places, settings)
     service.prepare()
     # Root's nginx would hand its work to a user who cannot read the pages; the product never runs it as root.
@@ -60,12 +60,6 @@ def sites(tmp_path: Path) -> Iterator[Sites]:
             yield Sites(places, settings)
         finally:
             process.send_signal(signal.SIGTERM)
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 class _Addresses(HTMLParser):

@@ -18,6 +18,7 @@ from workers.measurement.messages import PageMeasurement, ProgressStage
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Answer, Site, certificate, serving
+from workers.tests.ports import closed_port
 from workers.tests.waiting import wait_for
 
 NOW = datetime.now(UTC)
@@ -155,9 +156,7 @@ def test_a_redirect_loop_is_said_to_be_one(load: Load, site: Site) -> None:
 
 
 def test_a_refused_connection_is_blamed_on_the_target(load: Load) -> None:
-    with serving() as gone:
-        url = gone.url("/")
-    outcome = failed(load(url))
+    outcome = failed(load(f"https://localhost:{closed_port()}/"))
     assert outcome.failure.kind is FailureKind.CONNECT_REFUSED
     assert outcome.failure.blame is Blame.TARGET
     assert isinstance(outcome.measurement, PageMeasurement)

@@ -5,7 +5,8 @@ from workers.measurement.failure import FailureKind
 from workers.measurement.messages import PageMeasurement, ProgressStage
 from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource
 from workers.tests.browser.conftest import Load, failed, measured, page_request
-from workers.tests.browser.sites import IMAGE, SCRIPT, Answer, Site, serving
+from workers.tests.browser.sites import IMAGE, SCRIPT, Answer, Site
+from workers.tests.ports import closed_port
 
 
 def row(page: PageMeasurement, end: str) -> Request:
@@ -162,8 +163,7 @@ def test_at_most_six_connections_are_opened_to_a_host(load: Load, site: Site) ->
 
 
 def test_a_failed_host_keeps_its_row_with_the_error_and_the_page_is_measured(load: Load, site: Site) -> None:
-    with serving(secure=True) as gone:
-        dead = gone.url("/x.png")
+    dead = f"https://localhost:{closed_port()}/x.png"
     page = measured(load(site.page("/", f'<img src="{dead}"><img src=/missing.png>')))
     refused = row(page, "/x.png")
     assert refused.failure == "ERR_CONNECTION_REFUSED"

@@ -20,6 +20,7 @@ from workers.measurement.waterfall import ServedFrom
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import IMAGE, Answer, Site, certificate
+from workers.tests.ports import closed_port
 
 _FRESH = "Cache-Control: max-age=600"
 _STALE = 'Cache-Control: no-cache\r\nETag: "1"'
@@ -199,9 +200,7 @@ def test_one_failed_load_of_several_does_not_stand_for_the_run(load: Load, site:
 
 @pytest.mark.parametrize("state", [PageState.WARM_CACHE, PageState.WARM_CONNECTION])
 def test_a_view_that_came_to_nothing_has_no_second_one(load: Load, state: PageState) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    outcome = failed(load(f"http://127.0.0.1:{port}/", page=PageOptions(repeat=state)))
+    outcome = failed(load(f"http://127.0.0.1:{closed_port()}/", page=PageOptions(repeat=state)))
     assert outcome.failure.kind is FailureKind.CONNECT_REFUSED
 
 

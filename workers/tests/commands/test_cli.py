@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from workers.tests.rig import free_port
+from workers.tests.ports import closed_port
 from workers.tests.site import running_site
 from workers.version import VERSION
 
@@ -84,7 +84,7 @@ def test_the_flights_of_a_connection_are_drawn_when_asked_for(site: str) -> None
 
 
 def test_what_cannot_be_measured_ends_with_4_and_says_why() -> None:
-    url = f"http://127.0.0.1:{free_port()}/"
+    url = f"http://127.0.0.1:{closed_port()}/"
     done = firstbyte("probe", "--json", url)
     assert done.returncode == 4
     assert json.loads(done.stdout)["error"]["kind"] == "connect_refused"

@@ -11,7 +11,8 @@ import pytest
 
 from workers.tests.commands.test_cli import firstbyte
 from workers.tests.nginx import BODY, CDN, ORIGIN, Nginx, running_nginx
-from workers.tests.servers import Peer, Server, answering, closed_port, finish, keeping, redirect, response
+from workers.tests.ports import closed_port
+from workers.tests.servers import Peer, Server, answering, finish, keeping, redirect, response
 
 PHASES = ["dns", "connect", "tls", "wait", "download"]
 

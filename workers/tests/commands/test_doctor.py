@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from workers.commands import doctor
-from workers.tests.rig import Broker, free_port
+from workers.tests.ports import closed_port
+from workers.tests.rig import Broker
 from workers.tests.stub_service import TOKEN, StubService
 
 
@@ -64,7 +65,7 @@ def test_what_is_wrong_is_named_with_advice(
     set_up: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], broker: Broker
 ) -> None:
     set_up.setenv("FIRSTBYTE_AGENT_TOKEN", "stale")
-    set_up.setenv("FIRSTBYTE_BROKER_URL", f"redis://eu:secret@127.0.0.1:{free_port()}/0")
+    set_up.setenv("FIRSTBYTE_BROKER_URL", f"redis://eu:secret@127.0.0.1:{closed_port()}/0")
     assert doctor.run(argparse.Namespace(json=False)) == 4
     text = capsys.readouterr().out
     assert "FAIL broker:" in text

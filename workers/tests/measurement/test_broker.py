@@ -12,7 +12,8 @@ from kombu import Connection
 from kombu.exceptions import OperationalError
 
 from workers.measurement.broker import BrokerUrlError, broker_options, broker_url
-from workers.tests.rig import PASSWORD, URL_PASSWORD, Broker, command, free_port
+from workers.tests.ports import free_port
+from workers.tests.rig import PASSWORD, URL_PASSWORD, Broker, command
 from workers.tests.waiting import wait_for
 
 

@@ -27,8 +27,9 @@ from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.misbehaving import MisbehavingServer
 from workers.tests.netlab.nginx import Nginx, NginxConduct, NginxSite, Place
 from workers.tests.nginx import ORIGIN, running_nginx
+from workers.tests.ports import closed_port, free_port
 from workers.tests.probes.conftest import Lab
-from workers.tests.servers import Peer, Script, Server, answering, closed_port, keeping, response
+from workers.tests.servers import Peer, Script, Server, answering, keeping, response
 from workers.tests.waiting import wait_for
 
 NAME = "www.example.test"
@@ -370,9 +371,3 @@ def accepts(port: int) -> bool:
             return True
     except OSError:
         return False
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-    return port

@@ -27,7 +27,8 @@ from workers.probes.loop import DeadlineError, Loop
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
 from workers.probes.stamps import read_clocks, stamping_socket
-from workers.tests.servers import Answer, DnsServer, Zone, closed_port
+from workers.tests.ports import closed_port
+from workers.tests.servers import Answer, DnsServer, Zone
 
 Resolve = Callable[..., Resolution]
 

@@ -13,8 +13,9 @@ from workers.measurement.messages import Clock, Measured, ProgressStage
 from workers.measurement.timing import phases_of
 from workers.probes.engine import Engine, EngineError
 from workers.tests.builders import build_request
+from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import Lab
-from workers.tests.servers import Peer, Server, answering, closed_port, finish, response, silent_port
+from workers.tests.servers import Peer, Server, answering, finish, response, silent_port
 from workers.tests.waiting import wait_for
 
 

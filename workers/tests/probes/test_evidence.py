@@ -9,8 +9,9 @@ from workers.measurement.evidence import Depth, Direction, ProbeEvidence, Trial,
 from workers.measurement.failure import FailureKind
 from workers.measurement.messages import ProbeMeasurement
 from workers.measurement.timing import phases_of
+from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import Lab
-from workers.tests.servers import Peer, Server, answering, closed_port, finish, response
+from workers.tests.servers import Peer, Server, answering, finish, response
 
 NAME = "www.example.test"
 

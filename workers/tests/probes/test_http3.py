@@ -25,7 +25,8 @@ from workers.probes.openssl import Contexts
 from workers.probes.quic import Quic
 from workers.probes.stamps import stamping_socket
 from workers.tests.http3_server import Conduct, Talk, answering, http3_server
-from workers.tests.servers import LOOPBACK, Authority, closed_port
+from workers.tests.ports import closed_port
+from workers.tests.servers import LOOPBACK, Authority
 
 Serve = Callable[..., int]
 

@@ -15,8 +15,9 @@ from workers.measurement.pair import CacheState, Leg, LegExchange, PairTarget
 from workers.measurement.timing import phases_of
 from workers.pairs import PairEngine, order_of
 from workers.tests.builders import build_request
+from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import EXTRA_PORTS, Lab
-from workers.tests.servers import Peer, Server, answering, closed_port, finish, keeping, redirect, response
+from workers.tests.servers import Peer, Server, answering, finish, keeping, redirect, response
 
 A, B = Leg.A, Leg.B
 A_FIRST, B_FIRST = UUID(int=0), UUID(int=3)
