@@ -18,7 +18,7 @@ _AT = "extract(epoch FROM run.scheduled_for)::float8"
 _OF = """
 FROM runs_run run WHERE run.monitor_id = %(monitor)s AND run.region_id = ANY(%(regions)s::bigint[])
     AND run.scheduled_for > %(since)s AND run.scheduled_for <= %(until)s
-    AND run.trigger = 'schedule' AND run.outcome = 'measured'
+    AND run.trigger = 'schedule' AND run.outcome = 'measured' AND run.profile_verified IS NOT FALSE
 """
 _SAMPLES = "SELECT run.region_id, {at}, run.{column} {of} AND run.{column} IS NOT NULL ORDER BY 1, 2"
 _PHASES = "SELECT {at}, {columns} {of} ORDER BY run.scheduled_for DESC LIMIT {limit}"

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db.models import Min, Q
-
 from backend.alerts.metrics import METRICS
-from backend.alerts.models import Cause, Incident
+from backend.alerts.queries.earlier import disturbed
 from backend.fleet.models import Region
 from backend.gates.models import BaselineMode, Gate, GateRun, RunState
 from backend.runs.sql import fetch
@@ -26,14 +24,11 @@ SELECT place.region_id, run.scheduled_for, {", ".join(f"run.{column}" for column
 FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
         AND scheduled_for >= %(since)s AND scheduled_for < %(until)s AND outcome = 'measured' AND trigger = 'schedule'
-        AND config_version = %(config_version)s
+        AND config_version = %(config_version)s AND profile_verified IS NOT FALSE
     ORDER BY scheduled_for DESC LIMIT {MAX_SAMPLES}
 ) run
 ORDER BY place.region_id, run.scheduled_for
 """
-# During these a site does not show what it usually does. A certificate that runs out slows nothing down.
-_DISTURBING = (Cause.AVAILABILITY, Cause.SPEED, Cause.CDN)
-
 # Of each run what was measured, by column.
 Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
 
@@ -72,7 +67,7 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     if gate.baseline_mode == BaselineMode.URL:
         return Baseline(by_monitor={})
     since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
-    spans = _disturbed(gate, since, until)
+    spans = disturbed(gate.site_id, since, until)
     sieve = _Sieve(spans)
     regions = dict(Region.objects.filter(code__in=gate.regions).values_list("pk", "code"))
     found = {monitor.pk: _of_history(monitor, regions, (since, until), sieve) for monitor in monitors}
@@ -103,17 +98,6 @@ def _of_gate(gate: Gate) -> Baseline:
         if run.region.code in gate.regions:
             earlier[run.monitor_id][run.region.code].append(run.values)
     return Baseline(by_monitor=earlier)
-
-
-def _disturbed(gate: Gate, since: datetime, until: datetime) -> list[tuple[datetime, datetime]]:
-    """When incidents of the site went on, from when what they are about began, within the window."""
-    touching = Q(resolved_at=None) | Q(resolved_at__gt=since)
-    incidents = Incident.objects.filter(touching, site=gate.site_id, cause__in=_DISTURBING, opened_at__lt=until)
-    spans = []
-    for incident in incidents.annotate(begun_at=Min("members__since")).order_by("opened_at"):
-        begun = min(incident.opened_at, incident.begun_at or incident.opened_at)
-        spans.append((max(begun, since), min(incident.resolved_at or until, until)))
-    return spans
 
 
 def _warnings(spans: Sequence[tuple[datetime, datetime]], dropped: int) -> tuple[str, ...]:

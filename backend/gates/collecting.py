@@ -71,7 +71,9 @@ def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:
         run.state, run.reason = RunState.NOTHING, "The run is gone."
         return True
     run.ended_run_id = ended.run_id
-    if ended.outcome == Outcome.MEASURED:
+    if ended.profile_verified is False:
+        run.state, run.reason = RunState.NOTHING, "The network did not keep the numbers of the monitor's profile."
+    elif ended.outcome == Outcome.MEASURED:
         run.state = RunState.MEASURED
         run.values = {column: getattr(ended, column) for column in COLUMNS}
     elif ended.outcome == Outcome.FAILED and ended.failure_blame != Blame.MONITOR:

@@ -109,6 +109,10 @@ class Run(models.Model):
     For a page the phases are those of the final document's request, for a probe those of the last hop. `late` says that
     the result came after its slot had been given up or given to another attempt. A second attempt has `first_run_id`.
     `depth` is how deep a probe looked, by its evidence: null for what has none. A page whose rules were asked is deep.
+
+    `profile_verified` tells of a shaped run whether its network kept the profile's numbers; null for all others. Where
+    it did not, the run says that the site answers and nothing of its speed: durations and `depth` are null here, so
+    that it enters no chart, baseline, rule or gate, and what was seen is in its document alone.
     """
 
     pk = CompositePrimaryKey("run_id", "scheduled_for")
@@ -162,6 +166,7 @@ class Run(models.Model):
     has_film = models.BooleanField(default=False, db_default=False)
     first_run_id = models.UUIDField(null=True)
     depth = models.TextField(null=True)
+    profile_verified = models.BooleanField(null=True)
 
     class Meta:
         constraints = [

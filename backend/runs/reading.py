@@ -76,6 +76,7 @@ class EvidenceRead(TypedDict):
     """All else is for rules, which read the document."""
 
     depth: Depth
+    profile_verified: NotRequired[bool | None]
 
 
 class FindingRead(TypedDict):
@@ -162,6 +163,7 @@ class PageRead(TypedDict):
     document: NotRequired[int | None]
     browser_version: NotRequired[str | None]
     diagnosis: NotRequired[DiagnosisRead | None]
+    profile_verified: NotRequired[bool | None]
 
 
 class HeaderRead(TypedDict):

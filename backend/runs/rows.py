@@ -36,8 +36,12 @@ RUN_COLUMNS = (
     "agent, agent_version, config_version, started_at, duration_us, clock, dns_us, connect_us, tls_us, send_us, "
     "wait_us, download_us, ttfb_us, total_us, rtt_us, tls_round_trips, status_code, protocol, fcp_us, lcp_us, cls, "
     "load_us, fully_loaded_us, start_render_us, speed_index_us, visually_complete_us, tbt_us, requests, connections, "
-    "bytes, browser_version, depth"
+    "bytes, browser_version, depth, profile_verified"
 )
+# What of the columns from `clock` on a network has no part in; the rest says nothing where its profile was not kept.
+_UNSHAPED = ("clock", "status_code", "protocol", "requests", "connections", "bytes", "browser_version")
+_MEASURED = tuple(RUN_COLUMNS[RUN_COLUMNS.index("clock") :].split(", "))
+
 # Here the first four of a Slot.
 CONNECTION_COLUMNS = (
     "run_id, scheduled_for, monitor_id, region_id, number, host, port, address, protocol, dns_us, connect_us, tls_us, "
@@ -95,8 +99,11 @@ def run_values(result: ResultRead) -> Row:
     )
 
 
-def connection_values(connection: ConnectionRead) -> Row:
-    """What of CONNECTION_COLUMNS the result itself tells. Raises ValueError for what is no address."""
+def connection_values(connection: ConnectionRead, *, timed: bool = True) -> Row:
+    """What of CONNECTION_COLUMNS the result itself tells, with no time unless `timed`.
+
+    Raises ValueError for what is no address.
+    """
     certificate = connection.get("certificate")
     return (
         connection["number"],
@@ -104,11 +111,7 @@ def connection_values(connection: ConnectionRead) -> Row:
         connection["port"],
         _address(connection.get("address")),
         text(connection.get("protocol")),
-        _duration_us(connection.get("dns")),
-        _duration_us(connection.get("connect")),
-        _duration_us(connection.get("tls")),
-        connection.get("rtt_us"),
-        connection.get("tls_round_trips"),
+        *(_times(connection) if timed else (None,) * 5),
         text(connection.get("tls_version")),
         text(connection.get("cipher")),
         connection.get("resumed"),
@@ -119,6 +122,16 @@ def connection_values(connection: ConnectionRead) -> Row:
         connection.get("received_bytes"),
         connection.get("requests", 0),
         connection.get("preconnected", False),
+    )
+
+
+def _times(connection: ConnectionRead) -> Row:
+    return (
+        _duration_us(connection.get("dns")),
+        _duration_us(connection.get("connect")),
+        _duration_us(connection.get("tls")),
+        connection.get("rtt_us"),
+        connection.get("tls_round_trips"),
     )
 
 
@@ -148,7 +161,7 @@ def leg_values(leg: LegRead, not_kept: Sequence[Leg]) -> Row:
 def finding_values(measurement: AnyRead) -> list[Row]:
     """What of FINDING_COLUMNS a probe's or page's diagnosis tells, in its order: see `models.Finding`."""
     diagnosis = None if measurement["kind"] == "pair" else measurement.get("diagnosis")
-    if diagnosis is None:
+    if diagnosis is None or profile_kept(measurement) is False:
         return []
     is_deep = _depth(measurement) == Depth.DEEP.value
     found: list[Row] = [
@@ -191,13 +204,26 @@ def _ending(outcome: OutcomeRead) -> tuple[str | None, ...]:
     return ("measured", None, None, None, None, None)
 
 
+def profile_kept(measurement: AnyRead) -> bool | None:
+    """Whether a shaped run's network kept its profile; None for all others."""
+    if measurement["kind"] == "page":
+        return measurement.get("profile_verified")
+    evidence = measurement.get("evidence") if measurement["kind"] == "probe" else None
+    return evidence.get("profile_verified") if evidence else None
+
+
 def _metrics(measurement: AnyRead | None) -> tuple[Any, ...]:
     """Everything from `clock` on."""
     if measurement is None:
-        return (None,) * 27
+        return (None,) * len(_MEASURED)
     if measurement["kind"] == "pair":
-        return _pair_metrics(measurement)
-    return _page_metrics(measurement) if measurement["kind"] == "page" else _probe_metrics(measurement)
+        values = _pair_metrics(measurement)
+    else:
+        values = _page_metrics(measurement) if measurement["kind"] == "page" else _probe_metrics(measurement)
+    kept = profile_kept(measurement)
+    if kept is False:
+        values = tuple(v if name in _UNSHAPED else None for name, v in zip(_MEASURED[:-1], values, strict=True))
+    return (*values, kept)
 
 
 def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:

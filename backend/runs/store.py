@@ -22,6 +22,7 @@ from backend.runs.rows import (
     connections_of,
     finding_values,
     leg_values,
+    profile_kept,
     run_values,
 )
 
@@ -51,7 +52,8 @@ def content_of(result: ResultRead, line: bytes) -> Content:
     measurement = measurement_of(result)
     if measurement is None:
         return Content(run_values(result), [], None)
-    connections = [connection_values(one) for one in connections_of(measurement)]
+    timed = profile_kept(measurement) is not False
+    connections = [connection_values(one, timed=timed) for one in connections_of(measurement)]
     return Content(run_values(result), connections, line, _legs(measurement), finding_values(measurement))
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from backend.runs.differences import Changes
 from backend.runs.queries import RunDetail
 from backend.web import times, units
 from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.board import Board
-from backend.web.waterfall.matching import Changes, changes_of
+from backend.web.waterfall.matching import changes_of
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.side_by_side import Side, board_of_two
 from backend.web.waterfall.text import printable

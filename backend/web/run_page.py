@@ -18,6 +18,11 @@ _WHY = {
     Trigger.GATE.value: "for a gate",
     Trigger.DIAGNOSE.value: "to find out why something changed",
 }
+_NOT_KEPT = (
+    "The network was not seen to keep the numbers of its profile: a handshake was quicker than its round trip, data "
+    "came faster than its rate, or no connection was made. The times below are not to be compared, and count for no "
+    "chart, baseline, rule or gate. If it happens again, look at this region's agent."
+)
 _KINDS = {Kind.PAGE.value: "Page load", Kind.PROBE.value: "Probe", Kind.PAIR.value: "Pair"}
 
 
@@ -30,6 +35,8 @@ def verdict_of(detail: RunDetail) -> Verdict:
         return failed_verdict(_failure(run), measurement)
     if measurement is None:
         return Verdict(level="info", title="Measured", text="The details of this run are no longer kept.")
+    if not _keeps_profile(detail):
+        return Verdict(level="warn", title="Measured, but over no network in particular", text=_NOT_KEPT)
     return measured_verdict(measurement)
 
 
@@ -38,11 +45,21 @@ def cards_for(detail: RunDetail) -> tuple[Card, ...]:
     if detail.measurement is None:
         return ()
     cards = cards_of(detail.measurement)
-    return cards if detail.run.outcome == Outcome.MEASURED else tuple(_unjudged(card) for card in cards)
+    if detail.run.outcome != Outcome.MEASURED:
+        return tuple(_unjudged(card, "seen before it failed") for card in cards)
+    return cards if _keeps_profile(detail) else tuple(_unjudged(card, "not of this profile") for card in cards)
 
 
-def _unjudged(card: Card) -> Card:
-    return card if card.level == "info" else replace(card, level="info", note="seen before it failed")
+def _unjudged(card: Card, note: str) -> Card:
+    return card if card.level == "info" else replace(card, level="info", note=note)
+
+
+def _keeps_profile(detail: RunDetail) -> bool:
+    """Whether the times are those of the network that was asked for: the region's own, or a profile that was kept."""
+    seen: object = detail.measurement
+    if isinstance(seen, ProbeMeasurement):
+        seen = seen.evidence
+    return getattr(seen, "profile_verified", None) is not False
 
 
 def panel_of(detail: RunDetail) -> Panel | None:

@@ -110,6 +110,8 @@ def outcome_text(run: Run) -> str:
         return printable(run.failure_detail or "failed", 200)
     if run.outcome == Outcome.MISSED:
         return (run.missed_reason or "").replace("_", " ")
+    if run.profile_verified is False:
+        return "profile not kept"
     return units.duration(main_us(run))
 
 

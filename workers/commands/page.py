@@ -25,7 +25,7 @@ from workers.commands.page_arguments import page_headers, page_options
 from workers.commands.page_files import netlog_file, write_file, write_filmstrip
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.page_document import page_document
-from workers.measurement.canvas import Canvas
+from workers.measurement.canvas import RED, Canvas, hanging
 from workers.measurement.drawing import draw
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement, RunRequest
@@ -83,5 +83,7 @@ def _drawing(outcome: Measured | Failed, canvas: Canvas, rows: int) -> list[str]
     """The waterfall in half a screen at least, and below it what costs time."""
     page = outcome.measurement
     found = draw_diagnosis(page, canvas, rows=rows // 2) if isinstance(page, PageMeasurement) else []
-    room = replace(canvas, rows=max(rows // 3, rows - len(found) - _AROUND))
-    return [*draw(outcome, room).splitlines(), *(["", *found] if found else [])]
+    warnings = page.warnings if isinstance(page, PageMeasurement) else ()
+    told = [line for warning in warnings for line in hanging("! ", warning, canvas, RED)]
+    room = replace(canvas, rows=max(rows // 3, rows - len(found) - len(told) - _AROUND))
+    return [*draw(outcome, room).splitlines(), *(["", *found] if found else []), *(["", *told] if told else [])]

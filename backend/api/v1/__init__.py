@@ -48,6 +48,7 @@ ROUTERS: tuple[str, ...] = (
     "monitors",
     "tests_now",
     "runs",
+    "differences",
     "findings",
     "series",
     "regions",

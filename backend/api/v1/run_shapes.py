@@ -80,6 +80,10 @@ class Run(Out):
     `scheduled_for` is the slot: what orders runs. `late` says that the result came after its slot was given up.
     `depth` is how deep a probe looked, null for pages and for what saw nothing. `findings` are in the order in which
     to mend them; in lists those of light probes leave out mere information.
+
+    `profile_verified` tells of a run with a network profile whether its network kept the numbers, null for all others.
+    Where it is false, phases and metrics that a network has part in are null: they are no one's, and enter no chart,
+    baseline, rule or gate. The waterfall has what was seen.
     """
 
     id: UUID
@@ -102,6 +106,7 @@ class Run(Out):
     failure: Failure | None
     missed_reason: MissedReason | None
     depth: Depth | None
+    profile_verified: bool | None
     findings: tuple[FoundCause, ...]
 
 
@@ -186,6 +191,7 @@ def pending_of(run: PendingRun) -> RunDetail:
         failure=None,
         missed_reason=None,
         depth=None,
+        profile_verified=None,
         findings=(),
         not_judged=[],
         checklist=[],
@@ -226,7 +232,13 @@ def _fields(run: RunRow, monitor: Monitor, region: Region) -> dict[str, Any]:
         "failure": _failure(run),
         "missed_reason": None if run.missed_reason is None else MissedReason(run.missed_reason),
         "depth": Depth(run.depth) if run.depth is not None and run.kind == MonitorKind.PROBE else None,
+        "profile_verified": run.profile_verified,
     }
+
+
+def numbers_of(run: RunRow) -> dict[str, float | None]:
+    """Phases and metrics, by their names."""
+    return {**_phases(run).model_dump(), **_metrics(run).model_dump()}
 
 
 def _phases(run: RunRow) -> Phases:

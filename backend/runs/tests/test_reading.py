@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from backend.runs import reading
 from backend.runs.reading import read_result
-from backend.runs.rows import RUN_COLUMNS, Arrival, Slot, run_values
-from backend.runs.tests.results import FAILED, page, probe
+from backend.runs.rows import CONNECTION_COLUMNS, RUN_COLUMNS, Arrival, Slot, run_values
+from backend.runs.store import content_of
+from backend.runs.tests.results import EVIDENCE, FAILED, OVERFLOW, diagnosed, page, probe
 from workers.measurement import (
     certificate,
     connection,
@@ -23,6 +24,7 @@ from workers.measurement import (
     vitals,
     waterfall,
 )
+from workers.measurement.evidence import Depth
 from workers.measurement.messages import (
     Hop,
     Kind,
@@ -167,3 +169,29 @@ def test_a_probe_that_says_it_is_a_page_cannot_be_read() -> None:
 def test_a_span_that_ends_before_it_starts_was_not_measured() -> None:
     line = encode(RESULT).replace(b'"tls":{"start_us":28000', b'"tls":{"start_us":99000')
     assert _row(line)["tls_us"] is None
+
+
+def test_a_run_whose_profile_was_not_kept_has_no_times_in_its_row() -> None:
+    evidence = replace(EVIDENCE, depth=Depth.DEEP, profile_verified=False)
+    seen = diagnosed(OVERFLOW).measurement
+    loaded = page(requests=2).measurement
+    assert isinstance(seen, ProbeMeasurement)
+    assert isinstance(loaded, PageMeasurement)
+    for measurement in (replace(seen, evidence=evidence), replace(loaded, profile_verified=False)):
+        line = encode(replace(RESULT, kind=Kind(measurement.kind), outcome=Measured(measurement=measurement)))
+        row, content = _row(line), content_of(read_result(line), line)
+        assert (row["outcome"], row["profile_verified"], row["status_code"], row["depth"]) == (
+            "measured",
+            False,
+            200,
+            None,
+        )
+        assert row["connections"]
+        assert not [name for name, value in row.items() if value and name.endswith("_us") and name != "duration_us"]
+        assert content.findings == []
+        names = CONNECTION_COLUMNS.split(", ")[4:]
+        times = [dict(zip(names, one, strict=True)) for one in content.connections]
+        assert {one[name] for one in times for name in names if name.endswith("_us")} == {None}
+    kept = replace(seen, evidence=replace(evidence, profile_verified=True))
+    row = _row(encode(replace(RESULT, outcome=Measured(measurement=kept))))
+    assert (row["profile_verified"], row["depth"], row["ttfb_us"]) == (True, "deep", _row(encode(RESULT))["ttfb_us"])

@@ -5,6 +5,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from backend.alerts.models import Incident
 from backend.cast import Member
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
@@ -118,3 +119,36 @@ def test_runs_of_others_and_nonsense_are_not_found(world: World, client: Client,
     html(client, f"a={first.run_id}&b=5bd1a33e-0000-4000-8000-000000000000", 404)
     client.force_login(charlie.user)
     html(client, f"a={first.run_id}", 404)
+
+
+def test_the_earlier_runs_that_people_mean_are_one_click_away(world: World, client: Client) -> None:
+    week = ended(world, Measured(measurement=BEFORE), 7 * 1440 + 30)
+    good = ended(world, Measured(measurement=BEFORE), 60)
+    first, second = both(world)
+    ended(world, FAILED, 7)
+    Incident.objects.create(
+        organisation=world.member.organisation,
+        site=world.site,
+        cause="speed",
+        key="1",
+        state="regressed",
+        worst_state="regressed",
+        severity="warning",
+        title="Slower",
+        opened_at=NOW - timedelta(minutes=30),
+        changed_at=NOW,
+    )
+    text = html(client, f"a={first.run_id}&b={second.run_id}")
+    for run, name in ((good, "last good run"), (week, "one week before")):
+        assert f'<a href="?a={run.run_id}&amp;b={second.run_id}">{name}</a>' in text
+    assert f'<a href="?a={first.run_id}&amp;b={second.run_id}" aria-current="true">previous run</a>' in text
+    alone = html(client, f"a={second.run_id}")
+    assert f'<a href="?a={first.run_id}&amp;b={second.run_id}">previous run</a>' in alone
+
+
+def test_a_first_run_and_such_as_say_nothing_offer_no_earlier_ones(world: World, client: Client) -> None:
+    ended(world, Measured(measurement=replace(BEFORE, profile_verified=False)), 20)
+    ended(world, FAILED, 12)
+    first, second = both(world)
+    assert "previous run" not in html(client, f"a={first.run_id}")
+    assert "previous run" in html(client, f"a={second.run_id}")

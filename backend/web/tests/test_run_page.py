@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -11,7 +12,7 @@ from backend.cast import Member
 from backend.runs.agents import picture_name
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
-from backend.runs.tests.results import FAILED
+from backend.runs.tests.results import EVIDENCE, FAILED
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
 from workers.measurement.failure import FailureKind, failure
@@ -251,3 +252,20 @@ def test_the_waterfall_is_saved_as_a_picture_that_runs_nothing(world: World, cli
 def test_a_film_that_never_came_is_not_asked_for(world: World, client: Client) -> None:
     text = html(client, ended(world, "page", Measured(measurement=measurements.eventful_page(12))))
     assert "wf-film" not in text
+
+
+def test_a_run_whose_profile_was_not_kept_says_so_on_top_and_praises_nothing(world: World, client: Client) -> None:
+    loaded = replace(measurements.page(30), profile_verified=False, warnings=("Do not compare these times.",))
+    seen = measurements.probe()
+    probed = replace(seen, evidence=replace(EVIDENCE, profile_verified=False))
+    for kind, measurement in (("page", loaded), ("probe", probed)):
+        text = html(client, ended(world, kind, Measured(measurement=measurement)))
+        assert "Measured, but over no network in particular" in text
+        assert "count for no chart, baseline, rule or gate" in text
+        assert "not of this profile" in text
+        assert ": good" not in text
+
+
+def test_a_run_whose_profile_was_kept_is_judged_as_any(world: World, client: Client) -> None:
+    kept = replace(measurements.page(30), profile_verified=True)
+    assert "840 ms to the largest paint: good" in html(client, ended(world, "page", Measured(measurement=kept)))

@@ -1,6 +1,7 @@
 """Two runs side by side, and the details of one of their rows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -10,6 +11,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.queries.earlier import Earlier, earlier_runs
+from backend.runs.models import Run
 from backend.runs.queries import RunDetail, RunLine, recent_runs, run_detail
 from backend.web import compare_page
 from backend.web.access import MemberRequest, needs
@@ -19,6 +22,21 @@ from backend.web.waterfall.wanted import wanted_of
 
 # So many of the monitor's last runs are offered beside the two.
 OFFERED = 30
+_NAMES = {
+    Earlier.LAST_GOOD: "last good run",
+    Earlier.PREVIOUS: "previous run",
+    Earlier.WEEK_BEFORE: "one week before",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """An earlier run that the later one can be laid beside at once; `chosen` when it is."""
+
+    name: str
+    run: Run
+    query: str
+    chosen: bool
 
 
 @require_safe
@@ -32,6 +50,7 @@ def page(request: MemberRequest, template: str = "runs/compare.html") -> HttpRes
         "first": first,
         "second": second,
         "offered": _offered(first, second),
+        "picks": _picks(first, second),
         "exports": reverse("web:compare_waterfall"),
         "details_url": reverse("web:compare_details", args=["a0"]).removesuffix("a0"),
         "details_query": urlencode({name: request.GET.get(name, "") for name in ("a", "b")}),
@@ -74,6 +93,22 @@ def _offered(first: RunDetail, second: RunDetail | None) -> Sequence[RunLine]:
     present = {line.run.run_id for line in lines}
     chosen = [one for one in (first, second) if one is not None and one.run.run_id not in present]
     return [*lines, *(RunLine(run=one.run, region=one.region) for one in chosen)]
+
+
+def _picks(first: RunDetail, second: RunDetail | None) -> list[Pick]:
+    """What the later run is usually compared with: B, or A as long as there is no B."""
+    after = second or first
+    found = earlier_runs(after.run, after.site.pk)
+    return [
+        Pick(
+            name=name,
+            run=found[word],
+            query=urlencode({"a": found[word].run_id, "b": after.run.run_id}),
+            chosen=second is not None and found[word].run_id == first.run.run_id,
+        )
+        for word, name in _NAMES.items()
+        if word in found
+    ]
 
 
 def _named(request: MemberRequest, name: str) -> RunDetail:

@@ -89,6 +89,7 @@ BODIES: dict[str, Callable[[World], Body]] = {
 # What an operation must be asked beside its path.
 QUERIES: dict[str, Callable[[World], str]] = {
     "get_test": lambda world: f"run={world.pending.run_id}",
+    "get_differences": lambda world: f"before={world.page_run.run_id}",
 }
 INCIDENT_ACTS = [f"{act}_incident" for act in ("acknowledge", "unacknowledge", "unmute", "resolve", "accept")]
 # POST without a body.

@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from backend.runs.differences import without_versions
 from backend.web.tests.measurements import page
-from backend.web.waterfall.matching import changes_of, matched, without_versions
+from backend.web.waterfall.matching import changes_of, matched
 from backend.web.waterfall.rows import Chart, Row, page_chart
 
 CHART = page_chart(page(12))
