@@ -131,7 +131,7 @@ def headline_of_all(lines: Sequence[GateLine]) -> Headline:
         return Headline(level="info", mark="i", title="No release was judged yet", text=text)
     newest = judged[0]
     title = f"The newest release: {pill_of(newest).text.lower()}"
-    counted = f"{failed} of the last {len(judged)} failed." if failed else f"None of the last {len(judged)} failed."
+    counted = "It is the only one." if len(judged) == 1 else f"{failed or 'None'} of the last {len(judged)} failed."
     pill = pill_of(newest)
     return Headline(level=pill.level, mark=pill.mark, title=title, text=f"{counted} {text}".strip())
 

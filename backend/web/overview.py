@@ -16,6 +16,7 @@ from workers.measurement.messages import Kind
 
 Level = Literal["good", "warn", "bad", "info", "quiet"]
 MARKS: dict[Level, str] = {"good": "✓", "warn": "!", "bad": "✕", "info": "i", "quiet": "○"}
+_WORST_FIRST: dict[Level, int] = {"bad": 0, "warn": 1, "info": 2, "good": 3, "quiet": 4}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +57,22 @@ class SiteRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
-    """The whole page. `verdict` comes first: is anything wrong now, and where?"""
+    """The whole page. `verdict` comes first: is anything wrong now, and where? `rows` begin with the worst; `quiet` are
+    those of which nothing is to be told: paused, or without a first result.
+    """
 
     verdict: Word
     reason: str
     regions: tuple[Region, ...]
     rows: tuple[SiteRow, ...]
     healthy: int
+    quiet: int
     regions_online: int
+
+    def of(self, query: str) -> tuple[SiteRow, ...]:
+        """The rows whose name or address holds a text."""
+        wanted = query.casefold()
+        return tuple(row for row in self.rows if wanted in f"{row.site.name} {row.site.url}".casefold())
 
 
 def overview_of(
@@ -71,7 +80,7 @@ def overview_of(
 ) -> Overview:
     """What the list says of these sites and regions; `found` are the open causes by monitor."""
     regions = tuple(state.region for state in states)
-    rows = tuple(_row(site, regions, found) for site in sites)
+    rows = tuple(sorted((_row(site, regions, found) for site in sites), key=lambda row: _WORST_FIRST[row.health.level]))
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
     verdict, reason = _verdict(rows, states)
     return Overview(
@@ -80,6 +89,7 @@ def overview_of(
         regions=regions,
         rows=rows,
         healthy=sum(row.health.level == "good" for row in rows),
+        quiet=sum(row.health.level == "quiet" for row in rows),
         regions_online=online,
     )
 
@@ -144,19 +154,30 @@ def _in(names: Sequence[str]) -> str:
 
 def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word, str]:
     failing = [row for row in rows if row.health.level == "bad"]
+    missed = [row for row in rows if row.health.level == "warn"]
     silent = [state.region.name for state in states if state.health in (Health.OFFLINE, Health.NEVER)]
     if failing:
-        first = failing[0]
-        others = f" and {len(failing) - 1} more" if len(failing) > 1 else ""
         healthy = len(rows) - len(failing)
-        return Word(level="bad", text=f"{first.site.name}: {_lower(first.health.text)}{others}"), (
+        return Word(level="bad", text=_first_of(failing)), (
             f"{healthy} of {units.count(len(rows))} sites are unaffected."
         )
     if silent:
         return Word(level="warn", text=f"No agent is online {_in(silent)}"), (
             "What is due there is recorded as missed. See the regions for what was last heard."
         )
-    return Word(level="good", text="Nothing is wrong"), "The last run of every site in every region was measured."
+    if missed:
+        return Word(level="warn", text=_first_of(missed)), (
+            "A run that did not take place says nothing about its site. Each says why, on the page of the site."
+        )
+    if rows and all(row.health.level == "quiet" for row in rows):
+        return Word(level="info", text="Nothing is measured now"), "Every site is paused, or waits for its first run."
+    whose = "every site that is not paused or new" if any(row.health.level == "quiet" for row in rows) else "every site"
+    return Word(level="good", text="Nothing is wrong"), f"The last run of {whose} was measured in every region."
+
+
+def _first_of(rows: Sequence[SiteRow]) -> str:
+    others = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return f"{rows[0].site.name}: {_lower(rows[0].health.text)}{others}"
 
 
 def _every(monitors: Sequence[MonitorOverview]) -> str:

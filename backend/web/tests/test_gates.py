@@ -50,7 +50,7 @@ def test_a_failed_release_says_so_first_and_what_grew(page: Client, world: World
     assert text.count('href="/runs/') == gate.runs.count()
     listed = text_of(page, "gates")
     assert "The newest release: fail" in listed
-    assert "1 of the last 1 failed." in listed
+    assert "It is the only one." in listed
 
 
 def test_two_addresses_are_named_and_neither_was_made_slower(page: Client, world: World) -> None:

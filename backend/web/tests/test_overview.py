@@ -68,6 +68,30 @@ def test_the_verdict_names_the_first_failing_site_and_counts_the_others() -> Non
     assert seen.reason == "1 of 2 sites are unaffected."
 
 
+def test_what_did_not_take_place_is_no_reason_to_say_that_all_is_well() -> None:
+    seen = overview(site(run(), run()), site(run("missed"), run("missed"), name="Docs"))
+    assert (seen.verdict.level, seen.verdict.text) == ("warn", "Docs: not measured")
+    assert [row.site.name for row in seen.rows] == ["Docs", "Shop"]
+
+
+def test_the_verdict_speaks_only_of_sites_that_are_measured() -> None:
+    paused, new = site(run("failed"), paused=True, name="Old"), site(None, None, name="New")
+    assert overview(site(run(), run()), paused).reason.startswith(
+        "The last run of every site that is not paused or new"
+    )
+    nothing = overview(paused, new)
+    assert (nothing.verdict.level, nothing.verdict.text, nothing.quiet) == ("info", "Nothing is measured now", 2)
+
+
+def test_rows_are_found_by_name_and_address_in_any_case() -> None:
+    seen = overview(site(run(), name="Shop"), site(run(), name="Docs"))
+    assert [[row.site.name for row in seen.of(text)] for text in ("sHo", "", "nobody")] == [
+        ["Shop"],
+        ["Shop", "Docs"],
+        [],
+    ]
+
+
 def test_a_region_without_agents_is_said_before_all_is_well() -> None:
     seen = overview(site(run(), run()), eu=Health.OFFLINE)
     assert (seen.verdict.level, seen.verdict.text) == ("warn", "No agent is online in Frankfurt")

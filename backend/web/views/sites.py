@@ -34,8 +34,12 @@ def overview(request: MemberRequest) -> HttpResponse:
     states = regions_for(request.organisation, now=now)
     rows = site_overview(request.organisation)
     probes = [one.monitor.pk for row in rows for one in row.monitors if one.monitor.kind == Kind.PROBE]
+    seen = overview_of(rows, states, worst_findings(probes, [state.region.pk for state in states]))
+    query = request.GET.get("q", "").strip()[:200]
     context = {
-        "overview": overview_of(rows, states, worst_findings(probes, [state.region.pk for state in states])),
+        "overview": seen,
+        "query": query,
+        "shown": seen.of(query),
         "form": TrialForm(regions=[state.region for state in states], initial={"regions": first_choice(states)}),
         "section": "sites",
     }
