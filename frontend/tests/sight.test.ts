@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { offsetsOf, SPARE_ROWS, sightOf, widened } from "../src/waterfall/sight";
+import { offsetsOf, SPARE_AT_ONCE, SPARE_ROWS, sightOf, towards, widened } from "../src/waterfall/sight";
 
 const OFFSETS = offsetsOf(Array.from({ length: 2_000 }, () => 27));
 
@@ -16,6 +16,33 @@ test("spare rows lie on both sides, within the table", () => {
   assert.deepEqual(widened({ from: 100, to: 134 }, 2_000), { from: 100 - SPARE_ROWS, to: 134 + SPARE_ROWS });
   assert.deepEqual(widened({ from: 5, to: 1_995 }, 2_000), { from: 0, to: 2_000 });
   assert.deepEqual(widened({ from: 0, to: 0 }, 0), { from: 0, to: 0 });
+});
+
+test("what is seen is drawn at once, and the spare rows a few in a frame until all are there", () => {
+  const seen = { from: 100, to: 134 };
+  let drawn = towards({ from: 0, to: 0 }, seen, 2_000);
+  assert.deepEqual(drawn, seen);
+  const steps = SPARE_ROWS / SPARE_AT_ONCE;
+  for (let step = 1; step <= steps; step++) {
+    drawn = towards(drawn, seen, 2_000);
+    assert.deepEqual(drawn, { from: 100 - step * SPARE_AT_ONCE, to: 134 + step * SPARE_AT_ONCE });
+  }
+  assert.deepEqual(drawn, widened(seen, 2_000));
+  assert.deepEqual(towards(drawn, seen, 2_000), drawn);
+});
+
+test("a scroll makes the rows that come near and drops those that are far, whatever its speed", () => {
+  const drawn = { from: 80, to: 154 };
+  assert.deepEqual(towards(drawn, { from: 109, to: 143 }, 2_000), { from: 89, to: 163 });
+  assert.deepEqual(towards(drawn, { from: 130, to: 164 }, 2_000), { from: 110, to: 164 });
+  assert.deepEqual(towards(drawn, { from: 91, to: 125 }, 2_000), { from: 71, to: 145 });
+  assert.deepEqual(towards(drawn, { from: 900, to: 934 }, 2_000), { from: 900, to: 934 });
+});
+
+test("rows just out of sight are made too, so that they are there when the table comes into the window", () => {
+  const below = sightOf(OFFSETS, -1_000, -100);
+  assert.deepEqual(towards({ from: 0, to: 0 }, below, 2_000), { from: 0, to: SPARE_AT_ONCE });
+  assert.deepEqual(towards({ from: 0, to: 0 }, { from: 0, to: 0 }, 0), { from: 0, to: 0 });
 });
 
 test("above or below the table nothing goes wrong", () => {

@@ -9,7 +9,7 @@ from backend.web.units import ABSENT, duration, size
 from backend.web.waterfall.axis import Axis, Mark, Moment, Tick, axis_of, lanes_of, marks_on
 from backend.web.waterfall.flags import FLAG_NOTES
 from backend.web.waterfall.moments import document_of, page_moments, probe_moments
-from backend.web.waterfall.segments import SPOKEN, Phase, Segment, ahead_of, end_of, segments_of
+from backend.web.waterfall.segments import SPOKEN, Phase, Segment, ahead_of, end_of, joined, segments_of
 from backend.web.waterfall.shapes import BLOCKS, LARGEST, TRAITS, Trait
 from backend.web.waterfall.text import host_of, name_of, printable
 from workers.measurement.domains import registrable
@@ -129,7 +129,7 @@ def probe_chart(probe: ProbeMeasurement, axis: Axis | None = None) -> Chart:
 
 def bars_of(segments: Iterable[Segment], axis: Axis, *, lane: int = 0, title: str = "") -> tuple[Bar, ...]:
     """Where segments stand on the axis, in their true lengths."""
-    return tuple(_bar(segment, axis, lane, title) for segment in segments)
+    return tuple(_bar(segment, axis, lane, title) for segment in joined(segments))
 
 
 def own_axis(measured: PageMeasurement | ProbeMeasurement) -> Axis:

@@ -1,6 +1,7 @@
 """One exchange cut into stretches that follow each other without overlap, so that they add up to its total."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from workers.measurement.timing import Span, Timing
@@ -58,6 +59,20 @@ def segments_of(timing: Timing) -> tuple[Segment, ...]:
     if timing.end_us is not None and timing.end_us > cursor_us:
         found.append(_gap(found, cursor_us, timing.end_us))
     return tuple(found)
+
+
+def joined(segments: Iterable[Segment]) -> Iterator[Segment]:
+    """The same without seams: stretches of one phase that touch are one, as an eye sees them."""
+    last: Segment | None = None
+    for segment in segments:
+        if last and last.phase == segment.phase and last.end_us == segment.start_us:
+            last = replace(last, end_us=segment.end_us)
+            continue
+        if last:
+            yield last
+        last = segment
+    if last:
+        yield last
 
 
 def ahead_of(timing: Timing) -> tuple[Segment, ...]:

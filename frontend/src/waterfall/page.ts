@@ -27,9 +27,19 @@ function nameOf(prefix: string, number: number): string {
 }
 
 function hrefOf(prefix: string, number: number): string {
-  const query = new URLSearchParams(location.search);
-  query.set("request", nameOf(prefix, number));
-  return `?${query}`;
+  return `?${otherChoices(location.search)}request=${nameOf(prefix, number)}`;
+}
+
+let [search, choices]: string[] = [];
+
+/** What the address holds besides the row, ready to be followed by it; read once for all rows. */
+function otherChoices(now: string): string {
+  if (now !== search) {
+    const query = new URLSearchParams(now);
+    query.delete("request");
+    [search, choices] = [now, query.size === 0 ? "" : `${query}&`];
+  }
+  return choices ?? "";
 }
 
 interface Place {

@@ -3,7 +3,7 @@
 import { BAR_HEIGHT, ROW_HEIGHT, type RowData } from "../contract";
 import type { Filterable } from "./filter";
 import { rowHtml, svgHeight } from "./render";
-import { offsetsOf, type Sight, sightOf, widened } from "./sight";
+import { offsetsOf, type Sight, sightOf, towards } from "./sight";
 
 export interface Rows {
   readonly all: readonly Filterable[];
@@ -67,8 +67,7 @@ export function manyRows(body: HTMLTableSectionElement, all: readonly RowData[],
   let box = "0 100";
   let rowHeight = 0;
   let offsets = offsetsOf([]);
-  // Nothing yet: then only what is in sight is drawn, and the rows around it when that has been painted.
-  let drawn: Sight = { from: 0, to: -1 };
+  let drawn: Sight = { from: 0, to: 0 };
 
   function htmlOf(from: number, to: number): string {
     const drawnAs = (row: RowData, index: number): string =>
@@ -84,18 +83,20 @@ export function manyRows(body: HTMLTableSectionElement, all: readonly RowData[],
     offsets = offsetsOf(shown.map((one) => rowHeight + svgHeight(one.lanes ?? 1) - BAR_HEIGHT));
   }
 
+  /** One step towards the rows in sight and the spare ones around them; the frames after this one take the others. */
   function draw(force: boolean, whole = false): void {
     if (rowHeight === 0) measure();
     const top = above.isConnected ? above.getBoundingClientRect().top : body.getBoundingClientRect().top;
     const seen = whole ? { from: 0, to: shown.length } : sightOf(offsets, -top, window.innerHeight - top);
-    if (!force && seen.from >= drawn.from && seen.to <= drawn.to) return;
-    const next = drawn.to === -1 ? seen : widened(seen, shown.length);
+    const next = force ? seen : towards(drawn, seen, shown.length);
+    if (!force && next.from === drawn.from && next.to === drawn.to) return;
     if (force || next.from >= drawn.to || next.to <= drawn.from) replace(next);
     else extend(next);
     drawn = next;
     above.style.height = `${offsets[next.from] ?? 0}px`;
     below.style.height = `${(offsets[shown.length] ?? 0) - (offsets[next.to] ?? 0)}px`;
     if (matched !== null) document.getElementById(`${prefix}${matched}`)?.classList.add("matched");
+    if (!whole) later(false);
   }
 
   function replace(next: Sight): void {
@@ -125,7 +126,6 @@ export function manyRows(body: HTMLTableSectionElement, all: readonly RowData[],
     });
   };
   window.addEventListener("scroll", () => later(false), { passive: true });
-  requestAnimationFrame(() => setTimeout(() => draw(true)));
   window.addEventListener("resize", () => later(true));
   window.addEventListener("beforeprint", () => draw(true, true));
   window.addEventListener("afterprint", () => draw(true));

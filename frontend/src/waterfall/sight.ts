@@ -7,6 +7,8 @@ export interface Sight {
 
 // Rows kept above and below what is seen, so that a short scroll finds them drawn.
 export const SPARE_ROWS = 20;
+// How many of them one frame makes: more than come into sight in a fast scroll, and few enough for a frame.
+export const SPARE_AT_ONCE = 10;
 
 /** Where each row begins, in pixels from the first one's top; the last entry is where all end. */
 export function offsetsOf(heights: readonly number[]): Float64Array {
@@ -26,6 +28,16 @@ export function sightOf(offsets: Float64Array, top: number, bottom: number): Sig
 export function widened(sight: Sight, total: number): Sight {
   if (total === 0) return sight;
   return { from: Math.max(sight.from - SPARE_ROWS, 0), to: Math.min(sight.to + SPARE_ROWS, total) };
+}
+
+/** The next rows to hold on the way to what is wanted: all that are seen, and spare ones a few at a time. */
+export function towards(drawn: Sight, seen: Sight, total: number): Sight {
+  if (seen.from > drawn.to || seen.to < drawn.from) return seen;
+  const wanted = widened(seen, total);
+  return {
+    from: Math.min(seen.from, Math.max(wanted.from, drawn.from - SPARE_AT_ONCE)),
+    to: Math.max(seen.to, Math.min(wanted.to, drawn.to + SPARE_AT_ONCE)),
+  };
 }
 
 /** The row that holds a height: -1 above all, the number of rows below all. */

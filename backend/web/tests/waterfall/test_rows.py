@@ -102,7 +102,7 @@ def test_texts_of_the_page_are_shown_without_their_tricks() -> None:
 
 
 def test_the_shortest_bar_has_its_true_length_and_is_drawn_all_the_same() -> None:
-    long = replace(measurements.document(), number=2, timing=Timing(start_us=0, end_us=100_000_000))
+    long = replace(measurements.document(), number=2, timing=Timing(start_us=0, end_us=1_000_000_000))
     bars = one(page_of(measurements.document(), long), 1).bars
     assert 0 < min(bar.width for bar in bars) < 0.001
 

@@ -1,10 +1,12 @@
 import itertools
+from collections import Counter
+from collections.abc import Iterable
 
 from hypothesis import given
 
 from backend.web.tests.measurements import document, span
 from backend.web.tests.waterfall.strategies import timings
-from backend.web.waterfall.segments import ahead_of, connection_segments, end_of, segments_of
+from backend.web.waterfall.segments import Segment, ahead_of, connection_segments, end_of, joined, segments_of
 from workers.measurement.timing import Timing
 
 
@@ -46,6 +48,27 @@ def test_where_spans_overlap_the_earlier_keeps_the_time() -> None:
     ]
 
 
+@given(timings())
+def test_without_seams_no_two_of_one_phase_touch_and_nothing_is_lost(timing: Timing) -> None:
+    segments = segments_of(timing)
+    seamless = list(joined(segments))
+    assert all(
+        (left.phase, left.end_us) != (right.phase, right.start_us) for left, right in itertools.pairwise(seamless)
+    )
+    assert _sums(seamless) == _sums(segments)
+
+
+def test_sending_and_waiting_are_one_stretch_to_the_eye() -> None:
+    assert [one.phase for one in joined(segments_of(document().timing))] == [
+        "dns",
+        "connect",
+        "tls",
+        "wait",
+        "download",
+    ]
+    assert list(joined([])) == []
+
+
 def test_a_connection_opened_in_advance_is_shown_but_not_counted() -> None:
     timing = Timing(start_us=50_000, end_us=80_000, connect=span(10, 20), tls=span(30, 25), wait=span(60, 20))
     assert [(segment.phase, segment.duration_us) for segment in ahead_of(timing)] == [
@@ -68,3 +91,10 @@ def test_an_exchange_of_no_length_has_no_segments() -> None:
 def test_a_connection_leaves_its_gaps_open() -> None:
     found = connection_segments(span(0, 5), None, span(20, 10))
     assert [(segment.phase, segment.start_us) for segment in found] == [("dns", 0), ("tls", 20_000)]
+
+
+def _sums(segments: Iterable[Segment]) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for segment in segments:
+        sums[segment.phase] += segment.duration_us
+    return sums
