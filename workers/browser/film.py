@@ -3,7 +3,8 @@
 Chrome's screencast sends a frame when the screen has changed and its last frames are acknowledged. A frame that comes
 while two are not acknowledged is dropped, and of a page that then stands still nothing more is sent. So at the end the
 cast is begun once more, which sends what is on the screen: if that is news, it was dropped before the last frame was
-acknowledged, and this is the instant it gets.
+acknowledged, and this is the instant it gets. Where every frame before the last had been acknowledged when the last was
+made, none can have been dropped behind it, and nothing is begun again: that would draw the whole page once more.
 """
 
 import asyncio
@@ -38,6 +39,9 @@ class Film:
         self._frames: list[ScreenFrame] = []
         self._size = self._count = 0
         self._acknowledged_s: float | None = None
+        # When Chrome last knew of an acknowledgement, and whether a frame may have been dropped since the last one.
+        self._known_s = 0.0
+        self._may_lack = True
         self._last: asyncio.Future[ScreenFrame] | None = None
         self._answers: set[asyncio.Task[None]] = set()
 
@@ -51,14 +55,18 @@ class Film:
         with contextlib.suppress(TimeoutError, Error):
             async with asyncio.timeout(_PATIENCE_S):
                 await self._cdp.send("Page.stopScreencast")
-                self._last = asyncio.get_running_loop().create_future()
-                await self._cdp.send("Page.startScreencast", _CAST)
-                self._add_last(await self._last)
-                await self._cdp.send("Page.stopScreencast")
+                if self._may_lack:
+                    await self._look_again()
         unhear(self._cdp, "Page.screencastFrame", self._take)
         for answer in self._answers:
             answer.cancel()
         return tuple(self._frames)
+
+    async def _look_again(self) -> None:
+        self._last = asyncio.get_running_loop().create_future()
+        await self._cdp.send("Page.startScreencast", _CAST)
+        self._add_last(await self._last)
+        await self._cdp.send("Page.stopScreencast")
 
     def _take(self, params: dict[str, Any]) -> None:
         frame = _read(params)
@@ -68,6 +76,7 @@ class Film:
             return
         if frame is not None:
             self._add(frame)
+        self._may_lack = frame is None or bool(self._answers) or frame.wall_s <= self._known_s
         self._count += 1
         task = asyncio.get_running_loop().create_task(self._answer(params.get("sessionId", 0)))
         self._answers.add(task)
@@ -82,6 +91,7 @@ class Film:
         except Error:
             # The page has gone: no more frames.
             return
+        self._known_s = self._now_s()
 
     def _add(self, frame: ScreenFrame) -> None:
         if self._frames and self._frames[-1].picture == frame.picture:

@@ -2,7 +2,8 @@
 
 Chrome hands events to the file in batches of about fifteen, so the last ones of a run are still in its memory when
 the run is over. A marker (a request for a URL that occurs nowhere else and never leaves the machine) made afterwards
-pushes them out: once the marker is in the file, so is everything before it.
+pushes them out: once the marker is in the file, so is everything before it. The browser asks for it on behalf of the
+page's frame, since going there would start a process for the page that tells of the failure.
 """
 
 import asyncio
@@ -46,15 +47,15 @@ class NetlogTail:
         self._offset = self.size_bytes
 
     async def read_now(self, cdp: CDPSession) -> NetlogCapture | None:
-        """Everything since the last call. The page goes to the marker, which works even when it hangs."""
+        """Everything since the last call. The page need not answer: the browser itself asks for the marker."""
         marker = uuid.uuid4().hex
         with contextlib.suppress(TimeoutError, Error):
             async with asyncio.timeout(_MARKER_S):
-                await cdp.send("Page.navigate", {"url": _MARKER.format(marker)})
+                await _ask_for(cdp, _MARKER.format(marker))
         return await self.read_through(marker, patience_s=_MARKER_S)
 
     async def read_through(self, marker: str, *, patience_s: float) -> NetlogCapture | None:
-        """Everything since the last call, once `marker` has been written; incomplete when it does not come in time.
+        """Everything since the last call up to `marker`; incomplete when that is not written in time.
 
         None when the log has no readable head.
         """
@@ -68,7 +69,9 @@ class NetlogTail:
                 break
             if len(chunks) == seen_to:
                 await asyncio.sleep(_POLL_S)
-        return self._capture(bytes(chunks), complete=complete)
+        # The marker's own events are none of the page's, and it begins with the one that names it.
+        end = chunks.rfind(b"\n", 0, chunks.find(needle)) + 1 if complete else len(chunks)
+        return self._capture(bytes(chunks[:end]), complete=complete)
 
     def _read(self, limit: int) -> bytes:
         try:
@@ -95,3 +98,15 @@ class NetlogTail:
             return None
         constants = head.get("constants")
         return constants if isinstance(constants, dict) else None
+
+
+async def _ask_for(cdp: CDPSession, url: str) -> None:
+    """Lets the browser ask for a URL; where a page's process has gone, the page must go there itself."""
+    try:
+        told = await cdp.send("Target.getTargetInfo")
+        # The id of a page is that of its top frame.
+        frame = {"frameId": told["targetInfo"]["targetId"]}
+        options = {"disableCache": True, "includeCredentials": False}
+        await cdp.send("Network.loadNetworkResource", frame | {"url": url, "options": options})
+    except Error:
+        await cdp.send("Page.navigate", {"url": url})

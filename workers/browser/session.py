@@ -18,7 +18,7 @@ from playwright.async_api import Browser, BrowserContext, Error, Playwright, asy
 from workers.browser.black_hole import BlackHole
 from workers.browser.canary import examine
 from workers.browser.capture import PageLoad, Tell
-from workers.browser.chromium import Chromium, flags
+from workers.browser.chromium import Chromium, flags, unwanted_flags
 from workers.browser.context import context_options, cookies_of
 from workers.browser.faults import BrowserError, CanaryError
 from workers.browser.launch import Launch, switches
@@ -197,8 +197,7 @@ class Session:
             "args": flags(chromium, self._workspace.netlog, trusted_key=self._canary.key_hash)
             + switches(self._how, quic=self._settings.quic, hole=None if self._hole is None else self._hole.place),
             "chromium_sandbox": sandbox,
-            # Nobody clicks here: what Chrome's own blocker lets through would be a page that we did not ask for.
-            "ignore_default_args": ["--disable-popup-blocking"],
+            "ignore_default_args": unwanted_flags(),
             "env": self._workspace.environment,
             "handle_sigint": False,
             "handle_sigterm": False,
