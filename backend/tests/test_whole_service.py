@@ -153,7 +153,7 @@ def _wait_for_measured(whole: Whole, more: int) -> None:
 def _kill_in_mid_run(whole: Whole) -> None:
     """Kills a measuring process of an agent while it holds a run."""
     held = whole.folder / "spool-there" / "held"
-    deadline = monotonic() + 60
+    deadline = monotonic() + 120
     while monotonic() < deadline:
         for entry in held.glob("*/*"):
             pid = int(entry.parent.name)

@@ -49,7 +49,7 @@ def test_a_person_who_waits_sees_progress_and_the_schedule_does_not_stand_in_the
 ) -> None:
     agent.start()
     for _ in range(3):
-        broker.publish(due_request("/sleep/5", kind=Kind.PAGE))
+        broker.publish(due_request("/sleep/60", kind=Kind.PAGE))
     run_id = broker.publish(due_request(kind=Kind.PAGE, urgent=True))
     wait_for(lambda: arrived(service, run_id), "the urgent result")
     wait_for(lambda: len(service.progress) == 2, "its progress")
@@ -64,7 +64,7 @@ def test_a_gates_run_does_not_wait_behind_the_schedule(
 ) -> None:
     agent.start()
     for _ in range(3):
-        broker.publish(due_request("/sleep/5", kind=kind))
+        broker.publish(due_request("/sleep/60", kind=kind))
     run_id = broker.publish(due_request(kind=kind), lane=Lane.GATE)
     wait_for(lambda: arrived(service, run_id), "the gate's result")
     assert len(service.results) == 1

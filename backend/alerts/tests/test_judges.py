@@ -67,7 +67,7 @@ def test_two_judges_at_the_same_time_open_one_incident_and_tell_once() -> None:
 
         def judge(start: threading.Barrier = start) -> None:
             try:
-                start.wait(10)
+                start.wait(120)
                 while judging.judge_batch(world.now, limit=1).monitors:
                     pass
             except BaseException as error:

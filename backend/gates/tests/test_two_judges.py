@@ -23,7 +23,7 @@ def _together(rounds: int) -> list[BaseException]:
     def judge() -> None:
         try:
             for _ in range(rounds):
-                barrier.wait(timeout=20)
+                barrier.wait(timeout=120)
                 step()
         except BaseException as error:
             faults.append(error)
@@ -34,7 +34,7 @@ def _together(rounds: int) -> list[BaseException]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join()
     return faults
 
 

@@ -21,6 +21,7 @@ from deploy.local.places import Places, make_state
 from deploy.local.settings import Settings, settle
 from deploy.local.tests.rig import CODE, wait_until
 from workers.tests.ports import free_port
+from workers.tests.waiting import undisturbed
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def test_the_shop_thinks_before_it_answers(sites: Sites) -> None:
     assert monotonic() - began >= 0.2
 
 
+@undisturbed
 def test_the_shop_works_longer_when_told_to_and_as_before_when_told_so(sites: Sites) -> None:
     slow_down(sites.places, sites.settings, 900)
     assert _seconds(sites) >= 2

@@ -104,7 +104,7 @@ def test_a_killed_browser_leaves_no_process_and_no_file(ca_file: Path, site: Sit
 
 
 def test_two_browsers_load_two_pages_at_once(ca_file: Path, site: Site) -> None:
-    meeting = threading.Barrier(2, timeout=20)
+    meeting = threading.Barrier(2, timeout=120)
     url = site.page("/", "<p>page</p>")
     outcomes = []
 

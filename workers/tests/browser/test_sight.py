@@ -3,33 +3,40 @@
 import io
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from statistics import median
+from typing import Any
 
+import pytest
 from PIL import Image
 
 from workers.browser.processes import ProcessClock
+from workers.browser.seen import PageRun
 from workers.browser.sight import MAX_FILM_BYTES
 from workers.measurement.connection import Header
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, MAX_FRAMES, ConsoleLevel
 from workers.measurement.routes import PictureKind
 from workers.tests.browser.conftest import Load, measured
-from workers.tests.browser.sites import Site
-from workers.tests.waiting import wait_for
+from workers.tests.browser.sites import IMAGE, Answer, Site
+from workers.tests.waiting import undisturbed, wait_for
 
-# As long as a page asks for something, its load goes on.
-BUSY = "const busy = setInterval(() => fetch('/s.js'), 40);"
+Shown = Callable[..., PageRun]
+# What the page waits for until it says itself that it is done, however long a busy machine takes.
+HELD, DONE = "<img src=/held.png>", "fetch('/done')"
 # The screen is black, then red, then green …, half a step each. What is told is the frame before which it was drawn.
-COLOURS = f"""<body style="margin:0"><div id=a style="height:100vh"></div><script>{BUSY}
+COLOURS = f"""<body style="margin:0"><div id=a style="height:100vh"></div>{HELD}<script>
 const colours = ["#000", "#f00", "#0f0", "#00f", "#ff0", "#0ff"];
 function next() {{
-  if (!colours.length) {{ clearInterval(busy); return; }}
+  if (!colours.length) {{ {DONE}; return; }}
   const colour = colours.shift();
   requestAnimationFrame(() => {{ a.style.background = colour; console.error(colour); setTimeout(next, 150); }});
 }}
-addEventListener("load", () => setTimeout(next, 100));
+requestAnimationFrame(() => setTimeout(next, 100));
 </script>"""
 # After the first paint 300 ms of script, then 200 ms of layouts that a script forces.
-WORK = f"""<p id=p>Text</p><script>{BUSY}
+WORK = f"""<p id=p>Text</p>{HELD}<script>
 function script(until) {{ let n = 0; while (performance.now() < until) n++; }}
 function layouts(until) {{
   p.innerHTML = "<span>word </span>".repeat(3000);
@@ -38,25 +45,44 @@ function layouts(until) {{
 new PerformanceObserver(() => {{
   setTimeout(() => script(performance.now() + 300), 100);
   setTimeout(() => layouts(performance.now() + 200), 700);
-  setTimeout(() => clearInterval(busy), 1200);
+  setTimeout(() => {DONE}, 1200);
 }}).observe({{ type: "paint", buffered: true }});
 </script>"""
-# Every frame is another noise, for a second.
-NOISE = f"""<canvas id=c width=1350 height=940></canvas><script>{BUSY}
+# Every frame is another noise, for a second and a half of a machine that has nothing else to do.
+NOISE = f"""<canvas id=c width=1350 height=940></canvas>{HELD}<script>
 const pen = c.getContext("2d");
+let frames = 0;
 function draw() {{
   for (let n = 0; n < 400; n++) {{
     pen.fillStyle = `hsl(${{Math.random() * 360}} 90% 50%)`;
     pen.fillRect(Math.random() * 1350, Math.random() * 940, 90, 90);
   }}
-  if (performance.now() < 2500) requestAnimationFrame(draw); else clearInterval(busy);
+  if (frames++ < 100) requestAnimationFrame(draw); else {DONE};
 }}
 draw();
 </script>"""
 
 
-def test_each_frame_stands_where_the_page_changed(load: Load, site: Site) -> None:
-    run = load(site.page("/", COLOURS))
+@pytest.fixture
+def shown(load: Load, site: Site) -> Shown:
+    """A load of the page that is over when the page says so."""
+
+    def show(body: str, **changes: Any) -> PageRun:
+        done = threading.Event()
+
+        def release() -> Iterator[bytes]:
+            done.set()
+            yield b"done"
+
+        site.answers |= {"/held.png": replace(IMAGE, wait_for=done), "/done": Answer(body=release, kind="text/plain")}
+        return load(site.page("/", body), **changes)
+
+    return show
+
+
+@undisturbed
+def test_each_frame_stands_where_the_page_changed(shown: Shown) -> None:
+    run = shown(COLOURS)
     page = measured(run)
     assert page.film is not None
     changes = [message.at_us for message in page.console if message.at_us is not None]
@@ -72,8 +98,9 @@ def test_each_frame_stands_where_the_page_changed(load: Load, site: Site) -> Non
     assert frames[0].at_us < vitals.speed_index_us <= frames[-1].at_us
 
 
-def test_a_film_is_one_picture_of_its_frames_in_their_order(load: Load, site: Site) -> None:
-    run = load(site.page("/", COLOURS))
+@undisturbed
+def test_a_film_is_one_picture_of_its_frames_in_their_order(shown: Shown) -> None:
+    run = shown(COLOURS)
     film = measured(run).film
     assert film is not None
     sprite = Image.open(io.BytesIO(run.pictures[PictureKind.FILM]))
@@ -91,8 +118,9 @@ def test_a_film_is_one_picture_of_its_frames_in_their_order(load: Load, site: Si
     ]
 
 
-def test_script_and_layout_are_told_apart_and_block(load: Load, site: Site) -> None:
-    page = measured(load(site.page("/", WORK)))
+@undisturbed
+def test_script_and_layout_are_told_apart_and_block(shown: Shown) -> None:
+    page = measured(shown(WORK))
     cpu, tasks = page.vitals.cpu, page.vitals.long_tasks
     assert cpu is not None
     assert tasks is not None
@@ -110,22 +138,22 @@ def test_script_and_layout_are_told_apart_and_block(load: Load, site: Site) -> N
     assert page.vitals.dom_interactive_us is not None
 
 
-def test_a_page_that_never_stands_still_gives_a_film_within_its_bounds(load: Load, site: Site) -> None:
-    run = load(site.page("/", NOISE))
+def test_a_page_that_never_stands_still_gives_a_film_within_its_bounds(shown: Shown) -> None:
+    run = shown(NOISE)
     film = measured(run).film
     assert film is not None
     assert 10 < len(film.frames) <= MAX_FRAMES
     assert len(run.pictures[PictureKind.FILM]) <= MAX_FILM_BYTES
 
 
-def test_the_console_is_told_without_secrets_and_within_bounds(load: Load, site: Site) -> None:
-    url = site.page(
-        "/",
-        "<script>console.error('sent', 's3cr3t-value'); console.warn('careful'); console.log('nothing');"
-        "function flood() { for (let n = 0; n < 200; n++) console.error('x'.repeat(10000)); } null.x;</script>"
-        '<img src="/missing.png" onerror="setTimeout(flood, 50)">',
+def test_the_console_is_told_without_secrets_and_within_bounds(shown: Shown) -> None:
+    body = (
+        f"{HELD}<script>console.error('sent', 's3cr3t-value'); console.warn('careful'); console.log('nothing');"
+        "function flood() { for (let n = 0; n < 200; n++) console.error('x'.repeat(10000)); fetch('/done'); }"
+        "null.x;</script>"
+        '<img src="/missing.png" onerror="setTimeout(flood, 50)">'
     )
-    console = measured(load(url, headers=(Header(name="X-Key", value="s3cr3t-value"),))).console
+    console = measured(shown(body, headers=(Header(name="X-Key", value="s3cr3t-value"),))).console
     texts = [message.text for message in console]
     # The picture is asked for ahead of the script: its 404 may come at any place.
     said = [message for message in console if "404" not in message.text]

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from workers.tests.commands.test_cli import firstbyte
 from workers.tests.nginx import BODY, CDN, ORIGIN, Nginx, running_nginx
 from workers.tests.ports import closed_port
 from workers.tests.servers import Peer, Server, answering, finish, keeping, redirect, response
+from workers.tests.waiting import undisturbed
 
 PHASES = ["dns", "connect", "tls", "wait", "download"]
 
@@ -39,6 +41,7 @@ def joined(texts: list[str]) -> str:
     return " ".join(texts)
 
 
+@undisturbed
 def test_a_slow_origin_is_found_with_its_reason_and_progress_stays_out_of_the_way() -> None:
     headers = ("X-Cache: HIT", "Age: 30", 'ETag: "a"')
     with Server(keeping(response(headers=headers))) as cdn, Server(keeping(response(), after_s=0.03)) as origin:
@@ -75,8 +78,8 @@ def test_a_slow_cdn_is_told_as_plainly_and_in_words() -> None:
         done = firstbyte("compare", "--cdn", cdn.url(), "--origin", origin.url(), "--pairs", "20")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("The origin is 3")
-    assert "faster than the CDN (95 %: " in lines[0]
+    # Thirty, and what a busy machine adds.
+    assert re.match(r"The origin is ([3-9]\d|1\d\d) ms faster than the CDN \(95 %: ", lines[0])
     assert lines[1].startswith("20 of 20 answers of the CDN did not come from its cache")
     assert any(line.startswith("  CDN ") and "━" in line for line in lines)
     assert any(line.startswith("  origin ") for line in lines)

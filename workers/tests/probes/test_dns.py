@@ -29,6 +29,7 @@ from workers.probes.settings import NameServer, NameSettings
 from workers.probes.stamps import read_clocks, stamping_socket
 from workers.tests.ports import closed_port
 from workers.tests.servers import Answer, DnsServer, Zone
+from workers.tests.waiting import undisturbed
 
 Resolve = Callable[..., Resolution]
 
@@ -329,6 +330,7 @@ def test_an_https_record_that_a_client_may_not_use_is_none(resolver: Resolver, r
     assert resolver.learn("a.test").https is None
 
 
+@undisturbed
 def test_a_resolver_that_knows_no_https_records_costs_the_lookup_nothing(resolver: Resolver) -> None:
     zone = Zone(a={"a.test": ["192.0.2.1"]})
     resolver.serve(lambda query: None if query.question[0].rdtype == dns.rdatatype.HTTPS else zone.answer(query))

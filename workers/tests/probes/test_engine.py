@@ -16,7 +16,7 @@ from workers.tests.builders import build_request
 from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Peer, Server, answering, finish, response, silent_port
-from workers.tests.waiting import wait_for
+from workers.tests.waiting import undisturbed, wait_for
 
 
 def test_a_plain_page_is_measured_in_all_its_phases(lab: Lab) -> None:
@@ -119,6 +119,7 @@ def test_what_needs_no_name_server_has_no_dns_phase(lab: Lab, url: str) -> None:
     assert lab.dns.questions == 0
 
 
+@undisturbed
 def test_a_server_that_takes_its_time_shows_it_in_wait_and_nowhere_else(lab: Lab) -> None:
     lab.zone.a["www.example.test"] = ["127.0.0.1"]
     context = lab.authority.context("www.example.test")
@@ -131,6 +132,7 @@ def test_a_server_that_takes_its_time_shows_it_in_wait_and_nowhere_else(lab: Lab
     assert phases.ttfb_us == sum(other or 0 for other in others[:4]) + phases.wait_us
 
 
+@undisturbed
 def test_a_body_that_takes_its_time_shows_it_in_download(lab: Lab) -> None:
     def script(peer: Peer) -> None:
         peer.read_request()

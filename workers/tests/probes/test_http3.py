@@ -27,6 +27,7 @@ from workers.probes.stamps import stamping_socket
 from workers.tests.http3_server import Conduct, Talk, answering, http3_server
 from workers.tests.ports import closed_port
 from workers.tests.servers import LOOPBACK, Authority
+from workers.tests.waiting import undisturbed
 
 Serve = Callable[..., int]
 
@@ -161,6 +162,7 @@ def test_a_server_that_is_not_trusted_is_asked_without_secrets(prober: Prober, t
     assert ["x-key" in request for request in asked] == [False, True]
 
 
+@undisturbed
 def test_think_time_lies_before_the_first_byte(prober: Prober) -> None:
     def conduct(talk: Talk) -> None:
         talk.later(0.2, lambda: answering()(talk))
@@ -198,6 +200,7 @@ def test_a_server_that_wants_to_see_the_address_again_is_followed(prober: Prober
     assert trial.handshake.certificate_message_bytes is not None
 
 
+@undisturbed
 def test_udp_that_nobody_answers_is_given_up_soon(prober: Prober) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind((LOOPBACK, 0))
