@@ -33,6 +33,9 @@ KINDS = {
     "ERR_NETWORK_ACCESS_DENIED": FailureKind.CONNECT_UNREACHABLE,
     "ERR_CONNECTION_FAILED": FailureKind.CONNECT_UNREACHABLE,
     "ERR_ADDRESS_INVALID": FailureKind.CONNECT_UNREACHABLE,
+    # An interface of the region's own machine came or went, or the machine slept: Chrome drops what it has open.
+    "ERR_NETWORK_CHANGED": FailureKind.BROWSER_FAILED,
+    "ERR_NETWORK_IO_SUSPENDED": FailureKind.BROWSER_FAILED,
     "ERR_CONNECTION_RESET": FailureKind.CONNECTION_RESET,
     "ERR_CONNECTION_CLOSED": FailureKind.CONNECTION_RESET,
     "ERR_CONNECTION_ABORTED": FailureKind.CONNECTION_RESET,

@@ -44,6 +44,12 @@ def test_a_net_error_of_the_document_is_a_failure_with_chromes_word_in_it(name: 
     assert outcome.measurement is not None
 
 
+def test_a_network_of_our_own_that_changed_meanwhile_is_not_blamed_on_the_target() -> None:
+    outcome = outcome_of(replace(GOOD, net_error="ERR_NETWORK_CHANGED", load_seen=False))
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.blame is Blame.MONITOR
+
+
 def test_an_error_without_a_word_of_ours_keeps_chromes() -> None:
     assert kind_of(replace(GOOD, net_error="ERR_SOMETHING_NEW")) is FailureKind.PAGE_ERROR
     assert kind_of(replace(GOOD, net_error="ERR_CERT_SOMETHING_NEW")) is FailureKind.CERTIFICATE_INVALID
