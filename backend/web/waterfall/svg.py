@@ -22,7 +22,9 @@ PLOT = 520
 PAD = 12
 _ROW = 22
 _LANE = 14
-_NAME_CHARS, _HOST_CHARS = 34, 24
+# A name and its host share a place of so many pixels, by the mean width of a letter in either's size.
+_NAME_CHARS, _NAME_PX, _HOST_PX, _NAMES_PX = 34, 7.3, 6.7, 264
+_LEAST_HOST_CHARS = 6
 _FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 COLOURS = {
@@ -118,11 +120,18 @@ def _row(row: Row, y: int, height: int) -> Iterator[str]:
     middle = y + height // 2 + 4
     yield f'<path stroke="{COLOURS["line"]}" d="M0 {y}H{WIDTH}"/>'
     yield _text(34, middle, str(row.number), colour="muted", anchor="end")
-    yield _text(44, middle, _cut(row.name, _NAME_CHARS))
-    yield _text(300, middle, _cut(row.host, _HOST_CHARS), colour="muted", size=11)
+    yield _names(row, middle)
     yield _text(PLOT - 146, middle, _cut(row.status, 9), colour=_STATUS.get(row.tint, "text"), anchor="end")
     yield _text(PLOT - 80, middle, row.size, anchor="end")
     yield _text(PLOT - 12, middle, row.time, anchor="end")
+
+
+def _names(row: Row, y: int) -> str:
+    name = _cut(row.name, _NAME_CHARS)
+    room = int((_NAMES_PX - _NAME_PX * len(name)) / _HOST_PX) - 1
+    host = _cut(row.host, room) if room >= _LEAST_HOST_CHARS else ""
+    beside = f' <tspan fill="{COLOURS["muted"]}" font-size="11">{escape(host)}</tspan>' if host else ""
+    return f'<text x="44" y="{y}" fill="{COLOURS["text"]}">{escape(name)}{beside}</text>'
 
 
 def _bars(row: Row) -> Iterator[str]:
@@ -172,7 +181,7 @@ def _legend(y: int) -> Iterator[str]:
         top, height = SHAPES[phase]
         yield _rect(x, y - 12 + top, 18, height, "phase-queued" if phase == "idle" else f"phase-{phase}")
         yield _text(x + 24, y, PHASE_NAMES[phase])
-        x += 44 + 7 * len(PHASE_NAMES[phase])
+        x += 46 + round(6.2 * len(PHASE_NAMES[phase]))
 
 
 def _filters(board: Board) -> str:
