@@ -160,3 +160,45 @@ def test_without_the_script_rows_are_links(world: World, server: LiveServer) -> 
         page.locator("#wf-q").fill("404")
         page.get_by_role("button", name="Apply").click()
         expect(page.locator("output")).to_have_text("1 of 100")
+
+
+def test_dragging_along_the_axis_zooms_and_a_double_click_shows_all(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.locator(".wf").evaluate("table => table.scrollIntoView()")
+        head, plot = (page.locator(name).bounding_box() for name in (".wf thead .wf-cell", ".wf-marks"))
+        assert head is not None
+        assert plot is not None
+        y, left, width = head["y"] + head["height"] / 2, plot["x"], plot["width"]
+        whole = page.locator("#r18 .wf-bar").get_attribute("viewBox")
+
+        def drag(begin: float, end: float) -> None:
+            page.mouse.move(left + begin * width, y)
+            page.mouse.down()
+            page.mouse.move(left + (begin + end) / 2 * width, y + 200)
+            page.mouse.move(left + end * width, y + 200)
+
+        drag(0.75, 0.25)
+        band = page.locator(".wf-band").bounding_box()
+        assert band is not None
+        assert band["x"] == pytest.approx(left + width / 4, abs=1.5)
+        assert band["width"] == pytest.approx(width / 2, abs=1.5)
+        page.mouse.up()
+        expect(page.locator(".wf-band")).to_be_hidden()
+        box = [float(one) for one in (page.locator("#r18 .wf-bar").get_attribute("viewBox") or "").split()]
+        assert (box[0], box[2]) == pytest.approx((25, 50), abs=0.5)
+        assert "zoom=" in page.url
+        ticks = page.locator(".wf-tick-text").all_text_contents()
+        # From the address the server draws the same part of the time.
+        page.reload()
+        assert page.locator(".wf-tick-text").all_text_contents() == ticks
+        page.locator(".wf").evaluate("table => table.scrollIntoView()")
+        # A hand that shakes while it clicks zooms nothing; a double click shows all.
+        drag(0.5, 0.502)
+        page.mouse.up()
+        assert page.locator(".wf-tick-text").all_text_contents() == ticks
+        page.mouse.dblclick(left + width / 2, y)
+        expect(page.locator("#r18 .wf-bar")).to_have_attribute("viewBox", str(whole))
+        assert "zoom=" not in page.url
+        assert site.complaints == []
