@@ -41,6 +41,7 @@ LOOPS: dict[str, Callable[[], Step]] = {
     "previews": _of("backend.alerts.previews"),
     "gates": _of("backend.gates.steps"),
     "comparing": _of("backend.compare.steps"),
+    "rejudging": _of("backend.runs.rejudging"),
 }
 
 

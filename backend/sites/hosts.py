@@ -15,6 +15,9 @@ from backend.sites.models import Host, HostRole, Site
 FORGOTTEN_AFTER = timedelta(days=30)
 
 
+_UNDER_WAY = timedelta(seconds=30)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedRole:
     """What a host seems to be, and the sentences that say why."""
@@ -48,10 +51,18 @@ def propose_roles(*, site: Site, proposals: Iterable[ProposedRole], now: datetim
 
 @transaction.atomic
 def choose_role(*, actor: User | None, host: Host, role: HostRole | None) -> Host:
-    """Says what a host is; None goes back to what is proposed."""
+    """Says what a host is; None goes back to what is proposed. Stored findings of pages follow in the background."""
     before, host.chosen = host.chosen, role
     host.chosen_by, host.chosen_at = (actor, timezone.now()) if role is not None else (None, None)
     host.save(update_fields=["chosen", "chosen_by", "chosen_at"])
+    if _is_own(before) is not _is_own(role):
+        # A result that is just coming in knows the old role.
+        Site.objects.filter(pk=host.site_id).update(rejudge_before=timezone.now() + _UNDER_WAY)
     detail = {"host": host.name, "before": before, "after": None if role is None else role.value}
     record("choose_host_role", host.site, actor=actor, organisation=host.site.organisation, **detail)
     return host
+
+
+def _is_own(chosen: str | None) -> bool | None:
+    """What the rules about pages ask; None where the owner said nothing."""
+    return None if chosen is None else chosen != HostRole.THIRD_PARTY

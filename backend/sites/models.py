@@ -48,7 +48,10 @@ class MonitorManager(models.Manager["Monitor"]):
 
 
 class Site(models.Model):
-    """A name and a URL that an organisation registered."""
+    """A name and a URL that an organisation registered.
+
+    `rejudge_before` is set when the owner has said whose a host is: findings of earlier page runs are made anew.
+    """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
     organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="sites")
@@ -57,11 +60,13 @@ class Site(models.Model):
     status = models.CharField(max_length=10, choices=SiteStatus, default=SiteStatus.DRAFT)
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
+    rejudge_before = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         indexes = [
             models.Index(fields=["organisation", "status", "name"], name="site_by_organisation"),
             models.Index(fields=["created_at"], condition=Q(status="draft"), name="site_drafts"),
+            models.Index(fields=["rejudge_before"], condition=Q(rejudge_before__isnull=False), name="site_to_rejudge"),
         ]
 
     def __str__(self) -> str:

@@ -7,7 +7,7 @@ from uuid import UUID
 from backend.runs.documents import DocumentError, unpack
 from backend.runs.models import Run
 from backend.runs.sql import array, fetch
-from workers.measurement.messages import Failed, Measured, Measurement
+from workers.measurement.messages import Failed, Measured, Measurement, RunResult
 from workers.measurement.wire import WireError
 
 log = logging.getLogger(__name__)
@@ -30,13 +30,19 @@ def documents_of(runs: Sequence[Run]) -> dict[UUID, bytes]:
     return {run_id: bytes(document) for run_id, document in fetch(_DOCUMENTS, parameters)}
 
 
-def measurement_in(run: Run, document: bytes | None) -> Measurement | None:
-    """What a document holds, also of a run that failed; None when it is not there or cannot be read."""
+def result_in(run: Run, document: bytes | None) -> RunResult | None:
+    """What a document holds; None when it is not there or cannot be read."""
     if document is None:
         return None
     try:
-        outcome = unpack(document).outcome
+        return unpack(document)
     except (WireError, DocumentError):
         log.exception("the document of run %s cannot be read", run.run_id)
         return None
+
+
+def measurement_in(run: Run, document: bytes | None) -> Measurement | None:
+    """What was seen, also of a run that failed; None when there is no document or it cannot be read."""
+    result = result_in(run, document)
+    outcome = None if result is None else result.outcome
     return outcome.measurement if isinstance(outcome, Measured | Failed) else None

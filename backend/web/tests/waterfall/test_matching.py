@@ -2,7 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from backend.runs.differences import without_versions
+from backend.runs import differences
+from backend.runs.differences import items_of, partners_of, without_versions
 from backend.web.tests.measurements import page
 from backend.web.waterfall.matching import changes_of, matched
 from backend.web.waterfall.rows import Chart, Row, page_chart
@@ -94,3 +95,13 @@ def test_changes_are_counted_from_the_first_to_the_second() -> None:
 )
 def test_versions_are_left_out_of_addresses(one: str, other: str, *, same: bool) -> None:
     assert (without_versions(one) == without_versions(other)) is same
+
+
+def test_programs_are_told_the_same_of_two_pages_as_people() -> None:
+    one = page(12)
+    rows = [replace(each, status=503) if each.number == 3 else each for each in one.waterfall.requests[:-1]]
+    pages = one, replace(one, waterfall=replace(one.waterfall, requests=tuple(rows)))
+    first, second = (items_of(each) or () for each in pages)
+    told = differences.changes_of(first, second, partners_of(first, second))
+    assert told == changes_of(*matched(*(page_chart(each) for each in pages)))
+    assert (told.only_first, told.status) == (1, 1)
