@@ -85,12 +85,14 @@ class Family:
 
     def wait(self) -> int:
         assert self.process is not None
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 def alive(pid: int) -> bool:
-    status = Path(f"/proc/{pid}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @pytest.fixture
@@ -112,7 +114,7 @@ def test_a_child_that_dies_is_started_again_and_its_death_noticed(family: Family
 
 def test_a_child_that_fails_at_once_is_started_less_and_less(family: Family) -> None:
     family.start("failing", "steady")
-    wait_for(lambda: len(family.lives("failing")) == 3, "three tries")
+    wait_for(lambda: len(family.lives("failing")) >= 3, "three tries")
     assert "ValueError: on purpose" in (family.place / "log").read_text()
     assert len(family.lives("steady")) == 1
 

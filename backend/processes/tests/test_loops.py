@@ -8,7 +8,7 @@ from django.db import OperationalError
 from backend.processes import loops
 from backend.processes.loops import LOOPS, Step, run
 from backend.runs.tests.processes import heeds_sigterm, managed
-from backend.testing import wait_until
+from backend.testing import START_S, wait_until
 
 
 def counting(calls: list[str], name: str, step: Callable[[], float]) -> Callable[[], Step]:
@@ -60,4 +60,4 @@ def test_the_process_ends_in_order_when_it_is_told_to() -> None:
     with managed("judge") as process:
         wait_until(lambda: heeds_sigterm(process), "the judge to be up")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(START_S) == 0

@@ -37,7 +37,7 @@ class Sites:
         # The system's resolver need not know names below localhost (RFC 6761 asks it to, minimal Debians do not).
         request = urllib.request.Request(url.replace(host, "127.0.0.1"), headers={"Host": f"{host}:{port}"})
         context.check_hostname = False
-        answer = urllib.request.urlopen(request, context=context, timeout=10)
+        answer = urllib.request.urlopen(request, context=context, timeout=60)
         assert isinstance(answer, HTTPResponse)
         return answer
 
@@ -132,7 +132,7 @@ def test_the_cdn_speaks_http_2_and_the_shop_http_1(sites: Sites) -> None:
     spoken = []
     for port in (sites.settings.shop_port, sites.settings.cdn_port):
         command = f"openssl s_client -connect 127.0.0.1:{port} -servername shop.localhost -alpn h2,http/1.1".split()
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
         spoken += re.findall(rb"ALPN protocol: (\S+)", done.stdout)
     assert spoken == [b"http/1.1", b"h2"]
 

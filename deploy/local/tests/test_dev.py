@@ -42,7 +42,7 @@ def dev(machine: Path) -> Dev:
     def run(script: str) -> "subprocess.CompletedProcess[str]":
         env = {"PATH": os.environ["PATH"], "FIRSTBYTE_DEV_ROOT": str(machine), "TMPDIR": str(machine)}
         command = ["bash", "-c", f"source {DEV}; {script}"]
-        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=30)
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
 
     return run
 

@@ -116,7 +116,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Event, Event]]:
 
     def waiting(site: Site) -> sites.Site:
         begun.set()
-        assert go.wait(20)
+        assert go.wait(120)
         return shape_of(site)
 
     monkeypatch.setattr(sites, "shape_of", waiting)
@@ -136,7 +136,7 @@ def test_the_same_request_at_the_same_time_is_told_to_wait(program: Program, slo
 
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(first)
-        assert begun.wait(20)
+        assert begun.wait(120)
         second = program.post("sites", BODY, Idempotency_Key="k1")
         go.set()
         assert running.result() == 201
