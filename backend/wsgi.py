@@ -17,5 +17,6 @@ application = get_wsgi_application()
 if faults := [fault for fault in run_checks(tags=[Tags.security]) if fault.is_serious()]:
     raise ImproperlyConfigured("\n".join(str(fault) for fault in faults))
 
-# After the applications are loaded: it has a model.
+# After the applications are loaded: it has a model. It begins a thread with a connection, so no server may load this
+# module before it forks (gunicorn's --preload): a child inherits half-done imports and shared sockets from it.
 import_module("backend.fleet.listening").renew_for_ever()

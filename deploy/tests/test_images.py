@@ -63,6 +63,11 @@ def test_an_image_holds_neither_tests_nor_what_it_does_not_lock(tmp_path: Path) 
     assert "not in the image's requirements" in ended.stderr
 
 
+def test_the_web_process_loads_the_service_behind_the_fork() -> None:
+    """Loading it begins a thread with a connection: of one that began before it, a child inherits broken halves."""
+    assert "preload" not in (ROOT / "deploy" / "backend.Dockerfile").read_text().rpartition("CMD")[2]
+
+
 def staged(dockerfile: Path, folder: Path) -> Path:
     """A folder with what the image gets from the project, without what `.dockerignore` leaves out."""
     left_out = [line.removeprefix("**/") for line in (ROOT / ".dockerignore").read_text().split()]
