@@ -22,20 +22,26 @@ from workers.version import VERSION
 
 _EPILOG = """\
 examples:
-  firstbyte probe https://www.example.org/           where the milliseconds before the first byte go, and why
-  firstbyte probe --light --samples 9 https://www.example.org/
-  firstbyte probe --flights https://www.example.org/  draws each flight of packets between here and there
-  firstbyte probe --json https://www.example.org/ | jq .phases
-  firstbyte page --screenshot home.jpg https://www.example.org/
-  firstbyte netlog chrome-net-export-log.json        the same from a network log that a Chrome has written
-  firstbyte import page.har                           a waterfall out of another tool's file
-  firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
-  firstbyte gate --site shop --rule "ttfb<=+10%"      may this release go out? (asks the service)
-  firstbyte doctor                                    can this machine measure, and reach its service?
-  firstbyte agent                                     measure for a region, as FIRSTBYTE_… says
+  where the milliseconds before the first byte go, and why:
+    firstbyte probe https://www.example.org/
+    firstbyte probe --light --samples 9 https://www.example.org/
+    firstbyte probe --flights https://www.example.org/   draws each packet flight
+    firstbyte probe --json https://www.example.org/ | jq .phases
+  a page in Chromium, and waterfalls out of files:
+    firstbyte page --screenshot home.jpg https://www.example.org/
+    firstbyte netlog chrome-net-export-log.json
+    firstbyte import page.har
+  which is faster, and by how much:
+    firstbyte compare --cdn https://cdn.example.org/app.js \\
+      --origin https://www.example.org/app.js
+  may this release go out? (asks the service)
+    firstbyte gate --site shop --rule "ttfb<=+10%"
+  can this machine measure, and reach its service?
+    firstbyte doctor
 
 exit codes:
-  0 measured   1 measured, but the check failed   2 wrong usage   3 not conclusive   4 could not measure
+  0 measured   1 measured, but the check failed   2 wrong usage
+  3 not conclusive   4 could not measure
 """
 _COMPARE = """\
 Asks for the same asset at two places, back to back and in random order, and says which is faster, by how much and why.

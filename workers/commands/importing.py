@@ -41,7 +41,7 @@ def _content(arguments: argparse.Namespace) -> bytes:
             content: bytes = file.read(MAX_BYTES + 1)
             return content
     except OSError as error:
-        raise UsageError(f"the file cannot be read: {error}") from error
+        raise UsageError(f"{arguments.file} cannot be read: {error.strerror}.") from error
 
 
 def _upload(api: Api, content: bytes, arguments: argparse.Namespace) -> int:

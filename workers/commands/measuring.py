@@ -70,7 +70,8 @@ def allowed_of(arguments: argparse.Namespace) -> tuple[Network, ...]:
 def tell(stage: ProgressStage, requests: int | None) -> None:
     """Progress for a person, on stderr."""
     if stage in _STAGES:
-        sys.stderr.write(f"{_STAGES[stage]}{'' if requests is None else f', {requests} requests'} …\n")
+        count = "" if requests is None else f", {requests} request{'' if requests == 1 else 's'}"
+        sys.stderr.write(f"{_STAGES[stage]}{count} …\n")
         sys.stderr.flush()
 
 

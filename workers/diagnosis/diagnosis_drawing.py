@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from textwrap import wrap
 
-from workers.diagnosis.catalogue import entry, reason_text
+from workers.diagnosis.catalogue import entry, reason_text, setting_for
 from workers.diagnosis.units import counted, ms
 from workers.measurement.canvas import BOLD, DIM, GREEN, RED, Canvas, columns_of, fit, hanging
 from workers.measurement.evidence import Depth
@@ -16,6 +16,7 @@ _LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
 # An empty line before all this, and the prompt after it.
 _AROUND = 2
 _LINES_OF_ADVICE = 2
+_LINES_OF_REASONS = 2
 _YELLOW = "33"
 
 
@@ -26,7 +27,8 @@ def draw_diagnosis(measured: ProbeMeasurement | PageMeasurement, canvas: Canvas,
     diagnosis = measured.diagnosis
     lines = [canvas.paint(line, BOLD) for line in wrap(_headline(diagnosis, measured), canvas.columns)]
     told = [one for one in diagnosis.findings if one.severity is not Severity.INFO]
-    blocks = [_finding(finding, canvas) for finding in told]
+    server = _server(measured)
+    blocks = [_finding(finding, canvas, server) for finding in told]
     rest = _named("Could be better", [_title(one) for one in diagnosis.findings if one not in told], canvas)
     rest += [*_open(diagnosis.not_judged, canvas), *_checklist(diagnosis.checklist, canvas)]
     for count in range(len(told), 0, -1):
@@ -38,9 +40,15 @@ def draw_diagnosis(measured: ProbeMeasurement | PageMeasurement, canvas: Canvas,
 
 def _headline(diagnosis: Diagnosis, measured: ProbeMeasurement | PageMeasurement) -> str:
     costly = [one for one in diagnosis.findings if one.severity is not Severity.INFO]
+    if not costly and _is_silent(measured):
+        return "No answer came: there was nothing more to judge."
     if not costly:
         return "Nothing found in one connection." if _is_light(measured) else "Nothing to mend was found."
     return f"{counted(len(costly), 'finding')}, to mend in this order:"
+
+
+def _is_silent(measured: ProbeMeasurement | PageMeasurement) -> bool:
+    return isinstance(measured, ProbeMeasurement) and all(hop.status is None for hop in measured.hops)
 
 
 def _is_light(measured: ProbeMeasurement | PageMeasurement) -> bool:
@@ -49,7 +57,15 @@ def _is_light(measured: ProbeMeasurement | PageMeasurement) -> bool:
     return measured.evidence.depth is Depth.LIGHT
 
 
-def _finding(finding: Finding, canvas: Canvas) -> list[str]:
+def _server(measured: ProbeMeasurement | PageMeasurement) -> str | None:
+    """What answered last, by its own word."""
+    if isinstance(measured, PageMeasurement) or not measured.hops:
+        return None
+    headers = measured.hops[-1].response_headers
+    return next((header.value for header in headers if header.name.lower() == "server"), None)
+
+
+def _finding(finding: Finding, canvas: Canvas, server: str | None) -> list[str]:
     told = entry(finding.id)
     colour = RED if finding.severity in _LOUD else _YELLOW
     cost = f" · costs {ms(finding.saving_us)}" if finding.saving_us else ""
@@ -58,8 +74,8 @@ def _finding(finding: Finding, canvas: Canvas) -> list[str]:
     lines = [f"{canvas.paint(title, colour)}  {canvas.paint(str(finding.id), DIM)}"]
     if finding.evidence:
         lines.append(canvas.paint(fit(f"    {_evidence(finding.evidence)}", canvas.columns), DIM))
-    first = next(iter(told.settings), None)
-    setting = "" if first is None else f"({first.server}: {first.setting})"
+    fitting = setting_for(told.settings, server)
+    setting = "" if fitting is None else f"({fitting.server}: {fitting.setting})"
     return lines + _advice(told.advice, setting, canvas)
 
 
@@ -99,7 +115,8 @@ def _value(fact: Fact) -> str:
         return " ".join(str(one) for one in fact.value)
     if fact.name.endswith("_ms") and isinstance(fact.value, int | float):
         return ms(fact.value * 1000)
-    return f"{fact.value:,} B" if fact.name.endswith("_bytes") and isinstance(fact.value, int) else str(fact.value)
+    in_bytes = fact.name.endswith("_bytes") or fact.name.startswith("bytes_")
+    return f"{fact.value:,} B" if in_bytes and isinstance(fact.value, int) else str(fact.value)
 
 
 def _open(not_judged: Sequence[NotJudged], canvas: Canvas) -> list[str]:
@@ -108,7 +125,9 @@ def _open(not_judged: Sequence[NotJudged], canvas: Canvas) -> list[str]:
     lines: list[str] = []
     for reason in reasons:
         ids = ", ".join(str(one.id) for one in not_judged if one.reason is reason)
-        lines += hanging("? ", f"Not judged, {reason_text(reason)}: {ids}", canvas, DIM)[:2]
+        told = hanging("? ", f"Not judged, {reason_text(reason)}: {ids}", canvas)
+        shown = told if len(told) <= _LINES_OF_REASONS else [told[0], _cut(told[1], canvas)]
+        lines += [canvas.paint(line, DIM) for line in shown]
     return lines
 
 

@@ -67,7 +67,7 @@ def fit(text: str, columns: int) -> str:
 
 def hanging(begin: str, text: str, canvas: Canvas, code: str = "") -> list[str]:
     """The text behind its beginning, in as many lines as it needs, all of them aligned."""
-    plain = "".join(char if char.isprintable() else "?" for char in text)
+    plain = "".join(" " if char.isspace() else char if char.isprintable() else "?" for char in text)
     lines = wrap(plain, max(20, canvas.columns - len(begin)))
     drawn = [f"{begin if number == 0 else ' ' * len(begin)}{line}" for number, line in enumerate(lines)]
     return [canvas.paint(line, code) for line in drawn] if code else drawn

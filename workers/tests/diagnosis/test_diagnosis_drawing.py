@@ -3,9 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from workers.diagnosis.catalogue import entry, reason_text
+import pytest
+
+from workers.diagnosis.catalogue import entry, reason_text, setting_for
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.measurement.canvas import Canvas, columns_of
+from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
     Answer,
@@ -92,6 +95,22 @@ def test_every_line_fits_the_terminal() -> None:
         assert max(columns_of(line) for line in drawn(diagnosed(*findings), width=width)) <= width
 
 
+def test_a_server_that_never_answered_is_not_said_to_be_well() -> None:
+    silent = diagnosed()
+    silent = replace(silent, hops=tuple(replace(hop, status=None) for hop in silent.hops))
+
+    assert drawn(silent)[0] == "No answer came: there was nothing more to judge."
+
+
+def test_names_that_do_not_fit_are_said_to_go_on() -> None:
+    open_ones = tuple(NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED) for id in FindingId)
+
+    told = drawn(diagnosed(not_judged=open_ones))
+
+    assert told[-1].startswith("  ")
+    assert told[-1].endswith(" …")
+
+
 def test_remarks_stand_apart_from_what_costs_something() -> None:
     remark = Finding(id=FindingId.TLS_ZERO_RTT, severity=Severity.INFO, confidence=Confidence.HIGH)
 
@@ -135,3 +154,27 @@ def test_what_a_server_sent_cannot_steer_the_terminal() -> None:
     evil = replace(OVERFLOW, evidence=(Fact(name="server", value="a\x1b[2Jb\r\n"),))
 
     assert not any("\x1b" in line or "\r" in line for line in drawn(diagnosed(evil)))
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ("Apache/2.4.62 (Debian)", "Apache: H2TLSWarmUpSize"),
+        ("openresty/1.27", "nginx: ssl_buffer_size 4k;"),
+        ("cloudflare", None),
+        ("something of our own", "nginx: ssl_buffer_size 4k;"),
+    ],
+)
+def test_the_setting_is_the_one_of_whoever_answered(server: str, told: str | None) -> None:
+    probe = diagnosed(OVERFLOW)
+    answered = replace(probe.hops[-1], response_headers=(Header(name="Server", value=server),))
+    text = "\n".join(drawn(replace(probe, hops=(*probe.hops[:-1], answered)), width=200))
+    assert told in text if told is not None else "ssl_buffer_size" not in text
+
+
+def test_what_lies_beneath_a_server_is_set_for_all_of_them() -> None:
+    small = entry(FindingId.TCP_IW_SMALL).settings
+    found = setting_for(small, "Caddy")
+    assert found is not None
+    assert found.server == "Linux"
+    assert setting_for((), "nginx") is None
