@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -13,11 +14,12 @@ from backend.accounts.models import Organisation, User
 from backend.alerts import channels
 from backend.alerts.channels import Item, Outcome, Parcel, Sent
 from backend.alerts.channels.config import ChannelError, Checked, check, rotated
-from backend.alerts.delivery import drop_waiting
+from backend.alerts.delivery import UNREADABLE, drop_waiting
 from backend.alerts.message import Event, Link, Message, Severity, clean
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState
 from backend.alerts.models.channels import MAX_NAME_CHARS
 from backend.alerts.notices import tell
+from backend.encryption import DecryptionError, Unreadable, opened
 from backend.outbound import Outbound, client
 
 MAX_CHANNELS = 50
@@ -97,7 +99,7 @@ def rotate_secret(*, actor: User | None, channel: Channel) -> str:
     channel = _locked(channel)
     if channel.kind != ChannelKind.WEBHOOK:
         raise ChannelError("kind", "Only webhooks are signed.")
-    channel.config, channel.secret_set_at = rotated(channel.config, timezone.now()), timezone.now()
+    channel.config, channel.secret_set_at = rotated(_config(channel), timezone.now()), timezone.now()
     channel.save(update_fields=["config", "secret_set_at"])
     record("rotate_channel_secret", channel, actor=actor, organisation=channel.organisation)
     return str(channel.config["secret"])
@@ -128,12 +130,13 @@ def delete_channel(*, actor: User | None, channel: Channel) -> None:
 
 
 def send_test(*, actor: User | None, channel: Channel, outbound: Outbound | None = None) -> Sent:
-    """Sends a test message at once and gives the other side's own answer. Raises TooSoonError.
+    """Sends a test message at once and gives the other side's own answer. Raises ChannelError, TooSoonError.
 
     It takes the way of every alert and stands in the delivery log, but is not tried again.
     """
+    config = _config(channel)
     delivery, parcel = _prepare_test(actor, channel, timezone.now())
-    sent = channels.send(ChannelKind(channel.kind), channel.config, parcel, outbound or client())
+    sent = channels.send(ChannelKind(channel.kind), config, parcel, outbound or client())
     delivered = sent.outcome is Outcome.DELIVERED
     delivery.state = DeliveryState.DELIVERED if delivered else DeliveryState.FAILED
     delivery.status, delivery.answer = sent.status, sent.answer
@@ -188,13 +191,22 @@ def _locked(channel: Channel) -> Channel:
 
 def _set_destination(channel: Channel, checked: Checked) -> None:
     kept = {}
-    if channel.kind == ChannelKind.WEBHOOK:
+    if channel.kind == ChannelKind.WEBHOOK and not isinstance(channel.config, Unreadable):
         # The secret belongs to the channel, not to the address: only rotation changes it.
         kept = {name: value for name, value in channel.config.items() if name != "url"}
     channel.config = {**checked.config, **kept}
     channel.target, channel.secret_set_at = checked.target, timezone.now()
     if channel.disabled_reason:
         channel.enabled, channel.disabled_reason = True, ""
+
+
+def _config(channel: Channel) -> Any:
+    """Where the channel leads. Raises ChannelError when no key opens it."""
+    try:
+        return opened(channel.config)
+    except DecryptionError as error:
+        field = "addresses" if channel.kind == ChannelKind.EMAIL else "url"
+        raise ChannelError(field, UNREADABLE) from error
 
 
 def _free_name(organisation: Organisation, name: str, *, but: Channel | None = None) -> str:

@@ -3,9 +3,10 @@
 from datetime import datetime, timedelta
 
 import pytest
+from cryptography.fernet import Fernet
 from django.db import connection
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from backend.accounts.models import AuditEntry
 from backend.alerts.actions import channels as actions
@@ -180,3 +181,19 @@ def test_a_log_is_read_in_one_statement_and_by_its_organisation_alone(
     assert queries.deliveries(charlie.organisation, channel) == []
     assert queries.deliveries_about(charlie.organisation, channel.public_id) == []
     assert queries.channel(charlie.organisation, channel.public_id) is None
+
+
+def test_a_channel_whose_key_is_lost_says_so_and_is_mended_by_a_new_destination(
+    alice: Member, settings: Settings
+) -> None:
+    channel = make(alice).channel
+    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
+    lost = Channel.objects.get()
+    for act in (actions.send_test, actions.rotate_secret):
+        with pytest.raises(ChannelError, match="cannot read this channel's secret any more"):
+            act(actor=alice.user, channel=lost)
+    assert actions.switch_channel(actor=alice.user, channel=lost, enabled=False).enabled is False
+    assert actions.change_channel(actor=alice.user, channel=lost, name="other").name == "other"
+    mended = actions.change_channel(actor=alice.user, channel=channel, url="https://hook.example/new")
+    assert Channel.objects.get().config["url"] == "https://hook.example/new"
+    assert actions.rotate_secret(actor=alice.user, channel=mended) == Channel.objects.get().config["secret"]
