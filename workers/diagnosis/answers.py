@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
+from workers.diagnosis.flights import mss_of, packet_time_us
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.handshakes import lead_us
 from workers.diagnosis.thinking import THOUGHTFUL, begun_us, first_think_us
 from workers.diagnosis.weighing import (
     LEAST_SEEN,
@@ -23,7 +25,7 @@ from workers.diagnosis.weighing import (
     visits,
     weigh,
 )
-from workers.diagnosis.windows import first_answer, known_window, rounds
+from workers.diagnosis.windows import first_answer, known_window, rounds, tickets_before
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -39,6 +41,9 @@ BUFFERED_BODY_BYTES = 14_000
 # On a path as unsteady as this part of its round trip thinking is not told from the way.
 _THINK_RTT = 0.3
 _JITTERS = 1.5
+# A packet that takes a link so long is a good part of a wait; where nothing is known of the link, this part of it.
+_NARROW_US = 15_000
+_LINK_SHARE = 0.5
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
 _SPARE_SEGMENTS = 2
 _REFUSALS = 400
@@ -64,6 +69,11 @@ def keepalive_off(case: Case) -> Verdicts:
         )
     elif sure is not None:
         yield sure
+    elif not trials and any(map(_was_answered, visits(case, _ASKED))):
+        # The run's own connection asks but once.
+        reason = unrepeated(case)
+        light = reason is NotJudgedReason.NEEDS_DEEP_PROBE
+        yield NotJudged(id=id, reason=reason if light else NotJudgedReason.NOT_MEASURED)
 
 
 def think_time(case: Case) -> Verdicts:
@@ -74,7 +84,9 @@ def think_time(case: Case) -> Verdicts:
     thinks = _thinks(clean)
     least_us = _least_us(case, SLOW_THINK_US)
     slow = [think for think in thinks if think > least_us]
-    if len(slow) >= LEAST_SEEN and len(slow) >= NOW_AND_THEN * len(thinks):
+    if slow and _may_be_the_links(clean, median(slow)):
+        yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
+    elif len(slow) >= LEAST_SEEN and len(slow) >= NOW_AND_THEN * len(thinks):
         if median(thinks) > least_us or not any(map(lost_packets, case.evidence.trials)):
             yield _thinking(clean, thinks, slow)
         else:
@@ -87,6 +99,8 @@ def think_time(case: Case) -> Verdicts:
         yield NotJudged(id=id, reason=NotJudgedReason.LOSS if lossy else unrepeated(case))
     elif slow:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
+    elif thinks and median(thinks) > SLOW_THINK_US:
+        yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif not trials and _thoughtful(case):
         yield NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
 
@@ -98,8 +112,12 @@ def body_stall(case: Case) -> Verdicts:
     def look(trial: TrialEvidence) -> _Stall | None:
         return _stall(trial, ruler_of(trial, jitter, window))
 
+    def unsure(trial: TrialEvidence) -> bool:
+        pauses = _pauses(trial, ruler_of(trial, jitter, window), GapKind.UNCLEAR)
+        return any(one.gap.duration_us > MIN_BODY_STALL_US for one in pauses)
+
     trials = [trial for trial in visits(case, _ASKED) if first_answer(trial) is not None]
-    sure = weigh(case, id, trials, look, counts_round_trips=False)
+    sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
     if isinstance(sure, Sure):
         yield Finding(
             id=id,
@@ -123,11 +141,15 @@ def buffered_response(case: Case) -> Verdicts:
     least_us, jitter = _least_us(case, BUFFERED_THINK_US), jitter_us(case)
 
     def look(trial: TrialEvidence) -> int | None:
-        think = first_think_us(trial)
+        think = _own_think_us(trial)
         return think if think is not None and think > least_us and _in_one_go(trial, jitter) else None
 
+    def unsure(trial: TrialEvidence) -> bool:
+        think = _own_think_us(trial)
+        return think is not None and think > BUFFERED_THINK_US and _in_one_go(trial, jitter, unclear=True)
+
     trials = [trial for trial in visits(case, _ASKED) if _is_page(trial)]
-    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=asked_again)
+    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=asked_again, unsure=unsure)
     if isinstance(sure, Sure):
         # The milliseconds of a server that thinks for too long are told by `think_time`.
         told = any(isinstance(one, Finding) for one in think_time(case))
@@ -192,7 +214,33 @@ def _thoughtful(case: Case) -> list[TrialEvidence]:
 
 
 def _thinks(trials: Sequence[TrialEvidence]) -> list[int]:
-    return [think for trial in trials if (think := first_think_us(trial)) is not None]
+    return [think for trial in trials if (think := _own_think_us(trial)) is not None]
+
+
+def _own_think_us(trial: TrialEvidence) -> int | None:
+    """Without what a narrow link took."""
+    think = first_think_us(trial)
+    return None if think is None else max(0, think - _by_link_us(trial))
+
+
+def _may_be_the_links(trials: Sequence[TrialEvidence], think: float) -> bool:
+    """Whether a narrow link may take as long for a first packet: those of the handshake, which need no thinking, came
+    no sooner, and no packets were seen that came quickly one after the other."""
+    if any(map(packet_time_us, trials)):
+        return False
+    leads = [lead for trial in trials if (lead := lead_us(trial)) is not None]
+    return bool(leads) and median(leads) > _LINK_SHARE * think
+
+
+def _by_link_us(trial: TrialEvidence) -> int:
+    """What of the wait for the first byte a narrow link took for the packet that brought it, and for tickets before."""
+    found, packet_us = first_answer(trial), packet_time_us(trial)
+    if found is None or packet_us < _NARROW_US:
+        return 0
+    exchange, turn = found
+    tickets = tickets_before(trial, exchange)
+    first = min(mss_of(trial), max(0, turn.size_bytes - tickets))
+    return round(packet_us * (first + tickets) / mss_of(trial))
 
 
 def _least_us(case: Case, law_us: int) -> float:
@@ -227,13 +275,15 @@ def _spared_by_quick_answers_us(thinks: list[int], slow: list[int]) -> int:
     return round(sum(len(part) * max(0, middle - GOOD_THINK_US) for part, middle in heads) / len(thinks))
 
 
-def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
+def _pauses(trial: TrialEvidence, ruler: Ruler, kind: GapKind) -> list[KnownGap]:
+    """Of that kind, within the first answer."""
     exchange = trial.exchanges[0]
-    pauses = [
-        one
-        for one in answer_gaps(trial, exchange, ruler)
-        if one.kind is GapKind.SERVER and one.gap.start_us >= (begun_us(trial, exchange) or 0)
-    ]
+    begun = begun_us(trial, exchange) or 0
+    return [one for one in answer_gaps(trial, exchange, ruler) if one.kind is kind and one.gap.start_us >= begun]
+
+
+def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
+    pauses = _pauses(trial, ruler, GapKind.SERVER)
     if not _is_stalled(pauses, ruler):
         return None
     turn = pauses[0].turn
@@ -260,12 +310,13 @@ def _is_page(trial: TrialEvidence) -> bool:
     return (trial.exchanges[0].body_bytes or 0) > BUFFERED_BODY_BYTES and _EARLY_HINTS not in trial.exchanges[0].interim
 
 
-def _in_one_go(trial: TrialEvidence, jitter: int) -> bool:
-    """Whether nothing but the network stopped the answer once it had begun: the window, or a lost packet."""
+def _in_one_go(trial: TrialEvidence, jitter: int, *, unclear: bool = False) -> bool:
+    """Whether nothing but the network stopped the answer once it had begun: the window, or a lost packet. With
+    `unclear`, whether that may be so."""
     exchange = trial.exchanges[0]
     at_us = begun_us(trial, exchange) or 0
     known = (one for one in answer_gaps(trial, exchange, ruler_of(trial, jitter)) if one.gap.start_us >= at_us)
-    harmless = {GapKind.WINDOW, GapKind.UNCLEAR} if lost_packets(trial) else {GapKind.WINDOW}
+    harmless = {GapKind.WINDOW, GapKind.UNCLEAR} if unclear or lost_packets(trial) else {GapKind.WINDOW}
     return all(one.kind in harmless for one in known)
 
 

@@ -8,7 +8,7 @@ from workers.diagnosis.catalogue import entry, reason_text, setting_for
 from workers.diagnosis.units import counted, ms
 from workers.measurement.canvas import BOLD, DIM, GREEN, RED, Canvas, columns_of, fit, hanging
 from workers.measurement.evidence import Depth
-from workers.measurement.finding import Answer, Check, Diagnosis, Fact, Finding, NotJudged, Severity
+from workers.measurement.finding import Answer, Check, Diagnosis, Fact, Finding, FindingId, NotJudged, Severity
 from workers.measurement.messages import PageMeasurement, ProbeMeasurement
 
 _MARKS = {Severity.CRITICAL: "✗", Severity.HIGH: "●", Severity.MEDIUM: "◐", Severity.LOW: "○", Severity.INFO: "·"}
@@ -74,9 +74,14 @@ def _finding(finding: Finding, canvas: Canvas, server: str | None) -> list[str]:
     lines = [f"{canvas.paint(title, colour)}  {canvas.paint(str(finding.id), DIM)}"]
     if finding.evidence:
         lines.append(canvas.paint(fit(f"    {_evidence(finding.evidence)}", canvas.columns), DIM))
-    fitting = setting_for(told.settings, server)
+    fitting = None if _is_not_missing(finding) else setting_for(told.settings, server)
     setting = "" if fitting is None else f"({fitting.server}: {fitting.setting})"
     return lines + _advice(told.advice, setting, canvas)
+
+
+def _is_not_missing(finding: Finding) -> bool:
+    """Settings for the hybrid key exchange add it; where it kills connections that is no help."""
+    return finding.id is FindingId.TLS_PQ and finding.severity is Severity.CRITICAL
 
 
 def _advice(advice: str, setting: str, canvas: Canvas) -> list[str]:
@@ -99,7 +104,7 @@ def _title(finding: Finding) -> str:
 
 
 def _evidence(facts: Iterable[Fact]) -> str:
-    return ", ".join(f"{_plain(fact.name)} {_value(fact)}" for fact in facts if fact.value is not None)
+    return ", ".join(f"{_plain(fact.name)} {_value(fact)}" for fact in facts if fact.value not in (None, ()))
 
 
 def _plain(name: str) -> str:

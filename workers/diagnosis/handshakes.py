@@ -7,8 +7,8 @@ from dataclasses import replace
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
-from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
-from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, handshake_gaps, ruler_of
+from workers.diagnosis.flights import Gap, Turn, handshake_turns, mss_of, packet_time_us
+from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import plain_think_us, think_us
 from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, never, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, spared_us
@@ -92,8 +92,18 @@ def key_cost(case: Case) -> Verdicts:
         link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
         return lead if lead > max(least_us, link_us) else None
 
+    def unsure(trial: TrialEvidence) -> bool:
+        return (lead_us(trial) or 0) > max(MIN_KEY_COST_US, plain_think_us(case) or 0)
+
     sure = weigh(
-        case, FindingId.TLS_KEY_COST, trials, look, counts_round_trips=False, spoilt=lost_in_handshake, blind=never
+        case,
+        FindingId.TLS_KEY_COST,
+        trials,
+        look,
+        counts_round_trips=False,
+        spoilt=lost_in_handshake,
+        blind=never,
+        unsure=unsure,
     )
     if isinstance(sure, Sure):
         yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
@@ -120,8 +130,20 @@ def _sight(
         mine = tuple(one for one in found if one.kind is kind and one.gap.duration_us >= least_us)
         return mine or None
 
+    def unsure(trial: TrialEvidence) -> bool:
+        ruler = ruler_of(trial, jitter, window)
+        unclear = (one.gap for one in handshake_gaps(trial, ruler) if one.kind is GapKind.UNCLEAR)
+        return any(gap.duration_us >= least_us and _may_be(kind, gap, ruler) for gap in unclear)
+
     trials = [trial for trial in visits(case) if handshake_turns(trial)]
-    return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER)
+    return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER, unsure=unsure)
+
+
+def _may_be(kind: GapKind, gap: Gap, ruler: Ruler) -> bool:
+    """Whether an unclear pause may be of that kind: what it is not is seen by the bytes before and behind it."""
+    if kind is GapKind.WINDOW:
+        return ruler.fills_window(gap.bytes_before, 1) or ruler.is_old_window(gap.bytes_before)
+    return kind is GapKind.SERVER or (gap.bytes_after < ruler.mss and ruler.is_flushed(gap.bytes_before))
 
 
 def _paused(

@@ -20,17 +20,20 @@ _LATE_RTT = 0.25
 # Where it was so in more connections than this part of those with loss, its lateness may be all that is seen.
 _MOST_LATE = 0.25
 _SILENCE_RTT = 0.5
+# The kernel's variance of the round trip begins at a half (RFC 6298, 2.2) and falls on a way without queues.
+_QUEUED_RTT = 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
     """`certain` lost packets, `disturbed` lost some or had them come out of order. For some of these only time could
-    tell, but the way is too `short`, or our process was too `late`."""
+    tell, but the way is too `short`, or our process was too `late`; of some it cannot, since packets `queued`."""
 
     certain: tuple[TrialEvidence, ...]
     disturbed: tuple[TrialEvidence, ...]
     short: bool
     late: bool
+    queued: bool
 
 
 def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
@@ -46,13 +49,22 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
         disturbed=(*again, *overtaken),
         short=len(far) < len(overtaken),
         late=late,
+        queued=any(_unanswered(trial) and _queues(trial) for trial in trials),
     )
 
 
 def said_again(trial: TrialEvidence) -> bool:
-    """Whether something of ours got lost: said again, without word from the server that it had come both times."""
-    ended = _ended(trial)
-    return bool(trial.syn_retransmits) or (ended.total_retransmits or 0) > (ended.dsack_dups or 0)
+    """Whether something of ours got lost: said again, without word from the server that it had come both times. Where
+    our packets queue, we say again what is still on its way, and that word may come too late."""
+    return bool(trial.syn_retransmits) or (_unanswered(trial) and not _queues(trial))
+
+
+def _unanswered(trial: TrialEvidence) -> bool:
+    return (_ended(trial).total_retransmits or 0) > (_ended(trial).dsack_dups or 0)
+
+
+def _queues(trial: TrialEvidence) -> bool:
+    return (_ended(trial).rttvar_us or 0) > _QUEUED_RTT * (rtt_of(trial) or 0)
 
 
 def _ended(trial: TrialEvidence) -> TcpState:

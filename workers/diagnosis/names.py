@@ -59,9 +59,13 @@ def _slow(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
 
 
-def _chain(case: Case, name: NameEvidence) -> Iterator[Finding]:
+def _chain(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
     hops = len(name.aliases)
     if hops < LONG_CHAIN and not _is_short_lived(name):
+        if _may_be_short_lived(name):
+            light = case.evidence.depth is Depth.LIGHT
+            reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
+            yield NotJudged(id=FindingId.DNS_CNAME_CHAIN, reason=reason)
         return
     # The milliseconds of a slow lookup are told once.
     told = _is_slow(name)
@@ -107,9 +111,13 @@ def _searches_us(name: NameEvidence) -> list[int]:
 
 
 def _is_short_lived(name: NameEvidence) -> bool:
+    return _may_be_short_lived(name) and name.again_us is not None and _searched_us(name) > _COLD_US
+
+
+def _may_be_short_lived(name: NameEvidence) -> bool:
+    """What came out of a resolver's cache has only the rest of its time to live."""
     short = name.min_ttl_s is not None and name.min_ttl_s < SHORT_TTL_S
-    cold = name.again_us is not None and _searched_us(name) > _COLD_US
-    return short and cold and (name.took_us or 0) > LEAST_SHORT_TTL_US
+    return short and (name.took_us or 0) > LEAST_SHORT_TTL_US
 
 
 def _searched_us(name: NameEvidence) -> int:

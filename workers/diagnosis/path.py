@@ -45,7 +45,10 @@ def rtt_high(case: Case) -> Verdicts:
     rtt_us = min((trip for trial in trials if (trip := rtt_of(trial)) is not None), default=0)
     clean = [trial for trial in trials if not lost_packets(trial)]
     visits = [visit for trial in clean or trials if (visit := _visit(trial)) is not None]
-    if rtt_us <= FAR_US or not visits:
+    if rtt_us <= FAR_US:
+        return
+    if not visits:
+        yield NotJudged(id=FindingId.TCP_RTT_HIGH, reason=NotJudgedReason.NOT_MEASURED)
         return
     if case.evidence.profile_verified is not None:
         # The distance is one that we made.
@@ -101,6 +104,8 @@ def _why_no_loss(case: Case, known: Losses) -> NotJudgedReason | None:
         return NotJudgedReason.NEEDS_DEEP_PROBE if case.evidence.depth is Depth.LIGHT else NotJudgedReason.NOT_REPEATED
     if known.late:
         return NotJudgedReason.LATE_CLOCK
+    if known.queued:
+        return NotJudgedReason.UNSTEADY
     return NotJudgedReason.RTT_SHORT if known.short else None
 
 
@@ -194,6 +199,8 @@ def _slower(case: Case, six: list[TrialEvidence], four: list[TrialEvidence]) -> 
     id = FindingId.IPV6_BROKEN_OR_SLOW
     far, near = _trips(six), _trips(four)
     if not far or not near:
+        # Where each SYN got lost nothing is known of the way.
+        yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
         return
     slow = [trip for trip in far if trip > max(SLOWER_TIMES * min(near), min(near) + SLOWER_US)]
     if not slow or len(slow) < len(far):

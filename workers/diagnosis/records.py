@@ -7,6 +7,7 @@ from statistics import median
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import Turn, mss_of
 from workers.diagnosis.gaps import USUAL_WINDOW
+from workers.diagnosis.tls_visits import TLS13
 from workers.diagnosis.weighing import Sure, fact, ms_of, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window, tickets_before
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
@@ -23,6 +24,10 @@ LARGE_RECORD_BYTES = 4300
 TINY_RECORD_BYTES = 2048
 LEAST_TINY_BODY_BYTES = 100_000
 _HEADER_BYTES = 5
+# What a record has besides its data: a tag, and its type (RFC 8446, 5.2) or nonce (RFC 5288, 3).
+_SEALED_BYTES, _SEALED_BYTES_12 = 17, 24
+# From here on it is more than the few per cent that any record costs.
+_MUCH_ADDED = 0.25
 _APPLICATION = 23
 
 
@@ -47,28 +52,40 @@ def record_overflow(case: Case) -> Verdicts:
         yield sure
     elif (known_window(case) or USUAL_WINDOW) < SMALL_BELOW and all(map(_stopped_by_small_window, trials)):
         yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL)
+    elif trials and all(map(_waits, trials)):
+        yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif trials:
         yield from _not_triggered(trials)
 
 
 def record_tiny(case: Case) -> Verdicts:
-    """tls.record_tiny: a large body comes in nothing but small records."""
+    """tls.record_tiny: what is large, or becomes it by headers and seals, comes in nothing but small records."""
     for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)):
         sizes = sorted(one.length_bytes for one in answer_records(trial, trial.exchanges[0])) if trial.exchanges else []
-        # What they carry, or what they have become where most of it is their own headers and seals.
-        large = max(sum(sizes), (trial.exchanges[0].body_bytes or 0) if trial.exchanges else 0) > LEAST_TINY_BODY_BYTES
-        if sizes and large and sizes[-1] < TINY_RECORD_BYTES:
+        if not sizes or sizes[-1] >= TINY_RECORD_BYTES:
+            continue
+        body_bytes, added = trial.exchanges[0].body_bytes or 0, _added(trial, median(sizes))
+        # Of records beyond count only the first are kept: what all of them are follows from the body.
+        if max(sum(sizes), body_bytes * (1 + added)) > LEAST_TINY_BODY_BYTES:
             yield Finding(
                 id=FindingId.TLS_RECORD_TINY,
-                severity=Severity.INFO,
+                severity=Severity.INFO if added < _MUCH_ADDED else Severity.MEDIUM,
                 confidence=Confidence.HIGH,
                 evidence=(
                     fact("record_bytes", round(median(sizes))),
                     fact("largest_record_bytes", sizes[-1]),
-                    fact("body_bytes", trial.exchanges[0].body_bytes),
+                    fact("body_bytes", body_bytes),
+                    fact("added_percent", round(100 * added)),
                 ),
             )
             return
+
+
+def _added(trial: TrialEvidence, length_bytes: float) -> float:
+    """What headers and seals add to what a record of that length carries, as a share of it."""
+    modern = trial.handshake is not None and trial.handshake.version == TLS13
+    sealed = _SEALED_BYTES if modern else _SEALED_BYTES_12
+    return (sealed + _HEADER_BYTES) / max(1.0, length_bytes - sealed)
 
 
 def answer_records(trial: TrialEvidence, exchange: Exchange) -> tuple[TlsRecord, ...]:
@@ -102,6 +119,14 @@ def _overflow(trial: TrialEvidence) -> _Overflow | None:
         return None
     saving_us = record.end_us - _readable_us(trial, record)
     return _Overflow(saving_us=saving_us, length_bytes=record.length_bytes, bytes_before=before, wait_us=wait_us)
+
+
+def _waits(trial: TrialEvidence) -> bool:
+    """Whether the first record took as long as one that waits for a window, whatever the reason."""
+    record, rtt_us = _first_record(trial), rtt_of(trial)
+    if record is None or record.end_us is None or rtt_us is None:
+        return False
+    return record.end_us - record.at_us >= _LEAST_WAIT_RTT * rtt_us
 
 
 def _bytes_before_wait(turn: Turn, record: TlsRecord) -> int | None:
@@ -158,10 +183,11 @@ def _stopped_by_small_window(trial: TrialEvidence) -> bool:
 def _not_triggered(trials: list[TrialEvidence]) -> Verdicts:
     """Where the answer is smaller than the window: whether its records would be too large for a larger answer."""
     id = FindingId.TLS_RECORD_OVERFLOW
-    if any(is_paced(trial) for trial in trials):
+    # One that is spread may be a busy machine's; a server that paces does it each time.
+    trial = next((trial for trial in trials if not is_paced(trial)), None)
+    if trial is None:
         yield NotJudged(id=id, reason=NotJudgedReason.PACED)
         return
-    trial = trials[0]
     largest = max((one.length_bytes for one in answer_records(trial, trial.exchanges[0])), default=0)
     first = first_answer(trial)
     small = first is not None and not first[1].cut and first[1].size_bytes < USUAL_WINDOW * mss_of(trial)

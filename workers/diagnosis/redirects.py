@@ -151,7 +151,7 @@ def _plain_answer(case: Case) -> Exchange | None:
 
 def _unseen(case: Case, id: FindingId) -> Verdicts:
     """In one connection nobody asked; where nobody answers there is nothing to mend."""
-    if case.evidence.depth is Depth.LIGHT:
+    if case.evidence.depth is Depth.LIGHT and case.evidence.port == DEFAULT_PORTS["https"]:
         yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
 
 

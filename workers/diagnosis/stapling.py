@@ -3,7 +3,7 @@
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, seen
 from workers.diagnosis.tls_visits import first_visits, judged_chain
-from workers.measurement.finding import Confidence, Finding, FindingId, Severity
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 
 def ocsp(case: Case) -> Verdicts:
@@ -14,6 +14,8 @@ def ocsp(case: Case) -> Verdicts:
     """
     _, chain = judged_chain(case) or (None, ())
     told = [one.stapled for one in first_visits(case) if one.stapled is not None]
+    if chain and not told and (chain[0].must_staple or chain[0].ocsp_urls):
+        yield NotJudged(id=FindingId.TLS_OCSP, reason=NotJudgedReason.NOT_MEASURED)
     if not chain or not told or all(told):
         return
     leaf, missing = chain[0], told.count(False)

@@ -59,7 +59,7 @@ def iw_small(case: Case) -> Verdicts:
     if not countable and not is_short(telling):
         yield NotJudged(id=id, reason=NotJudgedReason.PACED)
         return
-    sure = weigh(case, id, countable or telling, _small_window)
+    sure = weigh(case, id, countable or telling, _small_window, unsure=lambda trial: window_of(trial) is None)
     if isinstance(sure, Sure):
         yield from _small(case, sure)
     elif sure is not None:
@@ -79,7 +79,7 @@ def idle_restart(case: Case) -> Verdicts:
     if all(_fits_window(trial) for trial in trials):
         yield NotJudged(id=id, reason=NotJudgedReason.RESPONSE_SMALL)
         return
-    sure = weigh(case, id, trials, _restart)
+    sure = weigh(case, id, trials, _restart, unsure=_may_have_restarted)
     if isinstance(sure, Sure):
         yield Finding(
             id=id,
@@ -106,8 +106,8 @@ def nagle_delayed_ack(case: Case) -> Verdicts:
         yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
         return
     delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if _can_hold(trial)]
-    held = weigh(case, id, delayed, _held_us, counts_round_trips=False)
-    hurried = held if is_short(quick) else weigh(case, id, quick, _held_us)
+    held = weigh(case, id, delayed, _held_us, counts_round_trips=False, unsure=_may_be_held)
+    hurried = held if is_short(quick) else weigh(case, id, quick, _held_us, unsure=_may_be_held)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
         yield from _compared(held, hurried, quick)
     elif isinstance(held, NotJudged) and hurried is not None:
@@ -196,15 +196,28 @@ def _restart(trial: TrialEvidence) -> _Restart | None:
     turns = _kept_turns(trial)
     if turns is None:
         return None
-    again, rested = turns
-    gaps, ruler = rested.gaps(), ruler_of(trial)
-    needless = len(rested.flights) - rounds(rested.size_bytes, ruler.mss, _kept_window(again, ruler.mss))
-    as_much = len(again.flights) > 1 and rested.flights[0].size_bytes > _LESS * again.flights[0].size_bytes
-    if needless <= 0 or as_much:
+    gaps, ruler = turns[1].gaps(), ruler_of(trial)
+    needless = _needless_flights(trial)
+    if not needless:
         return None
     if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
         return None
     return _Restart(gap=gaps[0], saving_us=_longest(gaps, needless))
+
+
+def _needless_flights(trial: TrialEvidence) -> int:
+    """By how many the answer after the rest takes more than the window of before it would have needed."""
+    turns = _kept_turns(trial)
+    if turns is None:
+        return 0
+    again, rested = turns
+    needless = len(rested.flights) - rounds(rested.size_bytes, mss_of(trial), _kept_window(again, mss_of(trial)))
+    as_much = len(again.flights) > 1 and rested.flights[0].size_bytes > _LESS * again.flights[0].size_bytes
+    return 0 if as_much else max(0, needless)
+
+
+def _may_have_restarted(trial: TrialEvidence) -> bool:
+    return _needless_flights(trial) > 0
 
 
 def _kept_window(again: Turn, mss: int) -> int:
@@ -232,6 +245,13 @@ def _held_us(trial: TrialEvidence) -> int | None:
     return max((one.gap.duration_us for one in known if one.kind is GapKind.HELD), default=None)
 
 
+def _may_be_held(trial: TrialEvidence) -> bool:
+    """Whether a pause before the small end of an answer has more than one explanation."""
+    ruler = ruler_of(trial)
+    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
+    return any(one.kind is GapKind.UNCLEAR and one.gap.bytes_after < ruler.mss and not one.turn.cut for one in known)
+
+
 def _longest_us(trial: TrialEvidence) -> int:
     """The longest silence in the first answers, whatever caused it: a narrow link too."""
     turns = (answer_turn(trial, exchange, longest_us=0) for exchange in trial.exchanges[:2])
@@ -250,7 +270,7 @@ def _waits_within(trial: TrialEvidence) -> bool:
     return bool(waits) and max(waits)[1]
 
 
-def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -> Iterator[Finding]:
+def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -> Verdicts:
     """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
     clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
     # A process that reads late acknowledges late: the least of them is the quick one.
@@ -261,6 +281,7 @@ def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -
     longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
     always = all(longest) and bool(clean) and all(map(_waits_within, clean))
     if not least <= delayed_us - quick_us <= most and not always:
+        yield NotJudged(id=FindingId.TCP_NAGLE_DELAYED_ACK, reason=NotJudgedReason.UNSTEADY)
         return
     yield Finding(
         id=FindingId.TCP_NAGLE_DELAYED_ACK,

@@ -64,11 +64,13 @@ def weigh(
     counts_round_trips: bool = True,
     spoilt: Callable[[TrialEvidence], bool] = lost_packets,
     blind: Callable[[TrialEvidence], bool] | None = None,
+    unsure: Callable[[TrialEvidence], bool] | None = None,
 ) -> Sure[Seen] | NotJudged | None:
     """Whether `look` sees the cause in each connection that can show it, at least three times.
 
     None when it is not there, or there is no connection to look at. `spoilt` tells which connections lost what
-    `look` goes by, `blind` those that may not show it although it is there (usually those looked at late).
+    `look` goes by, `blind` those that may not show it although it is there (usually those looked at late), `unsure`
+    those in which what `look` does not see may be the cause all the same.
     """
     if not trials:
         return None
@@ -88,7 +90,9 @@ def weigh(
         return NotJudged(id=id, reason=NotJudgedReason.LOSS)
     if not clean:
         return NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
-    return NotJudged(id=id, reason=unrepeated(case)) if seen else None
+    if seen:
+        return NotJudged(id=id, reason=unrepeated(case))
+    return NotJudged(id=id, reason=NotJudgedReason.UNSTEADY) if unsure is not None and all(map(unsure, clean)) else None
 
 
 def unrepeated(case: Case) -> NotJudgedReason:

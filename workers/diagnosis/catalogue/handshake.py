@@ -117,7 +117,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
         counts=Counts.RETURNING_VISIT,
     ),
     FindingId.TLS_PQ: Entry(
-        title="Post-quantum key exchange",
+        title="Post-quantum key exchange does not work",
         explanation=(
             "Browsers offer a key exchange that quantum computers cannot break (X25519MLKEM768), which makes their "
             "first message larger than one packet. A server that does not know it falls back to X25519; one that "
@@ -143,8 +143,12 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="All records are tiny",
         explanation=(
             "Even in the middle of a large body every TLS record fills no more than a packet. That costs a few per "
-            "cent more bytes and processor time, and gains nothing once the connection is fast."
+            "cent more bytes and processor time, and gains nothing once the connection is fast; records of a few bytes "
+            "cost many times what they carry."
         ),
-        advice="Use records of 4 KB, or records that begin small and grow.",
+        advice=(
+            "Use records of 4 KB, or records that begin small and grow. Where they are of a few bytes, let the "
+            "application write in larger pieces."
+        ),
     ),
 }

@@ -55,7 +55,7 @@ def _finding(id: FindingId) -> Iterator[str]:
 
 def _setting(server: str, text: str) -> str:
     first, *more = text.split("\n")
-    return "\n".join((f"{server + ':':12}{first}", *(f"{'':12}{line}" for line in more)))
+    return "\n".join((f"{server + ':':11} {first}", *(f"{'':12}{line}" for line in more)))
 
 
 def _reasons() -> Iterator[str]:

@@ -27,7 +27,7 @@ _TEXTS = {
     NotJudgedReason.UNSTEADY: (
         "because the way is so unsteady, or the pause so near to a round trip, that it has more than one explanation"
     ),
-    NotJudgedReason.HIDDEN: "because another finding hides it: mend that one first",
+    NotJudgedReason.HIDDEN: "because another finding, to be mended first, hides it",
 }
 
 

@@ -137,3 +137,17 @@ def _spread(trial: TrialEvidence) -> TrialEvidence:
         last_us = one.at_us
         moved.append(replace(one, at_us=one.at_us + 10_000 * min(place, 3)))
     return replace(trial, transfers=tuple(moved))
+
+
+@pytest.mark.parametrize("page", [Server(body_bytes=20_000), Server(body_bytes=1_000)])
+def test_a_narrow_link_is_no_thinking(page: Server) -> None:
+    """A full packet takes 50 kbit/s a quarter of a second."""
+    narrow = Path(rate_bytes_s=6_250)
+    findings = found(answers.RULES, deep(narrow, page))
+    assert not {Id.HTTP_THINK_TIME, Id.HTTP_BUFFERED_RESPONSE} & set(findings)
+
+
+def test_behind_a_narrow_link_a_slow_server_is_told_without_it() -> None:
+    slow = Server(body_bytes=20_000, think_us=(900_000,))
+    finding = found(answers.RULES, deep(Path(rate_bytes_s=6_250), slow))[Id.HTTP_THINK_TIME]
+    assert finding.saving_us == pytest.approx(850_000, rel=0.15)

@@ -5,14 +5,14 @@ from statistics import median
 
 import pytest
 
-from workers.diagnosis import handshakes, transport
+from workers.diagnosis import handshakes, records, transport
 from workers.diagnosis.windows import agreed
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import Severity
-from workers.tests.diagnosis.judging import found
+from workers.tests.diagnosis.judging import facts, found
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import DEEP, Server, deep
+from workers.tests.diagnosis.servers import DEEP, Server, deep, light
 
 RULES = (*handshakes.RULES, *transport.RULES)
 SMALL, USUAL = Path(rtt_ms=100, iw=4), Path(rtt_ms=100)
@@ -76,3 +76,15 @@ def test_a_rest_that_takes_the_window_back_is_seen_whatever_the_size_of_the_page
 def rested_us(evidence: ProbeEvidence) -> float:
     lasts = (trial.exchanges[-1] for trial in evidence.of(Trial.FULL))
     return median((last.ended_us or 0) - last.asked_us for last in lasts)
+
+
+@pytest.mark.parametrize(("body_bytes", "tiny"), [(8_000, True), (2_000, False)])
+def test_records_of_a_byte_make_a_small_body_large(body_bytes: int, tiny: bool) -> None:
+    """Each carries 22 bytes of header and seal. Of thousands only the first are kept."""
+    evidence = light(Path(), Server(record_bytes=1, body_bytes=body_bytes))
+    kept = tuple(replace(one, records=one.records[:256], truncated=True) for one in evidence.trials)
+    finding = found(records.RULES, replace(evidence, trials=kept)).get(Id.TLS_RECORD_TINY)
+    assert (finding is not None) is tiny
+    if finding is not None:
+        assert finding.severity is Severity.MEDIUM
+        assert int(str(facts(finding)["added_percent"])) > 1000

@@ -93,6 +93,12 @@ def test_nearby_only_what_was_said_again_is_lost_for_certain() -> None:
     assert Id.TCP_LOSS not in found(path.RULES, probe([twice] * 5))
 
 
+def test_what_was_said_again_for_a_queue_is_left_open() -> None:
+    queued = TcpState(total_retransmits=1, rtt_us=150_000, rttvar_us=105_000)
+    evidence = lossy(5, 5, tcp_ended=queued)
+    assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.UNSTEADY
+
+
 def test_a_filled_hole_brings_more_than_slow_start_lets_follow() -> None:
     whole = connection(Path(), Server(body_bytes=20_000))
     ended = [one.at_us for one in whole.transfers][-1]

@@ -27,6 +27,9 @@ def cost_us(cost: Cost, measurement: ProbeMeasurement) -> int:
     if cost is Cost.MEAN_WAIT:
         waits = [us for trial in evidence.of(*THOUGHTFUL) if (us := _first("first_application_us")(trial)) is not None]
         return round(mean(waits))
+    if cost is Cost.EARLIEST_REVISIT:
+        kind = Trial.EARLY_DATA if evidence.of(Trial.EARLY_DATA) else Trial.RESUMED
+        return _middle(evidence, kind, _until_answer_us)
     kind, took = _MEANINGS[cost]
     return _middle(evidence, kind, took)
 
@@ -48,6 +51,12 @@ def _middle(evidence: ProbeEvidence, kind: Trial, took: Took) -> int:
 
 def _handshake_us(trial: TrialEvidence) -> int | None:
     return None if trial.handshake is None else trial.handshake.network_us
+
+
+def _until_answer_us(trial: TrialEvidence) -> int | None:
+    """From the ClientHello on, which may bring the request."""
+    began_us = trial.exchanges[0].first_application_us if trial.exchanges else None
+    return None if began_us is None or trial.handshake is None else began_us - trial.handshake.started_us
 
 
 def _visit_us(trial: TrialEvidence) -> int | None:

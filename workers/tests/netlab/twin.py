@@ -43,6 +43,7 @@ class Cost(StrEnum):
     AFTER_IDLE = "after_idle"
     DELAYED = "delayed"
     TLS12_REVISIT = "tls12_revisit"
+    EARLIEST_REVISIT = "earliest_revisit"
     QUIC_HANDSHAKE = "quic_handshake"
 
 
