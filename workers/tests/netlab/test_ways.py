@@ -23,7 +23,6 @@ RTT_MS = 80
 # Every third packet with data arrives behind the next ones of its flight.
 MIXED = Overtaken(direction=Direction.DOWN, every=3, by_us=2000)
 SITES = {
-    "usual": Served(conduct=NginxConduct(body_bytes=20_000)),
     "records": Served(conduct=NginxConduct(body_bytes=20_000, buffer="16k")),
     "chain": Served(chain=ChainWish(size_bytes=18_000)),
 }
