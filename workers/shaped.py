@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Self
 
 from workers.diagnosis.diagnosed import diagnosed
-from workers.measurement.compute.shaping import keeps_profile, passages_of
+from workers.measurement.compute.shaping import Passage, keeps_profile, passages_of
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement, RunRequest
+from workers.measurement.messages import Failed, Measured, OnProgress, PairMeasurement, ProbeMeasurement, RunRequest
 from workers.measurement.profile import Profile
 from workers.pairs import PairEngine
 from workers.places import Places
@@ -34,7 +34,7 @@ class ShapedProber:
         return self._measure(request, lambda engine: engine.probe(request, on_progress))
 
     def pair(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
-        """As `PairEngine.pair`. Without a link a Failed says why."""
+        """As `PairEngine.pair`; the pair says whether the link kept its numbers. Without a link a Failed says why."""
         return self._measure(request, lambda engine: engine.pair(request, on_progress))
 
     def close(self) -> None:
@@ -67,8 +67,12 @@ def open_place(profile: Profile, names: NameSettings) -> ShapedPlace:
 
 
 def marked(outcome: Measured | Failed, profile: Profile) -> Measured | Failed:
-    """The outcome, whose evidence says whether the link kept the profile's numbers."""
+    """The outcome, whose evidence, or of a pair it itself, says whether the link kept the profile's numbers."""
     measurement = outcome.measurement
+    if isinstance(measurement, PairMeasurement):
+        made = [one.connect for one in measurement.connections if one.connect is not None]
+        kept = keeps_profile(profile, [Passage(syn_rtt_us=span.duration_us) for span in made])
+        return replace(outcome, measurement=replace(measurement, profile_verified=kept))
     if not isinstance(measurement, ProbeMeasurement) or measurement.evidence is None:
         return outcome
     kept = keeps_profile(profile, passages_of(measurement.evidence))

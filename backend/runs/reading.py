@@ -198,6 +198,7 @@ class PairRead(TypedDict):
     connections: NotRequired[list[ConnectionRead]]
     not_kept: NotRequired[list[Leg]]
     clock: NotRequired[Clock]
+    profile_verified: NotRequired[bool | None]
 
 
 AnyRead = ProbeRead | PageRead | PairRead

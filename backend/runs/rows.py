@@ -206,9 +206,9 @@ def _ending(outcome: OutcomeRead) -> tuple[str | None, ...]:
 
 def profile_kept(measurement: AnyRead) -> bool | None:
     """Whether a shaped run's network kept its profile; None for all others."""
-    if measurement["kind"] == "page":
+    if measurement["kind"] != "probe":
         return measurement.get("profile_verified")
-    evidence = measurement.get("evidence") if measurement["kind"] == "probe" else None
+    evidence = measurement.get("evidence")
     return evidence.get("profile_verified") if evidence else None
 
 

@@ -108,8 +108,8 @@ def _judged(ended: Ended, said: Word) -> Ended:
 
 
 def _legs(measurement: AnyRead) -> list[Row]:
-    """The exchanges of a pair; of any other run none."""
-    if measurement["kind"] != "pair":
+    """The exchanges of a pair whose profile was kept; of any other run none."""
+    if measurement["kind"] != "pair" or profile_kept(measurement) is False:
         return []
     not_kept = measurement.get("not_kept", [])
     return [leg_values(leg, not_kept) for leg in measurement.get("exchanges", [])]

@@ -188,6 +188,7 @@ class PairMeasurement:
 
     The two connections are numbered in the order of opening. `not_kept` names the legs whose server closed its
     connection after the first answer: then there is no reused pair. The clock is that of ProbeMeasurement.
+    `profile_verified` tells of a shaped run whether no connection was quicker than its link; None for all others.
     """
 
     kind: Literal["pair"] = "pair"
@@ -196,6 +197,7 @@ class PairMeasurement:
     not_kept: tuple[Leg, ...] = ()
     clock: Clock = Clock.KERNEL
     scheduling_lag_us: int | None = None
+    profile_verified: bool | None = None
 
 
 Measurement = ProbeMeasurement | PageMeasurement | PairMeasurement

@@ -12,6 +12,7 @@ from backend.runs.reading import read_result
 from backend.runs.rows import CONNECTION_COLUMNS, RUN_COLUMNS, Arrival, Slot, run_values
 from backend.runs.store import content_of
 from backend.runs.tests.results import EVIDENCE, FAILED, OVERFLOW, diagnosed, page, probe
+from backend.runs.tests.results import pair as pair_of_legs
 from workers.measurement import (
     certificate,
     connection,
@@ -32,6 +33,7 @@ from workers.measurement.messages import (
     Missed,
     MissedReason,
     PageMeasurement,
+    PairMeasurement,
     ProbeMeasurement,
     RunResult,
 )
@@ -174,10 +176,12 @@ def test_a_span_that_ends_before_it_starts_was_not_measured() -> None:
 def test_a_run_whose_profile_was_not_kept_has_no_times_in_its_row() -> None:
     evidence = replace(EVIDENCE, depth=Depth.DEEP, profile_verified=False)
     seen = diagnosed(OVERFLOW).measurement
-    loaded = page(requests=2).measurement
+    loaded, both = page(requests=2).measurement, pair_of_legs().measurement
     assert isinstance(seen, ProbeMeasurement)
     assert isinstance(loaded, PageMeasurement)
-    for measurement in (replace(seen, evidence=evidence), replace(loaded, profile_verified=False)):
+    assert isinstance(both, PairMeasurement)
+    told_so = (replace(loaded, profile_verified=False), replace(both, profile_verified=False))
+    for measurement in (replace(seen, evidence=evidence), *told_so):
         line = encode(replace(RESULT, kind=Kind(measurement.kind), outcome=Measured(measurement=measurement)))
         row, content = _row(line), content_of(read_result(line), line)
         assert (row["outcome"], row["profile_verified"], row["status_code"], row["depth"]) == (
@@ -188,7 +192,7 @@ def test_a_run_whose_profile_was_not_kept_has_no_times_in_its_row() -> None:
         )
         assert row["connections"]
         assert not [name for name, value in row.items() if value and name.endswith("_us") and name != "duration_us"]
-        assert content.findings == []
+        assert (content.findings, content.legs) == ([], [])
         names = CONNECTION_COLUMNS.split(", ")[4:]
         times = [dict(zip(names, one, strict=True)) for one in content.connections]
         assert {one[name] for one in times for name in names if name.endswith("_us")} == {None}
