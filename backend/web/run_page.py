@@ -23,6 +23,9 @@ _NOT_KEPT = (
     "came faster than its rate, or no connection was made. The times below are not to be compared, and count for no "
     "chart, baseline, rule or gate. If it happens again, look at this region's agent."
 )
+_NOTHING_ELSE = Verdict(
+    level="info", title="Nothing else was found", text="What comes after the fault could not be looked at."
+)
 _KINDS = {Kind.PAGE.value: "Page load", Kind.PROBE.value: "Probe", Kind.PAIR.value: "Pair"}
 
 
@@ -68,10 +71,19 @@ def panel_of(detail: RunDetail) -> Panel | None:
     diagnosis = diagnosis_in(detail)
     if diagnosis is None or (isinstance(measurement, PageMeasurement) and not diagnosis.findings):
         return None
+    if not diagnosis.findings and isinstance(measurement, ProbeMeasurement) and not _was_answered(measurement):
+        return None
     evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None
     is_light = isinstance(measurement, ProbeMeasurement) and (evidence is None or evidence.depth is Depth.LIGHT)
     depth = Depth.LIGHT if is_light else Depth.DEEP
-    return of_run(diagnosis, depth, None if evidence is None else detail.run.total_us)
+    panel = of_run(diagnosis, depth, None if evidence is None else detail.run.total_us)
+    failed = detail.run.outcome == Outcome.FAILED and panel.verdict.level == "good"
+    return replace(panel, verdict=_NOTHING_ELSE) if failed else panel
+
+
+def _was_answered(probe: ProbeMeasurement) -> bool:
+    """Whether a server was reached that something could be said of."""
+    return any(hop.status is not None or hop.timing.tls is not None for hop in probe.hops)
 
 
 def about(detail: RunDetail) -> list[str]:

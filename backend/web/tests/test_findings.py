@@ -16,8 +16,10 @@ from backend.web.tests.world import World, make_world
 from workers.diagnosis.catalogue import column, entry
 from workers.diagnosis.diagnose import diagnose
 from workers.measurement.evidence import ProbeEvidence
+from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import CheckColumn, Confidence, Diagnosis, Finding, FindingId, Severity
-from workers.measurement.messages import Measured, ProbeMeasurement
+from workers.measurement.messages import Failed, Measured, ProbeMeasurement
+from workers.measurement.timing import Timing
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep, light
 
@@ -53,6 +55,28 @@ def html(client: Client, name: str, *args: object, query: str = "") -> str:
 def words(text: str) -> str:
     """What is read, in one line."""
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def test_a_run_that_failed_is_never_said_to_be_well(world: World, client: Client) -> None:
+    last = measurements.probe().hops[-1:]
+    seen = replace(measurements.probe(), hops=last, evidence=GOOD, diagnosis=diagnose(GOOD, last))
+    pending = world.pending("probe")
+    world.end(pending, Failed(failure=failure(FailureKind.STATUS_UNEXPECTED, "404"), measurement=seen))
+    page = html(client, "run", pending.run_id)
+    assert "Nothing else was found" in page
+    assert "Nothing to mend was found" not in page
+
+
+def test_of_a_server_that_nobody_reached_nothing_is_told(world: World, client: Client) -> None:
+    hop = replace(measurements.probe().hops[-1], status=None, timing=Timing(start_us=0, end_us=900))
+    seen = replace(measurements.probe(), hops=(hop,), evidence=None, diagnosis=Diagnosis())
+    pending = world.pending("probe")
+    world.end(pending, Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "shop.example"), measurement=seen))
+    page = html(client, "run", pending.run_id)
+    assert "The host name does not exist" in page
+    assert "Is TLS fast yet?" not in page
+    assert "was found" not in page
+    assert "Nothing found" not in page
 
 
 def test_a_run_says_what_to_mend_what_it_costs_why_and_how(world: World, client: Client) -> None:
