@@ -12,7 +12,7 @@ from backend.compare.models import Pairing
 from backend.compare.pairings import PairingDraft
 from backend.runs.tests.factories import make_region
 from backend.web.tests.browsing import PHONE, browsing
-from backend.web.tests.test_cdn import feed, loaded
+from backend.web.tests.test_cdn import feed, load_page, loaded, second_site
 from backend.web.tests.world import World, make_pairing
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,6 +27,7 @@ def compared(world: World) -> Pairing:
     feed(world, pairing, 12, region=make_region("sao-paulo", world.member.organisation))
     draft = PairingDraft(cdn_url="https://cdn.shop.example/static/a-rather-long-name/app.css", origin="203.0.114.7")
     create_pairing(actor=None, site=world.site, draft=draft)
+    load_page(second_site(world, "cdn.shop.example=203.0.114.7"))
     return pairing
 
 

@@ -23,7 +23,9 @@ from backend.fleet.models import Region
 from backend.runs.ingest import ingest
 from backend.runs.tests.factories import NOW, Fleet, make_pending, make_region
 from backend.runs.tests.results import FAILED, line_of, pair
+from backend.sites.actions import activate, create_draft
 from backend.sites.models import Host, Monitor
+from backend.sites.page_settings import stored
 from backend.web import units
 from backend.web.cdn.bars import leg_bars, scale_of
 from backend.web.cdn.caches import difference_of, hit_rows
@@ -34,6 +36,8 @@ from backend.web.tests.world import World, make_pairing, make_world
 from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
 from workers.diagnosis.pairs import compare
 from workers.measurement.messages import Measured
+from workers.measurement.page_options import PLAIN
+from workers.measurement.page_rules import parse_mapping
 from workers.measurement.pair import CacheReport, CacheState
 from workers.measurement.timing import Phases
 
@@ -124,7 +128,7 @@ def test_the_page_says_where_the_cdn_helps_by_how_much_and_why(
     paris = make_region("paris", world.member.organisation)
     feed(world, pairing, 22)
     feed(world, pairing, 22, cdn_ms=121, region=paris)
-    with django_assert_max_num_queries(23):
+    with django_assert_max_num_queries(24):
         text = show()
     assert "The CDN helps in 1 of 2 regions and costs 21 ms in Paris" in text
     assert "\N{MINUS SIGN}40 ms" in text
@@ -156,6 +160,65 @@ def test_the_newest_pair_is_drawn_leg_by_leg(world: World, show: Show) -> None:
     assert "The newest pair" in text
     assert text.count('class="wf-row') == 4
     assert text.count(">new connection<") == text.count(">same connection again<") == 2
+
+
+def second_site(world: World, *mappings: str, loads: int = 1) -> World:
+    """The same page as another site, with hosts at other addresses."""
+    user, organisation = world.member.user, world.member.organisation
+    draft = create_draft(actor=user, organisation=organisation, url="https://shop.example/")
+    second = replace(world, site=activate(actor=user, site=draft, name="Shop at its origin"))
+    options = replace(PLAIN, loads=loads, host_map=tuple(map(parse_mapping, mappings)))
+    Monitor.objects.filter(site=second.site, kind="page").update(page=stored(options))
+    return second
+
+
+def load_page(world: World, requests: int = 30) -> str:
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=measurements.page(requests)))
+    return str(pending.run_id)
+
+
+@pytest.mark.django_db
+def test_a_whole_page_is_drawn_through_the_cdn_and_from_the_origin(world: World, show: Show) -> None:
+    make_pairing(world.site)
+    assert "cdn.shop.example=ADDRESS" in show()
+    origin = second_site(world, "cdn.shop.example=203.0.114.7:8443")
+    first = load_page(world)
+    assert "as soon as the page has been measured here both ways: Shop at its origin loads it" in show()
+    second = load_page(origin, 24)
+    text = show()
+    assert f"/compare/?a={first}&amp;b={second}" in text
+    assert "once with cdn.shop.example at another address" in text
+    assert "203.0.114.7" not in text
+    assert text.index("Through the CDN: Shop,") < text.index("From the origin: Shop at its origin,")
+    assert text.count('class="wf-row') == 40
+    assert "10 more requests" in text
+    assert "4 more requests" in text
+    assert "different settings besides" not in text
+
+
+@pytest.mark.django_db
+def test_loads_with_other_settings_are_not_laid_at_the_cdns_door(world: World, show: Show) -> None:
+    make_pairing(world.site)
+    origin = second_site(world, "cdn.shop.example=203.0.114.7", loads=3)
+    load_page(world)
+    load_page(origin)
+    assert "different settings besides" in show()
+    # What was loaded before the settings of now may have gone another way.
+    Monitor.objects.filter(site=origin.site).update(config_version=2)
+    text = show()
+    assert "From the origin" not in text
+    assert "as soon as the page has been measured here both ways" in text
+
+
+@pytest.mark.django_db
+def test_a_page_that_asks_the_cdn_after_all_is_no_origins(world: World, show: Show) -> None:
+    make_pairing(world.site)
+    load_page(world)
+    load_page(second_site(world, "img.shop.example=203.0.114.7"))
+    assert "once a second site loads https://shop.example/ from the origin" in show()
+    Monitor.objects.filter(site=world.site, kind="page").delete()
+    assert "The whole page" not in show()
 
 
 def test_failing_pairs_are_told_with_their_reason(world: World, show: Show) -> None:

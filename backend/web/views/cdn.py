@@ -34,6 +34,7 @@ from backend.web.cdn.page import page_of
 from backend.web.forms.cdn import PairingForm
 from backend.web.hosts import hosts_of
 from backend.web.views.hosts import costs_of
+from backend.web.views.whole_page import MAX_ROWS, whole_page_of
 from backend.web.waterfall.legs import leg_charts
 from workers.measurement.messages import PairMeasurement
 
@@ -99,6 +100,8 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "cache_height": HEIGHT,
         "missed": missed_of(assets),
         "bytes_text": bytes_text(hosts.rows, of_region),
+        "whole": whole_page_of(site, choice.pairing, region),
+        "whole_rows": MAX_ROWS,
     }
     return render(request, "sites/cdn.html", context | _newest_pair(choice.pairing, region))
 
