@@ -168,7 +168,10 @@ def _is_target(case: Case, host: str) -> bool:
 def _broken(case: Case, failed: list[TrialEvidence], others: list[TrialEvidence]) -> Finding | NotJudged:
     id = FindingId.IPV6_BROKEN_OR_SLOW
     failures = [trial.failure for trial in failed if trial.failure is not None]
-    if any(failure.kind in _OWN_FAULTS for failure in failures):
+    own = any(failure.kind in _OWN_FAULTS for failure in failures)
+    silent = all(failure.kind is FailureKind.CONNECT_TIMEOUT for failure in failures)
+    if own or (silent and not case.evidence.ipv6_passes):
+        # Silence may be that of our own network, as long as nobody was ever reached over IPv6.
         return NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED)
     if len(failed) < LEAST_SEEN or len(failed) < len(others):
         return NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)

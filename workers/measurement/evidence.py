@@ -302,7 +302,8 @@ class ProbeEvidence:
     `certificates` holds each one that any server sent once. `measured_at` is the agent's wall clock, against which
     certificates are judged. `profile_verified` tells of a shaped run whether the link kept its numbers; None when
     nothing was shaped. `quic_passes` tells whether this agent has ever spoken HTTP/3 with anybody: until then silence
-    over UDP may be that of its own network. None for a light probe.
+    over UDP may be that of its own network; `ipv6_passes` whether it has ever reached anybody over IPv6. Both are None
+    for a light probe.
     """
 
     depth: Depth
@@ -315,6 +316,7 @@ class ProbeEvidence:
     trials: tuple[TrialEvidence, ...] = ()
     profile_verified: bool | None = None
     quic_passes: bool | None = None
+    ipv6_passes: bool | None = None
 
     def of(self, *kinds: Trial) -> tuple[TrialEvidence, ...]:
         """The connections of these kinds, in the order they were made."""

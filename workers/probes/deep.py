@@ -79,6 +79,7 @@ class _Dive:
             else:
                 self._make(step)
         self._deeper.quic_passes = self._learn_of_quic()
+        self._deeper.ipv6_passes = self._kit.network.ipv6_passes
         return self._deeper
 
     def _learn_of_quic(self) -> bool:

@@ -17,7 +17,7 @@ from workers.measurement.target import Target
 from workers.probes.channels import Channel, PlainChannel, TlsChannel
 from workers.probes.dns import resolve
 from workers.probes.faults import ProbeError
-from workers.probes.guard import choose, dial, open_socket
+from workers.probes.guard import choose, dial, family_of, open_socket
 from workers.probes.names import LocalNames
 from workers.probes.openssl import USUAL, Contexts, Offer, Party, session_of
 from workers.probes.recorder import HopRecorder
@@ -28,9 +28,11 @@ from workers.probes.wire import Acks, Wire
 
 @dataclass(slots=True)
 class Network:
-    """What was found out about the network of this agent itself. `quic_passes`: somebody was spoken to over QUIC."""
+    """What was found out about the network of this agent itself. `quic_passes`: somebody was spoken to over QUIC.
+    `ipv6_passes`: somebody was reached over IPv6."""
 
     quic_passes: bool = False
+    ipv6_passes: bool = False
 
 
 @noun(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,7 @@ class Link(AbstractContextManager["Link"]):
         self._address = recorder.address = await self._find(recorder, deadline_ns)
         self._sock = open_socket(self._address)
         await dial(self._sock, self._address, recorder, deadline_ns)
+        self._kit.network.ipv6_passes |= family_of(self._address) == 6
         return Wire(self._sock, recorder, deadline_ns, self._manner.acks)
 
     def session(self) -> SSL.Session | None:

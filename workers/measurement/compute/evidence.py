@@ -33,7 +33,7 @@ class CertificateBook:
 class Deeper:
     """What a deep probe gathers besides its journey: its connections so far, whose chains are in `book`, what was asked
     further about a name, whether an incomplete chain is trusted with the issuer that it names, and whether this agent
-    has ever spoken HTTP/3 with anybody."""
+    has ever spoken HTTP/3 with anybody, or reached anybody over IPv6."""
 
     book: CertificateBook
     own: tuple[TrialEvidence, ...]
@@ -41,6 +41,7 @@ class Deeper:
     names: list[NameCapture] = field(default_factory=list)
     issuer_verified: bool | None = None
     quic_passes: bool | None = None
+    ipv6_passes: bool | None = None
 
     @classmethod
     def of(cls, capture: ProbeCapture, clock: RunClock | None = None) -> "Deeper":
@@ -76,6 +77,7 @@ def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None
         certificates=tuple(one for one in certificates if one is not None),
         trials=tuple(_with_issuer(trial, seen.issuer_verified) for trial in seen.seen),
         quic_passes=seen.quic_passes,
+        ipv6_passes=seen.ipv6_passes,
     )
     return evidence if None not in certificates else _readable(evidence, certificates)
 

@@ -146,9 +146,13 @@ def test_an_address_that_refuses_each_time_is_broken() -> None:
 
 def test_an_address_that_is_silent_costs_what_browsers_wait() -> None:
     silent = other(failure=failure(FailureKind.CONNECT_TIMEOUT), handshake=None, syn_rtt_us=None, tcp_ended=None)
-    finding = found(path.RULES, both(silent, silent, silent))[Id.IPV6_BROKEN_OR_SLOW]
+    evidence = both(silent, silent, silent, ipv6_passes=True)
+    finding = found(path.RULES, evidence)[Id.IPV6_BROKEN_OR_SLOW]
     assert finding.saving_us == 250_000
     assert finding.confidence is Confidence.MEDIUM
+    # Until somebody was reached, it may be our own network that has no IPv6.
+    unknown = replace(evidence, ipv6_passes=False)
+    assert left_open(path.RULES, unknown)[Id.IPV6_BROKEN_OR_SLOW] is NotJudgedReason.NOT_MEASURED
 
 
 def test_a_failure_seen_once_is_no_finding() -> None:

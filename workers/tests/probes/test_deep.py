@@ -153,6 +153,7 @@ def test_the_other_family_is_shaken_hands_with(named: Lab, tmp_path: Path) -> No
     assert (other.address, other.failure, other.exchanges) == ("::1", None, ())
     assert other.handshake is not None
     assert other.handshake.version == "TLSv1.3"
+    assert evidence.ipv6_passes is True
 
 
 def test_one_family_alone_is_measured_when_so_it_is_set(named: Lab) -> None:
@@ -172,6 +173,7 @@ def test_a_plain_target_is_asked_what_applies(named: Lab) -> None:
         evidence = deep(named, server.url(host=NAME))
     assert counted(evidence) == {Trial.FULL: 3, Trial.DELAYED_ACK: 1}
     assert evidence.secure is False
+    assert evidence.ipv6_passes is False
     assert all(one.handshake is None for one in evidence.trials)
 
 
