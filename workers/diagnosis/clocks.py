@@ -4,13 +4,13 @@ A certificate is held against our clock. Where that may be the wrong one, its da
 """
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
 
 from workers.diagnosis.case import Case
 from workers.diagnosis.chains import Chain
 from workers.diagnosis.headers import values
 from workers.measurement.evidence import Exchange
+from workers.measurement.http_date import http_date
 
 # Clocks that nobody disciplines go wrong by seconds a day; what is off by more was never set, or has stopped.
 LEAST_APART = timedelta(minutes=5)
@@ -57,8 +57,4 @@ def _told(case: Case) -> Iterator[timedelta]:
 def _said(exchange: Exchange) -> datetime | None:
     if any(age.strip() != "0" for age in values(exchange.headers, "age")):
         return None
-    try:
-        said = [parsedate_to_datetime(text) for text in values(exchange.headers, "date")[:1]]
-    except ValueError:
-        return None
-    return next((one.replace(tzinfo=UTC) if one.tzinfo is None else one for one in said), None)
+    return next((http_date(text) for text in values(exchange.headers, "date")), None)

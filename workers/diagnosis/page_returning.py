@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from email.utils import parsedate_to_datetime
 
 from workers.diagnosis.facts import facts
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, header, is_answered, severity, told
 from workers.diagnosis.page_paths import GONE_US, PaintPath
 from workers.diagnosis.page_rendering import named
 from workers.measurement.finding import FindingId, Severity
+from workers.measurement.http_date import http_date
 from workers.measurement.page_options import PageState
 from workers.measurement.waterfall import Request, ResourceType
 
@@ -152,8 +152,5 @@ def _policy(row: Request) -> str:
 
 
 def _between_s(row: Request, earlier: str, later: str) -> int | None:
-    try:
-        seconds = parsedate_to_datetime(header(row, later) or "") - parsedate_to_datetime(header(row, earlier) or "")
-    except (ValueError, TypeError):
-        return None
-    return max(0, int(seconds.total_seconds()))
+    end, begin = http_date(header(row, later) or ""), http_date(header(row, earlier) or "")
+    return None if end is None or begin is None else max(0, int((end - begin).total_seconds()))

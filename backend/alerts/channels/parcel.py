@@ -1,14 +1,14 @@
 """What goes to a channel, and what comes back. Pure."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
 from backend.alerts.message import Message, clean
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from backend.outbound import Answer, OutboundError, Reason
+from workers.measurement.http_date import http_date
 
 # Longer than this nobody may ask us to wait: by then an alert is history.
 MAX_RETRY_AFTER_S = 3_600.0
@@ -88,10 +88,5 @@ def _retry_after(answer: Answer, now: datetime) -> float | None:
     text = answer.headers.get("retry-after", "").strip()
     if text.isdecimal() and text.isascii():
         return min(float(text[:10]), MAX_RETRY_AFTER_S)
-    try:
-        instant = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    if instant.tzinfo is None:
-        instant = instant.replace(tzinfo=UTC)
-    return min(max((instant - now).total_seconds(), 0.0), MAX_RETRY_AFTER_S)
+    instant = http_date(text)
+    return None if instant is None else min(max((instant - now).total_seconds(), 0.0), MAX_RETRY_AFTER_S)
