@@ -43,7 +43,25 @@ _INSTANTS = st.integers(0, 50 * 365 * 86_400).map(lambda seconds: _BEGINNING + t
 _NUMBERS = st.sampled_from((0, 1, 200, 301, 443, 1_500, 8_000, 20_000, 80_000, 16_384)) | st.integers(0, 10**9)
 _URLS = st.sampled_from(("https://www.example.org/", "http://www.example.org/", "http://[::1", "//x:99999/", "", "?"))
 _LOCATION = Header(name="Location", value="https://www.example.org/")
-_HEADERS = st.sampled_from((HSTS, ALT_SVC, _LOCATION)) | st.builds(Header, name=st.text(max_size=9), value=_URLS)
+# Headers that rules read, and what only a hostile server says in them.
+READ = ("Age", "Alt-Svc", "Cache-Control", "Connection", "Date", "Keep-Alive", "Location", "Server", "Server-Timing")
+SAID = (
+    "Sat, 21 Nov 2026 12:00:00 GMT",
+    "Sat, 21 Nov 99999999999999999999 12:00:00 GMT",
+    "Fri, 31 Dec 9999 23:59:59 -1200",
+    "-1",
+    "\u00b2",
+    "9" * 2_000,
+    "max-age=\u00b2",
+    'h3=":\u00b2"',
+    "db;dur=1e999",
+    "timeout=" + "9" * 500,
+)
+_HEADERS = (
+    st.sampled_from((HSTS, ALT_SVC, _LOCATION))
+    | st.builds(Header, name=st.text(max_size=9), value=_URLS)
+    | st.builds(Header, name=st.sampled_from(READ), value=st.sampled_from(SAID) | _URLS)
+)
 
 
 def evidence() -> st.SearchStrategy[ProbeEvidence]:

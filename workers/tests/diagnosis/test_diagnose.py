@@ -10,12 +10,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from workers.diagnosis import diagnose as diagnosing
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.diagnose import diagnose
+from workers.measurement.connection import Header
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason, Severity
 from workers.measurement.messages import Hop
 from workers.tests.diagnosis import anything
-from workers.tests.diagnosis.sites import deep_site, judge, light_site, sent, without
+from workers.tests.diagnosis.sites import answered, deep_site, judge, light_site, sent, without
 
 _REMARKS_ONLY = (Severity.INFO,)
 
@@ -50,6 +51,12 @@ def test_no_evidence_whatever_makes_a_rule_fail(evidence: ProbeEvidence, hops: t
     assert not {one.id for one in diagnosis.findings} & {one.id for one in diagnosis.not_judged}
     assert all(one.saving_us is None or one.saving_us >= 0 for one in diagnosis.findings)
     assert diagnosis == judge(evidence, *hops)
+
+
+@pytest.mark.parametrize("name", anything.READ)
+def test_no_header_whatever_makes_a_rule_fail(name: str) -> None:
+    for text in anything.SAID:
+        judge(answered(deep_site(), tuple(Trial), headers=(Header(name=name, value=text),)))
 
 
 def test_a_rule_at_fault_is_logged_and_takes_no_other_with_it(
