@@ -140,7 +140,9 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
         Stage.CHECK, Blame.TARGET, "The server did not speak the protocol that was asked for."
     ),
     FailureKind.STEP_FAILED: _Meaning(
-        Stage.BROWSER, Blame.TARGET, "A step of the script that comes before the page could not be done."
+        Stage.BROWSER,
+        Blame.TARGET,
+        "A step of the script before the page could not be done: the site is broken, or has changed without the script.",
     ),
     FailureKind.BROWSER_FAILED: _Meaning(Stage.BROWSER, Blame.MONITOR, "The browser of this region could not be used."),
     FailureKind.INTERNAL_ERROR: _Meaning(
