@@ -142,7 +142,7 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.STEP_FAILED: _Meaning(
         Stage.BROWSER,
         Blame.TARGET,
-        "A step of the script before the page could not be done: the site is broken, or has changed without the script.",
+        "A step of the script before the page could not be done: the site is broken, or it changed without the script.",
     ),
     FailureKind.BROWSER_FAILED: _Meaning(Stage.BROWSER, Blame.MONITOR, "The browser of this region could not be used."),
     FailureKind.INTERNAL_ERROR: _Meaning(
