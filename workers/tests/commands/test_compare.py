@@ -78,8 +78,8 @@ def test_a_slow_cdn_is_told_as_plainly_and_in_words() -> None:
         done = firstbyte("compare", "--cdn", cdn.url(), "--origin", origin.url(), "--pairs", "20")
     assert done.returncode == 0
     lines = done.stdout.splitlines()
-    # Thirty, and what a busy machine adds.
-    assert re.match(r"The origin is ([3-9]\d|1\d\d) ms faster than the CDN \(95 %: ", lines[0])
+    # Thirty, less what the origin takes itself, and what a busy machine adds.
+    assert re.match(r"The origin is (2[5-9]|[3-9]\d|1\d\d) ms faster than the CDN \(95 %: ", lines[0])
     assert lines[1].startswith("20 of 20 answers of the CDN did not come from its cache")
     assert any(line.startswith("  CDN ") and "━" in line for line in lines)
     assert any(line.startswith("  origin ") for line in lines)
