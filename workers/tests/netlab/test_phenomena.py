@@ -3,6 +3,7 @@
 import socket
 import ssl
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ from workers.tests.netlab.conduct import Conduct, Stall
 from workers.tests.netlab.estate import Estate, host_of
 from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.netlab.served import ChainWish, Network, Served
+from workers.tests.waiting import undisturbed
 
 RTT_MS = 80
 MSS = 1448
@@ -34,7 +36,7 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 def seen_at(folder: Path, vault: Vault, site: Served, newest: str = "TLSv1_2") -> list[Flight]:
     """The flights of one visit: the handshake, then an answer."""
     with open_lab(site.network, RTT_MS) as lab:
-        estate = Estate(lab, vault, folder, {"site": site})
+        estate = Estate(lab, vault, Path(mkdtemp(dir=folder)), {"site": site})
         with lab.capture() as capture:
             lab.client.call(lambda: visit(vault, estate.address("site"), newest))
         return flights_of(capture.packets())
@@ -72,6 +74,7 @@ LONG = ChainWish(size_bytes=5500)
 
 
 @pytest.mark.parametrize("newest", ["TLSv1_2", "TLSv1_3"])
+@undisturbed
 def test_an_old_flush_waits_for_the_clients_word(tmp_path: Path, vault: Vault, newest: str) -> None:
     conduct = Conduct(handshake_write_bytes=4096, handshake_nodelay=False)
     first, rest, *_ = seen_at(tmp_path, vault, Served(conduct=conduct, chain=LONG), newest)
@@ -80,6 +83,7 @@ def test_an_old_flush_waits_for_the_clients_word(tmp_path: Path, vault: Vault, n
     assert rest.after_rtt == pytest.approx(1, abs=0.06)
 
 
+@undisturbed
 def test_that_wait_grows_by_a_delayed_acknowledgement(tmp_path: Path, vault: Vault) -> None:
     conduct = Conduct(handshake_write_bytes=4096, handshake_nodelay=False)
     site = Served(conduct=conduct, chain=LONG, network=Network(delayed_ack_ms=200))
@@ -87,12 +91,14 @@ def test_that_wait_grows_by_a_delayed_acknowledgement(tmp_path: Path, vault: Vau
     assert rest.after_rtt * RTT_MS == pytest.approx(RTT_MS + 200, abs=5)
 
 
+@undisturbed
 def test_without_nagle_it_is_one_flight(tmp_path: Path, vault: Vault) -> None:
     first, second, *_ = seen_at(tmp_path, vault, Served(conduct=Conduct(handshake_write_bytes=4096), chain=LONG))
     assert first.size_bytes > 5500
     assert second.size_bytes < 1000
 
 
+@undisturbed
 def test_a_long_chain_is_longer_than_the_first_window(tmp_path: Path, vault: Vault) -> None:
     first, rest, *_ = seen_at(tmp_path, vault, Served(chain=ChainWish(size_bytes=18_000)))
     assert first.size_bytes > 9 * MSS
@@ -100,6 +106,7 @@ def test_a_long_chain_is_longer_than_the_first_window(tmp_path: Path, vault: Vau
     assert rest.after_rtt == pytest.approx(1, abs=0.06)
 
 
+@undisturbed
 def test_a_large_record_is_longer_than_the_first_window(tmp_path: Path, vault: Vault) -> None:
     site = Served(conduct=NginxConduct(body_bytes=20_000, buffer="16k"))
     *_, before, rest = seen_at(tmp_path, vault, site)
@@ -108,6 +115,7 @@ def test_a_large_record_is_longer_than_the_first_window(tmp_path: Path, vault: V
     assert rest.after_rtt == pytest.approx(1, abs=0.06)
 
 
+@undisturbed
 def test_a_small_first_window_takes_more_flights(tmp_path: Path, vault: Vault) -> None:
     site = Served(conduct=NginxConduct(body_bytes=20_000), network=Network(server_iw=4))
     _, _, *answer = seen_at(tmp_path, vault, site)
@@ -115,6 +123,7 @@ def test_a_small_first_window_takes_more_flights(tmp_path: Path, vault: Vault) -
     assert len(answer) == 3
 
 
+@undisturbed
 def test_a_stall_is_no_matter_of_round_trips(tmp_path: Path, vault: Vault) -> None:
     stall = Stall(after_bytes=700, pause_s=0.27)
     first, rest, *_ = seen_at(tmp_path, vault, Served(conduct=Conduct(handshake_stall=stall)))
@@ -123,6 +132,7 @@ def test_a_stall_is_no_matter_of_round_trips(tmp_path: Path, vault: Vault) -> No
 
 
 @pytest.mark.parametrize("nodelay", [True, False])
+@undisturbed
 def test_a_page_after_its_head_waits_where_nagle_is_on(tmp_path: Path, vault: Vault, nodelay: bool) -> None:
     conduct = Conduct(head_apart=True, body_bytes=700, nodelay=nodelay, newest="TLSv1.2")
     _, _, *answer = seen_at(tmp_path, vault, Served(conduct=conduct))

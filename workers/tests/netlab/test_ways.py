@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
@@ -18,6 +19,7 @@ from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.netlab.served import ChainWish, SecondAddress, Served
 from workers.tests.netlab.test_matrix import diagnosis_of, ids
 from workers.tests.netlab.twin import SHY_OF_LOSS
+from workers.tests.waiting import undisturbed
 
 RTT_MS = 80
 # Every third packet with data arrives behind the next ones of its flight.
@@ -34,12 +36,13 @@ def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
 
 
 def probed(lab: Lab, vault: Vault, folder: Path, sites: Mapping[str, Served]) -> dict[str, ProbeMeasurement]:
-    estate = Estate(lab, vault, folder, sites)
+    estate = Estate(lab, vault, Path(mkdtemp(dir=folder)), sites)
     with ThreadPoolExecutor(len(sites)) as pool:
         seen = pool.map(lambda name: probe(lab, estate.url(name), Asking(timeout_s=5)), sites)
         return dict(zip(sites, seen, strict=True))
 
 
+@undisturbed
 def test_packets_that_overtake_each_other_are_neither_lost_nor_a_servers_fault(tmp_path: Path, vault: Vault) -> None:
     with Lab(rtt_ms=RTT_MS, overtaken=MIXED) as lab:
         seen = probed(lab, vault, tmp_path, SITES)
@@ -51,6 +54,7 @@ def test_packets_that_overtake_each_other_are_neither_lost_nor_a_servers_fault(t
 
 
 @pytest.mark.parametrize(("rtt_ms", "rtt6_ms"), [(20, 80), (80, 20)])
+@undisturbed
 def test_a_family_that_is_farther_costs_each_round_trip_of_a_visit(
     tmp_path: Path, vault: Vault, rtt_ms: int, rtt6_ms: int
 ) -> None:
