@@ -8,6 +8,9 @@ import { marksHtml } from "./render";
 import { type HrefOf, look, manyRows, pageRows, type Rows } from "./rows";
 import { boxOf } from "./zoom";
 
+// Below the tools and the lines no usual window shows more at first.
+const FIRST_ROWS = 20;
+
 export class Pane {
   readonly prefix: string;
   readonly rows: Rows;
@@ -23,9 +26,7 @@ export class Pane {
     this.prefix = frame.dataset["pane"] ?? "r";
     this.full = { start_us: data.start_us, end_us: data.end_us, zero_us: data.zero_us };
     this.view = this.full;
-    // Rows out of sight wait for the first picture (waterfall.css).
-    frame.classList.add("waits");
-    requestAnimationFrame(() => setTimeout(() => frame.classList.remove("waits")));
+    if (!data.rows) letWait([...body.rows].slice(FIRST_ROWS));
     this.rows = data.rows ? manyRows(body, data.rows, this.prefix, hrefOf) : pageRows(body, this.prefix);
   }
 
@@ -73,4 +74,10 @@ export class Pane {
     if (lines) lines.innerHTML = marksHtml(ticksOf(this.view), marks);
     this.frame.className = this.frame.className.replace(/lanes-\d+/, `lanes-${lanesOf(marks)}`);
   }
+}
+
+/** Rows out of sight are laid out when the first picture has been painted. */
+function letWait(rows: readonly HTMLTableRowElement[]): void {
+  for (const row of rows) row.classList.add("waits");
+  requestAnimationFrame(() => setTimeout(() => rows.forEach((row) => row.classList.remove("waits"))));
 }

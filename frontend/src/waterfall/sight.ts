@@ -6,9 +6,9 @@ export interface Sight {
 }
 
 // Rows kept above and below what is seen, so that a short scroll finds them drawn.
-export const SPARE_ROWS = 20;
-// How many of them one frame makes: more than come into sight in a fast scroll, and few enough for a frame.
-export const SPARE_AT_ONCE = 10;
+export const SPARE_ROWS = 12;
+// How many of them one frame makes besides the rows that come into sight: few enough for a frame.
+export const SPARE_AT_ONCE = 6;
 
 /** Where each row begins, in pixels from the first one's top; the last entry is where all end. */
 export function offsetsOf(heights: readonly number[]): Float64Array {
