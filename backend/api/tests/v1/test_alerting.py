@@ -11,15 +11,10 @@ from backend.accounts.permissions import Role, Scope
 from backend.alerts.models import Incident, Maintenance, Rule, Trend
 from backend.api.tests.v1.calling import Program, make_token, problem_of
 from backend.api.tests.v1.examples import VALUES
-from backend.api.tests.v1.world import World, make_world
+from backend.api.tests.v1.world import World
 from backend.cast import Member
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
 
 
 @pytest.fixture

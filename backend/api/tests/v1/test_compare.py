@@ -8,7 +8,7 @@ import pytest
 
 from backend.accounts.permissions import Scope
 from backend.api.tests.v1.calling import Program, make_token, problem_of
-from backend.api.tests.v1.world import World, make_world
+from backend.api.tests.v1.world import World
 from backend.cast import Member
 from backend.compare.actions import create_pairing, look_at_hosts
 from backend.compare.judging import judge_pairing
@@ -21,16 +21,6 @@ from backend.sites.models import Host
 
 pytestmark = pytest.mark.django_db
 DRAFT = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example")
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
-
-
-@pytest.fixture
-def program(world: World) -> Program:
-    return Program(make_token(world.member))
 
 
 @pytest.fixture

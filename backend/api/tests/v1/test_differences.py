@@ -21,16 +21,6 @@ pytestmark = pytest.mark.django_db
 BEFORE = page(12).measurement
 
 
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
-
-
-@pytest.fixture
-def program(world: World) -> Program:
-    return Program(make_token(world.member))
-
-
 def changed() -> PageMeasurement:
     """One request is gone, one failed, one is of another version, and the largest paint comes later."""
     assert isinstance(BEFORE, PageMeasurement)

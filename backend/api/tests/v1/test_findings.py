@@ -3,9 +3,8 @@
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from backend.api.tests.v1.calling import Program, make_token
-from backend.api.tests.v1.world import World, make_world
-from backend.cast import Member
+from backend.api.tests.v1.calling import Program
+from backend.api.tests.v1.world import World
 from backend.runs import diagnoses
 from backend.runs.tests.factories import make_region
 from backend.runs.tests.results import CHECKED, FAILED, NO_HTTP3, OVERFLOW, PACED, diagnosed
@@ -14,16 +13,6 @@ from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import Hop
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
-
-
-@pytest.fixture
-def program(alice: Member) -> Program:
-    return Program(make_token(alice))
 
 
 @pytest.fixture(autouse=True)

@@ -22,11 +22,6 @@ from backend.cast import Member
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def program(alice: Member) -> Program:
-    return Program(make_token(alice))
-
-
 def test_a_token_says_who_asks(program: Program, alice: Member) -> None:
     answer = program.get("me")
     assert answer.status_code == 200

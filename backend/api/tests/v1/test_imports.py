@@ -13,27 +13,16 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.permissions import Role, Scope
 from backend.api.tests.v1.calling import Program, make_token, problem_of
-from backend.api.tests.v1.world import World, make_world
+from backend.api.tests.v1.world import World
 from backend.api.v1 import limits
 from backend.api.v1.bodies import read_file
 from backend.api.v1.problems import ProblemError
-from backend.cast import Member
 from backend.runs.models import Upload
 from backend.runs.uploads import MAX_FILE_BYTES
 from workers.tests.measurement.imports import samples
 
 pytestmark = pytest.mark.django_db
 HAR = Path(samples.__file__).parents[1] / "har-1.2.schema.json"
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
-
-
-@pytest.fixture
-def program(world: World) -> Program:
-    return Program(make_token(world.member))
 
 
 def brought(program: Program, document: samples.Document, query: str = "name=shop.har") -> dict[str, Any]:

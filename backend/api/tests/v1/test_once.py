@@ -24,11 +24,6 @@ pytestmark = pytest.mark.django_db
 BODY = {"url": "https://new.example/"}
 
 
-@pytest.fixture
-def program(alice: Member) -> Program:
-    return Program(make_token(alice))
-
-
 def test_the_same_request_again_gets_the_same_answer_and_does_nothing(program: Program) -> None:
     first = program.post("sites", BODY, Idempotency_Key="k1")
     again = program.post("sites", BODY, Idempotency_Key="k1")

@@ -14,10 +14,9 @@ from django.db import connection
 from jsonschema_rs import Draft202012Validator
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from backend.api.tests.v1.calling import Program, make_token, problem_of
-from backend.api.tests.v1.world import PICTURE, World, make_world
+from backend.api.tests.v1.calling import Program, problem_of
+from backend.api.tests.v1.world import PICTURE, World
 from backend.api.v1 import waiting
-from backend.cast import Member
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, RunDocument
 from backend.runs.queries import listing
@@ -28,16 +27,6 @@ from workers.measurement.messages import Missed, MissedReason
 pytestmark = pytest.mark.django_db
 
 HAR = Path(__file__).parents[4] / "workers" / "tests" / "measurement" / "har-1.2.schema.json"
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
-
-
-@pytest.fixture
-def program(alice: Member) -> Program:
-    return Program(make_token(alice))
 
 
 def ids(answer: Any) -> list[str]:

@@ -7,7 +7,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import AuditEntry
 from backend.api.tests.v1.calling import Program, make_token, problem_of
-from backend.api.tests.v1.world import World, make_world
+from backend.api.tests.v1.world import World
 from backend.cast import Member
 from backend.runs.actions import start_trial
 from backend.runs.models import Schedule
@@ -17,16 +17,6 @@ from backend.sites.monitor_settings import stored_settings
 from workers.measurement.page_options import TypeText
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
-
-
-@pytest.fixture
-def program(alice: Member) -> Program:
-    return Program(make_token(alice))
 
 
 def faults(answer: Any) -> list[str]:

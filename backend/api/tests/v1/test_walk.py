@@ -13,7 +13,7 @@ from jsonschema_rs import Draft202012Validator
 from backend.accounts.permissions import Permission, Role, Scope, allows
 from backend.api.tests.v1.calling import Program, make_token, problem_of
 from backend.api.tests.v1.examples import Call, call_of
-from backend.api.tests.v1.world import World, make_world
+from backend.api.tests.v1.world import World
 from backend.api.v1 import api
 from backend.api.v1.access import Bearer, Need
 from backend.api.v1.openapi import TARGET as COMMITTED
@@ -31,11 +31,6 @@ ROUTES = [
 ]
 IDS = [operation for operation, _, _ in ROUTES]
 each_route = pytest.mark.parametrize(("operation", "method", "path"), ROUTES, ids=IDS)
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
 
 
 def send(program: Program, call: Call, **headers: str) -> Any:
