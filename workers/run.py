@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Protocol
 
-from workers.diagnosis.blame import explained
 from workers.diagnosis.sending import as_sent
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import (
@@ -140,7 +139,7 @@ def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgr
 def _use_instrument(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> Seen:
     prober = instruments.shaped if request.profile.shapes else instruments.prober
     if request.kind is Kind.PROBE and prober is not None:
-        return explained(prober.probe(request, on_progress)), _NONE
+        return prober.probe(request, on_progress), _NONE
     if request.kind is Kind.PAIR and prober is not None:
         return prober.pair(request, on_progress), _NONE
     loader = instruments.shaped_loader if request.profile.shapes else instruments.loader

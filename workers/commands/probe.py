@@ -18,7 +18,6 @@ from workers.commands.measuring import (
     tell,
     write,
 )
-from workers.diagnosis.blame import explained
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.flight_drawing import draw_flights
 from workers.diagnosis.probe_document import probe_document
@@ -46,8 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         resolve={(host, port): address for host, port, address in arguments.resolve},
     )
     with _engine(settings, request.profile) as engine:
-        requests = _requests(request, arguments.samples)
-        samples = [explained(marked(engine.probe(one, tell), one.profile)) for one in requests]
+        samples = [marked(engine.probe(one, tell), one.profile) for one in _requests(request, arguments.samples)]
     if arguments.json:
         write(json.dumps(probe_document(request.url, samples), ensure_ascii=False))
     else:

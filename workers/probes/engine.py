@@ -14,6 +14,7 @@ from threading import BoundedSemaphore
 from types import TracebackType
 from typing import Self, TypeVar
 
+from workers.diagnosis.blame import explained
 from workers.diagnosis.diagnosed import diagnosed
 from workers.measurement.compute.evidence import Deeper
 from workers.measurement.compute.probe import probe_measurement
@@ -76,14 +77,14 @@ class Engine:
         self.close()
 
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
-        """Measures one target, waits for it, and diagnoses what was seen.
+        """Measures one target, waits for it, and diagnoses what was seen, also whom to blame for a failure.
 
         A bad target is a Failed; only our own fault raises (EngineError).
         """
         outcome = self.measure(request, on_progress)
         if not isinstance(outcome.measurement, ProbeMeasurement):
             return outcome
-        return replace(outcome, measurement=diagnosed(outcome.measurement))
+        return explained(replace(outcome, measurement=diagnosed(outcome.measurement)))
 
     def measure(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
         """The same without a diagnosis."""

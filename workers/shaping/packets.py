@@ -36,7 +36,8 @@ class Packet:
 
 
 def is_ipv6(frame: bytes) -> bool:
-    return frame[12:14] == b"\x86\xdd"
+    """By the type that the Ethernet frame says."""
+    return int.from_bytes(frame[12:14]) == _IPV6
 
 
 def parse_packet(frame: bytes) -> Packet | None:

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from workers.diagnosis.catalogue.entry import Setting
 from workers.measurement.finding import FindingId
 
-_NAMES = {
+# Those of which a site has one; the others are beneath it, or in its pages.
+_SERVERS = {
     "nginx": "nginx",
     "apache": "Apache",
     "haproxy": "HAProxy",
@@ -18,13 +19,13 @@ _NAMES = {
     "fastly": "Fastly",
     "cloudfront": "CloudFront",
     "akamai": "Akamai",
+}
+_NAMES = _SERVERS | {
     "linux": "Linux",
     "windows": "Windows Server",
     "certbot": "certbot",
     "html": "HTML",
 }
-# Those of which a site has one; the others are beneath it, or in its pages.
-_SERVERS = frozenset(_NAMES[key] for key in list(_NAMES)[:8])
 _HSTS = "max-age=31536000"
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
@@ -36,7 +37,7 @@ def _settings(**by_server: str) -> tuple[Setting, ...]:
 
 # What these say of themselves in the Server header of their answers, in small letters.
 _MARKS = {"openresty": "nginx"} | {
-    key: _NAMES[key] for key in ("nginx", "apache", "caddy", "cloudflare", "cloudfront", "fastly", "akamai")
+    key: _SERVERS[key] for key in ("nginx", "apache", "caddy", "cloudflare", "cloudfront", "fastly", "akamai")
 }
 
 
@@ -48,7 +49,7 @@ def setting_for(settings: Sequence[Setting], server: str | None) -> Setting | No
     fitting = next((one for one in settings if one.server == name), None)
     if fitting is not None or name is None:
         return fitting or next(iter(settings), None)
-    return next((one for one in settings if one.server not in _SERVERS), None)
+    return next((one for one in settings if one.server not in _SERVERS.values()), None)
 
 
 SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {

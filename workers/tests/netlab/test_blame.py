@@ -8,7 +8,6 @@ from email.utils import format_datetime
 
 import pytest
 
-from workers.diagnosis.blame import explained
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, FailureKind
 from workers.measurement.finding import Finding, NotJudgedReason
@@ -56,7 +55,7 @@ def serving(
 
 
 def asked(lab: Lab, host: str = NAME, depth: Depth = Depth.LIGHT) -> Measured | Failed:
-    return explained(lab.probe(f"https://{host}/", depth=depth, timeout_us=PATIENCE_US))
+    return lab.probe(f"https://{host}/", depth=depth, timeout_us=PATIENCE_US)
 
 
 def findings_of(outcome: Measured | Failed) -> dict[Id, Finding]:
