@@ -1,13 +1,11 @@
 """Gates: which releases were judged, one verdict in full, and the deploys of a site."""
 
-from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings as django_settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.permissions import Permission
@@ -16,6 +14,7 @@ from backend.gates.report import markdown_report
 from backend.sites import queries as sites
 from backend.web.access import MemberRequest, needs
 from backend.web.gate_page import headline_of, headline_of_all, release_of, rows_of, rule_row, run_rows, runs_text
+from backend.web.pagination import position_before, position_of
 
 SHOWN = 50
 
@@ -24,14 +23,14 @@ SHOWN = 50
 @needs(Permission.READ)
 def overview(request: MemberRequest) -> HttpResponse:
     """The newest gates of all sites."""
-    before = _before(request)
+    before = position_before(request)
     lines = queries.gates(request.organisation, before=before, limit=SHOWN + 1)
     shown = lines[:SHOWN]
     context = {
         "section": "gates",
         "headline": headline_of_all(shown),
         "rows": rows_of(shown),
-        "older": shown[-1].gate if len(lines) > SHOWN else None,
+        "older": position_of(shown[-1].gate.created_at, shown[-1].gate.pk) if len(lines) > SHOWN else "",
         "is_newest": before is None,
         "base_url": django_settings.BASE_URL,
     }
@@ -89,15 +88,3 @@ def deploys(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "base_url": django_settings.BASE_URL,
     }
     return render(request, "sites/deploys.html", context)
-
-
-def _before(request: MemberRequest) -> tuple[datetime, int] | None:
-    """From the address, whatever it holds."""
-    time, _, number = request.GET.get("before", "").partition(",")
-    try:
-        before = parse_datetime(time)
-    except ValueError:
-        return None
-    if before is None or before.tzinfo is None or not number.isascii() or not number.isdigit() or len(number) > 18:
-        return None
-    return before, int(number)

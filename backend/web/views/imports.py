@@ -8,18 +8,17 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.permissions import Permission, check
 from backend.runs import queries
-from backend.runs.models import Upload
 from backend.runs.queries import UploadDetail
 from backend.runs.uploads import UploadedFile, UploadError, delete_upload, import_file
 from backend.sites.models import Site, SiteStatus
 from backend.web import import_page
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.imports import ImportForm
+from backend.web.pagination import position_before, position_of
 from backend.web.views.runs import row_details
 from backend.web.waterfall.board import board_of
 
@@ -105,7 +104,7 @@ def _led(request: MemberRequest, place: str) -> HttpResponse:
 
 
 def _list(request: MemberRequest, form: ImportForm) -> HttpResponse:
-    before = _before(request)
+    before = position_before(request)
     rows = queries.uploads(request.organisation, site=_site(request), before=before, limit=SHOWN + 1)
     shown = rows[:SHOWN]
     context = {
@@ -113,7 +112,7 @@ def _list(request: MemberRequest, form: ImportForm) -> HttpResponse:
         "form": form,
         "site": _site(request),
         "rows": shown,
-        "older": _position(shown[-1]) if len(rows) > SHOWN else "",
+        "older": position_of(shown[-1].created_at, shown[-1].pk) if len(rows) > SHOWN else "",
         "is_newest": before is None,
     }
     return render(request, "imports/list.html", context, status=200 if not form.is_bound or form.is_valid() else 422)
@@ -129,22 +128,6 @@ def _site(request: MemberRequest) -> Site | None:
         return _sites(request).filter(public_id=UUID(request.GET.get("site", ""))).first()
     except ValueError:
         return None
-
-
-def _position(upload: Upload) -> str:
-    return f"{upload.created_at.isoformat()},{upload.pk}"
-
-
-def _before(request: MemberRequest) -> Any:
-    """From the address, whatever it holds."""
-    time, _, number = request.GET.get("before", "").partition(",")
-    try:
-        before = parse_datetime(time)
-    except ValueError:
-        return None
-    if before is None or before.tzinfo is None or not number.isascii() or not number.isdigit() or len(number) > 18:
-        return None
-    return before, int(number)
 
 
 def _detail(request: MemberRequest, import_id: UUID) -> UploadDetail:

@@ -7,7 +7,6 @@ from uuid import UUID
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
@@ -23,6 +22,7 @@ from backend.web import trend
 from backend.web.access import MemberRequest, needs
 from backend.web.findings import of_site
 from backend.web.overview import overview_of
+from backend.web.pagination import time_before
 from backend.web.series import METRIC_NAMES, metrics_of, series_table
 from backend.web.sight import sight_of
 from workers.measurement.messages import Kind
@@ -70,7 +70,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
         "sight": sight_of(sight(site), choice.kind),
         **_trend(monitor, choice, now),
-        **_runs(monitor, _region(regions, choice), _before(request)),
+        **_runs(monitor, _region(regions, choice), time_before(request)),
     }
     return render(request, "sites/site.html", context)
 
@@ -99,12 +99,3 @@ def _runs(monitor: Monitor, region: Region | None, before: datetime | None) -> d
 
 def _region(regions: list[Region], choice: trend.Choice) -> Region | None:
     return next((region for region in regions if region.code == choice.region), None)
-
-
-def _before(request: MemberRequest) -> datetime | None:
-    """From the address, whatever it holds; a time without a zone is none."""
-    try:
-        before = parse_datetime(request.GET.get("before", ""))
-    except ValueError:
-        return None
-    return before if before is not None and before.tzinfo is not None else None
