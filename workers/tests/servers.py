@@ -72,7 +72,6 @@ class Server:
         self._context = context
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._listener = socket.create_server((host, 0), family=family, backlog=1024)
-        self._listener.settimeout(0.2)
         self.port: int = self._listener.getsockname()[1]
         self._gone = threading.Event()
         self._thread = threading.Thread(target=self._accept, daemon=True)
@@ -88,6 +87,7 @@ class Server:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._gone.set()
+        _end_accepting(self._listener)
         self._thread.join()
         self._listener.close()
 
@@ -95,13 +95,13 @@ class Server:
         while not self._gone.is_set():
             try:
                 sock, _ = self._listener.accept()
-            except TimeoutError:
+            except OSError:
                 continue
             self.connections += 1
             threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
 
     def _serve(self, sock: socket.socket) -> None:
-        sock.settimeout(20)
+        sock.settimeout(120)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # A client that hangs up, or refuses a certificate, is what half of the tests are about.
         with sock, suppress(OSError), self._secured(sock) as secured:
@@ -109,6 +109,11 @@ class Server:
 
     def _secured(self, sock: socket.socket) -> socket.socket:
         return sock if self._context is None else self._context.wrap_socket(sock, server_side=True)
+
+
+def _end_accepting(listener: socket.socket) -> None:
+    """Wakes whoever waits for a connection, with an error."""
+    listener.shutdown(socket.SHUT_RDWR)
 
 
 def answering(response: bytes, *, after_s: float = 0.0) -> Script:
@@ -275,20 +280,23 @@ class DnsServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._ending.set()
+        # Nothing of nobody: it only wakes who waits.
+        self._udp.sendto(b"", self._udp.getsockname())
+        _end_accepting(self._tcp)
         for thread in self._threads:
             thread.join()
         self._udp.close()
         self._tcp.close()
 
     def _serve_udp(self) -> None:
-        self._udp.settimeout(0.2)
-        while not self._ending.is_set():
-            with suppress(TimeoutError):
-                data, address = self._udp.recvfrom(65535)
-                self.questions += 1
-                reply = self._answer(dns.message.from_wire(data))
-                if reply is not None:
-                    self._udp.sendto(self._cut(reply).to_wire(), address)
+        while True:
+            data, address = self._udp.recvfrom(65535)
+            if self._ending.is_set():
+                break
+            self.questions += 1
+            reply = self._answer(dns.message.from_wire(data))
+            if reply is not None:
+                self._udp.sendto(self._cut(reply).to_wire(), address)
 
     def _cut(self, reply: Message) -> Message:
         if self._truncating:
@@ -297,7 +305,6 @@ class DnsServer:
         return reply
 
     def _serve_tcp(self) -> None:
-        self._tcp.settimeout(0.2)
         while not self._ending.is_set():
             with suppress(OSError):
                 sock, _ = self._tcp.accept()

@@ -79,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
         site.hits.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
         answer = site.answers.get(path, Answer(status=404, body=b"nothing here"))
         if answer.wait_for is not None:
-            answer.wait_for.wait(30)
+            answer.wait_for.wait(600)
         self.send_response(answer.status)
         for name, value in (("Content-Type", answer.kind), *answer.headers):
             self.send_header(name, value)

@@ -1,6 +1,7 @@
 """Sites of every kind can be asked in one lab, each by its own name."""
 
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
@@ -12,6 +13,7 @@ from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.names import Naming
 from workers.tests.netlab.nginx import NginxConduct, Plain
 from workers.tests.netlab.served import ChainWish, Served
+from workers.tests.waiting import undisturbed
 
 SITES = {
     "nginx": Served(),
@@ -23,16 +25,17 @@ SITES = {
 ROUND_TRIPS = {"nginx": 4, "old": 5, "plain": 3, "slow": 3}
 
 
-def test_each_site_is_served_as_wished(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", SITES)
+@undisturbed
+def test_each_site_is_served_as_wished(name: str, tmp_path: Path) -> None:
+    folder = Path(mkdtemp(dir=tmp_path))
     with Lab(rtt_ms=50) as lab:
-        estate = Estate(lab, Vault(tmp_path), tmp_path, SITES)
-        for name, trips in ROUND_TRIPS.items():
-            outcome = lab.probe(estate.url(name))
-            assert isinstance(outcome, Measured), (name, outcome)
-            assert isinstance(outcome.measurement, ProbeMeasurement)
-            hop = outcome.measurement.hops[-1]
-            searched_ms = 150 if name == "slow" else 0
-            first_us = hop.timing.first_byte_us
-            assert first_us is not None
-            assert (first_us - hop.timing.start_us) / 1000 == pytest.approx(50 * trips + searched_ms, rel=0.15), name
-            assert hop.body_bytes == 4000
+        outcome = lab.probe(Estate(lab, Vault(folder), folder, SITES).url(name))
+    assert isinstance(outcome, Measured), outcome
+    assert isinstance(outcome.measurement, ProbeMeasurement)
+    hop = outcome.measurement.hops[-1]
+    searched_ms = 150 if name == "slow" else 0
+    first_us = hop.timing.first_byte_us
+    assert first_us is not None
+    assert (first_us - hop.timing.start_us) / 1000 == pytest.approx(50 * ROUND_TRIPS[name] + searched_ms, rel=0.15)
+    assert hop.body_bytes == 4000

@@ -4,8 +4,10 @@ from workers.measurement.messages import Measured, ProbeMeasurement
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.network import NAME
 from workers.tests.servers import Server, answering, response
+from workers.tests.waiting import undisturbed
 
 
+@undisturbed
 def test_a_probe_is_measured_inside_the_lab() -> None:
     with Lab(rtt_ms=40) as lab:
         server = lab.server.call(lambda: Server(answering(response()), host=lab.server_address))

@@ -11,6 +11,7 @@ import dns.rcode
 from dns.message import Message
 
 from workers.tests.netlab.names import Entry, NameServer, Naming
+from workers.tests.waiting import undisturbed
 
 NAME = "www.lab.test"
 
@@ -51,6 +52,7 @@ def test_aliases_come_before_addresses() -> None:
         ]
 
 
+@undisturbed
 def test_a_name_is_searched_once() -> None:
     with serving(Entry(a="192.0.2.1", naming=Naming(search_ms=200))) as port:
         first, again = ask(port)[1], ask(port)[1]

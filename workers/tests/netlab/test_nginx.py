@@ -12,6 +12,7 @@ from OpenSSL import SSL
 from workers.tests.netlab.certificates import KeyKind
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.nginx import Nginx, NginxConduct, NginxSite, Place, Plain
+from workers.tests.ports import free_port
 from workers.tests.waiting import wait_for
 
 NAME = "www.lab.test"
@@ -21,12 +22,6 @@ REQUEST = b"GET / HTTP/1.1\r\nHost: www.lab.test\r\nConnection: close\r\n\r\n"
 @pytest.fixture(scope="module")
 def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
     return Vault(tmp_path_factory.mktemp("vault"))
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-    return port
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pytest
 from workers.tests.netlab.page_accuracy import PHASES, RTT_MS, SITES, Error, load
 from workers.tests.shapes.browsing import ShapeLab, shape_lab
 
-_MOST_LOADS = 8
+_MOST_LOADS = 20
 # The log counts whole milliseconds, so that a phase may seem to lack one at each end.
 _GRAIN_US = 2000
 # QUIC has no connect of its own.

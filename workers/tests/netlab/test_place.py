@@ -28,6 +28,7 @@ from workers.shaping.namespace import Namespace
 from workers.shaping.place import ShapedPlace
 from workers.tests.builders import build_request
 from workers.tests.servers import DnsServer, Server, Zone, keeping, response
+from workers.tests.waiting import undisturbed
 
 _MAC = bytes.fromhex("020000000003")
 _WORLD = ("192.0.2.1/24", "2001:db8::1/64")
@@ -117,6 +118,7 @@ def fetch(place: ShapedPlace, address: str) -> Passage:
     return place.namespace.call(download)
 
 
+@undisturbed
 def test_what_leaves_goes_through_the_profile_under_the_machines_own_address_in_both_families() -> None:
     with machine() as here, here.shaped(PROFILES["3gfast"]) as shaped:
         passages = [fetch(shaped, address) for address in (SERVER4, SERVER6)]
@@ -125,6 +127,7 @@ def test_what_leaves_goes_through_the_profile_under_the_machines_own_address_in_
     assert keeps_profile(PROFILES["3gfast"], passages) is True
 
 
+@undisturbed
 def test_a_network_that_does_not_keep_its_numbers_is_not_verified() -> None:
     with machine() as here, here.shaped(parse_profile("9000/9000/20")) as shaped:
         passage = fetch(shaped, SERVER4)
@@ -140,12 +143,14 @@ def test_a_machine_without_a_route_of_version_6_gives_none() -> None:
             fetch(shaped, SERVER6)
 
 
+@undisturbed
 def test_places_side_by_side_have_numbers_of_their_own() -> None:
     with machine() as here, here.shaped(parse_profile("-/-/30")) as one, here.shaped(parse_profile("-/-/90")) as other:
         for shaped, rtt_us in ((one, 30_000), (other, 90_000)):
             assert rtt_us <= (fetch(shaped, SERVER4).syn_rtt_us or 0) < rtt_us + 40_000
 
 
+@undisturbed
 def test_an_engine_measures_from_inside() -> None:
     profile = parse_profile("-/-/50")
     settings = ProbeSettings(allowed=parse_networks("192.0.2.0/24"), extra_ports=frozenset(range(1024, 65536)))

@@ -1,7 +1,6 @@
 """The QUIC server of the lab answers over HTTP/3."""
 
 import asyncio
-import socket
 import ssl
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from aioquic.quic.events import QuicEvent
 
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.quic import QuicServer
+from workers.tests.ports import free_port
 
 NAME = "www.lab.test"
 
@@ -37,20 +37,13 @@ class Visitor(QuicConnectionProtocol):
                 self.answer.set_result(self.events)
 
 
-def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-    return port
-
-
 async def visit(port: int, ca_file: Path) -> list[H3Event]:
     configuration = QuicConfiguration(alpn_protocols=H3_ALPN, server_name=NAME, verify_mode=ssl.CERT_REQUIRED)
     configuration.load_verify_locations(str(ca_file))
     async with connect("127.0.0.1", port, configuration=configuration, create_protocol=Visitor) as visitor:
         assert isinstance(visitor, Visitor)
         visitor.begin()
-        return await asyncio.wait_for(visitor.answer, 10)
+        return await asyncio.wait_for(visitor.answer, 60)
 
 
 def test_a_page_comes_over_http3(tmp_path: Path) -> None:

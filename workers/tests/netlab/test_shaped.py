@@ -17,6 +17,7 @@ from workers.shaping.faults import NotPermittedError
 from workers.tests.builders import build_request
 from workers.tests.netlab.test_place import SERVER4, Machine, machine
 from workers.tests.servers import Server, keeping, response
+from workers.tests.waiting import undisturbed
 
 SETTINGS = ProbeSettings(allowed=parse_networks("192.0.2.0/24"), extra_ports=frozenset(range(1024, 65536)))
 
@@ -46,6 +47,7 @@ def measured(outcome: Measured | Failed) -> ProbeMeasurement:
     return outcome.measurement
 
 
+@undisturbed
 def test_each_request_is_measured_through_its_own_profile_and_verified() -> None:
     with machine() as here, prober(here) as probe, serving(here) as server:
         outcomes = {rtt: probe(server.url(host=SERVER4), parse_profile(f"-/-/{rtt}")) for rtt in (30, 60, 90)}

@@ -8,6 +8,7 @@ from workers.shaped_pages import ShapedLoader, marked_page
 from workers.tests.builders import build_page, build_request
 from workers.tests.netlab.test_place import SERVER4, Machine, machine
 from workers.tests.netlab.test_shaped import serving
+from workers.tests.waiting import undisturbed
 
 # Root's Chromium has no sandbox, here as in every test; the only target is our own server.
 SETTINGS = BrowserSettings(
@@ -31,6 +32,7 @@ def loaded(here: Machine, profile: Profile) -> PageMeasurement:
     return run.outcome.measurement
 
 
+@undisturbed
 def test_a_page_is_loaded_through_its_profile_and_verified() -> None:
     with machine() as here:
         page = loaded(here, parse_profile("-/-/200"))

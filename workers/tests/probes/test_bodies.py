@@ -8,6 +8,7 @@ from workers.measurement.failure import FailureKind, Stage
 from workers.probes.settings import MIB
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Peer, Server, answering, finish, response
+from workers.tests.waiting import undisturbed
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
 
@@ -26,6 +27,7 @@ def flood(head: bytes, total_bytes: int) -> "Server":
 
 
 @pytest.mark.parametrize("reset", [False, True])
+@undisturbed
 def test_a_connection_that_closes_in_mid_body(lab: Lab, reset: bool) -> None:
     def script(peer: Peer) -> None:
         peer.read_request()
@@ -65,6 +67,7 @@ def test_a_connection_that_closes_in_mid_head(lab: Lab) -> None:
     assert failed.failure.kind is FailureKind.RESPONSE_INVALID
 
 
+@undisturbed
 def test_no_answer_in_time(lab: Lab) -> None:
     with Server(answering(response(), after_s=20)) as server:
         failed, measurement = lab.fail(server.url(), timeout_us=300_000)
@@ -73,6 +76,7 @@ def test_no_answer_in_time(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("head", [HEAD, b"HTTP/1.1 200 OK\r\nX-Endless: "])
+@undisturbed
 def test_a_body_or_head_that_drips_ends_in_time(lab: Lab, head: bytes) -> None:
     def script(peer: Peer) -> None:
         peer.read_request()

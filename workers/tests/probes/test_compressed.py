@@ -1,10 +1,10 @@
 """Offering to take compressed certificates: what servers of three makes say to it, and that none can harm us."""
 
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from hypothesis import given
@@ -21,6 +21,7 @@ from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.misbehaving import MisbehavingServer
 from workers.tests.probes.conftest import Lab
+from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
 COMPRESSING = Conduct(compresses_certificates=True)
@@ -153,16 +154,15 @@ def test_no_records_break_the_reading(data: list[tuple[int, bytes]]) -> None:
     assert not client.done
 
 
+@undisturbed
 def test_the_arithmetic_costs_less_than_a_handshake_of_python(named: Lab, tmp_path: Path) -> None:
     """It is done in the thread that all probes share."""
-    began_s = time.monotonic()
-    with serving(named, tmp_path, COMPRESSING) as port:
+    with serving(named, Path(mkdtemp(dir=tmp_path)), COMPRESSING) as port:
         evidence = deep(named, port)
     (trial,) = evidence.of(Trial.COMPRESSED)
     assert trial.handshake is not None
     assert trial.handshake.own_us is not None
     assert trial.handshake.own_us < 20_000
-    assert time.monotonic() - began_s < 30
 
 
 @pytest.mark.parametrize(

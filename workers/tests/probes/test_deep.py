@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ from workers.tests.nginx import ORIGIN, running_nginx
 from workers.tests.ports import closed_port, free_port
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Peer, Script, Server, answering, keeping, response
-from workers.tests.waiting import wait_for
+from workers.tests.waiting import undisturbed, wait_for
 
 NAME = "www.example.test"
 Outcome = Measured | Failed
@@ -199,10 +200,11 @@ def test_servers_that_take_turns_without_knowing_each_others_sessions_are_found_
 
 
 @pytest.mark.parametrize("refusal", list(Refusal))
+@undisturbed
 def test_a_hybrid_hello_that_does_not_get_through_is_told_three_times(
     named: Lab, tmp_path: Path, refusal: Refusal
 ) -> None:
-    vault = Vault(tmp_path)
+    vault = Vault(Path(mkdtemp(dir=tmp_path)))
     named.configure(ca_file=vault.ca_file)
     conduct = Conduct(hello_limit_bytes=1000, refusal=refusal)
     listener = socket.create_server(("127.0.0.1", 0))
@@ -343,7 +345,7 @@ def test_whatever_a_server_does_to_later_connections_is_evidence_and_ends_in_tim
     assert all(one.failure is not None for one in evidence.trials[1:])
     assert {Trial.RESUMED, Trial.TLS12, Trial.HTTP2} <= counted(evidence).keys()
     assert all(received_bytes(one) < 512 * 1024 for one in evidence.trials)
-    assert time.monotonic() - before < max(25, MAX_CONNECTIONS * timeout_us / 1e6)
+    assert time.monotonic() - before < max(60, MAX_CONNECTIONS * timeout_us / 1e6)
 
 
 def received_bytes(trial: TrialEvidence) -> int:

@@ -150,6 +150,7 @@ def test_a_body_that_takes_its_time_shows_it_in_download(lab: Lab) -> None:
         assert phases.wait_us < 100_000
 
 
+@undisturbed
 def test_a_body_that_ends_with_the_connection_lasts_until_then(lab: Lab) -> None:
     def script(peer: Peer) -> None:
         peer.read_request()
@@ -227,13 +228,13 @@ def test_three_hundred_probes_are_in_flight_at_once(lab: Lab) -> None:
 
     def script(peer: Peer) -> None:
         peer.read_request()
-        together.wait(60)
+        together.wait(120)
         peer.send(response())
         finish(peer)
 
     with Server(script) as server, ThreadPoolExecutor(300) as callers:
         url = server.url(host="www.example.test")
-        outcomes = list(callers.map(lambda _: lab.probe(url, timeout_us=60_000_000), range(300)))
+        outcomes = list(callers.map(lambda _: lab.probe(url, timeout_us=120_000_000), range(300)))
     assert all(isinstance(outcome, Measured) for outcome in outcomes)
 
 
@@ -245,14 +246,14 @@ def test_no_more_probes_are_let_in_than_there_are_slots(lab: Lab) -> None:
     def script(peer: Peer) -> None:
         peer.read_request()
         open_now.release()
-        release.wait(20)
+        release.wait(120)
         peer.send(response())
         finish(peer)
 
     with Server(script) as server, ThreadPoolExecutor(5) as callers:
         futures = [callers.submit(lab.measure, server.url()) for _ in range(5)]
-        assert open_now.acquire(timeout=20)
-        assert open_now.acquire(timeout=20)
+        assert open_now.acquire(timeout=120)
+        assert open_now.acquire(timeout=120)
         assert not open_now.acquire(timeout=0.2)
         release.set()
         assert [future.result().hops[0].status for future in futures] == [200] * 5
@@ -266,16 +267,16 @@ def test_a_closed_engine_ends_what_is_under_way_and_takes_nothing_new(lab: Lab) 
     def script(peer: Peer) -> None:
         peer.read_request()
         waiting.set()
-        peer.pause(20)
+        peer.pause(120)
 
     engine = Engine(lab.settings)
     engine.start()
     with Server(script) as server, ThreadPoolExecutor(1) as callers:
         future = callers.submit(engine.probe, build_request(url=server.url()))
-        assert waiting.wait(20)
+        assert waiting.wait(120)
         engine.close()
         with pytest.raises(EngineError, match="closed"):
-            future.result(20)
+            future.result(120)
         with pytest.raises(EngineError, match="closed"):
             engine.probe(build_request(url=server.url()))
     engine.close()

@@ -12,6 +12,7 @@ from workers.measurement.timing import phases_of
 from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Peer, Server, answering, finish, response
+from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
 
@@ -82,6 +83,7 @@ def test_a_group_that_has_to_be_agreed_on_first_is_a_retried_hello(named: Lab) -
     assert handshake.group == "secp384r1"
 
 
+@undisturbed
 def test_a_large_record_that_comes_in_two_parts_can_be_read_only_after_the_second(named: Lab) -> None:
     context = named.authority.context(NAME)
     sent_ns: list[int] = []
@@ -124,6 +126,7 @@ def test_a_large_record_that_comes_in_two_parts_can_be_read_only_after_the_secon
     assert record.end_us - record.at_us >= 119_000
 
 
+@undisturbed
 def test_tickets_before_the_answer_are_its_first_raw_bytes_and_no_more(named: Lab) -> None:
     with Server(answering(response(), after_s=0.1), context=named.authority.context(NAME)) as server:
         (exchange,) = only_trial(named.measure(server.url(host=NAME))).exchanges

@@ -253,6 +253,7 @@ def test_a_stream_that_is_reset_is_told(prober: Prober) -> None:
     assert _failure(prober, conduct) == (FailureKind.CONNECTION_RESET, Stage.WAIT)
 
 
+@undisturbed
 def test_an_answer_that_never_comes_or_never_ends_has_a_time(prober: Prober) -> None:
     def half(talk: Talk) -> None:
         talk.head()

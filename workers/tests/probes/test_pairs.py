@@ -18,6 +18,7 @@ from workers.tests.builders import build_request
 from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import EXTRA_PORTS, Lab
 from workers.tests.servers import Peer, Server, answering, finish, keeping, redirect, response
+from workers.tests.waiting import undisturbed
 
 A, B = Leg.A, Leg.B
 A_FIRST, B_FIRST = UUID(int=0), UUID(int=3)
@@ -62,6 +63,7 @@ def one(measurement: PairMeasurement, leg: Leg, *, reused: bool = False) -> LegE
     return next(each for each in measurement.exchanges if (each.leg, each.reused) == (leg, reused))
 
 
+@undisturbed
 def test_both_legs_are_asked_cold_and_then_over_the_same_two_connections(pairs: PairLab) -> None:
     pairs.lab.zone.a["cdn.example.test"] = ["127.0.0.1"]
     context = pairs.lab.authority.context("cdn.example.test")
@@ -213,6 +215,7 @@ def test_a_redirect_is_an_answer_and_is_not_followed(pairs: PairLab) -> None:
     assert [exchange.status for exchange in measurement.exchanges] == [302, 200, 302, 200]
 
 
+@undisturbed
 def test_a_slow_leg_ends_with_the_run(pairs: PairLab) -> None:
     with Server(keeping(response(), after_s=5)) as cdn, Server(keeping(response())) as origin:
         failed, _ = pairs.fail(cdn.url(), origin.url(), timeout_us=300_000)

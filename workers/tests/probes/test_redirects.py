@@ -8,6 +8,7 @@ from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Peer, Server, answering, finish, redirect, response
+from workers.tests.waiting import undisturbed
 
 
 def path_of(request: bytes) -> str:
@@ -139,6 +140,7 @@ def test_secret_headers_stay_with_the_host_they_were_given_for(lab: Lab) -> None
     assert [b"Bearer abc" in request for request in seen] == [True, True, False]
 
 
+@undisturbed
 def test_one_timeout_covers_all_hops(lab: Lab) -> None:
     numbers = count(1)
 

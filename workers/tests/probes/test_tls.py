@@ -11,6 +11,7 @@ from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Authority, Peer, Server, answering, finish, response, self_signed_context
+from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
 
@@ -181,6 +182,7 @@ def test_a_server_that_does_not_speak_tls_is_found_out_at_once(lab: Lab) -> None
     assert measurement.connections[0].tls is None
 
 
+@undisturbed
 def test_a_server_that_keeps_silent_in_the_handshake_ends_in_time(lab: Lab) -> None:
     with Server(lambda peer: peer.pause(20)) as server:
         failed, _ = lab.fail(server.url().replace("http:", "https:"), timeout_us=300_000)
@@ -250,6 +252,7 @@ def test_a_client_certificate_that_is_asked_for_is_an_alert(named: Lab) -> None:
     assert measurement.connections[0].tls is not None
 
 
+@undisturbed
 def test_a_flight_that_comes_in_pieces_with_pauses_is_counted_by_the_pauses_only_on_a_long_way(named: Lab) -> None:
     """On loopback a pause cannot be told from a busy server, so one answer stays one round trip."""
     context = named.authority.context(NAME)
