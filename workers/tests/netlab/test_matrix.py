@@ -17,7 +17,7 @@ from workers.tests.netlab.costs import cost_us
 from workers.tests.netlab.twin import RTTS_MS, SHY_OF_LOSS, Cost, Twin
 from workers.tests.netlab.twins import OF_THE_NETWORK, PAGE_LEVEL, TWINS
 
-# Of the difference that a repair really makes (issue 4), and what a busy machine adds to a short one.
+# Of the difference that a repair really makes, and what a busy machine adds to a short one.
 _SAVING_SHARE = 0.10
 _SAVING_FLOOR_US = 1500
 _TRIES = 5
