@@ -1,11 +1,15 @@
 """Where TLS records begin and end in the bytes from the wire, told before anything is decrypted."""
 
+import struct
+
 from workers.measurement.captures_probe import RecordHeader
 from workers.measurement.failure import FailureKind
 from workers.probes.faults import ProbeError
 from workers.probes.recorder import HopRecorder
 
 _HEADER_BYTES = 5
+# The content type, the first digit of the version, and the length (RFC 8446, 5.1).
+_HEADER = struct.Struct(">BBxH")
 # Content types of TLS records, from change_cipher_spec to application_data (RFC 8446, 5.1).
 _CONTENT_TYPES = frozenset(range(20, 24))
 _MAJOR_VERSION = 3
@@ -17,29 +21,43 @@ def record_bytes(data: bytes) -> int:
 
 
 class RecordFramer:
-    """Finds the header of each TLS record in the bytes from the wire. `wanted` is what remains of the part begun."""
+    """Finds the header of each TLS record in the bytes from the wire. `wanted` is what remains of the part begun,
+    `latest_read` the one that brought the first byte of the latest header."""
 
     def __init__(self, recorder: HopRecorder) -> None:
         self.latest_read = 0
-        self.in_header = True
         self.wanted = _HEADER_BYTES
+        self._in_header = True
+        # What came of a header that is not whole yet.
         self._header = b""
         self._recorder = recorder
 
     def feed(self, data: bytes, read: int) -> bool:
         """Whether a record ended in these bytes. Raises ProbeError for what is no record."""
-        at, size, ended = 0, len(data), False
-        while at < size:
-            if self.in_header:
-                at = self._feed_header(data, at, read)
-                if self.in_header:
-                    break
-            at += self.wanted
-            if at > size:
-                self.wanted = at - size
-                break
-            self._recorder.note_record_end(read)
-            self.in_header, self.wanted, self._header, ended = True, _HEADER_BYTES, b"", True
+        recorder, ended = self._recorder, False
+        begun = self.latest_read if self._header else read
+        end = len(self._header) + self.wanted
+        data = self._header + data
+        size = len(data)
+        while end <= size:
+            if self._in_header:
+                kind, version, length = _HEADER.unpack_from(data, end - _HEADER_BYTES)
+                if kind not in _CONTENT_TYPES or version != _MAJOR_VERSION:
+                    raise self._not_spoken()
+                recorder.note_record(RecordHeader(kind, length, begun))
+                self.latest_read, begun = begun, read
+                end += length
+            else:
+                recorder.note_record_end(read)
+                end += _HEADER_BYTES
+                ended = True
+            self._in_header = not self._in_header
+        self.wanted = end - size
+        self._header = data[end - _HEADER_BYTES :] if self._in_header else b""
+        if self._header:
+            self.latest_read = begun
+            if self._header[0] not in _CONTENT_TYPES or self._header[1:2] not in (b"", bytes((_MAJOR_VERSION,))):
+                raise self._not_spoken()
         return ended
 
     def turn_to(self, recorder: HopRecorder) -> None:
@@ -47,17 +65,5 @@ class RecordFramer:
         self._recorder = recorder
         self.latest_read = 0
 
-    def _feed_header(self, data: bytes, at: int, read: int) -> int:
-        """Where the bytes behind the header begin, or the end of the data."""
-        header, end = self._header, at + self.wanted
-        if not header:
-            self.latest_read = read
-        header += data[at:end]
-        if header[0] not in _CONTENT_TYPES or (len(header) > 1 and header[1] != _MAJOR_VERSION):
-            raise ProbeError(FailureKind.TLS_NOT_SPOKEN, stage=self._recorder.stage)
-        if len(header) < _HEADER_BYTES:
-            self._header, self.wanted = header, _HEADER_BYTES - len(header)
-            return len(data)
-        self.in_header, self.wanted = False, header[3] << 8 | header[4]
-        self._recorder.note_record(RecordHeader(header[0], self.wanted, self.latest_read))
-        return end
+    def _not_spoken(self) -> ProbeError:
+        return ProbeError(FailureKind.TLS_NOT_SPOKEN, stage=self._recorder.stage)
