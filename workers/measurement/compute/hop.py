@@ -5,7 +5,6 @@ probes to serve), and that says nothing about the target; the kernel's stamps le
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -183,7 +182,9 @@ def _shortened(header: Header) -> Header:
 
 def connection_of(seen: HopCapture, number: int, timing: Timing, clock: RunClock) -> Connection:
     rtt_us = seen.connect.rtt_us if seen.connect is not None and not seen.connect.retransmits else None
-    plain = Connection(
+    shaken = seen.handshake
+    error = None if shaken is None else certificate_error(shaken.faults)
+    return Connection(
         number=number,
         host=seen.host,
         port=seen.port,
@@ -193,22 +194,14 @@ def connection_of(seen: HopCapture, number: int, timing: Timing, clock: RunClock
         connect=timing.connect,
         tls=timing.tls,
         rtt_us=rtt_us,
+        tls_round_trips=None if shaken is None else _round_trips(seen, clock),
+        tls_version=None if shaken is None else shaken.version,
+        cipher=None if shaken is None else shaken.cipher,
+        resumed=None if shaken is None else shaken.resumed,
+        certificate=None if shaken is None else certificate_of(shaken.chain),
+        certificate_error=None if error is None else error.text,
         received_bytes=seen.received_bytes if seen.connect is not None else None,
         requests=0 if seen.send is None else 1,
-    )
-    return plain if seen.handshake is None else _secured(plain, seen.handshake, _round_trips(seen, clock))
-
-
-def _secured(plain: Connection, handshake: HandshakeCapture, round_trips: int) -> Connection:
-    error = certificate_error(handshake.faults)
-    return replace(
-        plain,
-        tls_round_trips=round_trips,
-        tls_version=handshake.version,
-        cipher=handshake.cipher,
-        resumed=handshake.resumed,
-        certificate=certificate_of(handshake.chain),
-        certificate_error=None if error is None else error.text,
     )
 
 
