@@ -62,16 +62,17 @@ def path_of(info: bytes) -> tuple[int | None, int]:
 
 def read_clocks() -> ClockReading:
     """Both clocks at one instant: the closest of three tries, since the process may lose its core between two calls."""
-    best_ns, reading = _pair()
+    apart_ns, wall_ns, monotonic_ns = _pair()
     for _ in range(2):
-        if best_ns <= _CLOSE_NS:
+        if apart_ns <= _CLOSE_NS:
             break
-        best_ns, reading = min((best_ns, reading), _pair(), key=lambda pair: pair[0])
-    return reading
+        apart_ns, wall_ns, monotonic_ns = min((apart_ns, wall_ns, monotonic_ns), _pair())
+    return ClockReading(wall_ns=wall_ns, monotonic_ns=monotonic_ns)
 
 
-def _pair() -> tuple[int, ClockReading]:
+def _pair() -> tuple[int, int, int]:
+    """How far apart two readings of the monotonic clock were, the wall clock between them, and their middle."""
     before_ns = time.monotonic_ns()
     wall_ns = time.time_ns()
     after_ns = time.monotonic_ns()
-    return after_ns - before_ns, ClockReading(wall_ns=wall_ns, monotonic_ns=(before_ns + after_ns) // 2)
+    return after_ns - before_ns, wall_ns, (before_ns + after_ns) // 2
