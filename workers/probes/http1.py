@@ -19,7 +19,8 @@ _MAX_INTERIM = 16
 _MAX_LINE_BYTES = 4096
 _MAX_KNOWN_BYTES = 256
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) +([1-9][0-9]{2})(?: .*)?")
-_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+_END_OF_HEAD = re.compile(rb"\n\r?\n")
+_FOLD = re.compile(rb"\n[ \t]+")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
 _UNPRINTABLE = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff\t]")
 _LENGTH = re.compile(r"[0-9]{1,18}")
@@ -61,22 +62,17 @@ class Head:
 
 def parse_head(raw: bytes, *, size_bytes: int) -> Head:
     """The head in `raw`. Raises ProbeError when its first line is no status line of HTTP/1."""
-    lines = raw.replace(b"\r\n", b"\n").split(b"\n")
-    matched = _STATUS_LINE.fullmatch(lines[0])
+    line, _, rest = raw.replace(b"\r\n", b"\n").partition(b"\n")
+    matched = _STATUS_LINE.fullmatch(line)
     if matched is None:
-        raise _invalid(f"it begins with {printable(lines[0][:60])!r}")
-    return Head(status=int(matched[2]), headers=_headers(lines[1:]), size_bytes=size_bytes, minor=int(matched[1]))
+        raise _invalid(f"it begins with {printable(line[:60])!r}")
+    headers = _headers(_FOLD.sub(b" ", rest).split(b"\n"))
+    return Head(status=int(matched[2]), headers=headers, size_bytes=size_bytes, minor=int(matched[1]))
 
 
 def _headers(lines: list[bytes]) -> tuple[Header, ...]:
-    unfolded: list[bytes] = []
-    for line in lines:
-        if line[:1] in (b" ", b"\t") and unfolded:
-            unfolded[-1] += b" " + line.strip()
-        else:
-            unfolded.append(line)
-    headers = (_known_header(line) if len(line) <= _MAX_KNOWN_BYTES else _header(line) for line in unfolded)
-    return tuple(header for header in headers if header is not None)
+    read = [_known_header(line) if len(line) <= _MAX_KNOWN_BYTES else _header(line) for line in lines]
+    return tuple(filter(None, read))
 
 
 def _header(line: bytes) -> Header | None:
@@ -129,7 +125,7 @@ class ResponseReader:
         self._pending += data
         self._check_beginning()
         while self.head is None and (end := _END_OF_HEAD.search(self._pending, scanned)):
-            self._take_head(end.start(), end.end())
+            self._take_head(end.end())
             scanned = 0
         if self.head is None and self._head_bytes + len(self._pending) > MAX_HEAD_BYTES:
             raise _invalid("its head is larger than 64 KiB")
@@ -151,8 +147,8 @@ class ResponseReader:
         if not b"HTTP/".startswith(start):
             raise _invalid(f"it begins with {printable(bytes(self._pending[:40]))!r}")
 
-    def _take_head(self, size: int, end: int) -> None:
-        raw = bytes(self._pending[:size])
+    def _take_head(self, end: int) -> None:
+        raw = bytes(self._pending[:end])
         rest = bytes(self._pending[end:])
         self._pending.clear()
         self._head_bytes += end
