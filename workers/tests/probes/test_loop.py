@@ -105,6 +105,18 @@ def test_what_comes_for_nobody_keeps_no_loop_busy(loop: Loop) -> None:
         assert time.process_time() - before_s < 0.2
 
 
+def test_what_has_ended_is_told_while_others_keep_the_loop_busy(
+    loop: Loop, pair: tuple[socket.socket, socket.socket]
+) -> None:
+    async def look_without_end() -> None:
+        while True:
+            await ready(pair[0], READABLE, in_ns(20))
+
+    pair[1].send(b"always there")
+    loop.submit(look_without_end())
+    assert loop.submit(read_nothing()).result(20) == "alive"
+
+
 def test_a_closed_socket_fails_its_own_coroutine_only(loop: Loop) -> None:
     async def wait_on_closed() -> None:
         sock = socket.socket()
