@@ -12,6 +12,7 @@ from workers.diagnosis.flights import mss_of, packet_time_us
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.handshakes import lead_us
 from workers.diagnosis.thinking import THOUGHTFUL, begun_us, first_think_us
+from workers.diagnosis.tls_visits import over_http2
 from workers.diagnosis.weighing import (
     LEAST_SEEN,
     Sure,
@@ -198,12 +199,10 @@ def _opening_if_closed_us(trial: TrialEvidence) -> int | None:
 
 
 def _keeps_over_http2(case: Case) -> bool:
-    """Whether browsers are spared, since they would use HTTP/2 and its connection stays."""
-    return any(
-        trial.handshake is not None
-        and trial.handshake.protocol == "h2"
-        and _was_answered(trial)
-        and trial.exchanges[0].kept is not False
+    """Whether browsers are spared, since they would use HTTP/2 and its connection stays. Where nothing else is spoken,
+    it is HTTP/2's that does not."""
+    return not any(map(over_http2, case.evidence.of(*_ASKED))) and any(
+        over_http2(trial) and _was_answered(trial) and trial.exchanges[0].kept is not False
         for trial in case.evidence.of(Trial.HTTP2)
     )
 

@@ -6,7 +6,7 @@ from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, 
 from workers.diagnosis.headers import hsts_max_age_s, values
 from workers.diagnosis.protocols import answer_headers, http3_announced, http3_answers
 from workers.diagnosis.redirects import MIN_HSTS_S, is_address
-from workers.diagnosis.tls_visits import completed, negotiated_protocol
+from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.units import counted, ms, size
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import FindingId
@@ -133,7 +133,7 @@ def early_hints(judged: Judged) -> Told:
     thinking = [us for trial, one in exchanges if (us := _thinking_us(trial, one)) is not None]
     if thinking and min(thinking) < _AT_ONCE_US:
         return not_applicable(f"the answer begins after {ms(min(thinking))}")
-    over_h2 = [one for trial, one in exchanges if trial.trial is Trial.HTTP2]
+    over_h2 = [one for trial, one in exchanges if over_http2(trial)]
     return no("none before the answer") if over_h2 else unknown(judged)
 
 

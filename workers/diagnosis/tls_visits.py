@@ -37,6 +37,11 @@ def speaks_tls13(case: Case) -> bool | None:
     return TLS13 in versions if versions else None
 
 
+def over_http2(trial: TrialEvidence) -> bool:
+    """Whether that was agreed on."""
+    return trial.handshake is not None and trial.handshake.protocol == "h2"
+
+
 def negotiated_protocol(case: Case) -> str | None:
     """What ALPN agreed on in any handshake: the best there was."""
     return case.once(_negotiated_protocol)

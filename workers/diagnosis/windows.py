@@ -9,7 +9,7 @@ from workers.diagnosis.case import Case, lost_packets
 from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of
 from workers.diagnosis.gaps import USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.weighing import is_late, is_short
-from workers.measurement.evidence import Exchange, Trial, TrialEvidence
+from workers.measurement.evidence import Exchange, TlsRecord, Trial, TrialEvidence
 
 # An answer must be larger to show a window of ten segments (PROBING 7.26).
 LEAST_ANSWER_BYTES = 15_000
@@ -19,8 +19,7 @@ SMALL_BELOW = 9
 _USUAL = (2, 3, 4, 10, 16, 20, 25, 30)
 # Acknowledgements of a longer handshake open the window before the answer begins.
 _SHORT_HANDSHAKE_SEGMENTS = 4
-# The server's tickets of TLS 1.3 leave as a segment of their own, and the last of the window waits to be filled up.
-_TICKET_SEGMENTS = 1
+# The last segment of the window waits to be filled up.
 _DEFERRED_SEGMENTS = 1
 _ASKING = (
     Trial.FULL,
@@ -34,6 +33,8 @@ _ASKING = (
 # is followed by a pause, rather less: where the next would begin is then the sender's own choice too.
 _SPREAD_RTT, _SPREAD_BEFORE_PAUSE_RTT = 0.5, 0.3
 _RECORD_HEADER_BYTES = 5
+# How far sizes on the wire may be from whole segments and still be made of them.
+_SEGMENT_TOLERANCE_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +87,10 @@ def window_of(trial: TrialEvidence) -> Window | None:
     if not gaps:
         return Window(segments=turn.size_bytes / ruler.mss, at_least=True)
     tickets = tickets_before(trial, exchange)
-    extra = (_TICKET_SEGMENTS + _DEFERRED_SEGMENTS) if tickets else 0
-    window = Window(segments=(gaps[0].flight_bytes - tickets) / ruler.mss + extra)
+    extra = (_ticket_segments(trial, exchange) + _DEFERRED_SEGMENTS) if tickets else 0
+    answer_bytes = gaps[0].flight_bytes - tickets
+    unfilled = _unfilled_segment(trial, exchange, answer_bytes, ruler.mss)
+    window = Window(segments=answer_bytes / ruler.mss + extra + unfilled)
     return window if _is_slow_start(gaps[0], window, ruler) else None
 
 
@@ -140,8 +143,31 @@ def tickets_before(trial: TrialEvidence, exchange: Exchange) -> int:
     sent_us, first_us = exchange.sent_us, exchange.first_application_us
     if sent_us is None or first_us is None:
         return 0
-    before = [one for one in trial.records if sent_us <= one.at_us <= first_us and one.application is False]
-    return sum(_RECORD_HEADER_BYTES + one.length_bytes for one in before)
+    return sum(_RECORD_HEADER_BYTES + one.length_bytes for one in _records_before(trial, sent_us, first_us))
+
+
+def _records_before(trial: TrialEvidence, sent_us: int, first_us: int) -> list[TlsRecord]:
+    return [one for one in trial.records if sent_us <= one.at_us <= first_us and one.application is False]
+
+
+def _ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:
+    """The server's tickets of TLS 1.3 leave as a segment of their own, and so do settings of HTTP/2."""
+    before = _records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0)
+    return max(1, len({one.at_us for one in before}))
+
+
+def _unfilled_segment(trial: TrialEvidence, exchange: Exchange, flight_bytes: int, mss: int) -> float:
+    """What a segment had left that brought the head of an answer alone, as servers of HTTP/2 may send it: then not the
+    first flight is made of whole segments, but what is behind that record."""
+    since_us = exchange.first_application_us or 0
+    first = next((one for one in trial.records if one.application and one.at_us >= since_us), None)
+    head_bytes = 0 if first is None else _RECORD_HEADER_BYTES + first.length_bytes
+    alone = head_bytes < mss and _is_whole(flight_bytes - head_bytes, mss) and not _is_whole(flight_bytes, mss)
+    return 1 - head_bytes / mss if alone else 0.0
+
+
+def _is_whole(size_bytes: int, mss: int) -> bool:
+    return (size_bytes + _SEGMENT_TOLERANCE_BYTES) % mss <= 2 * _SEGMENT_TOLERANCE_BYTES
 
 
 def _is_spread(turn: Turn, ruler: Ruler) -> bool:

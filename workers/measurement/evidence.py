@@ -23,8 +23,9 @@ class Trial(StrEnum):
     """What one connection of a probe is for. Those of a deep probe go to the address that the first one used, but for
     two kinds that say so."""
 
-    # All that a browser offers, the hybrid key share too. The first, which is the run itself, asks once; the next ask
-    # twice in a row, and one of them once more after a pause.
+    # All that a browser offers, the hybrid key share too, for HTTP/1.1; for h2 alone where the server speaks nothing
+    # else, and then all others do so too. The first, which is the run itself, asks once; the next ask twice in a row,
+    # and one of them once more after a pause.
     FULL = "full"
     # With the session of an earlier one, or without any where servers gave none: as a visitor who comes back.
     RESUMED = "resumed"
@@ -73,7 +74,8 @@ class TlsRecord:
     """A TLS record received: when its header and when its last byte came in. `length_bytes` is without the header.
 
     `content_type` is the one on the wire. `application` tells, once decrypted, whether it carried data of the
-    application: in TLS 1.3 tickets and the handshake look the same from outside.
+    application: in TLS 1.3 tickets and the handshake look the same from outside. What HTTP/2 says of the connection
+    before an answer counts as little as they do.
     """
 
     at_us: int

@@ -1,6 +1,7 @@
 """One answer, read from a channel until it is whole. Each step leaves its mark in the recorder before the next."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from workers.measurement.failure import FailureKind
@@ -80,4 +81,6 @@ async def _take(channel: Channel, recorder: HopRecorder, marks: ExchangeMarks, r
     marks.note_progress(len(recorder.reads) - 1, reader.head, reader.body_bytes)
     answer = reader.outgoing()
     if answer:
-        await channel.send(answer)
+        # A server that has said all may be gone: what is read tells.
+        with suppress(ProbeError):
+            await channel.send(answer)

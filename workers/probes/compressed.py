@@ -19,6 +19,7 @@ from workers.measurement.compute.handshake_messages import COMPRESSIONS, hello_r
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.bindings import Notes
 from workers.probes.faults import ProbeError
+from workers.probes.openssl import HTTP11
 from workers.probes.records import RecordFramer
 from workers.probes.wire import Wire
 
@@ -44,12 +45,14 @@ _MAX_RECORDS = 256
 _MAX_MESSAGES = 32
 
 
-async def hear_certificates(wire: Wire, host: str) -> None:
-    """Leaves a handshake with the recorder, all of it but our own last word. Raises ProbeError, DeadlineError."""
+async def hear_certificates(wire: Wire, host: str, protocols: tuple[bytes, ...]) -> None:
+    """Leaves a handshake with the recorder, all of it but our own last word. `protocols` are offered by ALPN.
+    Raises ProbeError, DeadlineError.
+    """
     recorder = wire.recorder
     recorder.stage = Stage.TLS
     began_ns = time.thread_time_ns()
-    client = _Client(host)
+    client = _Client(host, protocols)
     hello = client.hello()
     own_ns = time.thread_time_ns() - began_ns
     recorder.notes = client.notes
@@ -107,11 +110,12 @@ class _Key(NamedTuple):
 class _Client:
     """Our side over memory. `notes` keeps the beginnings of the server's messages."""
 
-    def __init__(self, host: str) -> None:
+    def __init__(self, host: str, protocols: tuple[bytes, ...] = HTTP11) -> None:
         self.notes = Notes()
         self.done = False
         self.cipher: str | None = None
-        self._tls = Context(is_client=True, alpn_protocols=["http/1.1"], server_name=host, verify_mode=ssl.CERT_NONE)
+        names = [name.decode("ascii") for name in protocols]
+        self._tls = Context(is_client=True, alpn_protocols=names, server_name=host, verify_mode=ssl.CERT_NONE)
         self._tls.handshake_extensions = [(_COMPRESS_CERTIFICATE, _OFFERED)]
         # As browsers do, for boxes on the way that know no other TLS (RFC 8446, D.4).
         self._tls.legacy_session_id = os.urandom(32)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
@@ -16,13 +17,18 @@ from workers.probes.http1 import Head, ResponseReader
 from workers.probes.link import Kit, Link
 from workers.probes.loop import DeadlineError
 from workers.probes.recorder import HopRecorder
+from workers.probes.request_fields import BROWSER_ENCODINGS, Fields, request_fields
+
+if TYPE_CHECKING:
+    from workers.probes.http2 import Http2Conversation
 
 Tell = Callable[[ProgressStage], None] | None
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # What comes over the wire for a body within its limit: chunks of one byte carry five of framing and more.
 WIRE_FACTOR = 8
-# What Chrome asks for: a pair never looks into the body, and a CDN may answer better than gzip.
-_BROWSER_ENCODINGS = "gzip, deflate, br, zstd"
+# What of a body we can read ourselves.
+_OWN_ENCODINGS = "gzip"
+HTTP2 = "h2"
 
 
 @noun(frozen=True, slots=True, kw_only=True)
@@ -35,8 +41,14 @@ class Asking:
     keeping_connection: bool = False
 
     def spoken(self, *, trusted: bool) -> bytes:
+        """In HTTP/1.1."""
         headers = self.headers if trusted else ()
         return request_bytes(self.target, headers, self.user_agent, keeping_connection=self.keeping_connection)
+
+    def fields(self, *, trusted: bool) -> Fields:
+        """In HTTP/2."""
+        encodings = BROWSER_ENCODINGS if self.keeping_connection else _OWN_ENCODINGS
+        return request_fields(self.target, self.headers if trusted else (), self.user_agent, encodings)
 
 
 class Exchange:
@@ -51,7 +63,7 @@ class Exchange:
         self._request = request
         self._recorder = recorder
         self._tell = tell
-        self._reader = ResponseReader(max_body_bytes=kit.settings.max_body_bytes, on_body=self._take_body)
+        self._reader: Reader = ResponseReader(max_body_bytes=kit.settings.max_body_bytes, on_body=self._take_body)
 
     @property
     def keeps_connection(self) -> bool:
@@ -68,10 +80,20 @@ class Exchange:
             trusted = link.fault is None or self._request.ignore_certificate_errors
             if self._request.kind is Kind.PAIR and not trusted:
                 raise link.fault or ProbeError(FailureKind.CERTIFICATE_INVALID)
-            return await self._run(channel, asking.spoken(trusted=trusted))
+            return await self._run(channel, self._spoken(asking, trusted=trusted))
         except DeadlineError as error:
             seconds = self._request.timeout_us / 1_000_000
             raise ProbeError(TIMEOUTS[self._recorder.stage], f"within {seconds:g} s") from error
+
+    def _spoken(self, asking: Asking, *, trusted: bool) -> bytes:
+        """The request in the protocol that was agreed on; from now on the answer is read in the same."""
+        if not speaks_http2(self._recorder):
+            return asking.spoken(trusted=trusted)
+        limit_bytes = self._kit.settings.max_body_bytes
+        fields = asking.fields(trusted=trusted)
+        talk = conversation()(fields, max_body_bytes=limit_bytes, on_body=self._take_body)
+        self._reader = talk
+        return talk.outgoing()
 
     async def _run(self, channel: Channel, sent: bytes) -> Head:
         self._recorder.begin_exchange(time.monotonic_ns())
@@ -96,6 +118,18 @@ class Exchange:
         self.finder.feed(data)
 
 
+def speaks_http2(recorder: HopRecorder) -> bool:
+    """Whether that was agreed on in the handshake."""
+    return recorder.handshake is not None and recorder.handshake.protocol == HTTP2
+
+
+def conversation() -> "type[Http2Conversation]":
+    """Imported when first needed, which takes a while: it is memory that most agents can spare for good."""
+    from workers.probes.http2 import Http2Conversation  # noqa: PLC0415
+
+    return Http2Conversation
+
+
 def redirects(head: Head, request: RunRequest) -> bool:
     """Whether the answer sends us elsewhere.
 
@@ -117,7 +151,7 @@ def request_bytes(
         "host": ("Host", target.authority),
         "user-agent": ("User-Agent", user_agent),
         "accept": ("Accept", "text/html,application/xhtml+xml,*/*;q=0.8"),
-        "accept-encoding": ("Accept-Encoding", _BROWSER_ENCODINGS if keeping_connection else "gzip"),
+        "accept-encoding": ("Accept-Encoding", BROWSER_ENCODINGS if keeping_connection else _OWN_ENCODINGS),
     }
     lines |= {header.name.lower(): (header.name, header.value) for header in headers}
     lines["connection"] = ("Connection", "keep-alive" if keeping_connection else "close")

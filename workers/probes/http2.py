@@ -1,4 +1,4 @@
-"""HTTP/2 on a connection that was made (RFC 9113): one GET and its answer. No socket, no clock: bytes in, bytes out.
+"""HTTP/2 on a connection that was made (RFC 9113): one GET after the other. No socket, no clock: bytes in, bytes out.
 
 It has the face of `http1.ResponseReader`, and `outgoing()` besides: what must be sent before more can come.
 Frames are parted here, so that a hostile server is met by our own bounds; what they mean is told by h2.
@@ -32,9 +32,12 @@ _MAX_IDLE_FRAMES = 256
 _DATA, _HEADERS, _RESET, _SETTINGS, _PUSH, _PING, _GOAWAY, _WINDOW, _CONTINUATION = 0, 1, 3, 4, 5, 6, 7, 8, 9
 # What h2 shall see; the rest (priorities, extensions) may be ignored, and GOAWAY is read here (see `_take_goodbye`).
 _KNOWN = frozenset({_DATA, _HEADERS, _RESET, _SETTINGS, _PING, _WINDOW, _CONTINUATION})
+# Frames that bring a part of a body: so many of a server that flushes all that it writes, besides those of usual size.
+_MAX_SPARE_FRAMES, _LEAST_FRAME_BYTES = 4096, 512
 _ACK = 1
 _PADDED = 8
-_STREAM = 1
+_FIRST_STREAM = 1
+_STREAM_BITS = 0x7FFFFFFF
 _STATUS = re.compile("[2-9][0-9]{2}")
 # There is no switching of protocols here: 101 is no status of HTTP/2 (RFC 9113, 8.6).
 _INTERIM_STATUS = re.compile("1(?!01)[0-9]{2}")
@@ -58,6 +61,8 @@ class Http2Conversation:
     `begun` is set with the first byte of an answer that could be read, final or not: settings and the like come before
     it. `head` is set once the head of the final answer is whole, `complete` once the body is. Raises ProbeError for
     what is no HTTP/2, for a head over 64 KiB, a body over `max_body_bytes`, and floods of frames.
+
+    After a complete answer `hear` what the server says without being asked, and `ask_again` what may be asked then.
     """
 
     def __init__(self, fields: Fields, *, max_body_bytes: int, on_body: OnBody) -> None:
@@ -70,8 +75,10 @@ class Http2Conversation:
         self._on_body = on_body
         self._pending = bytearray()
         self._greeted = False
+        self._stream = _FIRST_STREAM
         self._head_bytes = 0
         self._idle_frames = 0
+        self._body_frames = 0
         self._leaving = False
         self._h2 = _greeting(fields)
 
@@ -93,6 +100,23 @@ class Http2Conversation:
             self._check_beginning()
         while not self.complete and (frame := self._next_frame()) is not None:
             self._take(frame)
+
+    def hear(self, data: bytes = b"") -> None:
+        """What the server says between two answers: mostly good-bye, and then it keeps no connection."""
+        self._pending += data
+        while (frame := self._next_frame()) is not None:
+            self._take(frame)
+
+    def ask_again(self, fields: Fields) -> None:
+        """The next request, as soon as `outgoing()` is sent. Only where `keeps_connection` says so."""
+        self._stream = self._h2.get_next_available_stream_id()
+        self.begun, self.head, self.complete = False, None, False
+        self.body_bytes = self._body_frames = self._head_bytes = 0
+        self.interim = ()
+        try:
+            self._h2.send_headers(self._stream, fields, end_stream=True)
+        except H2Error as error:
+            raise _invalid(f"HTTP/2: {printable(str(error).encode()[:120])}", stage=Stage.SEND) from error
 
     def close(self) -> None:
         """The server closed the connection. Raises ProbeError when that was too early."""
@@ -121,9 +145,11 @@ class Http2Conversation:
         size, kind, flags = int.from_bytes(self._pending[:3]), self._pending[3], self._pending[4]
         if size > _MAX_FRAME_BYTES:
             raise _invalid(f"a frame of HTTP/2 has {size} bytes, more than the {_MAX_FRAME_BYTES} we allow")
-        self.begun = self.begun or kind == _HEADERS
+        stream = int.from_bytes(self._pending[5:_FRAME_HEADER_BYTES]) & _STREAM_BITS
+        self.begun = self.begun or (kind == _HEADERS and stream == self._stream)
         there = len(self._pending) - _FRAME_HEADER_BYTES
         if there >= size:
+            self._count_body(kind)
             raw = bytes(self._pending[: _FRAME_HEADER_BYTES + size])
             del self._pending[: len(raw)]
         elif there and kind == _DATA and not flags & _PADDED:
@@ -131,6 +157,11 @@ class Http2Conversation:
         else:
             return None
         return _Frame(kind=raw[3], flags=raw[4], raw=raw)
+
+    def _count_body(self, kind: int) -> None:
+        self._body_frames += kind == _DATA
+        if self._body_frames > _MAX_SPARE_FRAMES + self.body_bytes // _LEAST_FRAME_BYTES:
+            raise _invalid("a flood of frames that bring next to nothing", stage=self._stage)
 
     def _cut_off(self, there: int, size: int) -> bytes:
         """What has come of a frame with a part of the body, as a frame of its own; the rest stays as another."""
@@ -158,7 +189,7 @@ class Http2Conversation:
         elif frame.kind != _DATA or not frame.size:
             self._idle_frames += 1
             if self._idle_frames > _MAX_IDLE_FRAMES:
-                raise _invalid("a flood of frames that bring nothing")
+                raise _invalid("a flood of frames that bring nothing", stage=self._stage)
 
     def _events(self, frame: _Frame) -> list[Event]:
         try:
@@ -175,9 +206,11 @@ class Http2Conversation:
     def _take_goodbye(self, frame: _Frame) -> None:
         """A server that leaves in good manners still answers what it took on; h2 would hear nothing more of it."""
         self._leaving = True
-        last = int.from_bytes(frame.raw[9:13]) & 0x7FFFFFFF
+        last = int.from_bytes(frame.raw[9:13]) & _STREAM_BITS
         code = int.from_bytes(frame.raw[13:17])
-        if frame.size < 8 or last < _STREAM or code != ErrorCodes.NO_ERROR:
+        if self.complete:
+            return
+        if frame.size < 8 or last < self._stream or code != ErrorCodes.NO_ERROR:
             raise self._broken_off("GOAWAY", code)
 
     def _broken_off(self, frame: str, code: int) -> ProbeError:
@@ -186,15 +219,17 @@ class Http2Conversation:
         return ProbeError(kind, f"{frame} of HTTP/2 with {name}", stage=self._stage)
 
     def _handle(self, event: Event) -> None:
+        if self.complete:
+            return
         match event:
             case InformationalResponseReceived() | ResponseReceived():
                 self._take_head(event)
             case DataReceived():
-                self._h2.acknowledge_received_data(event.flow_controlled_length or 0, _STREAM)
+                self._h2.acknowledge_received_data(event.flow_controlled_length or 0, self._stream)
                 self._take_body(event.data or b"")
             case StreamEnded():
                 self.complete = True
-            case StreamReset():
+            case StreamReset(stream_id=self._stream):
                 raise self._broken_off("RST_STREAM", int(event.error_code or 0))
 
     def _take_head(self, event: InformationalResponseReceived | ResponseReceived) -> None:
@@ -242,7 +277,7 @@ def _greeting(fields: Fields) -> H2Connection:
     )
     h2.initiate_connection()
     h2.increment_flow_control_window(_CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
-    h2.send_headers(_STREAM, fields, end_stream=True)
+    h2.send_headers(_FIRST_STREAM, fields, end_stream=True)
     return h2
 
 

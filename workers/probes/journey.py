@@ -1,7 +1,7 @@
 """A whole probe: from the URL over its redirects to the answer, then the checks that the monitor asks for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin
 
 from OpenSSL import SSL
@@ -16,12 +16,12 @@ from workers.measurement.nouns import noun
 from workers.measurement.pair import DialAddress
 from workers.measurement.request_headers import header_fault
 from workers.measurement.target import Target, TargetError, parse_target
-from workers.probes.exchange import Asking, Exchange, redirects
+from workers.probes.exchange import Asking, Exchange, conversation, redirects, speaks_http2
 from workers.probes.faults import ProbeError
 from workers.probes.guard import family_of
 from workers.probes.http1 import Head
 from workers.probes.link import Kit, Link, Manner
-from workers.probes.openssl import Offer
+from workers.probes.openssl import HTTP2, USUAL, Offer
 from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import read_clocks
 
@@ -32,11 +32,17 @@ _USUAL_STATUS = range(200, 400)
 # What becomes of a ClientHello that some box on the way cannot take (two packets, a key share nobody had before).
 _HELLO_DIED = frozenset({FailureKind.CONNECTION_RESET, FailureKind.TLS_TIMEOUT, FailureKind.TLS_ALERT})
 _HANDSHAKE_RECORD = 22
+# What one gets to hear who speaks HTTP/1.1 to a server that speaks HTTP/2 alone and has not said so in the handshake.
+_NOT_UNDERSTOOD = frozenset({FailureKind.CONNECTION_RESET, FailureKind.RESPONSE_INVALID})
+
+
+Origin = tuple[str, str, int]
 
 
 @noun(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a journey ended, for those who ask there again: `headers` are those that its server may see."""
+    """Where a journey ended, for those who ask there again: `headers` are those that its server may see, `protocols`
+    those in which it answered."""
 
     target: Target
     address: str
@@ -44,6 +50,7 @@ class Place:
     lookup: LookupCapture | None
     headers: tuple[Header, ...]
     classical: bool
+    protocols: tuple[bytes, ...]
     session: SSL.Session | None
     recorder: HopRecorder
 
@@ -70,13 +77,15 @@ class Outcome:
 
 @dataclass(slots=True)
 class Journey:
-    """One run under way. `given_up` are connections to the current hop that came to nothing before its own."""
+    """One run under way. `given_up` are connections to the current hop that came to nothing before its own;
+    `over_http2` the origins that were found to speak nothing else."""
 
     kit: Kit
     request: RunRequest
     tell: Callable[[ProgressStage], None] | None = None
     recorders: list[HopRecorder] = field(default_factory=list)
     given_up: list[tuple[HopRecorder, Failure]] = field(default_factory=list)
+    over_http2: set[Origin] = field(default_factory=set)
     headers: tuple[Header, ...] = ()
     fault: ProbeError | None = None
     place: Place | None = None
@@ -127,20 +136,51 @@ class Journey:
         self._judge_answer(exchange, head)
 
     async def _hop(self, target: Target, deadline_ns: int) -> tuple[Exchange, Head]:
-        recorder = HopRecorder(target)
-        self.recorders.append(recorder)
-        self.given_up.clear()
         try:
-            return await self._ask(recorder, Manner(sparing=True), deadline_ns)
+            return await self._greet(target, deadline_ns)
         except ProbeError as error:
+            if error.failure.kind is not FailureKind.HTTP1_NOT_SPOKEN:
+                raise
+            # A server that takes none of what browsers offer is broken for them too.
+            raise ProbeError(FailureKind.TLS_ALERT, "it speaks neither HTTP/1.1 nor HTTP/2") from error
+
+    async def _greet(self, target: Target, deadline_ns: int) -> tuple[Exchange, Head]:
+        """Asks, once more without the hybrid key share where nothing came of that ClientHello."""
+        self.recorders.append(HopRecorder(target))
+        self.given_up.clear()
+        offer = Offer(protocols=HTTP2) if _origin(target) in self.over_http2 else USUAL
+        try:
+            return await self._converse(Manner(sparing=True, offer=offer), deadline_ns)
+        except ProbeError as error:
+            recorder = self.recorders[-1]
             if not _hello_died(recorder, error.failure):
                 raise
             self.given_up.append((recorder, error.failure))
-        again = _begun_again(recorder)
-        self.recorders[-1] = again
-        assert recorder.address is not None
-        instead = DialAddress(address=recorder.address)
-        return await self._ask(again, Manner(instead=instead, offer=Offer(classical=True)), deadline_ns)
+        self.recorders[-1] = _begun_again(recorder)
+        return await self._converse(Manner(instead=_same(recorder), offer=replace(offer, classical=True)), deadline_ns)
+
+    async def _converse(self, manner: Manner, deadline_ns: int) -> tuple[Exchange, Head]:
+        """Asks; once more in HTTP/2 where the server does not speak HTTP/1.1. A try that came to nothing for that alone
+        leaves no trace: it is no part of what a visitor waits for."""
+        first = self.recorders[-1]
+        try:
+            return await self._ask(first, manner, deadline_ns)
+        except ProbeError as error:
+            if manner.offer.protocols == HTTP2 or not _wants_http2(first, error.failure):
+                raise
+            because = error
+        conversation()
+        self.recorders[-1] = _begun_again(first)
+        other = Manner(instead=_same(first), offer=replace(manner.offer, protocols=HTTP2))
+        try:
+            answered = await self._ask(self.recorders[-1], other, deadline_ns)
+        except ProbeError as error:
+            if speaks_http2(self.recorders[-1]) or not _speaks_neither(because.failure, error.failure):
+                raise
+            self.recorders[-1] = first
+            raise because from error
+        self.over_http2.add(_origin(first.target))
+        return answered
 
     async def _ask(self, recorder: HopRecorder, manner: Manner, deadline_ns: int) -> tuple[Exchange, Head]:
         target = recorder.target
@@ -159,6 +199,7 @@ class Journey:
                     lookup=recorder.lookup,
                     headers=self.headers,
                     classical=manner.offer.classical,
+                    protocols=manner.offer.protocols,
                     session=link.session(),
                     recorder=recorder,
                 )
@@ -210,6 +251,25 @@ def _hello_died(recorder: HopRecorder, failure: Failure) -> bool:
     )
 
 
+def _wants_http2(recorder: HopRecorder, failure: Failure) -> bool:
+    """Whether the server may speak HTTP/2 alone: it said so, or it agreed on no protocol and did not answer in ours."""
+    if failure.kind is FailureKind.HTTP1_NOT_SPOKEN:
+        return True
+    agreed = recorder.handshake is None or recorder.handshake.protocol is not None
+    return not agreed and recorder.head is None and failure.kind in _NOT_UNDERSTOOD
+
+
+def _speaks_neither(first: Failure, second: Failure) -> bool:
+    """Whether the try in HTTP/2 found out nothing but that it is not spoken either, or was one in vain."""
+    return first.kind is not FailureKind.HTTP1_NOT_SPOKEN or second.kind is FailureKind.HTTP1_NOT_SPOKEN
+
+
+def _same(recorder: HopRecorder) -> DialAddress:
+    """The address of before: another one may be another server."""
+    assert recorder.address is not None
+    return DialAddress(address=recorder.address)
+
+
 def _begun_again(recorder: HopRecorder) -> HopRecorder:
     """The same hop, found already."""
     again = HopRecorder(recorder.target)
@@ -219,4 +279,8 @@ def _begun_again(recorder: HopRecorder) -> HopRecorder:
 
 def _same_origin(one: Target, other: Target) -> bool:
     """Secrets in headers are for the host they were given for: another origin gets none of them."""
-    return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
+    return _origin(one) == _origin(other)
+
+
+def _origin(target: Target) -> Origin:
+    return target.scheme, target.host, target.port

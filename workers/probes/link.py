@@ -19,7 +19,7 @@ from workers.probes.dns import resolve
 from workers.probes.faults import ProbeError
 from workers.probes.guard import choose, dial, family_of, open_socket
 from workers.probes.names import LocalNames
-from workers.probes.openssl import USUAL, Contexts, Offer, Party, session_of
+from workers.probes.openssl import HTTP2, USUAL, Contexts, Offer, Party, session_of
 from workers.probes.recorder import HopRecorder
 from workers.probes.settings import ProbeSettings
 from workers.probes.stamps import tcp_info
@@ -144,6 +144,8 @@ class Link(AbstractContextManager["Link"]):
         await channel.shake_hands(self._manner.early)
         wire.deadline_ns = deadline_ns
         recorder.tcp_secured = wire.tcp_info()
+        if self._manner.offer.protocols == HTTP2 and recorder.handshake is not None and not recorder.handshake.protocol:
+            raise ProbeError(FailureKind.HTTP1_NOT_SPOKEN, "nor did it agree on HTTP/2")
         error = None if recorder.handshake is None else certificate_error(recorder.handshake.faults)
         self.fault = None if error is None else ProbeError(error.kind, error.text)
         return channel

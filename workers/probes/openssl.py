@@ -16,7 +16,7 @@ from workers.probes.bindings import Notes, Pipe, Tap, missing_bindings, offer_gr
 from workers.probes.trust import chain_faults
 from workers.probes.verdicts import Verdicts
 
-HTTP11 = (b"http/1.1",)
+HTTP11, HTTP2 = (b"http/1.1",), (b"h2",)
 # What a browser offers without the hybrid key share: one share, X25519's.
 _CLASSICAL_GROUPS = "X25519:P-256"
 _MAX_CHAIN = 16

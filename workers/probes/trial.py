@@ -15,25 +15,22 @@ from workers.measurement.target import DEFAULT_PORTS, Target
 from workers.probes.answer import Reader, receive_answer
 from workers.probes.channels import Channel, TlsChannel
 from workers.probes.compressed import hear_certificates
-from workers.probes.exchange import WIRE_FACTOR, Asking
+from workers.probes.exchange import WIRE_FACTOR, Asking, speaks_http2
 from workers.probes.faults import TIMEOUTS, ProbeError
-from workers.probes.http1 import ResponseReader
-from workers.probes.http2 import Http2Conversation
 from workers.probes.http3 import Http3Asking, http3_trial
 from workers.probes.journey import Place
 from workers.probes.link import Kit, Link, Manner
 from workers.probes.loop import DeadlineError
-from workers.probes.openssl import HTTP11, Offer
+from workers.probes.openssl import HTTP2, HTTP11, Offer
 from workers.probes.recorder import HopRecorder
-from workers.probes.request_fields import request_fields
 from workers.probes.sessions import Sessions
 from workers.probes.stamps import read_clocks
+from workers.probes.turns import Http1Turns, Http2Turns, Turns
 from workers.probes.wire import Acks
 
 PAUSE_NS = 2_000_000_000
 # Enough of a body to see how it is sent; the journey has seen all of it.
 _ENOUGH_BYTES = 1024 * 1024
-_H2 = b"h2"
 _OLD = frozenset({Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID})
 
 
@@ -114,14 +111,14 @@ class Visit:
             classical=kind is Trial.CLASSICAL or (self.place.classical and kind is not Trial.FULL),
             tls13=kind not in _OLD,
             tickets=self.step.tickets and kind is not Trial.TLS12_SESSION_ID,
-            protocols=(_H2, *HTTP11) if kind is Trial.HTTP2 else HTTP11,
+            protocols=(*HTTP2, *HTTP11) if kind is Trial.HTTP2 else self.place.protocols,
             session=session,
         )
         return Manner(
             instead=DialAddress(address=self._address),
             offer=offer,
             acks=Acks.DELAYED if kind is Trial.DELAYED_ACK else Acks.AT_ONCE,
-            early=self._asking.spoken(trusted=True) if kind is Trial.EARLY_DATA and session is not None else b"",
+            early=self._early.spoken() if kind is Trial.EARLY_DATA and session is not None else b"",
         )
 
     @property
@@ -135,51 +132,56 @@ class Visit:
 
     async def _visit(self, link: Link, recorder: HopRecorder) -> None:
         if self.step.trial is Trial.COMPRESSED:
-            await hear_certificates(await link.wire(recorder, self.deadline_ns), self._target.host)
+            wire = await link.wire(recorder, self.deadline_ns)
+            await hear_certificates(wire, self._target.host, self.place.protocols)
             return
         channel = await link.channel(recorder, self.deadline_ns)
         trusted = link.fault is None or self.ignore_certificate_errors
         if recorder.exchanges and isinstance(channel, TlsChannel):
             await self._read_early(channel, recorder)
-        elif recorder.handshake is not None and recorder.handshake.protocol == _H2.decode():
-            await self._ask_http2(channel, recorder, trusted=trusted)
         elif self.step.asks:
-            await self._ask_often(channel, recorder, self._asking.spoken(trusted=trusted))
+            await self._ask_often(channel, recorder, self._turns(http2=speaks_http2(recorder), trusted=trusted))
         elif isinstance(channel, TlsChannel):
             await channel.finish_handshake()
+
+    def _turns(self, *, http2: bool, trusted: bool) -> Turns:
+        limit_bytes = self.kit.settings.max_body_bytes
+        return (Http2Turns if http2 else Http1Turns)(self._asking, limit_bytes, trusted=trusted)
+
+    @property
+    def _early(self) -> Turns:
+        """What is said along with the ClientHello: in the protocol of the session that is taken up."""
+        return self._turns(http2=self.place.protocols == HTTP2, trusted=True)
 
     async def _read_early(self, channel: TlsChannel, recorder: HopRecorder) -> None:
         """The answer to what was sent early, or to the same request sent again when that was rejected."""
         recorder.stage = Stage.WAIT
         messages = () if recorder.notes is None else tuple(recorder.notes.messages)
+        turns = self._early
+        request = turns.spoken()
         if early_data_answer(messages) is EarlyData.ACCEPTED:
             await channel.finish_handshake()
         else:
             recorder.exchanges[-1].send = None
-            await channel.send(self._asking.spoken(trusted=True))
-        await self._receive(channel, recorder, self._reader())
+            await channel.send(request)
+        await self._receive(channel, recorder, turns.reader)
 
-    async def _ask_http2(self, channel: Channel, recorder: HopRecorder, *, trusted: bool) -> None:
-        asking = self._asking
-        fields = request_fields(asking.target, asking.headers if trusted else (), asking.user_agent)
-        reader = Http2Conversation(fields, max_body_bytes=self._limit_bytes, on_body=_look_away)
-        await self._ask(channel, recorder, reader, reader.outgoing())
-
-    async def _ask_often(self, channel: Channel, recorder: HopRecorder, request: bytes) -> None:
+    async def _ask_often(self, channel: Channel, recorder: HopRecorder, turns: Turns) -> None:
         """As often as the step says, as long as the server keeps the connection."""
         for number in range(self.step.asks + self.step.after_pause):
             rested_ns = None
             if number == self.step.asks:
-                rested_ns = await self._rest(channel, recorder)
+                rested_ns = await self._rest(channel, turns)
                 if rested_ns is None:
                     recorder.exchanges[-1].kept = False
                     return
-            if not await self._ask_once(channel, recorder, request, rested_ns):
+            if not await self._ask_once(channel, recorder, turns, rested_ns):
                 return
 
-    async def _ask_once(self, channel: Channel, recorder: HopRecorder, request: bytes, rested_ns: int | None) -> bool:
+    async def _ask_once(self, channel: Channel, recorder: HopRecorder, turns: Turns, rested_ns: int | None) -> bool:
         """Whether the server lets us ask again. One that closed meanwhile is found out only by asking."""
-        reader = self._reader()
+        request = turns.spoken()
+        reader = turns.reader
         try:
             await self._ask(channel, recorder, reader, request, rested_ns)
         except ProbeError as error:
@@ -191,9 +193,10 @@ class Visit:
             return False
         if len(recorder.exchanges) > 1:
             recorder.exchanges[-2].kept = True
-        if reader.complete and not reader.keeps_connection:
+        kept = reader.complete and turns.keep_connection()
+        if reader.complete and not kept:
             recorder.exchanges[-1].kept = False
-        return reader.keeps_connection
+        return kept
 
     async def _ask(
         self, channel: Channel, recorder: HopRecorder, reader: Reader, request: bytes, rested_ns: int | None = None
@@ -215,12 +218,13 @@ class Visit:
         if not reader.complete:
             recorder.exchanges[-1].last_read = None
 
-    async def _rest(self, channel: Channel, recorder: HopRecorder) -> int | None:
-        """How long the connection lay idle; None when the server ended it, or said something without being asked."""
+    async def _rest(self, channel: Channel, turns: Turns) -> int | None:
+        """How long the connection lay idle: since the server said its last word; None when that was good-bye."""
         begun_ns = time.monotonic_ns()
         channel.until(min(self.deadline_ns, begun_ns + PAUSE_NS))
         try:
-            await channel.receive()
+            while turns.hear(await channel.receive()):
+                begun_ns = time.monotonic_ns()
         except DeadlineError:
             channel.until(self.deadline_ns)
             return time.monotonic_ns() - begun_ns
@@ -228,13 +232,6 @@ class Visit:
             return None
         return None
 
-    def _reader(self) -> ResponseReader:
-        return ResponseReader(max_body_bytes=self._limit_bytes, on_body=_look_away)
-
     @property
     def _limit_bytes(self) -> int:
         return self.kit.settings.max_body_bytes
-
-
-def _look_away(_: bytes) -> None:
-    """What a body says was looked at by the journey."""

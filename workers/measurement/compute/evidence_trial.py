@@ -20,6 +20,7 @@ from workers.measurement.messages import Clock
 MAX_TRANSFERS = 256
 MAX_RECORDS = 256
 _APPLICATION_DATA = 23
+_H2 = "h2"
 
 
 class _View(NamedTuple):
@@ -90,6 +91,7 @@ def _records(view: _View) -> tuple[TlsRecord, ...]:
     inner = dict(hop.inner_types)
     ends = hop.record_ends
     version = None if hop.handshake is None else hop.handshake.version
+    settings = _before_answers(hop)
     found = []
     for number, header in enumerate(hop.records[: MAX_RECORDS + 1]):
         plain = inner.get(number)
@@ -101,10 +103,25 @@ def _records(view: _View) -> tuple[TlsRecord, ...]:
                 content_type=header.content_type,
                 length_bytes=header.length,
                 end_us=view.read_us(ends[number]) if number < len(ends) else None,
-                application=None if plain is None else plain == _APPLICATION_DATA,
+                application=None if plain is None else plain == _APPLICATION_DATA and number not in settings,
             )
         )
     return tuple(found)
+
+
+def _before_answers(hop: HopCapture) -> frozenset[int]:
+    """The numbers of records that came before the answer which they were waited for with: over HTTP/2 they hold
+    settings and the like."""
+    if hop.handshake is None or hop.handshake.protocol != _H2:
+        return frozenset()
+    begun = (
+        (exchange.records if later else 0, exchange.response.first_read)
+        for later, exchange in enumerate(hop.exchanges)
+        if exchange.response is not None
+    )
+    return frozenset(
+        number for start, read in begun for number in range(start, len(hop.records)) if hop.records[number].read < read
+    )
 
 
 def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Handshake | None:

@@ -150,6 +150,9 @@ def _step(kind: Trial, made: int, seen: Sequence[TrialEvidence], scope: Scope) -
         return Step(trial=kind, tickets=made != 1)
     if kind is Trial.RESUMED_ELSEWHERE:
         return Step(trial=kind, asks=0, address=_next_elsewhere(_of(seen, kind), scope))
+    if kind is Trial.DELAYED_ACK and _over_http2(seen):
+        # What we say of settings in the first answer acknowledges what came of it.
+        return Step(trial=kind, asks=2)
     # Those of TLS 1.3 always ask: tickets for the next ones come only then.
     repeated = made and kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
     return Step(trial=kind, asks=0 if repeated or kind is Trial.OTHER_FAMILY else 1)
@@ -193,6 +196,12 @@ def _refused(trials: list[TrialEvidence]) -> bool:
 def _modern(seen: Sequence[TrialEvidence]) -> bool:
     first = next((one.handshake for one in seen if _secured(one)), None)
     return first is not None and first.version == _MODERN
+
+
+def _over_http2(seen: Sequence[TrialEvidence]) -> bool:
+    """Whether the server was asked over HTTP/2 where HTTP/1.1 would have done: it speaks nothing else."""
+    ours = (one.handshake for one in seen if one.trial in (Trial.FULL, Trial.CLASSICAL))
+    return any(shaken is not None and shaken.protocol == "h2" for shaken in ours)
 
 
 def _resumptions(trials: list[TrialEvidence], least: int) -> int:

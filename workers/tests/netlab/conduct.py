@@ -30,6 +30,9 @@ class Conduct:
     passes before that flight begins. `compresses_certificates` for those who offer to take such; they get no answer
     beyond the handshake. `hello_limit_bytes` is the longest ClientHello record that it survives.
 
+    `protocols` are what it agrees on; with h2 alone it refuses a ClientHello without that, as RFC 7301 asks it to, and
+    answers take no other setting than `think_s`, `keep_alive`, `headers` and the page's size.
+
     Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache.
 
     Answers: `think_s` are taken in turn by requests. With `head_flushed` the head of the answer and the first part of
@@ -63,3 +66,7 @@ class Conduct:
     redirect_to: str | None = None
     # Of the page that is flushed with the head.
     flushed_bytes: int = 1000
+
+    @property
+    def http2_alone(self) -> bool:
+        return self.protocols == ("h2",)

@@ -12,6 +12,7 @@ from OpenSSL import SSL
 
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.over_http2 import Answer, answer_over_http2
 from workers.tests.netlab.wire_side import GoneError, Instead, PlainSide, TlsSide, Wire, make_context
 
 _END_OF_HEAD = b"\r\n\r\n"
@@ -78,7 +79,15 @@ class MisbehavingServer:
             if side.protocol and side.protocol == self._conduct.garbage_over:
                 side.write(b"\xff" * 100)
                 wire.be_silent()
+            if side.protocol == "h2":
+                answer_over_http2(side, self._next_answer)
             self._answer_all(side)
+
+    def _next_answer(self) -> Answer:
+        head, body = conduct_answer(self._conduct)
+        with self._lock:
+            think_s = next(self._thinks)
+        return Answer(head=head, body=body, think_s=think_s, last=not self._conduct.keep_alive)
 
     def _side(self, wire: Wire, node: int) -> PlainSide | TlsSide:
         if self._contexts:

@@ -12,6 +12,8 @@ from workers.tests.netlab.twin import Cost, Twin
 NGINX = Served()
 OWN = Served(conduct=Conduct())
 _PAGE = 20_000
+# A server that speaks nothing but HTTP/2.
+_HTTP2 = Served(conduct=Conduct(protocols=("h2",), body_bytes=_PAGE))
 _BIG = NGINX.but(body_bytes=_PAGE)
 _CHAIN = ChainWish(size_bytes=9400, intermediates=3)
 _BIG12 = _BIG.but(protocols="TLSv1.2")
@@ -126,6 +128,13 @@ TRANSPORT = (
         cost=Cost.AFTER_IDLE,
     ),
     Twin(
+        id=Id.TCP_IDLE_RESTART,
+        name="idle-restart-h2",
+        positive=replace(_HTTP2, network=Network(idle_restart=True)),
+        repaired=_HTTP2,
+        cost=Cost.AFTER_IDLE,
+    ),
+    Twin(
         id=Id.TCP_NAGLE_DELAYED_ACK,
         name="nagle",
         positive=Served(conduct=replace(_SPLIT, nodelay=False)),
@@ -148,6 +157,20 @@ ANSWERS = (
         name="closing",
         positive=OWN.but(keep_alive=False),
         repaired=OWN,
+    ),
+    Twin(
+        id=Id.HTTP_KEEPALIVE_OFF,
+        name="closing-h2",
+        positive=_HTTP2.but(keep_alive=False),
+        repaired=_HTTP2,
+    ),
+    Twin(
+        id=Id.HTTP_THINK_TIME,
+        name="thinking-h2",
+        positive=_HTTP2.but(think_s=(0.3,)),
+        repaired=_HTTP2,
+        with_it=frozenset({Id.HTTP_BUFFERED_RESPONSE}),
+        cost=Cost.WAIT,
     ),
     Twin(id=Id.HTTP_H2_MISSING, name="no-h2", positive=NGINX.but(http2=False), repaired=NGINX),
     Twin(

@@ -4,7 +4,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from OpenSSL import SSL
 
@@ -18,6 +18,10 @@ _PATIENCE_S = 30.0
 
 class GoneError(OSError):
     """The other side left, or the lab is closing."""
+
+
+class NoProtocolError(Exception):
+    """None of ours was offered, and there is nothing else that we speak."""
 
 
 class Wire:
@@ -164,6 +168,9 @@ class TlsSide:
             self._connection.do_handshake()
         except SSL.WantReadError:
             return False
+        except NoProtocolError as error:
+            self.wire.write(self._output())
+            raise GoneError from error
         return True
 
     def _write_first_flight(self, flight: bytes) -> None:
@@ -201,7 +208,13 @@ def make_context(conduct: Conduct, chain_file: str, key_file: str) -> SSL.Contex
         context.set_options(SSL.OP_NO_TICKET)
     ours = [name.encode() for name in conduct.protocols]
     if ours:
-        context.set_alpn_select_callback(
-            lambda _, theirs: next((p for p in ours if p in theirs), SSL.NO_OVERLAPPING_PROTOCOLS)
-        )
+        context.set_alpn_select_callback(lambda _, theirs: _chosen(ours, theirs, strict=conduct.http2_alone))
     return context
+
+
+def _chosen(ours: list[bytes], theirs: list[bytes], *, strict: bool) -> Any:
+    """What raises makes OpenSSL refuse with the alert no_application_protocol (RFC 7301, 3.2)."""
+    found = next((one for one in ours if one in theirs), None)
+    if found is None and strict:
+        raise NoProtocolError
+    return SSL.NO_OVERLAPPING_PROTOCOLS if found is None else found

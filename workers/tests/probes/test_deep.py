@@ -4,8 +4,6 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
@@ -23,15 +21,16 @@ from workers.measurement.failure import FailureKind
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.probes import trial as trials
 from workers.probes.issuers import read_certificates
-from workers.tests.netlab.chains import Chain, Recipe, Vault
+from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.misbehaving import MisbehavingServer
-from workers.tests.netlab.nginx import Nginx, NginxConduct, NginxSite, Place
+from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.nginx import ORIGIN, running_nginx
-from workers.tests.ports import closed_port, free_port
+from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import Lab
+from workers.tests.probes.real_nginx import serving
 from workers.tests.servers import Peer, Script, Server, answering, keeping, response
-from workers.tests.waiting import undisturbed, wait_for
+from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
 Outcome = Measured | Failed
@@ -355,23 +354,3 @@ def received_bytes(trial: TrialEvidence) -> int:
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reading_of_issuers(data: bytes) -> None:
     assert read_certificates(data) == ()
-
-
-@contextmanager
-def serving(conduct: NginxConduct, chain: Chain, folder: Path, *, also: tuple[str, ...] = ()) -> Iterator[int]:
-    """The port of an nginx of that conduct."""
-    place = Place(address="127.0.0.1", secure_port=free_port(), plain_port=free_port(), also=also)
-    home = folder / "home"
-    home.mkdir()
-    with Nginx(home, [NginxSite(conduct=conduct, place=place, chain=chain)]) as nginx:
-        wait_for(lambda: not nginx.running or accepts(place.secure_port), "nginx to listen")
-        assert nginx.running, nginx.complaints
-        yield place.secure_port
-
-
-def accepts(port: int) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2):
-            return True
-    except OSError:
-        return False

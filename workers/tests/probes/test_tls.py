@@ -202,8 +202,8 @@ def test_an_alert_is_told_in_its_own_words(lab: Lab) -> None:
     assert "handshake failure" in failed.failure.detail
 
 
-def test_a_server_that_speaks_no_http1_is_not_called_broken(lab: Lab) -> None:
-    """RFC 7301 3.2: alert 120. Browsers offer h2 too, and reach it."""
+def test_a_server_that_speaks_none_of_a_browsers_protocols_is_broken(lab: Lab) -> None:
+    """RFC 7301 3.2: alert 120, to an offer of http/1.1 and to one of h2. Browsers offer nothing else over TCP."""
 
     def script(peer: Peer) -> None:
         peer.sock.recv(65536)
@@ -211,10 +211,12 @@ def test_a_server_that_speaks_no_http1_is_not_called_broken(lab: Lab) -> None:
         peer.sock.recv(1)
 
     with Server(script) as server:
-        failed, _ = lab.fail(server.url().replace("http:", "https:"))
-    assert failed.failure.kind is FailureKind.HTTP1_NOT_SPOKEN
-    assert (failed.failure.stage, failed.failure.blame) == (Stage.TLS, Blame.MONITOR)
-    assert server.connections == 1
+        failed, measurement = lab.fail(server.url().replace("http:", "https:"))
+    assert failed.failure.kind is FailureKind.TLS_ALERT
+    assert (failed.failure.stage, failed.failure.blame) == (Stage.TLS, Blame.TARGET)
+    assert "neither HTTP/1.1 nor HTTP/2" in failed.failure.detail
+    assert server.connections == 2
+    assert len(measurement.connections) == 1
 
 
 def test_records_of_rubbish_are_a_handshake_that_failed(lab: Lab) -> None:
