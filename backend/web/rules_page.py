@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
+from uuid import UUID
 
 from backend.alerts.metrics import METRICS, written
 from backend.alerts.models import Rule
 from backend.alerts.parameters import KINDS
-from backend.alerts.queries.rules import RuleRow
+from backend.alerts.queries.rules import RuleBrief, RuleRow
 from backend.alerts.wording import joined
 from backend.web import units
 from backend.web.verdict import Verdict
@@ -32,6 +34,20 @@ class Group:
     name: str
     rows: tuple[RuleRow, ...]
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """The rules of one site in a list of many: how many there are, how many are off, and which have open incidents."""
+
+    site: UUID
+    name: str
+    rules: int
+    off: int
+    open: tuple[str, ...]
+
+
+# The rules of more sites than this are shown a site at a time.
+UNFOLDED_SITES = 8
 
 SUGGESTIONS = (
     Suggestion(
@@ -65,34 +81,48 @@ SUGGESTIONS = (
 )
 
 
-def suggestions_for(rows: Sequence[RuleRow]) -> list[Suggestion]:
+def suggestions_for(rules: Sequence[RuleBrief]) -> list[Suggestion]:
     """Those whose like is not there yet."""
-    present = {_like(row.rule.kind, row.rule.params) for row in rows}
+    present = {_like(rule.kind, rule.params) for rule in rules}
     return [one for one in SUGGESTIONS if _like(one.kind, one.params) not in present]
 
 
 def groups_of(rows: Sequence[RuleRow]) -> list[Group]:
-    """Rules by site, those for all sites first."""
-    names = dict.fromkeys(row.rule.site for row in rows)
-    everywhere = [row for row in rows if row.rule.site is None]
-    groups = [Group(name="All sites", rows=tuple(everywhere))] if everywhere else []
-    for site in names:
-        if site is not None:
-            own = tuple(row for row in rows if row.rule.site_id == site.pk)
-            groups.append(Group(name=printable(site.name, 100), rows=own))
+    """Rules by site, those for all sites first; each site's lie together in `rows`."""
+    everywhere = tuple(row for row in rows if row.rule.site is None)
+    groups = [Group(name="All sites", rows=everywhere)] if everywhere else []
+    own = groupby((row for row in rows if row.rule.site is not None), key=lambda row: row.rule.site)
+    groups += [Group(name=printable(site.name, 100), rows=tuple(found)) for site, found in own if site is not None]
     return groups
 
 
-def verdict_of(rows: Sequence[RuleRow]) -> Verdict:
+def folded_of(rules: Sequence[RuleBrief]) -> list[Folded]:
+    """What there is of each site, in a line; nothing where all of it can be shown."""
+    own = [(site, list(found)) for site, found in groupby(rules, key=lambda rule: rule.site) if site is not None]
+    if len(own) <= UNFOLDED_SITES:
+        return []
+    return [
+        Folded(
+            site=site,
+            name=printable(found[0].site_name or "", 100),
+            rules=len(found),
+            off=sum(not rule.enabled for rule in found),
+            open=tuple(rule.title for rule in found if rule.open and rule.enabled),
+        )
+        for site, found in own
+    ]
+
+
+def verdict_of(rules: Sequence[RuleBrief]) -> Verdict:
     """What would wake me?"""
-    on = [row for row in rows if row.rule.enabled]
-    telling = [row for row in on if row.rule.notify and row.channels]
+    on = [rule for rule in rules if rule.enabled]
+    telling = [rule for rule in on if rule.tells]
     if not on:
         return Verdict(level="warn", title="Nothing would wake you", text="No rule is switched on.")
     if not telling:
         text = "Incidents stand on the alerts page only: there is no channel yet, or no rule tells one."
         return Verdict(level="warn", title="Nothing would wake you", text=text)
-    names = dict.fromkeys(channel.name for row in telling for channel in row.channels)
+    names = dict.fromkeys(name for rule in telling for name in rule.tells)
     text = f"They tell {printable(joined(list(names)[:5]), 300)}."
     title = f"{units.count(len(telling))} rule{'' if len(telling) == 1 else 's'} would wake you"
     return Verdict(level="good", title=title, text=text)
@@ -127,9 +157,9 @@ def _failures(params: Mapping[str, Any]) -> str:
 
 
 def _regression(params: Mapping[str, Any]) -> str:
-    labels = [METRICS[name].label.lower() for name in params["metrics"]]
+    labels = joined([METRICS[name].label.lower() for name in params["metrics"]])
     when = "at once" if params["tell"] == "slowdown" else "once it has lasted"
-    return f"{joined(labels)} slower than usual by {params['min_change_pct']:g} % or more; told {when}"
+    return f"{labels[:1].upper()}{labels[1:]} slower than usual by {params['min_change_pct']:g} % or more; told {when}"
 
 
 def _finding(params: Mapping[str, Any]) -> str:

@@ -1,7 +1,10 @@
 """What is read about rules and maintenance. Every question starts from the organisation."""
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Max, Q
@@ -14,6 +17,7 @@ from backend.alerts.previewed import Kept, kept_of
 from backend.sites.models import Site
 
 MAX_WINDOWS = 200
+_OPEN = Count("members__incident", filter=Q(members__ended_at=None, members__incident__resolved_at=None), distinct=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +40,54 @@ class RuleRow:
         return KINDS[self.rule.kind].question
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleBrief:
+    """A rule in a long list: `site` and its name are None for one of all sites, `tells` are names of channels."""
+
+    kind: str
+    params: Mapping[str, Any]
+    title: str
+    enabled: bool
+    site: UUID | None
+    site_name: str | None
+    open: int
+    tells: tuple[str, ...]
+
+
+def briefs(organisation: Organisation) -> list[RuleBrief]:
+    """All rules of an organisation, by their sites' names, those for all sites last. Three statements.
+
+    A tenth of what `rules` costs, which makes four objects of each rule: an organisation may have thousands.
+    """
+    everybody = tuple(Channel.objects.filter(organisation=organisation).order_by("name").values_list("name", flat=True))
+    chosen: dict[int, list[str]] = defaultdict(list)
+    through = Rule.channels.through.objects.filter(rule__organisation=organisation)
+    for rule_id, name in through.order_by("channel__name").values_list("rule_id", "channel__name"):
+        chosen[rule_id].append(name)
+    found = (
+        Rule.objects.filter(organisation=organisation).annotate(open_count=_OPEN).order_by("site__name", "site", "pk")
+    )
+    fields = "pk", "kind", "params", "name", "enabled", "notify", "site__public_id", "site__name", "open_count"
+    return [
+        RuleBrief(
+            kind=kind,
+            params=params,
+            title=name or KINDS[kind].label,
+            enabled=enabled,
+            site=site,
+            site_name=site_name,
+            open=open_count,
+            tells=(tuple(chosen[pk]) if pk in chosen else everybody) if notify else (),
+        )
+        for pk, kind, params, name, enabled, notify, site, site_name, open_count in found.values_list(*fields)
+    ]
+
+
+def rules_of_no_site(organisation: Organisation) -> list[RuleRow]:
+    """Those that stand for all sites. Three statements."""
+    return _rows(organisation, Q(site=None))
+
+
 def rules(organisation: Organisation, site: Site | None = None, *, everywhere: bool = True) -> list[RuleRow]:
     """The rules of an organisation, those for all sites first; of one site only its own and, unless told otherwise,
     those for all sites. Three statements.
@@ -53,11 +105,7 @@ def rule_row(organisation: Organisation, public_id: UUID) -> RuleRow | None:
 
 def _rows(organisation: Organisation, wanted: Q) -> list[RuleRow]:
     counted = Rule.objects.filter(wanted, organisation=organisation).annotate(
-        open_count=Count(
-            "members__incident",
-            filter=Q(members__ended_at=None, members__incident__resolved_at=None),
-            distinct=True,
-        ),
+        open_count=_OPEN,
         last_at=Max("members__incident__opened_at"),
     )
     channels = list(Channel.objects.filter(organisation=organisation).order_by("name"))

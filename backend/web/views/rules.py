@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -16,31 +17,46 @@ from backend.alerts.models import Channel, Rule
 from backend.alerts.parameters import KINDS, InvalidRuleError
 from backend.alerts.previewed import kept_of
 from backend.alerts.queries import rules as queries
+from backend.alerts.queries.rules import RuleRow
 from backend.sites.actions import MAX_SITES
 from backend.sites.lists import sites_after
 from backend.sites.models import Site, SiteStatus
+from backend.sites.queries import site as site_of
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.rules import KindForm, MaintenanceForm, RuleChoices, RuleForm
 from backend.web.rule_preview import cell_of, sentence, tried
-from backend.web.rules_page import SUGGESTIONS, groups_of, in_words, suggestions_for, verdict_of
+from backend.web.rules_page import SUGGESTIONS, Folded, folded_of, groups_of, in_words, suggestions_for, verdict_of
 
 
 @require_safe
 @needs(Permission.READ)
 def overview(request: MemberRequest) -> HttpResponse:
-    """All rules, what each looks for, and what is suggested."""
-    rows, now = queries.rules(request.organisation), timezone.now()
+    """All rules, what each looks for, and what is suggested; of many sites, those of the one that `site` names."""
+    briefs, now = queries.briefs(request.organisation), timezone.now()
+    folded = folded_of(briefs)
+    chosen = next((one for one in folded if str(one.site) == request.GET.get("site")), None)
     context = {
         "groups": [
             (group.name, [(row, in_words(row.rule), cell_of(row.kept, now)) for row in group.rows])
-            for group in groups_of(rows)
+            for group in groups_of(_shown(request, chosen, is_folded=bool(folded)))
         ],
-        "verdict": verdict_of(rows),
-        "suggestions": suggestions_for(rows),
+        "folded": folded,
+        "chosen": chosen,
+        "verdict": verdict_of(briefs),
+        "suggestions": suggestions_for(briefs),
         "kind_form": KindForm(),
         "section": "alerts",
     }
     return render(request, "rules/list.html", context)
+
+
+def _shown(request: MemberRequest, chosen: Folded | None, *, is_folded: bool) -> list[RuleRow]:
+    """The rules that stand on the page with all that is known of them."""
+    if not is_folded:
+        return queries.rules(request.organisation)
+    everywhere = queries.rules_of_no_site(request.organisation)
+    site = chosen and site_of(request.organisation, chosen.site)
+    return everywhere + (queries.rules(request.organisation, site, everywhere=False) if site else [])
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -107,13 +123,13 @@ def _created(request: MemberRequest, form: RuleForm) -> HttpResponse:
         actor=request.user, organisation=request.organisation, settings=form.settings(), site=form.chosen_site()
     )
     messages.success(request, f"{rule.title} is there. It looks at what is measured from now on.")
-    return redirect("web:rules")
+    return _back_to(rule)
 
 
 def _changed(request: MemberRequest, rule: Rule, form: RuleForm) -> HttpResponse:
     actions.change_rule(actor=request.user, rule=rule, settings=form.settings())
     messages.success(request, f"{rule.title}: saved.")
-    return redirect("web:rules")
+    return _back_to(rule)
 
 
 @require_POST
@@ -123,17 +139,17 @@ def switch(request: MemberRequest, rule_id: UUID) -> HttpResponse:
     enabled = request.POST.get("on") == "1"
     rule = actions.switch_rule(actor=request.user, rule=_rule(request, rule_id), enabled=enabled)
     messages.success(request, f"{rule.title} is switched {'on' if enabled else 'off'}.")
-    return redirect("web:rules")
+    return _back_to(rule)
 
 
 @require_POST
 @needs(Permission.EDIT_ALERTS)
 def delete(request: MemberRequest, rule_id: UUID) -> HttpResponse:
     rule = _rule(request, rule_id)
-    title = rule.title
+    title, back = rule.title, _back_to(rule)
     actions.delete_rule(actor=request.user, rule=rule)
     messages.success(request, f"{title} is deleted. Its past incidents stay.")
-    return redirect("web:rules")
+    return back
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -190,6 +206,11 @@ def _maintenance_page(request: MemberRequest, form: MaintenanceForm) -> HttpResp
         "section": "alerts",
     }
     return render(request, "rules/maintenance.html", context, status=400 if form.errors else 200)
+
+
+def _back_to(rule: Rule) -> HttpResponse:
+    """The list, with the rules of its site open."""
+    return redirect(reverse("web:rules") + (f"?site={rule.site.public_id}" if rule.site else ""))
 
 
 def _rule(request: MemberRequest, rule_id: UUID) -> Rule:
