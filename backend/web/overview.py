@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
+from backend.alerts.message import Severity
+from backend.alerts.models import Incident
 from backend.fleet.models import Region
 from backend.fleet.queries import Health, RegionState
 from backend.runs.models import Outcome, Run
@@ -46,6 +49,21 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """What an open incident says of a site, the worst one; `more` is how many others are open."""
+
+    incident: UUID
+    title: str
+    is_critical: bool
+    more: int
+
+    @property
+    def word(self) -> Word:
+        text = "Alert open" if not self.more else f"{units.count(self.more + 1)} alerts open"
+        return Word(level="bad" if self.is_critical else "warn", text=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SiteRow:
     site: Site
     health: Word
@@ -53,6 +71,7 @@ class SiteRow:
     cells: tuple[Cell, ...]
     last_run_at: datetime | None
     hint: Hint | None
+    alarm: Alarm | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +95,18 @@ class Overview:
 
 
 def overview_of(
-    sites: Sequence[SiteOverview], states: Sequence[RegionState], found: Mapping[int, Sequence[FoundCause]] = {}
+    sites: Sequence[SiteOverview],
+    states: Sequence[RegionState],
+    found: Mapping[int, Sequence[FoundCause]] = {},
+    *,
+    incidents: Mapping[int, Sequence[Incident]] = {},
 ) -> Overview:
-    """What the list says of these sites and regions; `found` are the open causes by monitor."""
+    """What the list says of these sites and regions; `found` are the open causes by monitor, `incidents` those that are
+    open by site, the worst first.
+    """
     regions = tuple(state.region for state in states)
-    rows = tuple(sorted((_row(site, regions, found) for site in sites), key=lambda row: _WORST_FIRST[row.health.level]))
+    unsorted = [_row(site, regions, found, _alarm_of(incidents.get(site.site.pk, ()))) for site in sites]
+    rows = tuple(sorted(unsorted, key=lambda row: _WORST_FIRST[row.health.level]))
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
     verdict, reason = _verdict(rows, states)
     return Overview(
@@ -94,16 +120,32 @@ def overview_of(
     )
 
 
-def _row(site: SiteOverview, regions: Sequence[Region], found: Mapping[int, Sequence[FoundCause]]) -> SiteRow:
+def _alarm_of(incidents: Sequence[Incident]) -> Alarm | None:
+    if not incidents:
+        return None
+    worst = incidents[0]
+    return Alarm(
+        incident=worst.public_id,
+        title=worst.title,
+        is_critical=any(one.severity == Severity.CRITICAL for one in incidents),
+        more=len(incidents) - 1,
+    )
+
+
+def _row(
+    site: SiteOverview, regions: Sequence[Region], found: Mapping[int, Sequence[FoundCause]], alarm: Alarm | None
+) -> SiteRow:
     runs = {(monitor.monitor.kind, last.region.pk): last.run for monitor in site.monitors for last in monitor.last}
     newest = max((run.received_at for run in runs.values() if run is not None), default=None)
+    health = _health(site)
     return SiteRow(
         site=site.site,
-        health=_health(site),
+        health=alarm.word if alarm is not None and health.level != "bad" else health,
         every=_every(site.monitors),
         cells=tuple(_cell(region, runs) for region in regions),
         last_run_at=newest,
         hint=hint_of([cause for one in site.monitors for cause in found.get(one.monitor.pk, ())]),
+        alarm=alarm,
     )
 
 
@@ -153,13 +195,20 @@ def _in(names: Sequence[str]) -> str:
 
 
 def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word, str]:
-    failing = [row for row in rows if row.health.level == "bad"]
-    missed = [row for row in rows if row.health.level == "warn"]
+    alarmed = [row for row in rows if row.alarm is not None and row.health == row.alarm.word]
+    failing = [row for row in rows if row.health.level == "bad" and row not in alarmed]
+    missed = [row for row in rows if row.health.level == "warn" and row not in alarmed]
     silent = [state.region.name for state in states if state.health in (Health.OFFLINE, Health.NEVER)]
     if failing:
         healthy = len(rows) - len(failing)
         return Word(level="bad", text=_first_of(failing)), (
             f"{healthy} of {units.count(len(rows))} sites are unaffected."
+        )
+    if alarmed:
+        others = f" and {units.count(len(alarmed) - 1)} more" if len(alarmed) > 1 else ""
+        worst = alarmed[0]
+        return Word(level=worst.health.level, text=f"{worst.alarm.title if worst.alarm else ''}{others}"), (
+            f"{units.count(len(rows) - len(alarmed))} of {units.count(len(rows))} sites have no open alert."
         )
     if silent:
         return Word(level="warn", text=f"No agent is online {_in(silent)}"), (

@@ -79,6 +79,16 @@ def open_count(organisation: Organisation) -> int:
     return _of(organisation).filter(resolved_at=None).count()
 
 
+def open_by_site(organisation: Organisation, site: Site | None = None) -> dict[int, list[Incident]]:
+    """What is wrong now by site, the worst and then the newest first. One statement."""
+    chosen = _of(organisation, site).filter(resolved_at=None, site__isnull=False).order_by("-opened_at", "-pk")
+    found: dict[int, list[Incident]] = {}
+    for incident in sorted(chosen[:MAX_ROWS], key=lambda one: -RANK[State(one.state)]):
+        if incident.site_id is not None:
+            found.setdefault(incident.site_id, []).append(incident)
+    return found
+
+
 def open_incidents(organisation: Organisation, site: Site | None = None) -> list[IncidentRow]:
     """What is wrong now, the worst and then the newest first. Three statements."""
     chosen = _of(organisation, site).filter(resolved_at=None).order_by("-opened_at", "-pk")[:MAX_ROWS]

@@ -2,6 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from backend.alerts.models import Incident
 from backend.fleet.models import Agent, Region
 from backend.fleet.queries import AgentState, Health, RegionState
 from backend.runs.models import Run
@@ -66,6 +67,27 @@ def test_the_verdict_names_the_first_failing_site_and_counts_the_others() -> Non
     seen = overview(site(run("failed"), run()), site(run(), run(), name="Docs"))
     assert seen.verdict.text == "Shop: failing in Frankfurt"
     assert seen.reason == "1 of 2 sites are unaffected."
+
+
+def test_an_open_alert_is_said_where_all_runs_are_measured() -> None:
+    ill, well = site(run(), run(), name="Shop"), site(run(), run(), name="Docs")
+    ill.site.pk, well.site.pk = 1, 2
+    title = "Shop: First byte 328 ms in Frankfurt, over the limit of 285 ms"
+    opened = [Incident(title=title, severity=severity) for severity in ("warning", "critical")]
+    seen = overview_of([well, ill], [state(EU), state(US)], incidents={1: opened[:1]})
+    assert (seen.verdict.level, seen.verdict.text, seen.healthy) == ("warn", title, 1)
+    assert seen.reason == "1 of 2 sites have no open alert."
+    assert [(row.site.name, row.health.text) for row in seen.rows] == [("Shop", "Alert open"), ("Docs", "Healthy")]
+    worse = overview_of([ill], [state(EU)], incidents={1: opened})
+    assert (worse.verdict.level, worse.rows[0].health.text) == ("bad", "2 alerts open")
+
+
+def test_a_failing_site_is_named_before_one_with_an_alert() -> None:
+    down, slow = site(run("failed"), run(), name="Docs"), site(run(), run(), name="Shop")
+    down.site.pk, slow.site.pk = 1, 2
+    alarms = {number: [Incident(title="Something", severity="critical")] for number in (1, 2)}
+    seen = overview_of([slow, down], [state(EU), state(US)], incidents=alarms)
+    assert seen.verdict.text == "Docs: failing in Frankfurt"
 
 
 def test_what_did_not_take_place_is_no_reason_to_say_that_all_is_well() -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.queries.incidents import open_by_site
 from backend.alerts.queries.sight import sight
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
@@ -51,7 +52,9 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         raise Http404
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
-    overview = overview_of(site_overview(request.organisation, site), states)
+    overview = overview_of(
+        site_overview(request.organisation, site), states, incidents=open_by_site(request.organisation, site)
+    )
     monitors = {monitor.kind: monitor for monitor in site.monitors.all()}
     regions = [state.region for state in states]
     choice = trend.choice_of(request.GET, list(monitors), regions)

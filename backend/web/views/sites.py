@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.queries.incidents import open_by_site
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for, usable_regions
 from backend.runs import actions
@@ -34,7 +35,8 @@ def overview(request: MemberRequest) -> HttpResponse:
     states = regions_for(request.organisation, now=now)
     rows = site_overview(request.organisation)
     probes = [one.monitor.pk for row in rows for one in row.monitors if one.monitor.kind == Kind.PROBE]
-    seen = overview_of(rows, states, worst_findings(probes, [state.region.pk for state in states]))
+    causes = worst_findings(probes, [state.region.pk for state in states])
+    seen = overview_of(rows, states, causes, incidents=open_by_site(request.organisation))
     query = request.GET.get("q", "").strip()[:200]
     context = {
         "overview": seen,
