@@ -46,7 +46,17 @@ exit codes:
 _COMPARE = """\
 Asks for the same asset at two places, back to back and in random order, and says which is faster, by how much and why.
 Differences are the CDN minus the origin (a minus b): negative means that the CDN (a) is faster. A verdict needs 20
-pairs. Exit code 0: faster, slower or no difference; 3: not conclusive; 4: not measured.
+pairs. Exit code 0: faster, slower or no difference; 2: wrong usage; 3: not conclusive; 4: not measured.
+
+examples:
+  firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
+  firstbyte compare --cdn https://www.example.org/app.js --origin-address 192.0.2.7    the CDN's name, past the CDN
+  firstbyte compare --a https://a.example.org/ --b https://b.example.org/ --pairs 60
+"""
+_DOCTOR = """\
+Looks for what could be wrong here and says what to do about it: Python, OpenSSL, the kernel's time stamps, the
+resolver, Chromium and whether its loads are cold; and, where the environment of an agent is set (firstbyte agent
+--help), its spool, broker and service. Exit code 0: all of it works; 4: something does not.
 """
 _AGENT = """\
 Measures for a region until SIGTERM. Set up by the environment (every name also as <NAME>_FILE):
@@ -93,7 +103,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     why = "read a file of another tool"
     import_arguments.add_import(commands.add_parser("import", help=why, description=import_arguments.IMPORT))
     commands.add_parser("agent", help="measure for a region", description=_AGENT)
-    doctor = commands.add_parser("doctor", help="check what this machine can measure", description="Checks every part.")
+    doctor = commands.add_parser("doctor", help="check what this machine can measure", description=_DOCTOR)
     doctor.add_argument("--json", action="store_true", help="one JSON document on stdout")
     return parser.parse_args(arguments)
 

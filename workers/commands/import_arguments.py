@@ -15,6 +15,11 @@ without cookies, and get a page like a run's. Without one, or with --local, they
 environment:
   FIRSTBYTE_URL, FIRSTBYTE_TOKEN     instead of --url and --token (the token also as FIRSTBYTE_TOKEN_FILE)
 
+examples:
+  firstbyte import page.har                         drawn here, where no service is set up
+  firstbyte import --local page.har
+  firstbyte import --site shop webpagetest.json.gz  kept beside the runs of a site
+
 exit codes:
   0 imported   2 wrong usage, or a file that cannot be read   4 the service could not be reached
 """

@@ -22,7 +22,7 @@ from workers.commands.measuring import (
     write,
 )
 from workers.commands.page_arguments import page_headers, page_options
-from workers.commands.page_files import netlog_file, write_file, write_filmstrip
+from workers.commands.page_files import must_be_writable, netlog_file, write_file, write_filmstrip
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.page_document import page_document
 from workers.measurement.canvas import RED, Canvas, hanging
@@ -38,6 +38,7 @@ _AROUND = 8
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, writes the files that were asked for, shows, and gives the exit code. Raises UsageError."""
+    must_be_writable(arguments)
     options = page_options(arguments)
     headers = page_headers(arguments)
     request = replace(request_of(arguments, Kind.PAGE), profile=arguments.profile, page=options, headers=headers)

@@ -35,9 +35,30 @@ from workers.measurement.redaction import Redaction
 from workers.measurement.script_text import parse_script, with_kept
 
 PAGE = """\
-Loads the URL in a cold headless Chromium and draws its waterfall, with what the visitor saw and what costs him time.
+Loads the URL in a cold headless Chromium and draws its waterfall, with what visitors see and what costs them time.
 Phases come from Chromium's network log. Chromium's sandbox does not work for root: then only private addresses are
 measured, unless FIRSTBYTE_ALLOW_UNSANDBOXED=1 says that you trust the page.
+"""
+PAGE_SCRIPT = """\
+  visit https://www.example.org/login
+  type shopper@example.org into #email
+  secret correct-horse into #password
+  click button[type=submit]
+  wait for .account
+"""
+_EXAMPLES = f"""\
+examples:
+  firstbyte page https://www.example.org/
+  firstbyte page --runs 3 --repeat-view --device phone https://www.example.org/
+  firstbyte page --har page.har --screenshot page.jpg --filmstrip film https://www.example.org/
+  firstbyte page --protocol h1 https://www.example.org/       the same page without multiplexing
+  firstbyte page --block cdn.example.net https://www.example.org/    what if that host is silent?
+  firstbyte page --map www.example.org=192.0.2.7 https://www.example.org/    past the CDN
+  firstbyte page --script login.txt https://www.example.org/account
+a script has one step a line:
+{PAGE_SCRIPT}
+exit codes:
+  0 measured   1 measured, but the check failed   2 wrong usage   4 could not measure
 """
 _PROTOCOLS = {"h1": Protocol.H1, "h2": Protocol.H2, "h3": Protocol.H3}
 T = TypeVar("T")
@@ -45,6 +66,7 @@ _STATES = {"cache": PageState.WARM_CACHE, "connection": PageState.WARM_CONNECTIO
 
 
 def add_page(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
     _add_files(parser)
     _add_views(parser)
     add_profile(parser)

@@ -1,7 +1,9 @@
 """The files that `firstbyte page` writes besides what it shows."""
 
+import argparse
 import io
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,30 @@ from workers.commands import UsageError
 from workers.measurement.captures_page import NetlogCapture
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.routes import PictureKind
+
+
+def must_be_writable(arguments: argparse.Namespace) -> None:
+    """Before anything is measured: raises UsageError for a file that could not be written afterwards. Makes nothing."""
+    files = {"--har": "page.har", "--netlog": "netlog.json", "--screenshot": "page.jpg"}
+    for option, example in files.items():
+        path: Path | None = getattr(arguments, option.removeprefix("--"))
+        if path is None:
+            continue
+        if path.is_dir():
+            raise UsageError(f"{option}: {path} is a folder; name a file in it, such as {path / example}")
+        if not path.parent.is_dir():
+            raise UsageError(f"{option}: there is no folder {path.parent}; make it first, or name another")
+        _must_let_write(option, path if path.exists() else path.parent)
+    if arguments.filmstrip is not None:
+        folder = next(one for one in (arguments.filmstrip, *arguments.filmstrip.absolute().parents) if one.exists())
+        if not folder.is_dir():
+            raise UsageError(f"--filmstrip: {folder} is a file; name a folder, which is made where it is missing")
+        _must_let_write("--filmstrip", folder)
+
+
+def _must_let_write(option: str, path: Path) -> None:
+    if not os.access(path, os.W_OK):
+        raise UsageError(f"{option}: {path} may not be written; choose another place, or change its rights")
 
 
 def write_file(option: str, path: Path, content: bytes) -> None:

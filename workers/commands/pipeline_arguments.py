@@ -24,6 +24,11 @@ environment:
   FIRSTBYTE_URL, FIRSTBYTE_TOKEN     instead of --url and --token (the token also as FIRSTBYTE_TOKEN_FILE)
   GITHUB_STEP_SUMMARY, GITHUB_OUTPUT are written to when they are set
 
+examples:
+  firstbyte gate --site shop
+  firstbyte gate --site shop --rule "ttfb<=+10%" --rule "lcp<=2500ms" --markdown gate.md
+  firstbyte gate --site shop --before    prints an id; after the release: --against ID
+
 exit codes:
   0 pass   1 fail   2 wrong usage   3 inconclusive   4 could not measure
 """

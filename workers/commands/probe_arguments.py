@@ -11,10 +11,22 @@ Asks for the URL over connections of our own and says where the milliseconds bef
 TCP, TLS, wait and download are timed apart, and some forty known causes are looked for. A deep probe makes about ten
 connections, one after another, and takes a few seconds; a light one makes a single connection and can judge less.
 """
+_EXAMPLES = """\
+examples:
+  firstbyte probe https://www.example.org/
+  firstbyte probe --light --samples 9 https://www.example.org/
+  firstbyte probe --flights https://www.example.org/    what went which way, and when
+  firstbyte probe --resolve www.example.org:443:192.0.2.7 https://www.example.org/
+  firstbyte probe --json https://www.example.org/ | jq .phases
+
+exit codes:
+  0 measured   1 measured, but the check failed   2 wrong usage   4 could not measure
+"""
 _MAX_SAMPLES = 50
 
 
 def add_probe(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EXAMPLES
     depth = parser.add_mutually_exclusive_group()
     deep = "about ten connections, each asking something else (the default)"
     depth.add_argument("--deep", dest="depth", action="store_const", const=Depth.DEEP, default=Depth.DEEP, help=deep)

@@ -8,6 +8,7 @@ import pytest
 
 from workers.commands import UsageError
 from workers.commands.page_arguments import add_page, page_headers, page_options
+from workers.commands.page_files import must_be_writable
 from workers.measurement.connection import Header
 from workers.measurement.page_options import (
     DESKTOP,
@@ -146,3 +147,30 @@ def test_headers_are_read_and_judged() -> None:
         with pytest.raises(UsageError) as caught:
             page_headers(parsed("--header", wrong))
         assert "s3cr" not in str(caught.value)
+
+
+def writable(*words: str) -> None:
+    must_be_writable(parsed(*words))
+
+
+@pytest.mark.parametrize("option", ["--har", "--netlog", "--screenshot"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(option: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"{option}: there is no folder .*missing; make it first"):
+        writable(option, str(tmp_path / "missing" / "file"))
+    with pytest.raises(UsageError, match=f"{option}: {tmp_path} is a folder; name a file in it, such as"):
+        writable(option, str(tmp_path))
+    writable(option, str(tmp_path / "file"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_film_needs_a_folder_or_a_place_for_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"--filmstrip: .*file is a file; name a folder"):
+        writable("--filmstrip", str(tmp_path / "file" / "film"))
+    writable("--filmstrip", str(tmp_path / "new" / "film"))
+    assert not (tmp_path / "new").exists()
+
+
+def test_rights_are_asked_for_before_anything_is_measured() -> None:
+    with pytest.raises(UsageError, match=r"--har: /proc.* may not be written; choose another place"):
+        writable("--har", "/proc/sys/page.har")
