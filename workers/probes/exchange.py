@@ -13,7 +13,7 @@ from workers.probes.answer import Reader, receive_answer
 from workers.probes.body_text import TextFinder
 from workers.probes.channels import Channel
 from workers.probes.faults import TIMEOUTS, ProbeError
-from workers.probes.http1 import Head, ResponseReader
+from workers.probes.http1 import Head, OnBody, ResponseReader, look_away
 from workers.probes.link import Kit, Link
 from workers.probes.loop import DeadlineError
 from workers.probes.recorder import HopRecorder
@@ -63,7 +63,10 @@ class Exchange:
         self._request = request
         self._recorder = recorder
         self._tell = tell
-        self._reader: Reader = ResponseReader(max_body_bytes=kit.settings.max_body_bytes, on_body=self._take_body)
+        # Where no text is looked for, the reader knows nothing of its exchange: what knows itself would wait for the
+        # garbage collector when it is over, and a probe's marks with it.
+        self._on_body: OnBody = self._take_body if request.body_text else look_away
+        self._reader: Reader = ResponseReader(max_body_bytes=kit.settings.max_body_bytes, on_body=self._on_body)
 
     @property
     def keeps_connection(self) -> bool:
@@ -91,7 +94,7 @@ class Exchange:
             return asking.spoken(trusted=trusted)
         limit_bytes = self._kit.settings.max_body_bytes
         fields = asking.fields(trusted=trusted)
-        talk = conversation()(fields, max_body_bytes=limit_bytes, on_body=self._take_body)
+        talk = conversation()(fields, max_body_bytes=limit_bytes, on_body=self._on_body)
         self._reader = talk
         return talk.outgoing()
 

@@ -29,6 +29,10 @@ _WITHOUT_BODY = frozenset({204, 304})
 OnBody = Callable[[bytes], None]
 
 
+def look_away(_: bytes) -> None:
+    """For answers whose body nobody looks into."""
+
+
 def printable(raw: bytes) -> str:
     """Text for people out of any bytes: UTF-8 where it is, Latin-1 otherwise, control characters as U+FFFD."""
     if raw.isascii() and (text := raw.decode("ascii")).isprintable():

@@ -5,7 +5,7 @@ from typing import Protocol
 from workers.probes.answer import Reader
 from workers.probes.exchange import Asking
 from workers.probes.faults import ProbeError
-from workers.probes.http1 import ResponseReader
+from workers.probes.http1 import ResponseReader, look_away
 from workers.probes.http2 import Http2Conversation
 
 
@@ -46,7 +46,7 @@ class Http1Turns:
         return self.reader.keeps_connection
 
     def _next_reader(self) -> ResponseReader:
-        return ResponseReader(max_body_bytes=self._limit_bytes, on_body=_look_away)
+        return ResponseReader(max_body_bytes=self._limit_bytes, on_body=look_away)
 
 
 class Http2Turns:
@@ -54,7 +54,7 @@ class Http2Turns:
 
     def __init__(self, asking: Asking, limit_bytes: int, *, trusted: bool) -> None:
         self._fields = asking.fields(trusted=trusted)
-        self._talk = Http2Conversation(self._fields, max_body_bytes=limit_bytes, on_body=_look_away)
+        self._talk = Http2Conversation(self._fields, max_body_bytes=limit_bytes, on_body=look_away)
         self.reader: Reader = self._talk
 
     def spoken(self) -> bytes:
@@ -75,7 +75,3 @@ class Http2Turns:
         except ProbeError:
             return False
         return self._talk.keeps_connection
-
-
-def _look_away(_: bytes) -> None:
-    """What a body says was looked at by the journey."""
