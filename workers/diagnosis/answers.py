@@ -46,7 +46,6 @@ _JITTERS = 1.5
 _NARROW_US = 15_000
 _LINK_SHARE = 0.5
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
-_SPARE_SEGMENTS = 2
 _REFUSALS = 400
 _EARLY_HINTS = 103
 _MOST_HEADER = 200
@@ -56,7 +55,14 @@ def keepalive_off(case: Case) -> Verdicts:
     """http.keepalive_off: the server closes the connection after each answer."""
     id = FindingId.HTTP_KEEPALIVE_OFF
     trials = [trial for trial in visits(case, _ASKED) if _was_answered(trial) and trial.exchanges[0].kept is not None]
-    sure = weigh(case, id, trials, _opening_if_closed_us, counts_round_trips=False, spoilt=never, blind=never)
+    # A browser that must open a connection anew continues its session where the server lets it.
+    resumed_us = [_handshake_us(one) for one in case.evidence.of(Trial.RESUMED) if _is_resumed(one)]
+    again_us = round(median(resumed_us)) if resumed_us else None
+
+    def look(trial: TrialEvidence) -> int | None:
+        return _opening_us(trial, again_us) if trial.exchanges[0].kept is False else None
+
+    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=never, blind=never)
     if isinstance(sure, Sure):
         yield Finding(
             id=id,
@@ -114,8 +120,7 @@ def body_stall(case: Case) -> Verdicts:
         return _stall(trial, ruler_of(trial, jitter, window))
 
     def unsure(trial: TrialEvidence) -> bool:
-        pauses = _pauses(trial, ruler_of(trial, jitter, window), GapKind.UNCLEAR)
-        return any(one.gap.duration_us > MIN_BODY_STALL_US for one in pauses)
+        return _is_stalled(_pauses(trial, ruler_of(trial, jitter, window), GapKind.UNCLEAR))
 
     trials = [trial for trial in visits(case, _ASKED) if first_answer(trial) is not None]
     sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
@@ -190,12 +195,19 @@ def _was_answered(trial: TrialEvidence) -> bool:
     return status is not None and status < _REFUSALS
 
 
-def _opening_if_closed_us(trial: TrialEvidence) -> int | None:
-    if trial.exchanges[0].kept is not False:
-        return None
+def _opening_us(trial: TrialEvidence, handshake_us: int | None) -> int:
+    """What a connection like this one takes to open, with a handshake of that length or else its own."""
+    return (trial.connect_us or 0) + (_handshake_us(trial) if handshake_us is None else handshake_us)
+
+
+def _handshake_us(trial: TrialEvidence) -> int:
     shake = trial.handshake
-    tls_us = 0 if shake is None or shake.ended_us is None else shake.ended_us - shake.started_us
-    return (trial.connect_us or 0) + tls_us
+    return 0 if shake is None or shake.ended_us is None else shake.ended_us - shake.started_us
+
+
+def _is_resumed(trial: TrialEvidence) -> bool:
+    shake = trial.handshake
+    return shake is not None and shake.ended_us is not None and bool(shake.resumed)
 
 
 def _keeps_over_http2(case: Case) -> bool:
@@ -283,7 +295,7 @@ def _pauses(trial: TrialEvidence, ruler: Ruler, kind: GapKind) -> list[KnownGap]
 
 def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     pauses = _pauses(trial, ruler, GapKind.SERVER)
-    if not _is_stalled(pauses, ruler):
+    if not _is_stalled(pauses):
         return None
     turn = pauses[0].turn
     pause_us = sum(one.gap.duration_us for one in pauses)
@@ -295,12 +307,12 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     return _Stall(pauses=len(pauses), pause_us=pause_us, bytes_before=before, saving_us=max(0, saving_us))
 
 
-def _is_stalled(pauses: Sequence[KnownGap], ruler: Ruler) -> bool:
-    """Whether one pause is long, or many short ones are together. Of those only such count as came before the server
-    had sent what its first window holds: later the path may have made it wait."""
-    early = [one.gap.duration_us for one in pauses if not ruler.fills_window(one.gap.bytes_before, _SPARE_SEGMENTS)]
-    longest_us = max((one.gap.duration_us for one in pauses), default=0)
-    return longest_us > MIN_BODY_STALL_US or (len(early) >= LEAST_SEEN and sum(early) > MIN_BODY_STALL_US)
+def _is_stalled(pauses: Sequence[KnownGap]) -> bool:
+    """Whether one pause is long, or many short ones are together."""
+    lengths = [one.gap.duration_us for one in pauses]
+    return max(lengths, default=0) > MIN_BODY_STALL_US or (
+        len(lengths) >= LEAST_SEEN and sum(lengths) > MIN_BODY_STALL_US
+    )
 
 
 def _is_page(trial: TrialEvidence) -> bool:

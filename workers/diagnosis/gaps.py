@@ -139,13 +139,20 @@ def _handshake_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
 
 
 def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
-    full = ruler.fills_window(gap.bytes_before, 2)
+    full = ruler.fills_window(gap.bytes_before, 2) and ruler.fills_window(_under_way(gap, ruler, turn), 2)
     if full and gap.period_us <= _LONGEST_ROUND_RTT * ruler.rtt_us + 2 * ruler.jitter_us:
         return GapKind.WINDOW
     held = gap.bytes_after < ruler.mss and not turn.cut and not full
     if held and ruler.waits_for_ack(gap.duration_us):
         return GapKind.HELD
     return _unless_near(gap, ruler)
+
+
+def _under_way(gap: Gap, ruler: Ruler, turn: Turn) -> int:
+    """What the server can have had under way when it stopped: that of the last round trip, since all before that had
+    been acknowledged. A flight counts as a whole."""
+    since_us = gap.start_us - _MOST_RTT * ruler.rtt_us - 2 * ruler.jitter_us
+    return sum(one.size_bytes for one in turn.flights if since_us <= one.end_us <= gap.start_us)
 
 
 def _unless_near(gap: Gap, ruler: Ruler) -> GapKind:

@@ -8,7 +8,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, answer_gaps, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import begun_us
-from workers.diagnosis.weighing import Sure, fact, is_late, is_short, ms_of, visits, weigh
+from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
     Window,
@@ -24,13 +24,15 @@ from workers.diagnosis.windows import (
     usual_window_after,
     window_of,
 )
-from workers.measurement.evidence import Depth, Trial, TrialEvidence
+from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # What our delayed acknowledgement adds to a wait for it: Linux's timer of 40 ms (PROBING 1e).
 _DELAY_US = (30_000, 60_000)
 # What a stack adds that delays them as long as RFC 1122 allows it to.
 _ALWAYS_US = (180_000, 230_000)
+# What is held for an acknowledgement that nobody delays comes a round trip later, to so little.
+_EXACTLY_US, _EXACTLY_RTT = 1_000, 0.02
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
 # A window that was taken back is so much smaller than the one of before at least.
 _LESS = 0.75
@@ -109,7 +111,7 @@ def nagle_delayed_ack(case: Case) -> Verdicts:
     held = weigh(case, id, delayed, _held_us, counts_round_trips=False, unsure=_may_be_held)
     hurried = held if is_short(quick) else weigh(case, id, quick, _held_us, unsure=_may_be_held)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
-        yield from _compared(held, hurried, quick)
+        yield from _compared(held, hurried, quick, delayed)
     elif isinstance(held, NotJudged) and hurried is not None:
         yield held
     elif isinstance(hurried, NotJudged):
@@ -270,7 +272,31 @@ def _waits_within(trial: TrialEvidence) -> bool:
     return bool(waits) and max(waits)[1]
 
 
-def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -> Verdicts:
+def _is_held_each_time(trials: Sequence[TrialEvidence]) -> bool:
+    """Whether the end of both answers of each connection waits for exactly a round trip.
+
+    Two full packets before it, and the client acknowledges at once whatever it delays otherwise. It is not the window,
+    which has grown by the second answer.
+    """
+    twice = [trial for trial in trials if len(trial.exchanges) > 1]
+    return len(twice) >= LEAST_SEEN and all(
+        _holds_exactly(trial, one) for trial in twice for one in trial.exchanges[:2]
+    )
+
+
+def _holds_exactly(trial: TrialEvidence, exchange: Exchange) -> bool:
+    ruler, begun = ruler_of(trial), exchange.first_application_us or 0
+    held = [
+        one.gap.duration_us
+        for one in answer_gaps(trial, exchange, ruler)
+        if one.kind is GapKind.HELD and one.gap.start_us >= begun
+    ]
+    return len(held) == 1 and abs(held[0] - ruler.rtt_us) <= max(_EXACTLY_US, _EXACTLY_RTT * ruler.rtt_us)
+
+
+def _compared(
+    held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence], delayed: list[TrialEvidence]
+) -> Verdicts:
     """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
     clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
     # A process that reads late acknowledges late: the least of them is the quick one.
@@ -280,7 +306,8 @@ def _compared(held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence]) -
     # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
     longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
     always = all(longest) and bool(clean) and all(map(_waits_within, clean))
-    if not least <= delayed_us - quick_us <= most and not always:
+    exactly = not is_short(clean) and _is_held_each_time([one for one in (*quick, *delayed) if not lost_packets(one)])
+    if not least <= delayed_us - quick_us <= most and not always and not exactly:
         yield NotJudged(id=FindingId.TCP_NAGLE_DELAYED_ACK, reason=NotJudgedReason.UNSTEADY)
         return
     yield Finding(

@@ -32,6 +32,8 @@ _ASKING = (
 # A flight that takes longer than this part of a round trip is no flight: the sender, or the link, spreads it. One that
 # is followed by a pause, rather less: where the next would begin is then the sender's own choice too.
 _SPREAD_RTT, _SPREAD_BEFORE_PAUSE_RTT = 0.5, 0.3
+# Slow start doubles the window; where acknowledgements are delayed it is half as much again.
+_LEAST_GROWTH = 1.3
 _RECORD_HEADER_BYTES = 5
 # How far sizes on the wire may be from whole segments and still be made of them.
 _SEGMENT_TOLERANCE_BYTES = 16
@@ -91,7 +93,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
     answer_bytes = gaps[0].flight_bytes - tickets
     unfilled = _unfilled_segment(trial, exchange, answer_bytes, ruler.mss)
     window = Window(segments=answer_bytes / ruler.mss + extra + unfilled)
-    return window if _is_slow_start(gaps[0], window, ruler) else None
+    return window if _is_slow_start(gaps[0], window, ruler) and all(map(_grows, gaps[:2])) else None
 
 
 def is_paced(trial: TrialEvidence) -> bool:
@@ -179,6 +181,12 @@ def _is_slow_start(gap: Gap, window: Window, ruler: Ruler) -> bool:
     """Whether that pause is a full window's: a round trip, and then at most twice as much as before."""
     round_trip = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
     return round_trip and gap.next_bytes <= (2 * window.segments + 1) * ruler.mss
+
+
+def _grows(gap: Gap) -> bool:
+    """Whether more came behind it than before, as slow start lets it: a server that sends piece by piece as it has
+    them does not. The last flight is what was left."""
+    return gap.next_bytes >= _LEAST_GROWTH * gap.flight_bytes or gap.next_bytes == gap.bytes_after
 
 
 def handshake_bytes(trial: TrialEvidence) -> int:

@@ -90,9 +90,9 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.TCP_NAGLE_DELAYED_ACK: Entry(
         title="The server waits for an acknowledgement between two parts of its answer",
         explanation=(
-            "The server writes its answer in small pieces and holds the second back until the client has acknowledged "
-            "the first (Nagle's algorithm); clients delay acknowledgements on purpose. Together they wait for nothing, "
-            "typically a round trip and 40 to 200 ms."
+            "The server writes its answer in pieces and holds the small last one back until the client has "
+            "acknowledged those before it (Nagle's algorithm). That costs a round trip, and 40 to 200 ms more where "
+            "the client has got too little to acknowledge it at once."
         ),
         advice=("Set TCP_NODELAY on the server's connections, and write head and body of an answer in one go."),
         counts=Counts.EACH_REQUEST,

@@ -66,6 +66,26 @@ def test_a_page_in_drops_costs_all_its_pauses() -> None:
     assert Id.HTTP_BODY_STALL not in found(RULES, whole)
 
 
+@pytest.mark.parametrize(
+    ("rtt_ms", "body_bytes", "trickle"),
+    [(80, 20_000, (2_000, 100_000)), (80, 60_000, (3_000, 50_000)), (40, 60_000, (8_000, 120_000))],
+)
+def test_pauses_behind_the_first_window_are_the_servers_where_too_little_was_under_way(
+    rtt_ms: int, body_bytes: int, trickle: tuple[int, int]
+) -> None:
+    pieces, whole = (deep(Path(rtt_ms=rtt_ms), Server(body_bytes=body_bytes, trickle=one)) for one in (trickle, None))
+    finding = found(RULES, pieces)[Id.HTTP_BODY_STALL]
+    assert finding.saving_us == pytest.approx(whole_us(pieces) - whole_us(whole), rel=0.01)
+
+
+def test_pieces_that_come_as_slowly_as_a_round_trip_are_no_small_window() -> None:
+    evidence = deep(Path(rtt_ms=80), Server(body_bytes=60_000, trickle=(3_000, 90_000)))
+    rules = (*answers.RULES, *transport.RULES)
+    assert not found(rules, evidence)
+    open_ones = left_open(rules, evidence)
+    assert open_ones[Id.TCP_IW_SMALL] is open_ones[Id.HTTP_BODY_STALL] is NotJudgedReason.UNSTEADY
+
+
 def test_drops_of_more_than_a_packet_are_not_taken_for_a_narrow_link() -> None:
     evidence = deep(Path(rtt_ms=20), Server(body_bytes=10_000, trickle=(2_000, 300_000)))
     assert found(RULES, evidence)[Id.HTTP_BODY_STALL].saving_us == pytest.approx(1_500_000, rel=0.1)

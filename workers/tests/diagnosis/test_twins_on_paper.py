@@ -290,3 +290,38 @@ def test_findings_of_a_round_trip_are_high() -> None:
         Id.TLS_CHAIN_EXCEEDS_IW,
         Id.HTTP_KEEPALIVE_OFF,
     }
+
+
+@ANYWHERE
+@pytest.mark.parametrize("body_bytes", [1500, 3000, 9000])
+def test_nagle_behind_full_packets_costs_a_round_trip_although_nobody_delays(rtt_ms: float, body_bytes: int) -> None:
+    server = replace(SPLIT, body_bytes=body_bytes)
+    held, free = deep(replace(NAGLE, rtt_ms=rtt_ms), server), deep(Path(rtt_ms=rtt_ms), server)
+    assert causes(held) == {Id.TCP_NAGLE_DELAYED_ACK}
+    assert causes(free) == set()
+    finding = found(RULES, held)[Id.TCP_NAGLE_DELAYED_ACK]
+    assert finding.saving_us == pytest.approx(cost(held, "whole") - cost(free, "whole"), rel=0.1)
+
+
+@ANYWHERE
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+def test_a_connection_that_must_be_opened_again_continues_its_session(rtt_ms: float, version: str) -> None:
+    evidence = deep(Path(rtt_ms=rtt_ms), replace(SMALL, keeps=False, version=version))
+    assert found(RULES, evidence)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(2_000 * rtt_ms, rel=0.05)
+
+
+@ANYWHERE
+def test_without_sessions_it_costs_a_full_handshake_of_tls12(rtt_ms: float) -> None:
+    server = replace(SMALL, keeps=False, version="TLSv1.2")
+    evidence = deep(Path(rtt_ms=rtt_ms), server, trials=[Trial.FULL] * 3)
+    assert found(RULES, evidence)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(3_000 * rtt_ms, rel=0.1)
+
+
+def test_a_window_of_three_that_stops_the_first_answer_alone_is_not_nagle() -> None:
+    evidence = deep(Path(rtt_ms=80, iw=3), replace(SPLIT, body_bytes=3000))
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(RULES, evidence)
+
+
+def test_a_pause_that_is_a_round_trip_by_and_large_is_not_nagle() -> None:
+    evidence = deep(Path(rtt_ms=80), replace(SMALL, body_stall=(3000, 84_000)))
+    assert left_open(RULES, evidence)[Id.TCP_NAGLE_DELAYED_ACK] is NotJudgedReason.UNSTEADY
