@@ -99,9 +99,9 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.TLS_TIMEOUT: _Meaning(Stage.TLS, Blame.TARGET, "The TLS handshake did not finish in time."),
     FailureKind.TLS_ALERT: _Meaning(Stage.TLS, Blame.TARGET, "The server broke off the TLS handshake with an alert."),
     FailureKind.TLS_NOT_SPOKEN: _Meaning(Stage.TLS, Blame.TARGET, "The server does not speak TLS on this port."),
-    # It says nothing of what people see, whose browsers speak more than a probe.
+    # It says nothing of what people see, whose browsers speak more than a pair.
     FailureKind.HTTP1_NOT_SPOKEN: _Meaning(
-        Stage.TLS, Blame.MONITOR, "The server does not speak HTTP/1.1, in which probes ask; a page run may reach it."
+        Stage.TLS, Blame.MONITOR, "The server does not speak HTTP/1.1, in which pairs ask; a probe or a page may reach it."
     ),
     FailureKind.TLS_FAILED: _Meaning(
         Stage.TLS, Blame.TARGET, "No TLS version or cipher could be agreed on with the server."

@@ -41,7 +41,8 @@ class Server:
 
     `handshake_bytes` is its first flight; `flush_bytes` splits it into writes of that size, `stall` is (after so many
     bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer, and
-    `trickle` the same again and again. Requests take the `think_us` in turn.
+    `trickle` the same again and again. Requests take the `think_us` in turn. With `settings_bytes` it speaks HTTP/2
+    alone, and says so many of settings before its first answer.
     """
 
     handshake_bytes: int = 3000
@@ -60,6 +61,7 @@ class Server:
     keeps: bool = True
     key_bits: int = 256
     content_type: str = "text/html"
+    settings_bytes: int = 0
 
 
 class Connection:
@@ -96,7 +98,7 @@ class Connection:
             version="TLSv1.2" if self.old else "TLSv1.3",
             cipher="TLS_AES_128_GCM_SHA256",
             group="X25519",
-            protocol="http/1.1",
+            protocol="h2" if self.server.settings_bytes else "http/1.1",
             resumed=resumed,
             chain=() if resumed else (0,),
         )
@@ -109,6 +111,8 @@ class Connection:
         at_us = self._say(200)
         if not number and not self.old and self.server.tickets_bytes:
             self._hear(at_us, [(self.server.tickets_bytes, 0)], content_type=23, application=False, last=False)
+        if not number and self.server.settings_bytes:
+            self._hear(at_us, [(self.server.settings_bytes, 0)], content_type=23, application=False, last=False)
         think_us = self.server.think_us[number % len(self.server.think_us)]
         self._hear(at_us + think_us, self._answer(), content_type=23, application=True)
         own = [one for one in self.records[first_record:] if one.application]

@@ -59,6 +59,14 @@ def test_where_the_handshake_opens_the_window_only_returning_visitors_wait_for_i
     assert (finding.severity, finding.saving_us) == (Severity.MEDIUM, None)
 
 
+@pytest.mark.parametrize("version", ["TLSv1.3", "TLSv1.2"])
+def test_settings_and_a_head_of_http2_take_segments_that_are_no_part_of_a_small_window(version: str) -> None:
+    server = replace(PAGE, settings_bytes=80, head_apart=True, version=version)
+    finding = found(RULES, probed(SMALL, server))[Id.TCP_IW_SMALL]
+    assert facts(finding)["initial_window_segments"] == 4
+    assert not found(RULES, probed(USUAL, server)).keys()
+
+
 def test_one_pause_of_a_busy_machine_makes_no_smaller_window() -> None:
     assert agreed([2.0, 3.8, 4.0, 4.8]) == 3.8
     assert agreed([4.0, 10.0]) is None

@@ -103,6 +103,14 @@ def test_one_connection_asks_again_at_once_and_after_a_pause() -> None:
     assert [(step.asks, step.after_pause) for step in full] == [(2, True), (2, False)]
 
 
+def test_a_server_of_http2_alone_is_asked_twice_where_acknowledgements_are_delayed() -> None:
+    """In its first answer they go along with what we say of its settings."""
+    spoken = Handshake(started_us=RTT_US, hello_bytes=1500, ended_us=2 * RTT_US, protocol="h2")
+    for act, asks in ((lambda step, _: connection(step.trial, handshake=spoken), 2), (healthy, 1)):
+        steps, _ = play(act)
+        assert {step.asks for step in steps if step.trial is Trial.DELAYED_ACK} == {asks}
+
+
 def test_the_second_of_tls_12_offers_no_tickets() -> None:
     steps, _ = play(healthy)
     assert [step.tickets for step in steps if step.trial is Trial.TLS12] == [True, False]

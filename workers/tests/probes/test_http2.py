@@ -329,6 +329,57 @@ def test_no_frames_break_the_reader(frames: list[tuple[tuple[int, int, int, int]
         talk.client.close()
 
 
+def test_one_answer_follows_another() -> None:
+    talk = Talk()
+    for number, body in enumerate((b"first" * 8000, b"", b"third")):
+        if number:
+            talk.client.ask_again(request_fields(TARGET, (), "agent/1"))
+            assert not talk.client.begun
+            talk.server.receive_data(talk.client.outgoing())
+        stream = 1 + 2 * number
+        talk.server.send_headers(stream, [(":status", "200"), ("x-number", str(number))], end_stream=not body)
+        for at in range(0, len(body), 16384):
+            talk.server.send_data(stream, body[at : at + 16384], end_stream=at + 16384 >= len(body))
+        talk.body = b""
+        talk.deliver(1000)
+        assert talk.client.complete
+        assert talk.client.head is not None
+        assert talk.client.head.first("x-number") == str(number)
+        assert (talk.body, talk.client.body_bytes) == (body, len(body))
+        assert talk.client.keeps_connection
+
+
+def test_a_farewell_between_two_answers_is_heard() -> None:
+    talk = Talk()
+    talk.answer(b"bye")
+    talk.server.ping(b"12345678")
+    talk.deliver()
+    talk.client.hear()
+    assert talk.client.keeps_connection
+    talk.server.close_connection(last_stream_id=1)
+    talk.client.hear(talk.server.data_to_send())
+    assert talk.client.complete
+    assert not talk.client.keeps_connection
+
+
+def test_a_word_that_makes_no_sense_between_two_answers_is_a_fault() -> None:
+    talk = Talk()
+    talk.answer(b"bye")
+    talk.deliver()
+    with pytest.raises(ProbeError) as caught:
+        talk.client.hear(b"\xff" * 9)
+    assert caught.value.failure.kind is FailureKind.RESPONSE_INVALID
+
+
+def test_a_body_of_crumbs_is_no_answer_and_one_of_small_parts_is() -> None:
+    parts = DataFrame(1, data=b"x" * 20).serialize() * 3000
+    talk = Talk()
+    talk.client.feed(SETTINGS + head() + parts)
+    assert talk.client.body_bytes == 60_000
+    failed = fault(head() + DataFrame(1, data=b"x").serialize() * 5000)
+    assert (failed.failure.kind, failed.failure.stage) == (FailureKind.RESPONSE_INVALID, Stage.DOWNLOAD)
+
+
 @given(st.integers(0, 400), st.binary(min_size=1, max_size=6), st.integers(1, 100))
 def test_no_damage_to_an_answer_breaks_the_reader(at: int, damage: bytes, step: int) -> None:
     talk = Talk()
