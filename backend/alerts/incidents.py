@@ -41,6 +41,7 @@ FLIPS, FLIP_WINDOW = 2, timedelta(hours=1)
 QUIET = timedelta(minutes=30)
 # What is seen later than this is no news; what still holds is told when the judge has caught up.
 STALE = timedelta(minutes=30)
+_AGAIN = "It was over for less than twenty minutes: this is the same incident."
 # What the lines of time say goes to a column of this length.
 _TEXT = slice(MAX_TEXT_CHARS)
 
@@ -212,7 +213,10 @@ def _announce(
         silence = Silence.FLAPPING
     elif loud:
         event = {EventKind.OPENED: Event.OPENED, EventKind.REOPENED: Event.OPENED, EventKind.BETTER: Event.BETTER}
-        notice, silence = tell_if_loud(incident, event.get(entry, Event.WORSE), members, now=now, seen_at=seen_at)
+        again = _AGAIN if entry is EventKind.REOPENED else ""
+        notice, silence = tell_if_loud(
+            incident, event.get(entry, Event.WORSE), members, now=now, seen_at=seen_at, text=again
+        )
     incident.save()
     note(incident, entry, _line(incident, members[0]), at=seen_at, silenced=silence, notice=notice)
 

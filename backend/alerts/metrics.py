@@ -62,11 +62,17 @@ def measured_by(metric: str, kind: str) -> bool:
     return kind == "page" if metric in _OF_PAGES else kind in ("probe", "page")
 
 
-def written(metric: str, value: float) -> str:
-    """A value in the door's unit as people read it, such as "320 ms" or "1.25 s"."""
+def written(metric: str, value: float, *, digits: int = 0) -> str:
+    """A value in the door's unit as people read it, such as "320 ms" or "1.25 s"; `digits` more than usual."""
     unit = METRICS[metric].unit
     if unit == "ms":
-        return f"{value:,.0f} ms" if abs(value) < 1_000 else f"{value / 1_000:,.2f} s"
+        return f"{value:,.{digits}f} ms" if abs(value) < 1_000 else f"{value / 1_000:,.{2 + digits}f} s"
     if unit == "bytes":
-        return f"{value / 1_000:,.0f} kB" if abs(value) < 1e6 else f"{value / 1e6:,.2f} MB"
-    return f"{value:,.2f}" if metric == "cls" else f"{value:,.0f}"
+        return f"{value / 1_000:,.{digits}f} kB" if abs(value) < 1e6 else f"{value / 1e6:,.{2 + digits}f} MB"
+    return f"{value:,.{2 + digits}f}" if metric == "cls" else f"{value:,.{digits}f}"
+
+
+def written_apart(metric: str, value: float, limit: float) -> tuple[str, str]:
+    """Both as people read them, as exactly as it takes to tell them apart: nobody believes "262 ms, over 262 ms"."""
+    pairs = ((written(metric, value, digits=more), written(metric, limit, digits=more)) for more in range(4))
+    return next((pair for pair in pairs if pair[0] != pair[1]), (written(metric, value), written(metric, limit)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from backend.alerts.judgement.samples import from_us
 from backend.alerts.message import Event, Fact, Link, Message, Severity
-from backend.alerts.metrics import METRICS, written
+from backend.alerts.metrics import METRICS, written, written_apart
 from backend.alerts.states import State
 from workers.diagnosis.catalogue import entry
 from workers.measurement.finding import FindingId
@@ -110,8 +110,16 @@ def _failures(name: str, account: Account) -> str:
 
 def _budget(name: str, account: Account) -> str:
     facts, metric = account.facts, account.facts["metric"]
-    value, limit = written(metric, facts["value"]), written(metric, facts["limit"])
+    value, limit = written_apart(metric, facts["value"], facts["limit"])
     return f"{name}: {METRICS[metric].label} {value} in {joined(account.regions)}, over the limit of {limit}"
+
+
+def budget_evidence(facts: Mapping[str, Any]) -> str:
+    """What a budget was held against: no single run opens an incident."""
+    value, limit = written_apart(facts["metric"], facts["value"], facts["limit"])
+    of_last = facts.get("of_last", 1)
+    what = f"The median of the last {of_last} runs is {value}" if of_last > 1 else f"The last run took {value}"
+    return f"{what}; the limit is {limit}."
 
 
 def _certificate(name: str, account: Account) -> str:
@@ -202,6 +210,8 @@ def _sentences(account: Account) -> list[str]:
         told.append(
             f"{facts['monitors']} monitors are not measured there; their sites raise no alerts of their own for it."
         )
+    if account.kind == "budget":
+        told.append(budget_evidence(facts))
     if account.kind == "finding":
         told += _about_finding(facts)
     told += [str(sentence) for sentence in facts.get("sentences", ())]
@@ -226,7 +236,8 @@ def _facts(story: Story, lead: Account, at: datetime, *, over: bool) -> tuple[Fa
     facts = [Fact(label="Region" if story.site_id is None else "Site", value=story.name)]
     if lead.regions and story.site_id is not None:
         facts.append(Fact(label="Regions", value=joined(lead.regions)))
-    facts.append(Fact(label="Since", value=clock(story.opened_at)))
+    is_again = not over and clock(lead.since) != clock(story.opened_at)
+    facts.append(Fact(label="First opened" if is_again else "Since", value=clock(story.opened_at)))
     if over:
         facts.append(Fact(label="Lasted", value=length(at - story.opened_at)))
     else:

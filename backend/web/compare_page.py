@@ -1,6 +1,6 @@
 """Two runs side by side: what differs between them, in a sentence, in numbers and row by row. No I/O."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from backend.runs.differences import Changes
@@ -13,10 +13,13 @@ from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.side_by_side import Side, board_of_two
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
+from workers.measurement.timing import Phases, phases_of
 
 # What two loads of one page differ by anyway: less than either of the two is no news.
 _MIN_US = 50_000
 _SHARE = 0.1
+# A shorter time than this is no news of two single runs, and no growth of a first byte that anybody waited for.
+_LEAST_US, _MIN_GROWTH_US = 1_000, 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +58,36 @@ def page_of(details: tuple[RunDetail, RunDetail], films: tuple[str, str], parame
     )
     board = board_of_two(sides, parameters)
     changes = changes_of(board.pictures[0].chart, board.pictures[1].chart)
-    lines = _lines(first, second) if isinstance(first, PageMeasurement) and isinstance(second, PageMeasurement) else ()
-    return ComparePage(verdict=_verdict(first, second, changes, board.chart.unit), lines=lines, board=board)
+    verdict = _verdict(first, second, changes, board.chart.unit)
+    return ComparePage(verdict=verdict, lines=_lines(first, second), board=board)
 
 
 def is_comparable(first: RunDetail, second: RunDetail) -> bool:
     """Whether both have something to draw, in rows of the same kind."""
     return first.measurement is not None and type(first.measurement) is type(second.measurement)
+
+
+def growth_of(first: Measurement, second: Measurement) -> str:
+    """Which phase made the second probe's first byte later, in a sentence; empty where none is most of it."""
+    if not isinstance(first, ProbeMeasurement) or not isinstance(second, ProbeMeasurement):
+        return ""
+    before, after = _phases(first), _phases(second)
+    if before.ttfb_us is None or after.ttfb_us is None:
+        return ""
+    later_us = after.ttfb_us - before.ttfb_us
+    if later_us < max(_MIN_GROWTH_US, _SHARE * before.ttfb_us):
+        return ""
+    grown = {name: (read(before) or 0, read(after) or 0) for name, read in _BEFORE_FIRST_BYTE.items()}
+    name, (least_us, most_us) = max(grown.items(), key=lambda item: item[1][1] - item[1][0])
+    if 2 * (most_us - least_us) < later_us:
+        return ""
+    times = f"{units.duration(most_us)} instead of {units.duration(least_us)}"
+    return f"In the second the first byte came {units.duration(later_us)} later, most of it in {name}: {times}."
+
+
+def _phases(probe: ProbeMeasurement) -> Phases:
+    """Those of the answer that was looked for, behind all redirects."""
+    return phases_of(probe.hops[-1].timing) if probe.hops else Phases()
 
 
 def _seen(detail: RunDetail) -> Measurement:
@@ -118,14 +144,18 @@ def _parts(changes: Changes, unit: str) -> str:
     return f"Of the {unit}s: {', '.join(parts)}." if parts else f"The {unit}s are the same."
 
 
-def _lines(first: PageMeasurement, second: PageMeasurement) -> tuple[Line, ...]:
-    return tuple(line for metric in _METRICS if (line := _line(metric, first, second)) is not None)
+def _lines(first: Measurement, second: Measurement) -> tuple[Line, ...]:
+    found: Iterable[Line | None] = ()
+    if isinstance(first, PageMeasurement) and isinstance(second, PageMeasurement):
+        found = (_line(name, read(first), read(second), text) for name, read, text in _METRICS)
+    if isinstance(first, ProbeMeasurement) and isinstance(second, ProbeMeasurement):
+        before, after = _phases(first), _phases(second)
+        found = (_line(name, read(before), read(after), units.duration) for name, read in _PHASES.items())
+    return tuple(line for line in found if line is not None)
 
 
-def _line(metric: _Metric, first: PageMeasurement, second: PageMeasurement) -> Line | None:
+def _line(name: str, one: Number, other: Number, text: Callable[[int], str]) -> Line | None:
     """None for what neither run knows."""
-    name, read, text = metric
-    one, other = read(first), read(second)
     if one is None and other is None:
         return None
     shown = tuple(units.ABSENT if value is None else text(round(value)) for value in (one, other))
@@ -134,7 +164,8 @@ def _line(metric: _Metric, first: PageMeasurement, second: PageMeasurement) -> L
     by = round(other) - round(one)
     sign = "+" if by > 0 else "\N{MINUS SIGN}" if by < 0 else ""
     share = f" ({sign}{abs(round(100 * by / one))} %)" if one and by else ""
-    is_news = text is not units.count and abs(by) >= _SHARE * abs(one) and by != 0
+    least = _LEAST_US if text is units.duration else 1
+    is_news = text is not units.count and abs(by) >= max(least, _SHARE * abs(one))
     level: Level = "info" if not is_news else "bad" if by > 0 else "good"
     return Line(name=name, first=shown[0], second=shown[1], difference=f"{sign}{text(abs(by))}{share}", level=level)
 
@@ -152,6 +183,19 @@ def _thousandths(value: int) -> str:
     return f"{value / 1000:.3f}"
 
 
+_BEFORE_FIRST_BYTE: Mapping[str, Callable[[Phases], int | None]] = {
+    "DNS": lambda phases: phases.dns_us,
+    "connecting": lambda phases: phases.connect_us,
+    "TLS": lambda phases: phases.tls_us,
+    "sending": lambda phases: phases.send_us,
+    "waiting for the server": lambda phases: phases.wait_us,
+}
+_PHASES: Mapping[str, Callable[[Phases], int | None]] = {
+    "First byte": lambda phases: phases.ttfb_us,
+    **{f"{name[:1].upper()}{name[1:]}": read for name, read in _BEFORE_FIRST_BYTE.items()},
+    "Download": lambda phases: phases.download_us,
+    "Total": lambda phases: phases.total_us,
+}
 _METRICS: tuple[_Metric, ...] = (
     ("First byte", _first_byte, units.duration),
     ("Start render", lambda page: page.vitals.start_render_us, units.duration),

@@ -7,8 +7,9 @@ from datetime import datetime
 from backend.alerts.models import Delivery, DeliveryState, IncidentEvent, Member, RuleKind
 from backend.alerts.models.incidents import EventKind, Silence
 from backend.alerts.queries.incidents import IncidentDetail
-from backend.alerts.wording import joined
+from backend.alerts.wording import budget_evidence, joined
 from backend.runs.queries import RunDetail
+from backend.web.compare_page import growth_of
 from backend.web.inbox import Line, line_of, regions_of, state_word
 from backend.web.run_page import verdict_of as run_verdict
 from backend.web.verdict import Level, Verdict
@@ -74,6 +75,7 @@ class IncidentPage:
     findings: tuple[Finding, ...]
     moments: tuple[Moment, ...]
     pictures: tuple[RunPicture, ...]
+    growth: str
     can_accept: bool
     max_rows: int = MAX_ROWS
 
@@ -95,6 +97,7 @@ def incident_page(
         findings=tuple(_finding(member, names) for member in members),
         moments=tuple(_moment(event) for event in detail.events),
         pictures=_pictures(before, after),
+        growth=_growth(before, after),
         can_accept=detail.incident.is_open
         and any(member.kind == RuleKind.REGRESSION and member.ended_at is None for member in members),
     )
@@ -145,6 +148,8 @@ def _evidence(member: Member) -> Iterator[str]:
         yield printable(str(detail), 400)
     if member.facts.get("failed") and member.facts.get("of_last"):
         yield f"{member.facts['failed']} of the last {member.facts['of_last']} runs."
+    if member.kind == RuleKind.BUDGET and "limit" in member.facts:
+        yield budget_evidence(member.facts)
 
 
 def _moment(event: IncidentEvent) -> Moment:
@@ -155,6 +160,12 @@ def _moment(event: IncidentEvent) -> Moment:
         who=str(event.actor) if event.actor else "",
         told=_SILENCES[Silence(event.silenced)] if event.silenced else "told" if event.notice else "",
     )
+
+
+def _growth(before: RunDetail | None, after: RunDetail | None) -> str:
+    if before is None or after is None or before.measurement is None or after.measurement is None:
+        return ""
+    return growth_of(before.measurement, after.measurement)
 
 
 def _pictures(before: RunDetail | None, after: RunDetail | None) -> tuple[RunPicture, ...]:

@@ -18,7 +18,7 @@ from backend.alerts.actions.incidents import (
 )
 from backend.alerts.actions.maintenance import MaintenanceError, end_maintenance, plan_maintenance
 from backend.alerts.actions.rules import RuleSettings, change_rule, create_rule, delete_rule, switch_rule
-from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, Maintenance, Member, Rule
+from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, Maintenance, Member, Notice, Rule
 from backend.alerts.parameters import InvalidRuleError
 from backend.alerts.queries.incidents import incident_detail, incidents, open_count, open_incidents
 from backend.alerts.queries.rules import rules
@@ -122,6 +122,8 @@ def test_what_recovers_and_fails_again_at_once_is_the_same_incident() -> None:
     world.minutes(f"{DOWN} ... ... xxx xxx")
     assert told() == ["opened", "recovered", "opened"]
     assert only_incident().flips != []
+    newest = Notice.objects.order_by("-sequence")[0].message
+    assert newest["sentences"][0] == "It was over for less than twenty minutes: this is the same incident."
 
 
 def test_flapping_is_said_once_and_then_only_the_end() -> None:

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,9 +11,11 @@ from backend.cast import Member
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
+from backend.web.compare_page import growth_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
-from workers.measurement.messages import Measured, Outcome, PageMeasurement
+from workers.measurement.messages import Measured, Outcome, PageMeasurement, ProbeMeasurement
+from workers.measurement.timing import Span
 
 pytestmark = pytest.mark.django_db
 
@@ -152,3 +155,40 @@ def test_a_first_run_and_such_as_say_nothing_offer_no_earlier_ones(world: World,
     first, second = both(world)
     assert "previous run" not in html(client, f"a={first.run_id}")
     assert "previous run" in html(client, f"a={second.run_id}")
+
+
+def slow_handshake(probe: ProbeMeasurement, by_us: int) -> ProbeMeasurement:
+    """TLS takes so much longer, and all behind it comes so much later."""
+    timing = probe.hops[-1].timing
+    assert timing.tls is not None
+
+    def moved(span: Span | None) -> Span | None:
+        return span and Span(start_us=span.start_us + by_us, end_us=span.end_us + by_us)
+
+    later = replace(
+        timing,
+        tls=replace(timing.tls, end_us=timing.tls.end_us + by_us),
+        send=moved(timing.send),
+        wait=moved(timing.wait),
+        download=moved(timing.download),
+        end_us=(timing.end_us or 0) + by_us,
+    )
+    return replace(probe, hops=(*probe.hops[:-1], replace(probe.hops[-1], timing=later)))
+
+
+def test_two_probes_are_compared_phase_by_phase(world: World, client: Client) -> None:
+    before = measurements.probe()
+    first = ended(world, Measured(measurement=before), 9, "probe")
+    second = ended(world, Measured(measurement=slow_handshake(before, 90_000)), 5, "probe")
+    text = html(client, f"a={first.run_id}&b={second.run_id}")
+    rows = dict(re.findall(r'class="main-cell">([^<]+)</th>.*?data-label="Difference" class="num([^"]*)"', text))
+    assert (rows["TLS"], rows["First byte"], rows["Waiting for the server"]) == (" bad", " bad", "")
+
+
+@pytest.mark.parametrize(("by_us", "told"), [(90_000, True), (1_000, False), (-1_000, False)])
+def test_what_made_a_first_byte_later_is_named_where_one_phase_did(by_us: int, told: bool) -> None:
+    before = measurements.probe()
+    sentence = growth_of(before, slow_handshake(before, by_us))
+    assert sentence.startswith("In the second the first byte came 90 ms later, most of it in TLS: ") is told
+    assert bool(sentence) is told
+    assert not growth_of(BEFORE, BEFORE)

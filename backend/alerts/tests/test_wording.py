@@ -1,0 +1,72 @@
+"""The sentences of incidents."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from backend.alerts.message import Event, Message, Severity
+from backend.alerts.metrics import written_apart
+from backend.alerts.states import State
+from backend.alerts.wording import Account, Story, message_of
+
+NOW = datetime(2026, 11, 21, 22, 29, tzinfo=UTC)
+
+
+def told(
+    value: float, limit: float, *, opened_before: timedelta = timedelta(0), event: Event = Event.OPENED
+) -> Message:
+    account = Account(
+        kind="budget",
+        rule="Budget",
+        state=State.DEGRADED,
+        metric="",
+        regions=("Local A",),
+        since=NOW,
+        facts={"metric": "ttfb_ms", "value": value, "limit": limit, "of_last": 3},
+    )
+    story = Story(
+        incident_id="1",
+        name="Shop",
+        site_id="2",
+        cause="speed",
+        state=State.DEGRADED,
+        severity=Severity.WARNING,
+        opened_at=NOW - opened_before,
+        accounts=(account,),
+    )
+    return message_of(event, story, at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "limit", "written"),
+    [
+        ("ttfb_ms", 328.2, 285, ("328 ms", "285 ms")),
+        ("ttfb_ms", 262.31, 262, ("262.3 ms", "262.0 ms")),
+        ("lcp_ms", 2_500.4, 2_500, ("2.5004 s", "2.5000 s")),
+        ("cls", 0.1004, 0.1, ("0.1004", "0.1000")),
+        ("bytes", 1_200_400, 1_200_000, ("1.2004 MB", "1.2000 MB")),
+        ("requests", 61, 60, ("61", "60")),
+    ],
+)
+def test_what_is_over_a_limit_is_never_written_like_the_limit(
+    metric: str, value: float, limit: float, written: tuple[str, str]
+) -> None:
+    assert written_apart(metric, value, limit) == written
+
+
+def test_a_budget_says_what_was_held_against_its_limit() -> None:
+    message = told(262.31, 262)
+    assert message.title == "Shop: First byte 262.3 ms in Local A, over the limit of 262.0 ms"
+    assert message.sentences == (
+        "Since 2026-11-21 22:29 UTC.",
+        "The median of the last 3 runs is 262.3 ms; the limit is 262.0 ms.",
+    )
+
+
+def test_one_message_names_no_two_times_for_one_thing() -> None:
+    assert ("Since", "2026-11-21 22:29 UTC") in [(fact.label, fact.value) for fact in told(328, 285).facts]
+    again = [(fact.label, fact.value) for fact in told(328, 285, opened_before=timedelta(minutes=4)).facts]
+    assert ("First opened", "2026-11-21 22:25 UTC") in again
+    assert "Since" not in dict(again)
+    over = told(328, 285, opened_before=timedelta(minutes=4), event=Event.RECOVERED)
+    assert "Since" in [fact.label for fact in over.facts]
