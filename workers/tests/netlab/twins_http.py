@@ -28,13 +28,7 @@ NAMES = (
         repaired=NGINX,
         cost=Cost.LOOKUP,
     ),
-    Twin(
-        id=Id.DNS_CNAME_CHAIN,
-        name="four-aliases",
-        positive=replace(NGINX, naming=Naming(aliases=4, hop_ms=5)),
-        repaired=NGINX,
-        cost=Cost.LOOKUP,
-    ),
+    Twin(id=Id.DNS_CNAME_CHAIN, name="four-aliases", positive=replace(NGINX, naming=Naming(aliases=4)), repaired=NGINX),
     Twin(
         id=Id.DNS_CNAME_CHAIN,
         name="short-ttl",
@@ -48,14 +42,12 @@ NAMES = (
         name="six-refuses",
         positive=replace(NGINX, second=SecondAddress(answers=False)),
         repaired=replace(NGINX, second=SecondAddress()),
-        cost=Cost.FALLBACK,
     ),
     Twin(
         id=Id.IPV6_BROKEN_OR_SLOW,
         name="six-silent",
         positive=replace(NGINX, second=SecondAddress(answers=False, hears=False)),
         repaired=replace(NGINX, second=SecondAddress()),
-        cost=Cost.FALLBACK,
     ),
 )
 
@@ -65,14 +57,6 @@ REDIRECTS = (
         name="no-hsts",
         positive=NGINX.but(hsts=None),
         repaired=NGINX,
-    ),
-    Twin(
-        id=Id.HTTP_REDIRECT_COST,
-        name="from-http",
-        positive=replace(NGINX, scheme="http"),
-        repaired=NGINX,
-        cost=Cost.JOURNEY,
-        rtts_ms=(80,),
     ),
     Twin(id=Id.HTTP_REDIRECT_COST, name="short-hsts", positive=NGINX.but(hsts="max-age=86400"), repaired=NGINX),
     Twin(
@@ -173,9 +157,6 @@ ANSWERS = (
         name="closing",
         positive=OWN.but(keep_alive=False),
         repaired=OWN,
-        cost=Cost.NEXT_REQUEST,
-        # Nearer, what a server in Python computes for a handshake is not small beside a round trip.
-        cost_from_ms=80,
     ),
     Twin(
         id=Id.HTTP_KEEPALIVE_OFF,
@@ -197,14 +178,6 @@ ANSWERS = (
         name="h3-blocked",
         positive=NGINX.but(headers=(("Alt-Svc", 'h3=":443"; ma=86400'),)),
         repaired=replace(NGINX, quic=True),
-    ),
-    Twin(
-        id=Id.HTTP_H3,
-        name="h3-absent",
-        positive=NGINX,
-        repaired=replace(NGINX, quic=True),
-        cost=Cost.OPENING,
-        cost_from_ms=380,
     ),
     Twin(
         id=Id.TLS_CHAIN_LARGE,
@@ -259,14 +232,6 @@ ANSWERS = (
         positive=OWN.but(body_bytes=_PAGE, think_s=(0.3,)),
         repaired=OWN.but(body_bytes=_PAGE, think_s=(0.05,)),
         with_it=frozenset({Id.HTTP_THINK_TIME}),
-    ),
-    Twin(
-        id=Id.HTTP_BUFFERED_RESPONSE,
-        name="buffered-a-while",
-        positive=OWN.but(body_bytes=_PAGE, think_s=(0.175,)),
-        repaired=OWN.but(body_bytes=_PAGE),
-        cost=Cost.WAIT,
-        rtts_ms=(80,),
     ),
 )
 
