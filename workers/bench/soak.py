@@ -27,6 +27,7 @@ MIB = 1024 * 1024
 _WARM_UP = 0.2
 _MAX_GROWTH, _MAX_GROWTH_BYTES = 0.05, 8 * MIB
 _MAX_LIFE_GROWTH = 0.10
+_OWN = ("Pss_Anon:", "Pss_Shmem:")
 # Chrome keeps a process ready for the next page, or not yet.
 _SPARE = 1
 # Pipes of a browser that has just ended; what a profile holds differs by what Chrome has tidied up.
@@ -95,8 +96,8 @@ def _run(pool: BrowserPool, site: Site, place: Path, faults: list[str]) -> Sampl
         faults.append(f"it was not cold: {done.page.waterfall.connections}")
     family = descendants(os.getpid()) - {site.pid}
     return Sample(
-        ours_bytes=_memory_bytes(os.getpid()),
-        browser_bytes=sum(map(_memory_bytes, family)),
+        ours_bytes=memory_bytes(os.getpid()),
+        browser_bytes=sum(map(memory_bytes, family)),
         processes=len(family),
         open_files=len(os.listdir("/proc/self/fd")),
         files=sum(len(files) for _, _, files in os.walk(place)),
@@ -187,13 +188,17 @@ def _name(pid: int) -> str:
         return f"{pid}"
 
 
-def _memory_bytes(pid: int) -> int:
-    """The proportional set size: shared pages are counted once over all processes that share them (proc(5))."""
+def memory_bytes(pid: int) -> int:
+    """What a process holds of its own making, what it shares with its family in parts (proc(5)).
+
+    Pages of files are left out: programs and libraries are shared with whoever runs them at the time, so that a
+    process's part of them grows when a stranger's ends.
+    """
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(_OWN))
 
 
 def lines(found: list[Verdict]) -> Iterator[str]:
