@@ -76,13 +76,14 @@ class Shown:
 
 def challenge_by_headers(status: int, headers: Iterable[Header]) -> Challenge | None:
     """What an answer's own head proves."""
-    sent = {header.name.lower(): header.value.strip().lower() for header in headers}
+    sent = {header.name.lower(): header.value for header in headers}
     for name, judge, vendor in _HEADERS:
-        if name in sent and judge(status, sent[name]):
-            return Challenge(vendor=vendor, evidence=f"{name}: {sent[name][:40]}")
-    kasada = next((name for name in sent if name.startswith("x-kpsdk-")), None)
-    if kasada is not None and status == 429:
-        return Challenge(vendor="Kasada", evidence=f"{kasada}, status 429")
+        if name in sent and judge(status, value := sent[name].strip().lower()):
+            return Challenge(vendor=vendor, evidence=f"{name}: {value[:40]}")
+    if status == 429:
+        kasada = next((name for name in sent if name.startswith("x-kpsdk-")), None)
+        if kasada is not None:
+            return Challenge(vendor="Kasada", evidence=f"{kasada}, status 429")
     return None
 
 
