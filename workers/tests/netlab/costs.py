@@ -7,9 +7,11 @@ differ from one to the next, the mean.
 from collections.abc import Callable
 from statistics import mean, median
 
+from workers.diagnosis.path import HAPPY_EYEBALLS_US
 from workers.diagnosis.thinking import THOUGHTFUL
 from workers.measurement.evidence import Exchange, ProbeEvidence, Trial, TrialEvidence
-from workers.measurement.messages import ProbeMeasurement
+from workers.measurement.messages import Hop, ProbeMeasurement
+from workers.measurement.timing import phases_of
 from workers.tests.netlab.twin import Cost
 
 # What one connection, or one exchange, took; None where it did not come so far.
@@ -24,6 +26,15 @@ def cost_us(cost: Cost, measurement: ProbeMeasurement) -> int:
         return _known(evidence.names[-1].took_us)
     if cost in (Cost.MOVED, Cost.MOVED_AWAY):
         return _moved(measurement, whole=cost is Cost.MOVED_AWAY)
+    if cost is Cost.JOURNEY:
+        return sum(_own_us(hop) for hop in measurement.hops)
+    if cost is Cost.FALLBACK:
+        return _middle(evidence, Trial.OTHER_FAMILY, _until_given_up_us)
+    if cost is Cost.TLS12_REVISITS:
+        return _mean_of_middles(evidence)
+    if cost is Cost.NEXT_REQUEST:
+        kept = any(len(trial.exchanges) > 1 for trial in evidence.of(Trial.FULL))
+        return _middle(evidence, Trial.FULL, _second_us) if kept else _middle(evidence, Trial.RESUMED, _ended_us)
     if cost is Cost.MEAN_WAIT:
         waits = [us for trial in evidence.of(*THOUGHTFUL) if (us := _first("first_application_us")(trial)) is not None]
         return round(mean(waits))
@@ -41,6 +52,17 @@ def _moved(measurement: ProbeMeasurement, *, whole: bool) -> int:
     timing = measurement.hops[0].timing
     assert timing.send is not None
     return _known(timing.end_us) - (timing.start_us if whole else timing.send.start_us)
+
+
+def _own_us(hop: Hop) -> int:
+    """Without the lookup: browsers ask for each name once."""
+    phases = phases_of(hop.timing)
+    return _known(phases.total_us) - (phases.dns_us or 0)
+
+
+def _until_given_up_us(trial: TrialEvidence) -> int:
+    """Until a browser uses the other family: when it is refused, or when it has waited for as long as it ever does."""
+    return 0 if trial.failure is None else min(_known(trial.ended_us), HAPPY_EYEBALLS_US)
 
 
 def _middle(evidence: ProbeEvidence, kind: Trial, took: Took) -> int:
@@ -63,6 +85,26 @@ def _visit_us(trial: TrialEvidence) -> int | None:
     """Of a new visitor: the handshake and the first answer."""
     parts = _handshake_us(trial), _first("ended_us")(trial)
     return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+
+
+def _mean_of_middles(evidence: ProbeEvidence) -> int:
+    """Of sessions that were continued and such as were not, each as long as the middle of its kind."""
+    kinds: dict[bool, list[int]] = {}
+    for trial in evidence.of(Trial.TLS12_TICKET):
+        if trial.handshake is not None and trial.handshake.network_us is not None:
+            kinds.setdefault(bool(trial.handshake.resumed), []).append(trial.handshake.network_us)
+    return round(mean(middle for took in kinds.values() for middle in [median(took)] * len(took)))
+
+
+def _second_us(trial: TrialEvidence) -> int | None:
+    """The second request, at once after the first."""
+    again = [one for one in trial.exchanges[1:] if not one.idle_us]
+    return _since_asked(again[0], "ended_us") if again else None
+
+
+def _ended_us(trial: TrialEvidence) -> int | None:
+    """The first request with the connection that it had to open."""
+    return trial.exchanges[0].ended_us if trial.exchanges else None
 
 
 def _quic_handshake_us(trial: TrialEvidence) -> int | None:

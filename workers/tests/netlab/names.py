@@ -23,11 +23,13 @@ _TYPES = {dns.rdatatype.A: "a", dns.rdatatype.AAAA: "aaaa", dns.rdatatype.HTTPS:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naming:
-    """How a name is kept: hops on the way to its addresses, and how long the name server must search for it once."""
+    """How a name is kept: hops on the way to its addresses, and how long the name server must search for it once, and
+    for each hop."""
 
     aliases: int = 0
     ttl_s: int = 3600
     search_ms: int = 0
+    hop_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,7 @@ class NameServer:
         """A question that comes while the server still searches gets its answer when that is done."""
         name, kind = _asked(query)
         entry = self._entries.get(name)
-        search_s = 0 if entry is None else entry.naming.search_ms / 1000
+        search_s = 0 if entry is None else (entry.naming.search_ms + entry.naming.aliases * entry.naming.hop_ms) / 1000
         return self._searched.setdefault((name, kind), time.monotonic() + search_s)
 
     def _answer(self, query: Message) -> bytes:

@@ -32,6 +32,8 @@ class Cost(StrEnum):
     """Which time of a probe a repair shortens; see `costs.py`."""
 
     LOOKUP = "lookup"
+    FALLBACK = "fallback"
+    JOURNEY = "journey"
     MOVED = "moved"
     MOVED_AWAY = "moved_away"
     ANSWER = "answer"
@@ -43,6 +45,8 @@ class Cost(StrEnum):
     AFTER_IDLE = "after_idle"
     DELAYED = "delayed"
     TLS12_REVISIT = "tls12_revisit"
+    TLS12_REVISITS = "tls12_revisits"
+    NEXT_REQUEST = "next_request"
     EARLIEST_REVISIT = "earliest_revisit"
     QUIC_HANDSHAKE = "quic_handshake"
 
@@ -90,7 +94,7 @@ def background(site: Served, rtt_ms: int) -> frozenset[Id]:
     compress certificates, and so on.
     """
     found = {Id.TCP_RTT_HIGH} if rtt_ms > _FAR_MS else set()
-    if site.scheme == "http":
+    if isinstance(site.conduct, NginxConduct) and not site.conduct.secure:
         return frozenset(found | {Id.HTTP_NO_TLS})
     modern = "TLSv1.3" in (site.conduct.newest if isinstance(site.conduct, Conduct) else site.conduct.protocols)
     worth = _WORTH_COMPRESSING_QUIC_BYTES if site.quic else _WORTH_COMPRESSING_BYTES

@@ -31,6 +31,15 @@ NAMES = (
     Twin(id=Id.DNS_CNAME_CHAIN, name="four-aliases", positive=replace(NGINX, naming=Naming(aliases=4)), repaired=NGINX),
     Twin(
         id=Id.DNS_CNAME_CHAIN,
+        name="four-aliases-to-search",
+        positive=replace(NGINX, naming=Naming(aliases=4, hop_ms=60)),
+        repaired=NGINX,
+        cost=Cost.LOOKUP,
+        # Nearer, so long a search is slow by itself.
+        rtts_ms=(380,),
+    ),
+    Twin(
+        id=Id.DNS_CNAME_CHAIN,
         name="short-ttl",
         positive=replace(NGINX, naming=Naming(ttl_s=20, search_ms=60)),
         repaired=replace(NGINX, naming=Naming(ttl_s=300, search_ms=60)),
@@ -42,12 +51,14 @@ NAMES = (
         name="six-refuses",
         positive=replace(NGINX, second=SecondAddress(answers=False)),
         repaired=replace(NGINX, second=SecondAddress()),
+        cost=Cost.FALLBACK,
     ),
     Twin(
         id=Id.IPV6_BROKEN_OR_SLOW,
         name="six-silent",
         positive=replace(NGINX, second=SecondAddress(answers=False, hears=False)),
         repaired=replace(NGINX, second=SecondAddress()),
+        cost=Cost.FALLBACK,
     ),
 )
 
@@ -57,6 +68,14 @@ REDIRECTS = (
         name="no-hsts",
         positive=NGINX.but(hsts=None),
         repaired=NGINX,
+    ),
+    Twin(
+        id=Id.HTTP_REDIRECT_COST,
+        name="from-http",
+        positive=replace(NGINX, scheme="http"),
+        repaired=NGINX,
+        cost=Cost.JOURNEY,
+        rtts_ms=(380,),
     ),
     Twin(id=Id.HTTP_REDIRECT_COST, name="short-hsts", positive=NGINX.but(hsts="max-age=86400"), repaired=NGINX),
     Twin(
@@ -157,6 +176,9 @@ ANSWERS = (
         name="closing",
         positive=OWN.but(keep_alive=False),
         repaired=OWN,
+        cost=Cost.NEXT_REQUEST,
+        # Nearer, what a server in Python computes for a handshake is not small beside a round trip.
+        cost_from_ms=380,
     ),
     Twin(
         id=Id.HTTP_KEEPALIVE_OFF,

@@ -10,6 +10,7 @@ from workers.tests.netlab.twin import Cost, Twin
 
 NGINX = Served()
 OWN = Served(conduct=Conduct())
+_OWN12 = OWN.but(newest="TLSv1.2")
 _OLD = Served(conduct=NginxConduct(protocols="TLSv1.2"))
 _RSA = Served(conduct=NginxConduct(ciphers="DEFAULT:@SECLEVEL=0"), chain=ChainWish(key=KeyKind.RSA_2048))
 _STATIC_RSA = Served(
@@ -36,6 +37,16 @@ VERSIONS = (
         positive=_STATIC_RSA,
         repaired=_OLD_RSA,
         both=frozenset({Id.TLS_VERSION_OLD}),
+    ),
+    Twin(
+        id=Id.TLS_NO_FALSE_START,
+        name="static-rsa-and-no-tls13",
+        positive=_STATIC_RSA,
+        # What browsers gain by False Start, a client without it gains by TLS 1.3.
+        repaired=_STATIC_RSA.but(protocols="TLSv1.2 TLSv1.3"),
+        with_it=frozenset({Id.TLS_VERSION_OLD}),
+        cost=Cost.HANDSHAKE,
+        rtts_ms=(380,),
     ),
     Twin(
         id=Id.TLS_HELLO_RETRY,
@@ -199,6 +210,15 @@ SESSIONS = (
         cost=Cost.TLS12_REVISIT,
     ),
     Twin(id=Id.TLS_RESUMPTION_FLAKY, name="two-nodes", positive=OWN.but(nodes=(0, 0, 0, 1, 1)), repaired=OWN),
+    Twin(
+        id=Id.TLS_RESUMPTION_FLAKY,
+        name="two-nodes-12",
+        positive=_OWN12.but(nodes=(0, 0, 0, 1, 1)),
+        repaired=_OWN12,
+        both=frozenset({Id.TLS_VERSION_OLD}),
+        cost=Cost.TLS12_REVISITS,
+        rtts_ms=(380,),
+    ),
     Twin(
         id=Id.TLS_ZERO_RTT,
         name="no-early-data",
