@@ -130,7 +130,7 @@ def _probe_all(lab: Lab, in_flight: int, probes: int) -> dict[bytes, Lengths]:
             never.wait(number * apart_s)
         address = _address(number)
         outcome = lab.probe(f"https://{address}/", ignore_certificate_errors=True)
-        lengths = _lengths(outcome.measurement) if isinstance(outcome, Measured) else None
+        lengths = lengths_of(outcome.measurement) if isinstance(outcome, Measured) else None
         if lengths is not None:
             found[ip_address(address).packed] = lengths
 
@@ -139,7 +139,8 @@ def _probe_all(lab: Lab, in_flight: int, probes: int) -> dict[bytes, Lengths]:
     return found
 
 
-def _lengths(measurement: object) -> Lengths | None:
+def lengths_of(measurement: object) -> Lengths | None:
+    """What a probe says of them; None where it did not come so far."""
     if not isinstance(measurement, ProbeMeasurement) or measurement.tls_network_us is None:
         return None
     timing = measurement.hops[0].timing

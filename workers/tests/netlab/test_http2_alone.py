@@ -1,0 +1,80 @@
+"""The phases of a server that speaks HTTP/2 alone beside the packets of its connection."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+from tempfile import mkdtemp
+
+from workers.measurement.messages import ProbeMeasurement
+from workers.shaping.packets import SYN, TCP
+from workers.tests.netlab.accuracy import Lengths, lengths_of
+from workers.tests.netlab.capture import Seen
+from workers.tests.netlab.chains import Vault
+from workers.tests.netlab.column import open_lab
+from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.estate import Estate
+from workers.tests.netlab.served import Network, Served
+from workers.tests.waiting import undisturbed
+
+RTT_MS = 80
+PROBES = 5
+# Of the middle, in microseconds.
+LIMITS = Lengths(connect=50, tls=100, wait=1000)
+# Settings, tickets and heads are shorter than the first packet of a page.
+_PAGE_BYTES = 1000
+_SECURE = 443
+
+
+@undisturbed
+def test_phases_are_those_of_the_packets(tmp_path: Path) -> None:
+    """Those of the connection that was refused before are in none of them."""
+    folder = Path(mkdtemp(dir=tmp_path))
+    site = Served(conduct=Conduct(protocols=("h2",), body_bytes=20_000))
+    with open_lab(Network(), RTT_MS) as lab:
+        estate = Estate(lab, Vault(folder), folder, {"site": site})
+        with lab.capture() as capture:
+            measured = [lab.probe(estate.url("site")).measurement for _ in range(PROBES)]
+            packets = capture.packets()
+    truths = [truth for connection in connections(packets) if (truth := truth_of(connection)) is not None]
+    assert len(truths) == PROBES
+    for phase, limit_us in LIMITS._asdict().items():
+        seen = [getattr(lengths_of(one), phase) for one in measured]
+        errors = [abs(one - getattr(truth, phase)) for one, truth in zip(seen, truths, strict=True)]
+        assert median(errors) <= limit_us, (phase, errors)
+    for one in measured:
+        assert isinstance(one, ProbeMeasurement)
+        (connection,) = one.connections
+        assert (connection.protocol, connection.tls_round_trips) == ("h2", 1)
+
+
+def connections(packets: Sequence[Seen]) -> list[list[Seen]]:
+    """Each to the server's port, in the order in which they were made."""
+    found: dict[object, list[Seen]] = {}
+    for seen in packets:
+        own, other = seen.packet.source, seen.packet.destination
+        own, other = (own, other) if seen.sent else (other, own)
+        if seen.packet.protocol == TCP and other[1] == _SECURE:
+            found.setdefault(own, []).append(seen)
+    return list(found.values())
+
+
+def truth_of(packets: list[Seen]) -> Lengths | None:
+    """From the ClientHello to the end of the server's flight; from the request to the first packet of the page. None
+    for one that was refused."""
+    opening = [seen for seen in packets if seen.packet.flags & SYN]
+    data = [seen for seen in packets if seen.packet.payload_bytes]
+    turns = [list(turn) for _, turn in groupby(data, key=lambda seen: seen.sent)]
+    if len(opening) != 2 or len(turns) < 4:
+        return None
+    hello, shaken, request = turns[0][0].at_ns, turns[1][-1].at_ns, turns[2][-1].at_ns
+    page = next(
+        seen.at_ns
+        for seen in data
+        if not seen.sent and seen.at_ns > request and seen.packet.payload_bytes >= _PAGE_BYTES
+    )
+    return Lengths(
+        connect=(opening[1].at_ns - opening[0].at_ns) // 1000,
+        tls=(shaken - hello) // 1000,
+        wait=(page - request) // 1000,
+    )
