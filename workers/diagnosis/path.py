@@ -171,7 +171,7 @@ def _broken(case: Case, failed: list[TrialEvidence], others: list[TrialEvidence]
     own = any(failure.kind in _OWN_FAULTS for failure in failures)
     silent = all(failure.kind is FailureKind.CONNECT_TIMEOUT for failure in failures)
     if own or (silent and not case.evidence.ipv6_passes):
-        # Silence may be that of our own network, as long as nobody was ever reached over IPv6.
+        # Silence may be that of our own network, as long as nobody else is reached over IPv6.
         return NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED)
     if len(failed) < LEAST_SEEN or len(failed) < len(others):
         return NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)

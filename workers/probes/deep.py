@@ -79,15 +79,15 @@ class _Dive:
             else:
                 self._make(step)
         self._deeper.quic_passes = self._learn_of_quic()
-        self._deeper.ipv6_passes = self._kit.network.ipv6_passes
+        self._deeper.ipv6_passes = self._kit.network.ipv6.holds(time.monotonic_ns())
         return self._deeper
 
     def _learn_of_quic(self) -> bool:
-        """A firewall of our own must not be told of as that of every site: once anybody answered, there is none."""
+        """A firewall of our own must not be told of as that of every site: while anybody answers, there is none."""
         over_quic = (one.handshake for one in self._deeper.seen if one.trial is Trial.HTTP3)
         if any(shaken is not None and shaken.ended_us is not None for shaken in over_quic):
-            self._kit.network.quic_passes = True
-        return self._kit.network.quic_passes
+            self._kit.network.quic.last_ns = time.monotonic_ns()
+        return self._kit.network.quic.holds(time.monotonic_ns())
 
     def _get_session(self, kind: Trial) -> None:
         """From a further connection, for trials of that kind; they are given up when it leaves none."""

@@ -2,7 +2,7 @@
 
 import time
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from socket import socket
 from types import TracebackType
 from typing import Self
@@ -20,19 +20,11 @@ from workers.probes.faults import ProbeError
 from workers.probes.guard import choose, dial, family_of, open_socket
 from workers.probes.names import LocalNames
 from workers.probes.openssl import HTTP2, USUAL, Contexts, Offer, Party, session_of
+from workers.probes.passage import Network
 from workers.probes.recorder import HopRecorder
 from workers.probes.settings import ProbeSettings
 from workers.probes.stamps import tcp_info
 from workers.probes.wire import Acks, Wire
-
-
-@dataclass(slots=True)
-class Network:
-    """What was found out about the network of this agent itself. `quic_passes`: somebody was spoken to over QUIC.
-    `ipv6_passes`: somebody was reached over IPv6."""
-
-    quic_passes: bool = False
-    ipv6_passes: bool = False
 
 
 @noun(frozen=True, slots=True, kw_only=True)
@@ -108,7 +100,8 @@ class Link(AbstractContextManager["Link"]):
         self._address = recorder.address = await self._find(recorder, deadline_ns)
         self._sock = open_socket(self._address)
         await dial(self._sock, self._address, recorder, deadline_ns)
-        self._kit.network.ipv6_passes |= family_of(self._address) == 6
+        if family_of(self._address) == 6:
+            self._kit.network.ipv6.last_ns = time.monotonic_ns()
         return Wire(self._sock, recorder, deadline_ns, self._manner.acks)
 
     def session(self) -> SSL.Session | None:
