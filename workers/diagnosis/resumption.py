@@ -200,8 +200,18 @@ def flaky(case: Case) -> Verdicts:
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
         saving_us=saving_us,
-        evidence=facts(version=_visitors(modern=modern), resumed=seen(made.resumed, made.tried)),
+        evidence=facts(
+            version=_visitors(modern=modern),
+            resumed=seen(made.resumed, made.tried),
+            ticket_lifetime_s=_shortest_life_s(case),
+        ),
     )
+
+
+def _shortest_life_s(case: Case) -> int | None:
+    """For how long the server says that its sessions can be continued, at least; None where it does not say."""
+    told = (one.ticket_lifetime_s for one in first_visits(case))
+    return min((life_s for life_s in told if life_s), default=None)
 
 
 def _best_12(case: Case) -> Attempts:

@@ -76,12 +76,17 @@ ENTRIES: Mapping[FindingId, Entry] = {
         counts=Counts.NEW_VISIT,
     ),
     FindingId.TLS_KEY_COST: Entry(
-        title="The certificate's key is expensive to use",
+        title="The handshake is expensive for the server",
         explanation=(
-            "Every full handshake needs a signature by the certificate's key, and with this key that takes the server "
-            "long. Long RSA keys also make the handshake larger."
+            "Every full handshake needs a signature by the certificate's key before the server can say anything, and "
+            "here the server takes long to begin. A long RSA key makes it so, and the handshake larger; with a short "
+            "key it is whatever else comes first: a key that is kept elsewhere, or workers that are all busy."
         ),
-        advice="Use an ECDSA P-256 certificate, or RSA with 2048 bits where old clients need RSA.",
+        advice=(
+            "Use an ECDSA P-256 certificate, or RSA with 2048 bits where old clients need RSA. Where the evidence "
+            "names such a key already, look at the latency of a key server or security module, and at how long new "
+            "connections wait for a free worker."
+        ),
         counts=Counts.NEW_VISIT,
     ),
     FindingId.TLS_RESUMPTION_MISSING: Entry(
@@ -98,10 +103,13 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="Sessions are resumed only sometimes",
         explanation=(
             "Some connections could continue an earlier session and others could not, as happens when several servers "
-            "behind one address, or at several addresses, do not know each other's keys. Those visitors pay for a full "
-            "handshake."
+            "behind one address, or at several addresses, do not know each other's keys, or where sessions live for "
+            "seconds only. Those visitors pay for a full handshake."
         ),
-        advice="Give all servers of the site the same ticket keys, and change them together.",
+        advice=(
+            "Give all servers of the site the same ticket keys, and change them together. Where the evidence says that "
+            "tickets live for less than an hour, let them live for a day."
+        ),
         counts=Counts.RETURNING_VISIT,
     ),
     FindingId.TLS_ZERO_RTT: Entry(

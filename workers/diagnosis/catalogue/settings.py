@@ -149,7 +149,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         caddy="continues sessions by itself",
     ),
     FindingId.TLS_RESUMPTION_FLAKY: _settings(
-        nginx="ssl_session_ticket_key /etc/nginx/ticket.key;  (the same file on each server)",
+        nginx="ssl_session_ticket_key /etc/nginx/ticket.key;  (the same file on each server)\nssl_session_timeout 1d;",
         apache="SSLSessionTicketKeyFile /etc/apache2/ticket.key  (the same file on each server)",
         haproxy="tls-ticket-keys /run/haproxy/ticket.keys  (on the bind line, the same file on each server)",
     ),

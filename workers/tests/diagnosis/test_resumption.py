@@ -123,6 +123,13 @@ def test_what_is_continued_sometimes_costs_its_share_of_a_round_trip_with_tls_1_
     assert fact(found, "resumed") == "5 of 10"
 
 
+def test_sessions_that_live_for_seconds_are_told_with_their_life() -> None:
+    site = attempts(without(deep_site(), Trial.EARLY_DATA), Trial.RESUMED, *[True, False] * 5)
+    brief = finding(_FLAKY, shaken(site, (Trial.FULL, Trial.CLASSICAL), ticket_lifetime_s=1))
+    assert brief is not None
+    assert fact(brief, "ticket_lifetime_s") == 1
+
+
 def test_never_and_sometimes_are_never_both_told() -> None:
     for successes in range(11):
         site = attempts(
