@@ -1,6 +1,7 @@
 """Instruments that measure nothing: what they do is written in the URL's path, so that it works across processes.
 
 /ok             measured at once         /sleep/2.5    measured after 2.5 s
+/until/go       measured once there is a file `go` beside the diary
 /raise          our own fault            /kill         the process is killed in the middle of the run
 """
 
@@ -18,6 +19,7 @@ from workers.measurement.messages import Failed, Measured, OnProgress, ProgressS
 from workers.measurement.routes import PictureKind
 from workers.pulse import About
 from workers.tests.builders import build_page, build_pair, build_probe
+from workers.tests.waiting import wait_for
 
 PICTURES = {PictureKind.SCREENSHOT: b"\xff\xd8\xff\xe0 a picture", PictureKind.FILM: b"\xff\xd8\xff\xe0 a film"}
 
@@ -88,6 +90,8 @@ def _act(request: RunRequest, diary: Path | None, on_progress: OnProgress | None
     match urlsplit(request.url).path.strip("/").split("/"):
         case ["sleep", seconds]:
             time.sleep(float(seconds))
+        case ["until", name] if diary is not None:
+            wait_for(diary.with_name(name).exists, f"the file {name}")
         case ["raise"]:
             raise RuntimeError("a fault of ours, on purpose")
         case ["kill"]:

@@ -162,10 +162,14 @@ def test_heartbeats_name_the_runs_of_all_processes(agent: Agent, broker: Broker,
 def test_a_run_that_the_service_took_away_is_dropped_when_it_ends(
     agent: Agent, broker: Broker, service: StubService
 ) -> None:
-    taken = due_request("/sleep/3")
+    taken = due_request("/until/told")
     service.lost = (taken.run_id,)
+    agent.settings["FIRSTBYTE_TEST_HEARTBEAT_INTERVAL_S"] = "0.2"
     broker.publish(taken)
     agent.start()
+    # The next heartbeat comes once the answer to the one before was read.
+    wait_for(lambda: any(taken.run_id in beat.holding for beat in service.heartbeats[:-1]), "the agent to be told")
+    (agent.directory / "told").touch()
     wait_for(lambda: "no longer ours" in agent.log, "the result to be dropped")
     other = broker.publish(due_request())
     wait_for(lambda: arrived(service, other), "another result")
@@ -178,11 +182,12 @@ def test_a_restarted_broker_is_found_again_and_nothing_is_lost(
     agent.start()
     before = broker.publish(due_request())
     wait_for(lambda: arrived(service, before), "a first result")
-    during = due_request("/sleep/3")
+    during = due_request("/until/back")
     broker.publish(during)
     agent.process_of(during.run_id)
     broker.kill()
     broker.start()
+    (agent.directory / "back").touch()
     after = broker.publish(due_request())
     wait_for(lambda: arrived(service, after), "a result after the restart")
     wait_for(lambda: arrived(service, during.run_id), "the result of the run that was in flight")
@@ -192,8 +197,9 @@ def test_a_restarted_broker_is_found_again_and_nothing_is_lost(
 def test_sigterm_lets_runs_end_delivers_them_and_leaves_nothing_behind(
     agent: Agent, broker: Broker, service: StubService
 ) -> None:
+    agent.settings["FIRSTBYTE_TEST_FINISH_S"] = "60"
     agent.start()
-    request = due_request("/sleep/2")
+    request = due_request("/sleep/1")
     broker.publish(request)
     agent.process_of(request.run_id)
     processes = [agent.pid, *agent.children()]
@@ -296,8 +302,9 @@ def test_a_second_agent_in_the_same_spool_is_refused(agent: Agent, broker: Broke
 
 def test_a_full_set_of_probes_is_in_flight_at_once(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
-    runs = {broker.publish(due_request("/sleep/3")) for _ in range(20)}
+    runs = {broker.publish(due_request("/until/all")) for _ in range(20)}
     wait_for(lambda: len(list((agent.spool_dir / "held").glob("*/*"))) == 20, "20 runs at once")
+    (agent.directory / "all").touch()
     wait_for(lambda: {result.run_id for result in service.results} == runs, "all results")
 
 
