@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 REGIONS = {"here": "Here", "there": "There"}
 EMAIL = "owner@firstbyte.example"
 _LOOPBACK = "127.0.0.0/8,::1/128"
+_PATIENCE_S = 300.0
 
 
 @dataclass(kw_only=True)
@@ -129,8 +130,10 @@ def whole_service(folder: Path, outside: Outside) -> Iterator[Whole]:
         stack.callback(_end, whole)
         for name in whole.commands:
             whole.start(name)
-        wait_until(whole.answers, "the web server", timeout_s=60)
-        wait_until(lambda: len(whole.rows("SELECT 1 FROM fleet_agent")) == len(REGIONS), "the agents", timeout_s=60)
+        wait_until(whole.answers, "the web server", timeout_s=_PATIENCE_S)
+        wait_until(
+            lambda: len(whole.rows("SELECT 1 FROM fleet_agent")) == len(REGIONS), "the agents", timeout_s=_PATIENCE_S
+        )
         yield whole
 
 

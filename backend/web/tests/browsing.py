@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings as django_settings
 from django.test import Client
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from backend.web.tests.world import World
 
 DESKTOP, PHONE = (1320, 900), (390, 800)
+# Patience costs nothing where all is well, and a machine may have much else to do.
+PATIENCE_MS = 120_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 class Site:
@@ -21,6 +24,7 @@ class Site:
 
     def __init__(self, page: Page, server: str) -> None:
         self.page, self.server = page, server
+        page.set_default_timeout(PATIENCE_MS)
         self.complaints: list[str] = []
         page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
