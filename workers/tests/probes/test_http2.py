@@ -44,11 +44,13 @@ class Talk:
     def take(self, data: bytes) -> None:
         self.body += data
 
-    def answer(self, body: bytes, *, status: str = "200", headers: tuple[tuple[str, str], ...] = ()) -> None:
+    def answer(
+        self, body: bytes, *, status: str = "200", headers: tuple[tuple[str, str], ...] = (), frame_bytes: int = 16384
+    ) -> None:
         self.server.send_headers(1, [(":status", status), *headers], end_stream=not body)
         while body:
-            self.server.send_data(1, body[:16384], end_stream=len(body) <= 16384)
-            body = body[16384:]
+            self.server.send_data(1, body[:frame_bytes], end_stream=len(body) <= frame_bytes)
+            body = body[frame_bytes:]
 
     def deliver(self, step: int = 1 << 20) -> None:
         """What the server said, in pieces."""
@@ -106,11 +108,12 @@ def test_windows_are_as_wide_as_a_browsers() -> None:
     assert talk.server.outbound_flow_control_window == 15 * 1024 * 1024
 
 
-@pytest.mark.parametrize("step", [1, 7, 100, 1 << 20])
-def test_an_answer_is_read_in_pieces_of_any_size(step: int) -> None:
+@pytest.mark.parametrize(("step", "frame_bytes"), [(1, 1000), (7, 4000), (100, 16384), (1 << 20, 16384)])
+def test_an_answer_is_read_in_pieces_of_any_size(step: int, frame_bytes: int) -> None:
     talk = Talk()
-    body = bytes(range(256)) * (256 if step > 1 else 80)
-    talk.answer(body, headers=(("content-type", "text/html"), ("content-length", str(len(body)))))
+    body = bytes(range(256)) * (4 * frame_bytes // 256)
+    headers = (("content-type", "text/html"), ("content-length", str(len(body))))
+    talk.answer(body, headers=headers, frame_bytes=frame_bytes)
     talk.deliver(step)
     assert talk.client.complete
     assert talk.client.keeps_connection
