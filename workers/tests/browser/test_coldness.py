@@ -74,7 +74,7 @@ def test_who_offered_http3_is_not_asked_for_it_by_the_next_run(ca_file: Path) ->
             remembered = await came(heard, within_s=20)
             await first.close()
             # What the first one sent in parting.
-            while await came(heard):
+            while await came(heard, within_s=1):
                 pass
             second = await browser.new_context()
             await seen_by(second, plain)

@@ -35,7 +35,7 @@ def test_a_page_that_hangs_its_renderer_times_out_and_the_next_run_works(load: L
     assert outcome.failure.kind is FailureKind.PAGE_TIMEOUT
     assert isinstance(outcome.measurement, PageMeasurement)
     assert outcome.measurement.waterfall.requests[0].status == 200
-    assert time.monotonic() - begun < 60
+    assert time.monotonic() - begun < 180
     measured(load(site.page("/", "<p>fine</p>")))
 
 

@@ -22,7 +22,7 @@ TIMEOUT_S = 1.5
 # What a browser and its driver may take in all, whatever the page does; a plain page takes 250 MiB.
 LIMIT_BYTES = 1200 * MIB
 # Beyond the time that a page is given: its end, its picture, the log, the computing; much of it, for a busy machine.
-OVERHEAD_S = 25.0
+OVERHEAD_S = 60.0
 MEASURED = None
 FLOOD_BYTES = 200 * MIB
 

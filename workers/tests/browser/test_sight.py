@@ -137,6 +137,7 @@ def test_script_and_layout_are_told_apart_and_block(shown: Shown) -> None:
     assert page.vitals.dom_interactive_us is not None
 
 
+@undisturbed
 def test_a_page_that_never_stands_still_gives_a_film_within_its_bounds(shown: Shown) -> None:
     run = shown(NOISE)
     film = measured(run).film

@@ -13,6 +13,7 @@ from workers.measurement.page_options import Click, Key, PageOptions, PageState,
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Answer, Site, serving
 from workers.tests.ports import closed_port
+from workers.tests.waiting import undisturbed
 
 SECRET = "s3cret-s3cret"
 FORM = """<form id=login action=/session method=get onsubmit="return login(this)">
@@ -48,7 +49,9 @@ def login(site: Site, *more: Step) -> tuple[Step, ...]:
     )
 
 
+@undisturbed
 def test_a_view_behind_a_login_has_its_cookies_and_storage_and_is_cold_all_the_same(load: Load, site: Site) -> None:
+    site.hits.clear()
     url = site.page("/", TELL)
     page = measured(load(url, page=PageOptions(steps=login(site), loads=2)))
     assert page.title == f"session=me-{len(SECRET)}|b|deep"

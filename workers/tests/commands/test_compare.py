@@ -70,6 +70,7 @@ def test_a_slow_origin_is_found_with_its_reason_and_progress_stays_out_of_the_wa
     assert "pair 20 of 20" in done.stderr
 
 
+@undisturbed
 def test_a_slow_cdn_is_told_as_plainly_and_in_words() -> None:
     with (
         Server(keeping(response(headers=("X-Cache: MISS",)), after_s=0.03)) as cdn,
@@ -156,6 +157,7 @@ def test_a_redirect_is_told_and_answers_of_other_status_are_no_pair() -> None:
     assert "2 pairs had answers of different status" in joined(document["warnings"])
 
 
+@undisturbed
 def test_too_few_pairs_are_not_conclusive_and_end_with_3() -> None:
     with Server(keeping(response())) as cdn, Server(keeping(response(), after_s=0.02)) as origin:
         code, document, _ = compare("--a", cdn.url(), "--b", origin.url(), "--pairs", "12")
