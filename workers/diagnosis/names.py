@@ -57,6 +57,9 @@ def _slow(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
         )
     elif _may_be_slow(name):
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
+    elif name.min_ttl_s == 0:
+        # What nobody may keep is searched for each time: how far the resolver is remains unknown.
+        yield NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED)
 
 
 def _chain(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:

@@ -56,6 +56,12 @@ def test_a_quick_lookup_or_a_far_resolver_is_no_fault(took_us: int, again_us: in
     assert causes(name(took_us=took_us, again_us=again_us)) == set()
 
 
+def test_what_nobody_may_keep_is_searched_for_again_so_that_the_way_to_the_resolver_is_unknown() -> None:
+    evidence = probe([], names=(searched(300_000, 300_000, 300_000, took_us=310_000, again_us=305_000, min_ttl_s=0),))
+    assert left_open(names.RULES, evidence)[Id.DNS_SLOW] is NotJudgedReason.NOT_MEASURED
+    assert not left_open(names.RULES, probe([], names=(name(took_us=310_000, again_us=305_000, min_ttl_s=300),)))
+
+
 def test_a_moment_of_bad_luck_does_not_make_a_name_slow() -> None:
     lucky_later = name(took_us=230_000, again_us=80_000, questions=questions(A=230_000, AAAA=230_000, HTTPS=80_000))
     assert causes(lucky_later) == set()
