@@ -303,9 +303,9 @@ class ProbeEvidence:
 
     `certificates` holds each one that any server sent once. `measured_at` is the agent's wall clock, against which
     certificates are judged. `profile_verified` tells of a shaped run whether the link kept its numbers; None when
-    nothing was shaped. `quic_passes` tells whether this agent has spoken HTTP/3 with anybody in the last hour: otherwise
-    silence over UDP may be that of its own network; `ipv6_passes` whether it has reached anybody over IPv6 in that
-    time. Both are None for a light probe.
+    nothing was shaped. `quic_passes` tells whether this agent has spoken HTTP/3 with anybody in the last hour:
+    otherwise silence over UDP may be that of its own network; `ipv6_passes` whether it has reached anybody over IPv6 in
+    that time. Both are None for a light probe.
     """
 
     depth: Depth

@@ -101,7 +101,9 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.TLS_NOT_SPOKEN: _Meaning(Stage.TLS, Blame.TARGET, "The server does not speak TLS on this port."),
     # It says nothing of what people see, whose browsers speak more than a pair.
     FailureKind.HTTP1_NOT_SPOKEN: _Meaning(
-        Stage.TLS, Blame.MONITOR, "The server does not speak HTTP/1.1, in which pairs ask; a probe or a page may reach it."
+        Stage.TLS,
+        Blame.MONITOR,
+        "The server does not speak HTTP/1.1, in which pairs ask; a probe or a page may reach it.",
     ),
     FailureKind.TLS_FAILED: _Meaning(
         Stage.TLS, Blame.TARGET, "No TLS version or cipher could be agreed on with the server."
