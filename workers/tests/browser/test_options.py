@@ -223,7 +223,9 @@ def test_a_document_in_a_black_hole_is_a_timeout(ca_file: Path, site: Site) -> N
 
 def spoken(pool: BrowserPool, url: str, protocol: Protocol | None) -> tuple[str | None, str | None]:
     """The protocol of the document and the failure."""
-    outcome = pool.load(page_request(url, page=PageOptions(protocol=protocol))).outcome
+    # A busy machine takes long to start a browser, and each protocol has one of its own.
+    request = page_request(url, page=PageOptions(protocol=protocol), timeout_us=60_000_000)
+    outcome = pool.load(request).outcome
     page = outcome.measurement
     assert page is not None
     assert page.kind == "page"
