@@ -72,6 +72,48 @@ def test_keys_go_through_the_rows_and_the_address_follows(world: World, server: 
         assert site.complaints == []
 
 
+def test_on_a_phone_details_lie_over_the_rows_and_rows_can_be_sorted(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.set_viewport_size({"width": 390, "height": 844})
+        row, details = page.locator("#r40"), page.locator("#details")
+        row.scroll_into_view_if_needed()
+        row.click()
+        expect(page.locator("#details h3")).to_contain_text("40.")
+        expect(details).to_be_in_viewport()
+        place, over = row.bounding_box(), details.bounding_box()
+        assert place is not None
+        assert over is not None
+        assert place["y"] + place["height"] <= over["y"]
+        page.get_by_role("button", name="Close").click()
+        expect(details).not_to_be_in_viewport()
+        expect(page.locator("tr.selected")).to_have_count(0)
+        page.select_option("#wf-sort", "-size")
+        sizes = page.locator("tbody .wf-row").first
+        assert page.url.endswith("?sort=-size")
+        largest = sizes.get_attribute("id")
+        page.reload()
+        expect(page.locator("#wf-sort")).to_have_value("-size")
+        expect(page.locator("tbody .wf-row").first).to_have_id(largest or "")
+        assert site.complaints == []
+
+
+def test_rows_stay_where_they_are_while_time_is_zoomed(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        heads = [link.bounding_box() for link in page.locator("thead a").all()]
+        assert heads
+        assert all(head is not None and head["height"] >= 24 for head in heads)
+        page.locator("#r1").scroll_into_view_if_needed()
+        before = page.locator("#r1").bounding_box()
+        for _ in range(3):
+            page.keyboard.press("+")
+        assert "zoom=" in page.url
+        assert page.locator("#r1").bounding_box() == before
+
+
 def test_typing_filters_at_once_and_survives_a_reload(world: World, server: LiveServer) -> None:
     path = run_path(world)
     with browsing(world, server) as site:

@@ -12,7 +12,7 @@ from backend.web.waterfall.phases import PhaseTable, phase_table
 from backend.web.waterfall.rows import Chart, page_chart, probe_chart
 from backend.web.waterfall.shapes import TRAITS, Trait
 from backend.web.waterfall.strips import Strip, strips_of
-from backend.web.waterfall.wanted import Wanted, Window, wanted_of, window_of
+from backend.web.waterfall.wanted import ORDERS, Wanted, Window, wanted_of, window_of
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
@@ -108,6 +108,11 @@ class Board:
     @property
     def kinds(self) -> tuple[str, ...]:
         return tuple(sorted({kind for picture in self.pictures for kind in picture.chart.kinds}))
+
+    @property
+    def orders(self) -> dict[str, str]:
+        """What rows can be sorted by, and how a list of choices says it."""
+        return ORDERS
 
     @property
     def traits(self) -> dict[Trait, str]:

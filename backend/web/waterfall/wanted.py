@@ -18,6 +18,21 @@ MAX_ROWS = 300
 WINDOW_ROWS = 100
 MAX_TEXT = 200
 _MAX_ZOOM_MS = 3_600_000
+# For where the heads of the columns cannot be seen; by start is what stands there without any.
+ORDERS = {
+    "number": "by number",
+    "-number": "the last asked for first",
+    "name": "by name",
+    "-name": "by name, from Z",
+    "host": "by host",
+    "-host": "by host, from Z",
+    "status": "by status",
+    "-status": "by status, errors first",
+    "-size": "the largest first",
+    "size": "the smallest first",
+    "-time": "the longest first",
+    "time": "the shortest first",
+}
 SORTS = ("start", "number", "name", "host", "status", "size", "time")
 
 

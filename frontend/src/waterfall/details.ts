@@ -46,6 +46,7 @@ export class DetailsPanel {
   private fill(html: string): void {
     const open = new Map([...this.panel.querySelectorAll("details")].map((part) => [titleOf(part), part.open]));
     this.panel.innerHTML = html;
+    this.panel.prepend(closing());
     for (const part of this.panel.querySelectorAll("details")) part.open = open.get(titleOf(part)) ?? part.open;
     this.panel.removeAttribute("aria-busy");
     this.panel.scrollTop = 0;
@@ -59,9 +60,18 @@ export class DetailsPanel {
     const text = document.createElement("p");
     text.className = "muted";
     text.textContent = sentence;
-    this.panel.replaceChildren(text);
+    this.panel.replaceChildren(closing(), text);
     this.panel.removeAttribute("aria-busy");
   }
+}
+
+/** Shown where the panel lies over the rows. */
+function closing(): HTMLButtonElement {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "button small wf-close";
+  button.textContent = "Close";
+  return button;
 }
 
 function titleOf(part: HTMLDetailsElement): string {

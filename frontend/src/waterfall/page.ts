@@ -13,6 +13,8 @@ import { mountSheet } from "./sheet";
 import { partOf, scaled, zoomOf, zoomText } from "./zoom";
 
 const STEP = 2;
+// Between a row and the details that lie over the rows below it.
+const ROOM_PIXELS = 8;
 
 export function mountWaterfall(root: HTMLElement): void {
   const panel = root.querySelector<HTMLElement>(".wf-details");
@@ -69,7 +71,10 @@ class WaterfallPage {
   }
 
   start(): void {
-    this.form?.addEventListener("input", () => this.filter());
+    this.form?.addEventListener("input", (event) => {
+      if (event.target instanceof HTMLSelectElement && event.target.name === "sort") this.sortBy(event.target.value);
+      else this.filter();
+    });
     this.form?.addEventListener("submit", (event) => {
       event.preventDefault();
       this.filter();
@@ -137,6 +142,7 @@ class WaterfallPage {
 
   private click(event: MouseEvent): void {
     if (event.ctrlKey || event.metaKey || event.shiftKey || !(event.target instanceof Element)) return;
+    if (event.target.closest(".wf-close")) return this.escape();
     const button = event.target.closest<HTMLElement>("[data-zoom]");
     if (button) return this.scaleBy(button.dataset["zoom"] ?? "");
     const other = event.target.closest<HTMLElement>("a[data-row]");
@@ -156,14 +162,28 @@ class WaterfallPage {
     if (!place) return;
     event.preventDefault();
     this.choose(place, false);
-    if (!this.panelIsBeside()) this.panel.scrollIntoView({ block: "start" });
+    this.raise(row);
+  }
+
+  /** Where there is no room beside the rows the details lie over their lower half, with the chosen row above them. */
+  private raise(row: Element): void {
+    if (getComputedStyle(this.panel).position === "sticky") return;
+    this.panel.classList.add("raised");
+    const hidden = row.getBoundingClientRect().bottom - this.panel.getBoundingClientRect().top;
+    if (hidden > 0) scrollBy({ top: hidden + ROOM_PIXELS });
   }
 
   /** By the column, the second time from its other end, the third time as it was. */
   private order(column: string): void {
     const first = column === "size" || column === "time" ? `-${column}` : column;
     const second = first.startsWith("-") ? column : `-${column}`;
-    this.sort = this.sort === first ? second : this.sort === second ? "" : first;
+    this.sortBy(this.sort === first ? second : this.sort === second ? "" : first);
+  }
+
+  private sortBy(sort: string): void {
+    this.sort = sort;
+    const choice = this.form?.querySelector<HTMLSelectElement>("select[name=sort]");
+    if (choice) choice.value = sort;
     for (const heading of this.root.querySelectorAll<HTMLElement>("[data-sort]")) {
       const isThis = this.sort.replace("-", "") === heading.dataset["sort"];
       const order = this.sort.startsWith("-") ? "descending" : "ascending";
@@ -247,6 +267,7 @@ class WaterfallPage {
 
   private escape(): void {
     if (document.activeElement instanceof HTMLInputElement) return document.activeElement.blur();
+    this.panel.classList.remove("raised");
     if (this.selected === null) return;
     const { pane, number } = this.selected;
     this.selected = null;
@@ -270,9 +291,5 @@ class WaterfallPage {
     const pane = this.panes.find((one) => one.prefix === prefix);
     const number = Number(name.replace(/^[ab]/, ""));
     return pane && name !== "" && pane.rows.has(number) ? { pane, number } : null;
-  }
-
-  private panelIsBeside(): boolean {
-    return getComputedStyle(this.panel).position === "sticky";
   }
 }

@@ -47,7 +47,7 @@ export class Pane {
   show(view: Axis, hidden: ReadonlySet<Moment["key"]>): void {
     const isMoved = view.start_us !== this.view.start_us || view.end_us !== this.view.end_us;
     this.view = view;
-    this.lines(hidden);
+    this.lines(hidden, isMoved);
     if (!isMoved) return;
     const box = boxOf(this.full, view);
     this.rows.zoom(box);
@@ -68,11 +68,13 @@ export class Pane {
     return (this.frame.querySelector(".wf-marks") ?? this.frame).getBoundingClientRect();
   }
 
-  private lines(hidden: ReadonlySet<Moment["key"]>): void {
+  private lines(hidden: ReadonlySet<Moment["key"]>, isMoved: boolean): void {
     const marks = marksOn(this.view, this.data.moments.filter((moment) => !hidden.has(moment.key)));
     const lines = this.frame.querySelector(".wf-marks");
     if (lines) lines.innerHTML = marksHtml(ticksOf(this.view), marks);
-    this.frame.className = this.frame.className.replace(/lanes-\d+/, `lanes-${lanesOf(marks)}`);
+    // Never fewer than there were: rows would move away from under the pointer that zooms.
+    const before = isMoved ? Number(/lanes-(\d+)/.exec(this.frame.className)?.[1] ?? 0) : 0;
+    this.frame.className = this.frame.className.replace(/lanes-\d+/, `lanes-${Math.max(before, lanesOf(marks))}`);
   }
 }
 
