@@ -65,7 +65,9 @@ def _regions(rules: Iterable[RuleView]) -> Iterable[str]:
 
 def _notes(view: GateView) -> Iterable[str]:
     runs, failed = view.runs, view.runs.failed
-    told = f"{runs.completed:,} runs in {len(view.gate.regions)} regions, {runs.looks} of {runs.planned_looks} looks"
+    regions = len(view.gate.regions)
+    places = "1 region" if regions == 1 else f"{regions:,} regions"
+    told = f"{runs.completed:,} runs in {places}, {runs.looks} of {runs.planned_looks} looks"
     yield f"{told}, {failed:,} failed, confidence {view.gate.confidence:.1%}." if failed else f"{told}."
     yield ""
     for pair in view.addresses:

@@ -139,7 +139,9 @@ def _report(gate: Mapping[str, Any], arguments: argparse.Namespace) -> None:
 def _lines(gate: Mapping[str, Any]) -> list[str]:
     """For a terminal or a log."""
     lines = [f"{(gate['verdict'] or gate['status']).upper()}: {gate['summary'] or 'under way'}"]
-    lines += [f"  {rule['verdict'] or 'not judged'}: {rule['sentence']}" for rule in gate["rules"]]
+    # The sentence about all of it is that of a single rule where there is but one.
+    told = [rule for rule in gate["rules"] if rule["sentence"] != gate["summary"]]
+    lines += [f"  {rule['verdict'] or 'not judged'}: {rule['sentence']}" for rule in told]
     lines += [f"  note: {warning}" for warning in gate["warnings"]]
     return [*lines, f"  gate {gate['id']}", f"  {gate['url']}"]
 

@@ -59,6 +59,17 @@ def test_the_verdict_is_the_exit_code(verdict: str, code: int, capsys: pytest.Ca
     assert {request.path for request in others} == {f"/api/v1/gates/{GATE_ID}?wait=45"}
 
 
+def test_the_sentence_of_an_only_rule_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    sentence = "ttfb +12.0 % (+10.5 to +13.4 %), limit +10 %."
+    alone = [{"verdict": "fail", "sentence": sentence}]
+    for rules, lines in ((alone, []), ([*alone, {"verdict": "pass", "sentence": "lcp +1 %."}], ["  pass: lcp +1 %."])):
+        with Stub([begun(), gate("done", "fail", 1, summary=sentence, rules=rules)]) as stub:
+            ask(stub)
+        told = capsys.readouterr().out.splitlines()
+        assert told[: 1 + len(lines)] == [f"FAIL: {sentence}", *lines]
+        assert sum(sentence in line for line in told) == 1
+
+
 def test_warnings_alone_do_not_replace_the_usual_rule() -> None:
     with Stub([begun(), gate()]) as stub:
         ask(stub, "--warn", "total<=9s")
