@@ -34,6 +34,8 @@ _MAX_ALIASES = 32
 _MAX_QUESTIONS = 32
 # The same question again: the faster of two, since one may meet another server behind the resolver's address.
 _REPEATS = 2
+# How often servers are asked that answer with an error: as often as glibc asks (its RES_DFLRETRY).
+_ROUNDS_OF_ERRORS = 2
 # Some resolvers keep silent about types of record that they do not know.
 _ROUNDS_OF_EXTRAS = 2
 _MAX_PROTOCOLS = 16
@@ -72,7 +74,8 @@ class _Search:
         return answered
 
     async def ask_in_turn(self, name: str, types: tuple[RdataType, ...]) -> Inquiry:
-        """Each server in turn, then all again with twice the patience. The last thing that went wrong is told."""
+        """Each server in turn, then all again with twice the patience: once more after errors, more after silence.
+        The last thing that went wrong is told."""
         fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
         for turn in range(self.settings.rounds):
             for server in self.servers:
@@ -92,7 +95,7 @@ class _Search:
                     fault = ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{name}: name server: {error.strerror}")
                 except ProbeError as caught:
                     fault = caught
-            if fault.failure.kind is not FailureKind.DNS_TIMEOUT:
+            if fault.failure.kind is not FailureKind.DNS_TIMEOUT and turn + 1 >= _ROUNDS_OF_ERRORS:
                 break
         raise fault
 
