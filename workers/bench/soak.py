@@ -195,10 +195,14 @@ def memory_bytes(pid: int) -> int:
     process's part of them grows when a stranger's ends.
     """
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return own_bytes(Path(f"/proc/{pid}/smaps_rollup").read_text())
     except OSError:
         return 0
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(_OWN))
+
+
+def own_bytes(rollup: str) -> int:
+    """The part that `memory_bytes` counts of a `smaps_rollup`."""
+    return sum(int(line.split()[1]) * 1024 for line in rollup.splitlines() if line.startswith(_OWN))
 
 
 def lines(found: list[Verdict]) -> Iterator[str]:
