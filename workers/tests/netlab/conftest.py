@@ -5,5 +5,5 @@ import pytest
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The matrix takes as long as all others: it comes first, and whole, since each process measures all of it."""
+    """The matrix comes first: it takes as long as all others."""
     items.sort(key=lambda item: item.path.name != "test_matrix.py")

@@ -6,9 +6,11 @@ loaded until each phase of each row was met once, which one that is read wrongly
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
+from workers.browser.faults import CanaryError
 from workers.tests.netlab.page_accuracy import PHASES, RTT_MS, SITES, Error, load
 from workers.tests.shapes.browsing import ShapeLab, shape_lab
 
@@ -30,7 +32,9 @@ def test_phases_of_a_page_are_those_of_the_packets(name: str, lab: ShapeLab) -> 
     found: list[Error] = []
     with lab.serving(SITES[name]):
         for _ in range(_MOST_LOADS):
-            found += load(lab, name)
+            # A browser that our own page finds wanting measures nothing, as in an agent: another one is started.
+            with suppress(CanaryError):
+                found += load(lab, name)
             if not _missed(found) and _told(found) == _SEEN[name]:
                 break
     assert {error.phase for error in found} == _SEEN[name]
