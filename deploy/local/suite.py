@@ -17,7 +17,7 @@ from deploy.local.workshop import open_workshop, tool_environment, workshop_to_o
 _LIMIT_S = 1500.0
 # The longest two mostly wait: a third process works meanwhile.
 _PYTEST = ("python", "-m", "pytest", "-n", "3")
-# What is timed in the lab needs a processor that is free when a packet comes. Files are given out whole, in their order.
+# What is timed in the lab needs a processor that is free when a packet comes. Files go out whole, in their order.
 _IN_LAB = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
