@@ -52,6 +52,7 @@ NAMES = (
         positive=replace(NGINX, second=SecondAddress(answers=False)),
         repaired=replace(NGINX, second=SecondAddress()),
         cost=Cost.FALLBACK,
+        cost_from_ms=80,
     ),
     Twin(
         id=Id.IPV6_BROKEN_OR_SLOW,
@@ -59,6 +60,7 @@ NAMES = (
         positive=replace(NGINX, second=SecondAddress(answers=False, hears=False)),
         repaired=replace(NGINX, second=SecondAddress()),
         cost=Cost.FALLBACK,
+        cost_from_ms=80,
     ),
 )
 
@@ -152,6 +154,7 @@ TRANSPORT = (
         positive=replace(_HTTP2, network=Network(idle_restart=True)),
         repaired=_HTTP2,
         cost=Cost.AFTER_IDLE,
+        cost_from_ms=80,
     ),
     Twin(
         id=Id.TCP_NAGLE_DELAYED_ACK,
