@@ -8,6 +8,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+# Tells at the end what was measured more than once.
+pytest_plugins = ("workers.tests.second_tries",)
+
 # How long an example takes is the machine's affair: a busy one is no fault of the code.
 _UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 

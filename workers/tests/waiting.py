@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from functools import wraps
 from typing import ParamSpec, TypeVar
+
+from workers.tests.second_tries import measured_again
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -31,9 +32,11 @@ def undisturbed(test: Callable[P, None]) -> Callable[P, None]:
     @wraps(test)
     def tried(*args: P.args, **kwargs: P.kwargs) -> None:
         for _ in range(TRIES - 1):
-            # Whatever it raises: of flights that came as one there is no second to unpack.
-            with suppress(Exception):
+            try:
                 return test(*args, **kwargs)
+            # Whatever it raises: of flights that came as one there is no second to unpack.
+            except Exception as error:
+                measured_again(error)
         return test(*args, **kwargs)
 
     return tried

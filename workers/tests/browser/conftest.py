@@ -15,6 +15,7 @@ from workers.measurement.addresses import parse_networks
 from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement, RunRequest
 from workers.tests.browser.sites import IMAGE, SCRIPT, STYLE, Site, serving, write_authority
 from workers.tests.builders import build_request
+from workers.tests.second_tries import measured_again
 
 EVERY_PORT = frozenset(range(1024, 65536))
 Load = Callable[..., PageRun]
@@ -70,6 +71,7 @@ def cut_off(
         outcome = failed(load(url, timeout_us=round(longer * first_s * 1e6), **changes))
         if isinstance(outcome.measurement, PageMeasurement) and seen(outcome.measurement):
             break
+        measured_again(f"cut off too soon, after {longer * first_s} s")
     return outcome
 
 

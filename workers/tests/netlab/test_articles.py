@@ -19,6 +19,7 @@ from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.estate import Estate
 from workers.tests.netlab.nginx import NginxConduct, Plain
 from workers.tests.netlab.served import ChainWish, Network, Served
+from workers.tests.second_tries import measured_again
 from workers.tests.waiting import undisturbed
 
 RTT_MS = 380
@@ -96,6 +97,7 @@ def test_each_way_to_a_first_byte_takes_its_round_trips(vault: Vault, tmp_path: 
         left = [row for row, round_trips in seen if round_trips != pytest.approx(row[2], rel=TOLERANCE)]
         if not left:
             break
+        measured_again([(kind, round(trips, 3)) for (_, kind, _), trips in seen])
     assert not left, seen
 
 
@@ -116,6 +118,8 @@ def test_a_small_answer_waits_for_the_acknowledgement_of_a_smaller_one(vault: Va
             # The least of them: what else the machine does only adds, and 3 % of 15 ms are not much.
             for _ in range(_MOST_PROBES):
                 if min(waits) != expected:
+                    if len(waits) > 1:
+                        measured_again(f"{name}: {min(waits)} ms")
                     waits += waits_ms(probe(lab, estate.url(name)))
             assert min(waits) == expected, (name, waits)
 

@@ -16,6 +16,7 @@ from workers.tests.netlab.column import Measurements, measure, sites_of
 from workers.tests.netlab.costs import cost_us
 from workers.tests.netlab.twin import RTTS_MS, SHY_OF_LOSS, Cost, Twin
 from workers.tests.netlab.twins import OF_THE_NETWORK, PAGE_LEVEL, TWINS
+from workers.tests.second_tries import measured_again
 
 # Of the difference that a repair really makes, and what a busy machine adds to a short one.
 _SAVING_SHARE = 0.10
@@ -89,6 +90,7 @@ def judge(column: Column, vault: Vault, folder: Path) -> list[str]:
         told = [word for words in complained.values() for word in words]
         if not told:
             break
+        measured_again(f"{column}: {', '.join(sorted(twin.name for twin in twins))}")
     return told
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from workers.browser.faults import CanaryError
 from workers.tests.netlab.page_accuracy import PHASES, RTT_MS, SITES, Error, load
+from workers.tests.second_tries import measured_again
 from workers.tests.shapes.browsing import ShapeLab, shape_lab
 
 _MOST_LOADS = 20
@@ -37,6 +38,7 @@ def test_phases_of_a_page_are_those_of_the_packets(name: str, lab: ShapeLab) -> 
                 found += load(lab, name)
             if not _missed(found) and _told(found) == _SEEN[name]:
                 break
+            measured_again(f"not met yet: {sorted(_missed(found))}, not seen: {sorted(_SEEN[name] - _told(found))}")
     assert {error.phase for error in found} == _SEEN[name]
     assert _told(found) == _SEEN[name], found
     assert _missed(found) == set(), found

@@ -17,6 +17,7 @@ from workers.probes.settings import ProbeSettings
 from workers.tests.builders import build_request
 from workers.tests.nginx import CDN, ORIGIN, running_nginx
 from workers.tests.probes.conftest import EXTRA_PORTS, Lab
+from workers.tests.second_tries import measured_again
 from workers.tests.servers import Peer, Script, Server, keeping, response
 
 REPETITIONS, PAIRS, ALLOWED = 60, 20, 3
@@ -43,6 +44,7 @@ def is_honest(engine: PairEngine, url: str, other: str) -> bool:
         found += verdicts(engine, url, other)
         if max(claims(found)) <= ALLOWED * rounds:
             return True
+        measured_again(f"{claims(found)} of {len(found)} claim a difference")
     return False
 
 

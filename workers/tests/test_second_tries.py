@@ -1,0 +1,55 @@
+"""What was measured again is told at the end of a run, also of one that is spread over several processes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[2]
+_TESTS = """
+from itertools import count
+from workers.tests.second_tries import measured_again
+from workers.tests.waiting import undisturbed
+
+TRIES = count(1)
+
+@undisturbed
+def test_spoiled_twice():
+    number = next(TRIES)
+    assert number > 2, f"took {number}\\nms"
+
+def test_a_table():
+    measured_again("1 row")
+
+def test_at_once():
+    pass
+"""
+
+
+def test_each_test_that_was_measured_again_is_told_with_its_last_reason(tmp_path: Path) -> None:
+    (tmp_path / "test_made_up.py").write_text(_TESTS)
+    options = [
+        "-n",
+        "1",
+        "-p",
+        "no:schemathesis",
+        "-p",
+        "workers.tests.second_tries",
+        "-p",
+        "no:randomly",
+        "-p",
+        "no:cacheprovider",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", str(tmp_path)],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(_ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    told = done.stdout.partition(" measured again ")[2].splitlines()[1:3]
+    assert told[0] == "test_made_up.py::test_a_table: 2 tries; 1 row"
+    assert told[1].startswith("test_made_up.py::test_spoiled_twice: 3 tries; AssertionError: took 2 ms")
+    assert "test_at_once" not in done.stdout
+    assert done.returncode == 0
