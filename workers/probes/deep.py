@@ -5,6 +5,7 @@ Each is made in the engine's thread; what it means, and so which one follows, is
 
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from random import Random
 from typing import Any, Protocol
 
@@ -117,6 +118,9 @@ class _Dive:
             )
         )
         self._deeper.names.append(names)
+        if self._place.other_address is None:
+            # A name server may be too slow the first time to tell of the other family.
+            self._place = replace(place, addresses=names.addresses or place.addresses)
 
     def _ask_for_issuers(self) -> None:
         deadline_ns = self._deadline_ns(_ISSUER_US)

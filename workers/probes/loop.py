@@ -72,9 +72,9 @@ class Promise(Generic[T]):
 
 
 class _Task(Generic[T]):
-    """`sock` and `events` are what the kernel watches on its behalf."""
+    """`sock` and `events` are what the kernel watches on its behalf; `spared_ns` a deadline that was let pass."""
 
-    __slots__ = ("alarm", "coroutine", "deadline_ns", "events", "fd", "promise", "sock")
+    __slots__ = ("alarm", "coroutine", "deadline_ns", "events", "fd", "promise", "sock", "spared_ns")
 
     def __init__(self, coroutine: Coroutine[Wait, None, T], on_told: Callable[[], None] | None) -> None:
         self.coroutine = coroutine
@@ -84,6 +84,7 @@ class _Task(Generic[T]):
         self.events = 0
         self.fd = -1
         self.deadline_ns = 0
+        self.spared_ns = 0
         self.alarm: tuple[int, int] | None = None
 
 
@@ -182,7 +183,10 @@ class Loop:
         return max(0.0, (self._alarms[0][0] - time.monotonic_ns()) / 1e9)
 
     def _ring(self) -> None:
-        """Wakes what has waited long enough. A task has one alarm; when it rings too early it is set anew."""
+        """Wakes what has waited long enough. A task has one alarm; when it rings too early it is set anew.
+
+        What has come meanwhile and was not looked at, since others had their turn, is not late: it is handed on, once.
+        """
         now_ns = time.monotonic_ns()
         while self._alarms and self._alarms[0][0] <= now_ns:
             task = self._sleepers.pop(heapq.heappop(self._alarms), None)
@@ -191,6 +195,10 @@ class Loop:
             task.alarm = None
             if task.deadline_ns > now_ns:
                 self._set_alarm(task)
+            elif task.spared_ns != task.deadline_ns and _has_come(task):
+                task.spared_ns = task.deadline_ns
+                del self._waiting[task.fd]
+                self._resume(task)
             else:
                 del self._waiting[task.fd]
                 self._look_away(task.fd)
@@ -245,3 +253,9 @@ class Loop:
         if task.alarm is not None:
             del self._sleepers[task.alarm]
             task.alarm = None
+
+
+def _has_come(task: _Task[Any]) -> bool:
+    look = select.poll()
+    look.register(task.fd, task.events)
+    return bool(look.poll(0))

@@ -156,6 +156,25 @@ def test_the_other_family_is_shaken_hands_with(named: Lab, tmp_path: Path) -> No
     assert evidence.ipv6_passes is True
 
 
+class ToldLater(dict[str, list[str]]):
+    """Nothing, when it is asked for the first time."""
+
+    asked = 0
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.asked += 1
+        return super().get(name, default) if self.asked > 1 else default
+
+
+def test_a_family_that_the_name_server_tells_of_too_late_is_tried_all_the_same(named: Lab) -> None:
+    named.configure(allowed=parse_networks("127.0.0.0/8, ::1/128"))
+    named.zone.aaaa = ToldLater({NAME: ["::1"]})
+    with Server(keeping(response())) as server:
+        evidence = deep(named, server.url(host=NAME))
+    assert [one.address for one in evidence.of(Trial.OTHER_FAMILY)] == ["::1"] * 3
+    assert evidence.names[-1].addresses == ("127.0.0.1", "::1")
+
+
 def test_one_family_alone_is_measured_when_so_it_is_set(named: Lab) -> None:
     named.configure(allowed=parse_networks("127.0.0.0/8, ::1/128"), family=6)
     named.zone.aaaa[NAME] = ["::1"]

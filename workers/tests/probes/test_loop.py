@@ -4,10 +4,12 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 
 import pytest
 
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, Loop, LoopClosedError, Promise, ready
+from workers.tests.waiting import wait_for
 
 
 def in_ns(seconds: float) -> int:
@@ -46,6 +48,40 @@ def test_a_wait_ends_at_its_deadline(loop: Loop, pair: tuple[socket.socket, sock
     with pytest.raises(DeadlineError):
         loop.submit(read_once(pair[0], in_ns(0.1))).result(20)
     assert 0.1 <= time.monotonic() - before < 10
+
+
+def test_what_came_in_time_is_handed_on_however_late_the_loop_looks(loop: Loop) -> None:
+    """More sockets are ready than are looked at in one go, and the last of them was to be waited for until now."""
+    pairs = [socket.socketpair() for _ in range(100)]
+    blocked, go_on = threading.Event(), threading.Event()
+
+    async def keep_busy() -> None:
+        blocked.set()
+        assert go_on.wait(20)
+
+    async def twice(sock: socket.socket, deadline_ns: int) -> bytes:
+        said = await read_once(sock, deadline_ns)
+        with suppress(DeadlineError):
+            while True:
+                await ready(sock, READABLE, deadline_ns)
+        return said
+
+    with ExitStack() as stack:
+        for one in (one for both in pairs for one in both):
+            stack.enter_context(one)
+        others = [loop.submit(read_once(one, in_ns(20))) for one, _ in pairs[:-1]]
+        deadline_ns = in_ns(0.5)
+        last = loop.submit(twice(pairs[-1][0], deadline_ns))
+        loop.submit(keep_busy())
+        assert blocked.wait(20)
+        for _, peer in pairs:
+            peer.send(b"in time")
+        # Still there when the wait is over.
+        pairs[-1][1].send(b"x" * 200)
+        wait_for(lambda: time.monotonic_ns() > deadline_ns, "the deadline to pass")
+        go_on.set()
+        assert [one.result(20) for one in others] == [b"in time"] * 99
+        assert last.result(20).startswith(b"in time")
 
 
 def test_a_later_wait_may_have_an_earlier_or_a_later_deadline(
