@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -63,33 +64,39 @@ def fault_of(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, timeo
     return f"{exit_words(done.returncode)}\n{said}" if done.returncode else ""
 
 
-def run_to_the_end(
-    command: Sequence[str],
-    *,
-    env: Mapping[str, str],
-    cwd: Path,
-    timeout_s: float,
-    prepare: Callable[[], None] | None = None,
-) -> int | None:
-    """The exit code of a command that speaks through our own output; None when it did not end in time.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A command that speaks through our own output. `prepare` is called in its process before it becomes that."""
 
-    `prepare` is called in the child before it becomes the command.
+    command: Sequence[str]
+    env: Mapping[str, str]
+    cwd: Path
+    prepare: Prepare | None = None
 
-    What it leaves behind is ended with it, and buried meanwhile: we may be the first process of a container, and
-    somebody waits for a process to be gone.
+    def start(self) -> subprocess.Popen[bytes]:
+        env = dict(self.env)
+        return subprocess.Popen(self.command, env=env, cwd=self.cwd, stdin=subprocess.DEVNULL, preexec_fn=self.prepare)
+
+
+def run_to_the_end(*jobs: Job, timeout_s: float) -> list[int | None]:
+    """The exit codes of commands that run side by side; None of one that did not end in time.
+
+    What they leave behind is ended with the last of them, and buried meanwhile: we may be the first process of a
+    container, and somebody waits for a process to be gone.
     """
     adopt_orphans()
-    process = subprocess.Popen(command, env=dict(env), cwd=cwd, stdin=subprocess.DEVNULL, preexec_fn=prepare)
     deadline = monotonic() + timeout_s
+    running: list[subprocess.Popen[bytes]] = []
     try:
-        while monotonic() < deadline:
+        running += (job.start() for job in jobs)
+        while (left := [one for one in running if one.returncode is None]) and monotonic() < deadline:
             pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == process.pid:
-                process.returncode = os.waitstatus_to_exitcode(status)
-                return process.returncode
             if pid == 0:
                 sleep(_POLL_S)
-        return None
+            for one in left:
+                if one.pid == pid:
+                    one.returncode = os.waitstatus_to_exitcode(status)
+        return [one.returncode for one in running]
     finally:
         end_children()
 

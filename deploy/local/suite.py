@@ -1,20 +1,22 @@
-"""`./dev test`: the checks, then every test on throw-away servers, then one line that says how it went."""
+"""`./dev test`: the checks beside every test on throw-away servers, then one line that says how it went."""
 
+import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
 from deploy.local import netlab
-from deploy.local.checks import run_checks
 from deploy.local.places import Places
-from deploy.local.process import fault_of, run_to_the_end
+from deploy.local.process import Job, fault_of, run_to_the_end
 from deploy.local.workshop import open_workshop, tool_environment, workshop_to_ourselves
 
 # Far above what the suite takes: a run that hangs ends, and says so.
 _LIMIT_S = 1500.0
+# The checks take what the tests leave: a test waits now and then, and is timed now and then.
+_MODESTY = 10
 # The longest two mostly wait: a third process works meanwhile.
 _PYTEST = ("python", "-m", "pytest", "-n", "3")
 # What is timed in the lab needs a processor that is free when a packet comes. Files go out whole, in their order.
@@ -41,48 +43,60 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
         if arguments:
             return _run_tests(pytest, arguments, workshop, env)
         return {
-            "checks": run_checks(places, workshop),
-            **_run_tests(pytest, (), workshop, env),
+            **_run_tests(pytest, (), workshop, env, beside={"checks": _checks(places, workshop)}),
             "frontend": _quiet(("npm", "test", "--silent"), workshop / "frontend", env),
         }
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
+def _checks(places: Places, workshop: Path) -> Job:
+    command = (sys.executable, "-m", "deploy.local.checks", str(workshop))
+    return Job(command=command, env=os.environ, cwd=places.code, prepare=lambda: os.nice(_MODESTY))
+
+
 def _run_tests(
-    pytest: Sequence[str], arguments: Sequence[str], workshop: Path, env: Mapping[str, str]
+    pytest: Sequence[str],
+    arguments: Sequence[str],
+    workshop: Path,
+    env: Mapping[str, str],
+    *,
+    beside: Mapping[str, Job] | None = None,
 ) -> dict[str, bool]:
-    """The tests that are asked for, out of the lab and in it. What is chosen by name need not be in both."""
+    """The tests that are asked for, out of the lab and in it. What is chosen by name need not be in both.
+
+    `beside` runs with those out of the lab, which has the machine to itself.
+    """
     others, lab = netlab.share(arguments, workshop)
-    codes = {}
+    codes: dict[str, int | None] = {}
     if others is not None:
-        codes["tests"] = _stream([*pytest, *others], workshop, env)
+        jobs = {"tests": Job(command=[*pytest, *others], env=env, cwd=workshop), **(beside or {})}
+        codes |= _stream(jobs)
     if lab is not None:
-        codes["lab"] = _stream_lab([*pytest, *_IN_LAB, *lab], workshop, env)
+        codes |= _stream_lab([*pytest, *_IN_LAB, *lab], workshop, env)
     if arguments and any(code == 0 for code in codes.values()):
         codes = {name: code for name, code in codes.items() if code != netlab.NO_TESTS}
     return {name: code == 0 for name, code in codes.items()}
 
 
-def _stream_lab(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> int | None:
+def _stream_lab(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> dict[str, int | None]:
     """The lab's tests, with the rights to make networks; without them says so, and fails."""
     way = netlab.way()
     if way is None:
         print(netlab.CANNOT_RUN)
-        return 1
+        return {"lab": 1}
     prefix, prepare = way
-    return _stream([*prefix, *command], folder, env, prepare)
+    return _stream({"lab": Job(command=[*prefix, *command], env=env, cwd=folder, prepare=prepare)})
 
 
-def _stream(
-    command: Sequence[str], folder: Path, env: Mapping[str, str], prepare: Callable[[], None] | None = None
-) -> int | None:
-    """Runs it with our output as its own; its exit code, None when it did not end in time."""
+def _stream(jobs: Mapping[str, Job]) -> dict[str, int | None]:
+    """Runs them side by side with our output as theirs; the exit code of each, None when it did not end in time."""
     sys.stdout.flush()
-    code = run_to_the_end(command, env=env, cwd=folder, timeout_s=_LIMIT_S, prepare=prepare)
-    if code is None:
-        print(f"{' '.join(command)} did not end within {_LIMIT_S:.0f} s.")
-    return code
+    codes = dict(zip(jobs, run_to_the_end(*jobs.values(), timeout_s=_LIMIT_S), strict=True))
+    for name, code in codes.items():
+        if code is None:
+            print(f"{' '.join(jobs[name].command)} did not end within {_LIMIT_S:.0f} s.")
+    return codes
 
 
 def _quiet(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> bool:

@@ -1,11 +1,13 @@
 """Which tests run in the lab and which do not, and what is said where the lab cannot run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from deploy.local import netlab, suite
+from deploy.local.places import Places
+from deploy.local.process import Job
 
 LAB = netlab.FOLDER
 
@@ -50,7 +52,7 @@ def test_where_no_network_may_be_made_the_lab_says_so_and_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(netlab, "way", lambda: None)
-    assert suite._stream_lab(["true"], tmp_path, {}) == 1
+    assert suite._stream_lab(["true"], tmp_path, {}) == {"lab": 1}
     assert "CANNOT RUN" in capsys.readouterr().out
 
 
@@ -60,15 +62,26 @@ def test_where_no_network_may_be_made_the_lab_says_so_and_fails(
 def test_one_of_both_runs_may_have_no_tests_but_not_both(
     codes: tuple[int, int], well: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def stream(command: Sequence[str], folder: Path, env: Mapping[str, str], prepare: object = None) -> int:
-        return codes[f"--ignore={LAB}" not in command]
+    def stream(jobs: Mapping[str, Job]) -> dict[str, int | None]:
+        return {name: codes[name == "lab"] for name in jobs}
 
     monkeypatch.setattr(suite, "_stream", stream)
     monkeypatch.setattr(netlab, "way", lambda: ((), lambda: None))
     assert all(suite._run_tests(["pytest"], ["-k", "x"], tmp_path, {}).values()) is well
 
 
-def test_the_whole_suite_has_tests_in_both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(suite, "_stream", lambda command, *rest: 5 if f"--ignore={LAB}" in command else 0)
+def test_the_whole_suite_has_tests_in_both_and_checks_beside_those_out_of_the_lab(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    said: list[list[str]] = []
+
+    def stream(jobs: Mapping[str, Job]) -> dict[str, int | None]:
+        said.append(sorted(jobs))
+        return {name: {"tests": 5, "checks": 1, "lab": 0}[name] for name in jobs}
+
+    monkeypatch.setattr(suite, "_stream", stream)
     monkeypatch.setattr(netlab, "way", lambda: ((), lambda: None))
-    assert suite._run_tests(["pytest"], (), tmp_path, {}) == {"tests": False, "lab": True}
+    checks = {"checks": suite._checks(Places(code=tmp_path), tmp_path)}
+    results = suite._run_tests(["pytest"], (), tmp_path, {}, beside=checks)
+    assert results == {"tests": False, "checks": False, "lab": True}
+    assert said == [["checks", "tests"], ["lab"]]

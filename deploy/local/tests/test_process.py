@@ -43,23 +43,23 @@ def test_the_tail_of_a_log_that_is_missing_is_empty_and_bytes_that_are_no_text_d
 RUN = """
 import sys
 from pathlib import Path
-from deploy.local.process import run_to_the_end
-env, seconds = {"PATH": sys.argv[2]}, float(sys.argv[3])
-code = run_to_the_end(["sh", "-c", sys.argv[1]], env=env, cwd=Path(), timeout_s=seconds)
-sys.exit("too late" if code is None else code)
+from deploy.local.process import Job, run_to_the_end
+env, seconds = {"PATH": sys.argv[1]}, float(sys.argv[2])
+jobs = [Job(command=["sh", "-c", script], env=env, cwd=Path()) for script in sys.argv[3:]]
+print(*run_to_the_end(*jobs, timeout_s=seconds))
 """
 
 
-def to_the_end(script: str, *, timeout_s: float = 30) -> "subprocess.CompletedProcess[str]":
+def to_the_end(*scripts: str, timeout_s: float = 30) -> "subprocess.CompletedProcess[str]":
     """In a process of its own, since it adopts and ends every orphan."""
-    command = [sys.executable, "-c", RUN, script, os.environ["PATH"], str(timeout_s)]
+    command = [sys.executable, "-c", RUN, os.environ["PATH"], str(timeout_s), *scripts]
     return subprocess.run(command, cwd=CODE, capture_output=True, text=True, timeout=60)
 
 
 def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     done = to_the_end(f"setsid sleep 600 >&- 2>&- & echo $! >{pid}; echo said; exit 3")
-    assert (done.returncode, done.stdout) == (3, "said\n")
+    assert done.stdout == "said\n3\n"
     assert not alive(int(pid.read_text()))
 
 
@@ -67,9 +67,16 @@ def test_orphans_that_end_are_buried_while_the_command_runs(tmp_path: Path) -> N
     # Without that, /proc would show the orphan for as long as its new parent does not ask for it.
     script = "sh -c 'sleep 0.1 & echo $! >pid'; while test -e /proc/$(cat pid); do sleep 0.02; done; echo gone"
     done = to_the_end(f"cd {tmp_path}; {script}")
-    assert done.stdout == "gone\n"
+    assert done.stdout == "gone\n0\n"
 
 
 def test_a_command_that_does_not_end_in_time_is_ended() -> None:
     done = to_the_end("exec sleep 600", timeout_s=0.2)
-    assert done.stderr == "too late\n"
+    assert done.stdout == "None\n"
+
+
+def test_each_of_several_commands_has_its_own_end(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    done = to_the_end(f"cat {pipe}; exit 3", f"echo said >{pipe}; exit 4")
+    assert done.stdout == "said\n3 4\n"
