@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_reasons import Evidence, bytes_differ, lost_compression
+from workers.diagnosis.pair_samples import Names
 from workers.diagnosis.units import begin, counted, percent, size
 from workers.measurement.pair import CacheState, Leg
 
 # Proxies mark the ETag of what they packed themselves, or make it weak (RFC 9110, 8.8.3): the content is the same.
 _PACKED = re.compile(r"^W/|[-;](?:gzip|br|zstd|df)(?=\"?$)")
+_PROTOCOLS = {"h2": "HTTP/2", "http/1.1": "HTTP/1.1"}
 _WITHOUT_CACHE = {
     CacheState.BYPASS: "passes its cache by",
     CacheState.DYNAMIC: "does not keep such answers",
@@ -31,7 +33,6 @@ def warnings_of(evidence: Evidence) -> Iterator[PairWarning]:
     yield from _bytes(evidence)
     yield from _cache(evidence)
     yield from _content(evidence)
-    yield from _protocols(evidence)
     if evidence.a.endpoints and evidence.a.endpoints == evidence.b.endpoints:
         where = ", ".join(evidence.a.addresses)
         yield PairWarning(id="same_address", text=f"Both legs were served by the same address, {where}.")
@@ -57,6 +58,15 @@ def _are(count: int) -> str:
 def dns_left_out(name: str) -> PairWarning:
     text = f"The name of {name} was not looked up, so that DNS is left out on both sides."
     return PairWarning(id="dns_left_out", text=text)
+
+
+def protocols_differ(unlike: int, pairs: int, names: Names, protocols: tuple[str | None, str | None]) -> PairWarning:
+    """`protocols` are those of the last pair that was answered in two."""
+    where = "" if unlike == pairs else f"In {unlike} of {counted(pairs, 'pair')} "
+    a = names.a if where else begin(names.a)
+    one, other = (_PROTOCOLS.get(said or "", said) for said in protocols)
+    text = f"{where}{a} was asked in {one}, {names.b} in {other}: that may be part of the difference."
+    return PairWarning(id="protocol_differs", text=text)
 
 
 def _redirects(evidence: Evidence) -> Iterator[PairWarning]:
@@ -99,13 +109,6 @@ def _content(evidence: Evidence) -> Iterator[PairWarning]:
     if len(tags) == 2 and tags[0] != tags[1]:
         text = f"The ETags differ: {evidence.names.a} may give an older or another content than {evidence.names.b}."
         yield PairWarning(id="etag_differs", text=text)
-
-
-def _protocols(evidence: Evidence) -> Iterator[PairWarning]:
-    a, b = evidence.a.protocol, evidence.b.protocol
-    if a is not None and b is not None and a != b:
-        text = f"{begin(evidence.names.a)} speaks {a}, {evidence.names.b} {b}."
-        yield PairWarning(id="protocol_differs", text=text)
 
 
 def _legs(evidence: Evidence) -> tuple[tuple[str, LegFacts], ...]:

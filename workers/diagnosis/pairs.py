@@ -20,7 +20,7 @@ from workers.diagnosis.pair_facts import LegFacts, facts_of
 from workers.diagnosis.pair_reasons import Evidence, Reason, leading, not_kept_reason, reasons_of
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, LegSample, Names, PairRun, PairSample, Parts, Verdict
 from workers.diagnosis.pair_split import mean_parts, split
-from workers.diagnosis.pair_warnings import PairWarning, dns_left_out, pairs_left_out, warnings_of
+from workers.diagnosis.pair_warnings import PairWarning, dns_left_out, pairs_left_out, protocols_differ, warnings_of
 from workers.diagnosis.signed_rank import Interval, PairedDifferences
 from workers.diagnosis.units import begin, counted, ms, signed_ms
 from workers.measurement.pair import Leg
@@ -129,7 +129,7 @@ def judge(
         margin_us=margin_us,
         by_phase=evidence.parts,
         reasons=reasons_of(evidence),
-        warnings=(*_one_sided_dns(pairs, names), *warnings_of(evidence)),
+        warnings=(*_one_sided_dns(pairs, names), *_unlike_protocols(pairs, names), *warnings_of(evidence)),
         a=evidence.a,
         b=evidence.b,
     )
@@ -209,6 +209,15 @@ def _one_sided_dns(pairs: Sequence[PairSample], names: Names) -> tuple[PairWarni
     if not one_sided:
         return ()
     return (dns_left_out(names.b if _looked_up(one_sided[-1].a) else names.a),)
+
+
+def _unlike_protocols(pairs: Sequence[PairSample], names: Names) -> tuple[PairWarning, ...]:
+    """Both legs are asked in the same protocol wherever they have one in common."""
+    unlike = [pair for pair in pairs if pair.a.protocol and pair.b.protocol and pair.a.protocol != pair.b.protocol]
+    if not unlike:
+        return ()
+    last = (unlike[-1].a.protocol, unlike[-1].b.protocol)
+    return (protocols_differ(len(unlike), len(pairs), names, last),)
 
 
 def _spread_us(difference: Difference) -> float:

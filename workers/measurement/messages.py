@@ -26,7 +26,7 @@ from workers.measurement.page_view import (
     ShownPicture,
     ViewSample,
 )
-from workers.measurement.pair import Leg, LegExchange, PairTarget
+from workers.measurement.pair import Leg, LegExchange, PairTarget, Protocols
 from workers.measurement.profile import NATIVE, Profile
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
@@ -189,6 +189,7 @@ class PairMeasurement:
     The two connections are numbered in the order of opening. `not_kept` names the legs whose server closed its
     connection after the first answer: then there is no reused pair. The clock is that of ProbeMeasurement.
     `profile_verified` tells of a shaped run whether no connection was quicker than its link; None for all others.
+    `protocols` is None until both legs have answered.
     """
 
     kind: Literal["pair"] = "pair"
@@ -198,6 +199,7 @@ class PairMeasurement:
     clock: Clock = Clock.KERNEL
     scheduling_lag_us: int | None = None
     profile_verified: bool | None = None
+    protocols: Protocols | None = None
 
 
 Measurement = ProbeMeasurement | PageMeasurement | PairMeasurement

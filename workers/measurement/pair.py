@@ -32,6 +32,13 @@ class CacheState(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Protocols(StrEnum):
+    """Whether both legs were asked in the same protocol of HTTP. Each is asked in its own where none is common."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairTarget:
     """The other leg of a pair. `address` ("IP", "IP:port", "[IPv6]:port") is dialled instead of resolving the host.

@@ -57,7 +57,17 @@ class Exchange:
     A certificate that fails verification ends a pair; a probe goes on, since the time it takes is worth knowing.
     """
 
-    def __init__(self, kit: Kit, request: RunRequest, recorder: HopRecorder, tell: Tell) -> None:
+    def __init__(
+        self,
+        kit: Kit,
+        request: RunRequest,
+        recorder: HopRecorder,
+        tell: Tell,
+        *,
+        talk: "Http2Conversation | None" = None,
+    ) -> None:
+        """`talk` is what was said before over the same connection, where that was HTTP/2."""
+        self.talk = talk
         self.finder: TextFinder | None = None
         self._kit = kit
         self._request = request
@@ -70,7 +80,15 @@ class Exchange:
 
     @property
     def keeps_connection(self) -> bool:
-        """Whether the server said that it may be asked again over the same connection."""
+        """Whether the server said that it may be asked again over the same connection.
+
+        What came together with the end of an answer in HTTP/2 may be good-bye, or make no sense.
+        """
+        if self.talk is not None:
+            try:
+                self.talk.hear()
+            except ProbeError:
+                return False
         return self._reader.keeps_connection
 
     async def run(self, link: Link, asking: Asking, deadline_ns: int) -> Head:
@@ -90,13 +108,16 @@ class Exchange:
 
     def _spoken(self, asking: Asking, *, trusted: bool) -> bytes:
         """The request in the protocol that was agreed on; from now on the answer is read in the same."""
-        if not speaks_http2(self._recorder):
+        if self.talk is None and not speaks_http2(self._recorder):
             return asking.spoken(trusted=trusted)
-        limit_bytes = self._kit.settings.max_body_bytes
         fields = asking.fields(trusted=trusted)
-        talk = conversation()(fields, max_body_bytes=limit_bytes, on_body=self._on_body)
-        self._reader = talk
-        return talk.outgoing()
+        if self.talk is None:
+            limit_bytes = self._kit.settings.max_body_bytes
+            self.talk = conversation()(fields, max_body_bytes=limit_bytes, on_body=self._on_body)
+        else:
+            self.talk.ask_again(fields)
+        self._reader = self.talk
+        return self.talk.outgoing()
 
     async def _run(self, channel: Channel, sent: bytes) -> Head:
         self._recorder.begin_exchange(time.monotonic_ns())

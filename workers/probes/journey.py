@@ -153,11 +153,13 @@ class Journey:
             return await self._converse(Manner(sparing=True, offer=offer), deadline_ns)
         except ProbeError as error:
             recorder = self.recorders[-1]
-            if not _hello_died(recorder, error.failure):
+            if not hello_died(recorder, error.failure):
                 raise
             self.given_up.append((recorder, error.failure))
-        self.recorders[-1] = _begun_again(recorder)
-        return await self._converse(Manner(instead=_same(recorder), offer=replace(offer, classical=True)), deadline_ns)
+        self.recorders[-1] = begun_again(recorder)
+        return await self._converse(
+            Manner(instead=same_address(recorder), offer=replace(offer, classical=True)), deadline_ns
+        )
 
     async def _converse(self, manner: Manner, deadline_ns: int) -> tuple[Exchange, Head]:
         """Asks; once more in HTTP/2 where the server does not speak HTTP/1.1. A try that came to nothing for that alone
@@ -166,12 +168,12 @@ class Journey:
         try:
             return await self._ask(first, manner, deadline_ns)
         except ProbeError as error:
-            if manner.offer.protocols == HTTP2 or not _wants_http2(first, error.failure):
+            if manner.offer.protocols == HTTP2 or not wants_http2(first, error.failure):
                 raise
             because = error
         conversation()
-        self.recorders[-1] = _begun_again(first)
-        other = Manner(instead=_same(first), offer=replace(manner.offer, protocols=HTTP2))
+        self.recorders[-1] = begun_again(first)
+        other = Manner(instead=same_address(first), offer=replace(manner.offer, protocols=HTTP2))
         try:
             answered = await self._ask(self.recorders[-1], other, deadline_ns)
         except ProbeError as error:
@@ -242,7 +244,7 @@ class Journey:
             raise ProbeError(FailureKind.TEXT_MISSING, repr(self.request.body_text[:80]))
 
 
-def _hello_died(recorder: HopRecorder, failure: Failure) -> bool:
+def hello_died(recorder: HopRecorder, failure: Failure) -> bool:
     """Whether the server never said a word of the handshake, as when the ClientHello did not get through."""
     return (
         failure.stage is Stage.TLS
@@ -251,7 +253,7 @@ def _hello_died(recorder: HopRecorder, failure: Failure) -> bool:
     )
 
 
-def _wants_http2(recorder: HopRecorder, failure: Failure) -> bool:
+def wants_http2(recorder: HopRecorder, failure: Failure) -> bool:
     """Whether the server may speak HTTP/2 alone: it said so, or it agreed on no protocol and did not answer in ours."""
     if failure.kind is FailureKind.HTTP1_NOT_SPOKEN:
         return True
@@ -264,13 +266,13 @@ def _speaks_neither(first: Failure, second: Failure) -> bool:
     return first.kind is not FailureKind.HTTP1_NOT_SPOKEN or second.kind is FailureKind.HTTP1_NOT_SPOKEN
 
 
-def _same(recorder: HopRecorder) -> DialAddress:
+def same_address(recorder: HopRecorder) -> DialAddress:
     """The address of before: another one may be another server."""
     assert recorder.address is not None
-    return DialAddress(address=recorder.address)
+    return DialAddress(address=recorder.address, port=recorder.port)
 
 
-def _begun_again(recorder: HopRecorder) -> HopRecorder:
+def begun_again(recorder: HopRecorder) -> HopRecorder:
     """The same hop, found already."""
     again = HopRecorder(recorder.target)
     again.lookup, again.addresses = recorder.lookup, recorder.addresses

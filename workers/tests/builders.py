@@ -30,7 +30,7 @@ from workers.measurement.messages import (
     RunRequest,
     RunResult,
 )
-from workers.measurement.pair import CacheReport, CacheState, Leg, LegExchange, PairTarget
+from workers.measurement.pair import CacheReport, CacheState, Leg, LegExchange, PairTarget, Protocols
 from workers.measurement.profile import NATIVE
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
@@ -199,6 +199,7 @@ def build_pair(**changes: Any) -> PairMeasurement:
             build_connection(**far, number=2, connect=span(40, 80), tls=span(80, 120)),
         ),
         "scheduling_lag_us": 90,
+        "protocols": Protocols.SAME,
     }
     return PairMeasurement(**(values | changes))
 

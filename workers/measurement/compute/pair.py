@@ -7,7 +7,7 @@ from workers.measurement.compute.cache_state import cache_report
 from workers.measurement.compute.hop import RunClock, connection_of, kept_headers, lengths_of, timing_of
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import PairMeasurement
-from workers.measurement.pair import Leg, LegExchange
+from workers.measurement.pair import Leg, LegExchange, Protocols
 from workers.measurement.timing import Timing
 
 _MAX_CODING_CHARS = 40
@@ -33,7 +33,15 @@ def pair_measurement(capture: PairCapture) -> PairMeasurement:
         not_kept=capture.not_kept,
         clock=clock.kind,
         scheduling_lag_us=clock.lag_us,
+        protocols=_protocols(exchanges),
     )
+
+
+def _protocols(exchanges: list[LegExchange]) -> Protocols | None:
+    spoken = {one.leg: one.protocol for one in exchanges if one.status is not None and one.protocol is not None}
+    if len(spoken) < len(Leg):
+        return None
+    return Protocols.SAME if len(set(spoken.values())) == 1 else Protocols.DIFFERENT
 
 
 def _ended(seen: HopCapture) -> bool:

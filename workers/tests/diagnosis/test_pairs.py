@@ -276,6 +276,17 @@ def test_odd_things_are_told_beside_the_verdict() -> None:
     assert warnings(judge(fixed(24, one, other))) == {"redirect", "etag_differs", "protocol_differs", "same_address"}
 
 
+def test_legs_that_answered_in_different_protocols_are_compared_with_a_word_about_it() -> None:
+    like = fixed(20, leg(protocol="h2"), leg(protocol="h2"))
+    unlike = fixed(4, leg(protocol="h2"), leg(protocol="http/1.1"))
+    texts = [[warning.text for warning in judge(samples).warnings] for samples in (like, unlike, like + unlike)]
+    assert texts == [
+        [],
+        ["The CDN was asked in HTTP/2, the origin in HTTP/1.1: that may be part of the difference."],
+        ["In 4 of 24 pairs the CDN was asked in HTTP/2, the origin in HTTP/1.1: that may be part of the difference."],
+    ]
+
+
 @pytest.mark.parametrize(("one", "other"), [('"a1"', 'W/"a1"'), ('"a1-gzip"', '"a1"'), ('"a1;br"', 'W/"a1"')])
 def test_an_etag_that_a_proxy_marked_is_the_same(one: str, other: str) -> None:
     assert warnings(judge(fixed(24, leg(etag=one), leg(etag=other)))) == set()

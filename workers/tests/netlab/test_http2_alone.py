@@ -1,13 +1,18 @@
-"""The phases of a server that speaks HTTP/2 alone beside the packets of its connection."""
+"""The phases of servers that speak HTTP/2 alone beside the packets of their connections."""
 
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from statistics import median
 from tempfile import mkdtemp
+from uuid import UUID
 
-from workers.measurement.messages import ProbeMeasurement
+from workers.measurement.messages import Kind, PairMeasurement, ProbeMeasurement
+from workers.measurement.pair import Leg, PairTarget, Protocols
+from workers.measurement.timing import phases_of
+from workers.pairs import PairEngine
 from workers.shaping.packets import SYN, TCP
+from workers.tests.builders import build_request
 from workers.tests.netlab.accuracy import Lengths, lengths_of
 from workers.tests.netlab.capture import Seen
 from workers.tests.netlab.chains import Vault
@@ -46,6 +51,53 @@ def test_phases_are_those_of_the_packets(tmp_path: Path) -> None:
         assert isinstance(one, ProbeMeasurement)
         (connection,) = one.connections
         assert (connection.protocol, connection.tls_round_trips) == ("h2", 1)
+
+
+@undisturbed
+def test_phases_of_a_pair_are_those_of_the_packets(tmp_path: Path) -> None:
+    """On both legs, over new connections and over the same again; where servers are met first, that is in none."""
+    folder = Path(mkdtemp(dir=tmp_path))
+    sites = {
+        "cdn": Served(conduct=Conduct(protocols=("h2",), body_bytes=20_000)),
+        "origin": Served(conduct=Conduct(protocols=("h2",), body_bytes=20_000, think_s=(0.03,))),
+    }
+    with open_lab(Network(), RTT_MS) as lab:
+        estate = Estate(lab, Vault(folder), folder, sites)
+        request = build_request(
+            kind=Kind.PAIR,
+            run_id=UUID(int=0),
+            url=estate.url("cdn"),
+            other=PairTarget(url=estate.url("origin")),
+            timeout_us=30_000_000,
+        )
+        with PairEngine(lab.settings, enter=lab.client.enter) as engine, lab.capture() as capture:
+            measured = [engine.pair(request).measurement for _ in range(PROBES)]
+            packets = capture.packets()
+    made = [connection for connection in connections(packets) if truth_of(connection) is not None]
+    assert len(made) == len(Leg) * PROBES
+    errors: dict[str, list[int]] = {}
+    for number, one in enumerate(measured):
+        assert isinstance(one, PairMeasurement)
+        assert (one.protocols, one.not_kept) == (Protocols.SAME, ())
+        for at, leg in enumerate(Leg):
+            seen, truth = made[len(Leg) * number + at], truth_of(made[len(Leg) * number + at])
+            cold, reused = (phases_of(each.timing) for each in one.exchanges if each.leg is leg)
+            assert truth is not None
+            errors.setdefault("connect", []).append(abs((cold.connect_us or 0) - truth.connect))
+            errors.setdefault("wait", []).append(abs((cold.wait_us or 0) - truth.wait))
+            errors.setdefault("reused", []).append(abs((reused.wait_us or 0) - last_wait_us(seen)))
+            # Our own cryptography is in the phase and in no packet.
+            assert truth.tls - LIMITS.tls <= (cold.tls_us or 0) <= truth.tls + RTT_MS * 500
+    limits = {"connect": LIMITS.connect, "wait": LIMITS.wait, "reused": LIMITS.wait}
+    assert {phase: median(found) for phase, found in errors.items() if median(found) > limits[phase]} == {}
+
+
+def last_wait_us(packets: list[Seen]) -> int:
+    """From the last request to the first packet of its page."""
+    data = [seen for seen in packets if seen.packet.payload_bytes]
+    asked = max(seen.at_ns for seen in data if seen.sent)
+    page = next(one.at_ns for one in data if one.at_ns > asked and one.packet.payload_bytes >= _PAGE_BYTES)
+    return (page - asked) // 1000
 
 
 def connections(packets: Sequence[Seen]) -> list[list[Seen]]:
