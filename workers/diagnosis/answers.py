@@ -11,7 +11,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import mss_of, packet_time_us
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.handshakes import lead_us
-from workers.diagnosis.thinking import THOUGHTFUL, begun_us, first_think_us
+from workers.diagnosis.thinking import THOUGHTFUL, begun_us, first_think_us, may_be_repaired
 from workers.diagnosis.tls_visits import over_http2
 from workers.diagnosis.weighing import (
     LEAST_SEEN,
@@ -87,9 +87,9 @@ def think_time(case: Case) -> Verdicts:
     """http.think_time: the server takes long to begin its answer."""
     id = FindingId.HTTP_THINK_TIME
     trials = [trial for trial in _thoughtful(case) if not is_late(trial)]
-    clean = [trial for trial in trials if not asked_again(trial)]
-    thinks = _thinks(clean)
     least_us = _least_us(case, SLOW_THINK_US)
+    clean = [trial for trial in trials if not _is_slow_by_loss(trial, least_us)]
+    thinks = _thinks(clean)
     slow = [think for think in thinks if think > least_us]
     if slow and _may_be_the_links(clean, median(slow)):
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
@@ -154,8 +154,11 @@ def buffered_response(case: Case) -> Verdicts:
         think = _own_think_us(trial)
         return think is not None and think > BUFFERED_THINK_US and _in_one_go(trial, jitter, unclear=True)
 
+    def spoilt(trial: TrialEvidence) -> bool:
+        return _is_slow_by_loss(trial, least_us)
+
     trials = [trial for trial in visits(case, _ASKED) if _is_page(trial)]
-    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=asked_again, unsure=unsure)
+    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=spoilt, unsure=unsure)
     if isinstance(sure, Sure):
         # The milliseconds of a server that thinks for too long are told by `think_time`.
         told = any(isinstance(one, Finding) for one in think_time(case))
@@ -226,6 +229,12 @@ def _thoughtful(case: Case) -> list[TrialEvidence]:
 
 def _thinks(trials: Sequence[TrialEvidence]) -> list[int]:
     return [think for trial in trials if (think := _own_think_us(trial)) is not None]
+
+
+def _is_slow_by_loss(trial: TrialEvidence, least_us: float) -> bool:
+    """Whether a wait that is longer than that may be a lost packet's: our request's, or the first one of the answer."""
+    think = _own_think_us(trial)
+    return asked_again(trial) or (think is not None and may_be_repaired(trial, think, least_us))
 
 
 def _own_think_us(trial: TrialEvidence) -> int | None:

@@ -32,7 +32,8 @@ _OWN_FAULTS = (FailureKind.CONNECT_UNREACHABLE, FailureKind.BLOCKED_DESTINATION,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Visit:
-    """A first visit's round trips up to the first byte of the answer, and how long that took, from the SYN on."""
+    """A first visit's round trips up to the first byte of the answer, and how long that took, from the SYN on, without
+    what passed between two of them on our own side."""
 
     round_trips: int
     first_byte_us: int
@@ -131,15 +132,18 @@ def ipv6(case: Case) -> Verdicts:
 
 
 def _visit(trial: TrialEvidence) -> _Visit | None:
-    first_byte_us = begun_us(trial, trial.exchanges[0]) if trial.exchanges else None
-    if first_byte_us is None:
+    sent_us, begun = (
+        (trial.exchanges[0].sent_us, begun_us(trial, trial.exchanges[0])) if trial.exchanges else (None, None)
+    )
+    if sent_us is None or begun is None or trial.connect_us is None:
         return None
-    shake = handshake_round_trips(trial)
-    if trial.handshake is not None and shake is None:
+    connect_and_ask, network_us = 2, trial.connect_us + begun - sent_us
+    if trial.handshake is None:
+        return _Visit(round_trips=connect_and_ask, first_byte_us=network_us)
+    shake, shake_us = handshake_round_trips(trial), trial.handshake.network_us
+    if shake is None or shake_us is None:
         return None
-    connect_and_ask = 2
-    flights = shake.flights if shake is not None else 0
-    return _Visit(round_trips=connect_and_ask + flights, first_byte_us=first_byte_us)
+    return _Visit(round_trips=connect_and_ask + shake.flights, first_byte_us=network_us + shake_us)
 
 
 def _lost_us(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) -> int | None:

@@ -23,6 +23,8 @@ THOUGHTFUL = (
 )
 # A wait for our acknowledgement on a way that is as unsteady as this.
 _UNSTEADY_RTT = (0.85, 1.4)
+# When a lost first packet comes: after a round trip at least, and what its sender waits for one that was overtaken.
+_REPAIRED_RTT = (0.95, 1.2)
 
 
 def begun_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
@@ -78,6 +80,20 @@ def plain_think_us(case: Case) -> int | None:
     if plain:
         return round(median(plain))
     return min((think for trial in case.evidence.of(*THOUGHTFUL) for think in _thinks(trial)), default=None)
+
+
+def may_be_repaired(trial: TrialEvidence, think: int, least_us: float) -> bool:
+    """Whether a think is longer than that by a lost packet alone: the first one of the answer, which came again a round
+    trip later. What came behind it was read with it, and of all that the last has left its stamp."""
+    earliest_us, latest_us = (share * (rtt_of(trial) or 0) for share in _REPAIRED_RTT)
+    return _answer_was_disturbed(trial) and think >= earliest_us and think > least_us >= think - latest_us
+
+
+def _answer_was_disturbed(trial: TrialEvidence) -> bool:
+    """Whether packets of the server came out of order after the handshake."""
+    secured, ended = trial.tcp_secured, trial.tcp_ended
+    before = 0 if secured is None else secured.out_of_order_packets or 0
+    return ended is not None and (ended.out_of_order_packets or 0) > before
 
 
 def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:

@@ -49,6 +49,24 @@ def test_answers_that_are_late_now_and_then_on_a_path_that_loses_packets_prove_n
     assert left_open(RULES, lossy)[Id.HTTP_THINK_TIME] is NotJudgedReason.LOSS
 
 
+@pytest.mark.parametrize(("think_ms", "said"), [(300, "found"), (385, "open"), (480, "open"), (680, "found")])
+def test_what_a_lost_first_packet_costs_is_no_thinking(think_ms: int, said: str) -> None:
+    """It comes a round trip later, and what was behind it is read with it and has the stamp of the last."""
+    server = Server(think_us=(think_ms * 1000,), body_bytes=20_000)
+    evidence = deep(Path(rtt_ms=380), server)
+    trials = [
+        replace(one, tcp_ended=replace(one.tcp_ended, out_of_order_packets=12))
+        for one in evidence.trials
+        if one.tcp_ended is not None
+    ]
+    both = {Id.HTTP_THINK_TIME, Id.HTTP_BUFFERED_RESPONSE}
+    lossy = replace(evidence, trials=tuple(trials))
+    assert found(RULES, evidence).keys() & both == both
+    assert found(RULES, lossy).keys() & both == (both if said == "found" else set())
+    if said == "open":
+        assert {left_open(RULES, lossy).get(one) for one in both} == {NotJudgedReason.LOSS}
+
+
 @pytest.mark.parametrize("slow", [1, 2])
 def test_a_slow_answer_or_two_are_chance(slow: int) -> None:
     evidence = thinking(*[SLOW_US] * slow, *[QUICK_US] * (12 - slow))

@@ -7,7 +7,7 @@ import pytest
 
 from workers.diagnosis import path
 from workers.diagnosis.case import Case
-from workers.measurement.evidence import Depth, Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
+from workers.measurement.evidence import Depth, Direction, Exchange, ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
@@ -41,6 +41,35 @@ def test_tls12_pays_the_distance_four_times() -> None:
 
 def test_distance_is_no_cause_where_the_server_takes_most_of_the_time() -> None:
     assert not found(path.RULES, far(150, think_us=(600_000,)))
+
+
+def test_what_we_take_between_two_round_trips_ourselves_hides_no_distance() -> None:
+    quick = far(150)
+    busy = replace(quick, trials=tuple(resting_before_it_asks(one, 900_000) for one in quick.trials))
+    told, same = (facts(found(path.RULES, one)[Id.TCP_RTT_HIGH]) for one in (busy, quick))
+    assert told == same
+    assert told["ttfb_ms"] == pytest.approx(450, rel=0.02)
+
+
+def resting_before_it_asks(trial: TrialEvidence, pause_us: int) -> TrialEvidence:
+    """All that comes after the handshake, so much later."""
+    assert trial.handshake is not None
+    since_us = trial.handshake.ended_us or 0
+
+    def later(at_us: int) -> int:
+        return at_us + pause_us if at_us > since_us else at_us
+
+    def postponed(one: Exchange) -> Exchange:
+        marks = ("asked_us", "sent_us", "first_raw_us", "first_application_us", "first_readable_us", "ended_us")
+        moved: dict[str, Any] = {mark: later(getattr(one, mark)) for mark in marks}
+        return replace(one, **moved)
+
+    return replace(
+        trial,
+        exchanges=tuple(map(postponed, trial.exchanges)),
+        transfers=tuple(replace(one, at_us=later(one.at_us)) for one in trial.transfers),
+        records=tuple(replace(one, at_us=later(one.at_us), end_us=later(one.end_us or 0)) for one in trial.records),
+    )
 
 
 def test_a_distance_of_our_own_making_is_nobodys_fault() -> None:
