@@ -1,7 +1,8 @@
 """The door of the probes: many callers, one thread that does all the network work.
 
-What a light probe means is computed in the engine's thread too: it takes less time than a handshake, the kernel's
-stamps do not see it, and callers that computed would take the interpreter from the engine between any two calls.
+What a light probe means is computed in the engine's thread too, when no socket is ready: it takes less time than a
+handshake, the kernel's stamps do not see it, and callers that computed would take the interpreter from the engine
+between any two calls.
 """
 
 import time
@@ -23,7 +24,7 @@ from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeas
 from workers.probes.exchange import Tell
 from workers.probes.journey import Journey, Outcome
 from workers.probes.link import Kit
-from workers.probes.loop import Loop, LoopClosedError, Wait
+from workers.probes.loop import Loop, LoopClosedError, Wait, quiet
 from workers.probes.names import LocalNames
 from workers.probes.openssl import Contexts
 from workers.probes.settings import ProbeSettings
@@ -31,7 +32,7 @@ from workers.probes.stamps import stamping_socket
 
 T = TypeVar("T")
 # Makes the network work of one run, in the engine's thread.
-Begin = Callable[[Kit, Tell], Coroutine[Wait, None, T]]
+Begin = Callable[[Kit, Tell], Coroutine[Wait | None, None, T]]
 
 # How much later than its own deadline a probe may end before the engine is held to be stuck.
 _GRACE_S = 10.0
@@ -151,6 +152,7 @@ async def _measure_light(request: RunRequest, kit: Kit, tell: Tell) -> Measured 
     outcome = await _travel(request, kit, tell)
     if tell is not None:
         tell(ProgressStage.COMPUTING)
+    await quiet()
     return _told(outcome, probe_measurement(outcome.capture))
 
 

@@ -1,4 +1,4 @@
-"""One thread, one epoll, many coroutines. Not asyncio: a coroutine waits for one socket and one instant, nothing else.
+"""One thread, one epoll, many coroutines. Not asyncio: a coroutine waits for one socket and one instant, or for quiet.
 
 That is all a probe needs, and it leaves a socket's reads, their order and their kernel stamps in the probe's own hands.
 """
@@ -24,6 +24,8 @@ _BATCH = 64
 # What has ended is told when nothing else is to be done, and no later than this: who is woken takes the interpreter
 # away from the loop at the next calls of the kernel, which costs several threads at once less than one after the other.
 _TELL_WITHIN_NS = 20_000_000
+# Of those that wait for quiet so many go on in a row, before sockets have their turn again.
+_MOST_AT_ONCE = 16
 Wait = tuple[socket, int, int]
 
 
@@ -39,6 +41,13 @@ class LoopClosedError(Exception):
 def ready(sock: socket, events: int, deadline_ns: int) -> Generator[Wait, None, None]:
     """Waits until the socket is READABLE or WRITABLE. Raises DeadlineError at `deadline_ns` on the monotonic clock."""
     yield (sock, events, deadline_ns)
+
+
+@types.coroutine
+def quiet() -> Generator[None, None, None]:
+    """Waits until no socket is ready, but not for long: what is computed for several in a row finds its own code in the
+    processor's caches, and not OpenSSL's."""
+    yield
 
 
 class Promise(Generic[T]):
@@ -76,7 +85,7 @@ class _Task(Generic[T]):
 
     __slots__ = ("alarm", "coroutine", "deadline_ns", "events", "fd", "promise", "sock", "spared_ns")
 
-    def __init__(self, coroutine: Coroutine[Wait, None, T], on_told: Callable[[], None] | None) -> None:
+    def __init__(self, coroutine: Coroutine[Wait | None, None, T], on_told: Callable[[], None] | None) -> None:
         self.coroutine = coroutine
         self.promise: Promise[T] = Promise()
         self.promise.on_told = on_told
@@ -100,10 +109,11 @@ class Loop:
         self._epoll.register(self._bell, select.EPOLLIN)
         self._arrivals: deque[_Task[Any]] = deque()
         self._waiting: dict[int, _Task[Any]] = {}
+        self._patient: deque[_Task[Any]] = deque()
         self._alarms: list[tuple[int, int]] = []
         self._sleepers: dict[tuple[int, int], _Task[Any]] = {}
         self._ended: list[tuple[Promise[Any], Any]] = []
-        self._tell_by_ns = 0
+        self._quiet_by_ns = 0
         self._order = count()
         self._lock = threading.Lock()
         self._closing = False
@@ -118,7 +128,9 @@ class Loop:
         self._thread.start()
         self._entered.result()
 
-    def submit(self, coroutine: Coroutine[Wait, None, T], on_told: Callable[[], None] | None = None) -> Promise[T]:
+    def submit(
+        self, coroutine: Coroutine[Wait | None, None, T], on_told: Callable[[], None] | None = None
+    ) -> Promise[T]:
         """What the coroutine returns or raises; then `on_told` is called in the loop's thread. Raises LoopClosedError
         unless the loop runs."""
         task = _Task(coroutine, on_told)
@@ -154,7 +166,8 @@ class Loop:
         self._entered.tell(None)
         while not self._closing:
             self._resting = True
-            ready_now = self._epoll.poll(0 if self._arrivals or self._ended else self._pause_s(), _BATCH)
+            awaited = bool(self._patient or self._ended)
+            ready_now = self._epoll.poll(0 if awaited or self._arrivals else self._pause_s(), _BATCH)
             self._resting = False
             for fd, _ in ready_now:
                 if fd == self._bell:
@@ -166,10 +179,16 @@ class Loop:
             self._ring()
             while self._arrivals:
                 self._resume(self._arrivals.popleft())
-            if self._ended and (not ready_now or time.monotonic_ns() >= self._tell_by_ns):
-                self._tell_ended()
-        for task in (*self._waiting.values(), *self._arrivals):
+            if awaited and (not ready_now or time.monotonic_ns() >= self._quiet_by_ns):
+                self._be_quiet()
+        for task in (*self._waiting.values(), *self._patient, *self._arrivals):
             self._resume(task, LoopClosedError())
+        self._tell_ended()
+
+    def _be_quiet(self) -> None:
+        """Lets those go on that waited for it, and only then is anybody told."""
+        for _ in range(min(len(self._patient), _MOST_AT_ONCE)):
+            self._resume(self._patient.popleft())
         self._tell_ended()
 
     def _tell_ended(self) -> None:
@@ -211,15 +230,23 @@ class Loop:
             self._await(task, wait)
         except StopIteration as end:
             self._drop_alarm(task)
-            if not self._ended:
-                self._tell_by_ns = time.monotonic_ns() + _TELL_WITHIN_NS
+            self._want_quiet()
             self._ended.append((task.promise, end.value))
         except Exception as failure:
             self._drop_alarm(task)
             task.coroutine.close()
             task.promise.tell(None, failure)
 
-    def _await(self, task: _Task[Any], wait: Wait) -> None:
+    def _want_quiet(self) -> None:
+        if not self._patient and not self._ended:
+            self._quiet_by_ns = time.monotonic_ns() + _TELL_WITHIN_NS
+
+    def _await(self, task: _Task[Any], wait: Wait | None) -> None:
+        if wait is None:
+            self._drop_alarm(task)
+            self._want_quiet()
+            self._patient.append(task)
+            return
         sock, events, task.deadline_ns = wait
         if sock is not task.sock or events != task.events:
             self._watch(task, sock, events)

@@ -1,6 +1,6 @@
 """One connection of a probe, from its capture to its evidence. All times count from its beginning."""
 
-from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from workers.measurement.captures_probe import ExchangeCapture, HopCapture, TrialCapture
@@ -12,7 +12,7 @@ from workers.measurement.compute.handshake_messages import (
     hello_retried,
     tickets_of,
 )
-from workers.measurement.compute.hop import RunClock, connect_ns, kept_headers, network_us
+from workers.measurement.compute.hop import RunClock, connect_ns, kept_headers, network_ns, us
 from workers.measurement.compute.tcp_info import tcp_state
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.messages import Clock
@@ -21,6 +21,7 @@ MAX_TRANSFERS = 256
 MAX_RECORDS = 256
 _APPLICATION_DATA = 23
 _H2 = "h2"
+_AT = itemgetter(0)
 
 
 class _View(NamedTuple):
@@ -29,7 +30,8 @@ class _View(NamedTuple):
     hop: HopCapture
     clock: RunClock
     origin_ns: int
-    reads_us: tuple[int, ...]
+    instants_ns: list[int]
+    reads_us: list[int]
 
     def us(self, at_ns: int) -> int:
         return (at_ns - self.origin_ns + 500) // 1000
@@ -47,8 +49,9 @@ def trial_evidence(
     hop = capture.hop
     clock = clock or RunClock.of(capture.before, capture.after, (hop,))
     origin_ns = hop.dialled_ns or capture.before.monotonic_ns
-    reads_us = tuple((clock.instant_ns(read.arrival) - origin_ns + 500) // 1000 for read in hop.reads)
-    view = _View(hop, clock, origin_ns, reads_us)
+    instants_ns = clock.instants_ns(hop.reads)
+    reads_us = [(at_ns - origin_ns + 500) // 1000 for at_ns in instants_ns]
+    view = _View(hop, clock, origin_ns, instants_ns, reads_us)
     transfers, records = _transfers(view), _records(view)
     connected_ns = connect_ns(hop)
     return TrialEvidence(
@@ -59,7 +62,7 @@ def trial_evidence(
         syn_rtt_us=None if hop.connect is None or hop.connect.retransmits else hop.connect.rtt_us,
         syn_retransmits=None if hop.connect is None else hop.connect.retransmits,
         handshake=_handshake(view, capture, chain),
-        exchanges=tuple(_exchange(view, one) for one in hop.exchanges),
+        exchanges=tuple([_exchange(view, one) for one in hop.exchanges]),
         transfers=transfers[:MAX_TRANSFERS],
         records=records[:MAX_RECORDS],
         tcp_connected=tcp_state(hop.tcp_connected),
@@ -76,33 +79,32 @@ def trial_evidence(
 def _transfers(view: _View) -> tuple[Transfer, ...]:
     """In the order of time. What came with one packet but was read in parts is one transfer."""
     arrived: dict[int, int] = {}
-    for read, at_us in zip(view.hop.reads, view.reads_us, strict=True):
-        if read.size:
-            arrived[at_us] = arrived.get(at_us, 0) + read.size
+    for (_, size, _), at_us in zip(view.hop.reads, view.reads_us, strict=True):
+        if size:
+            arrived[at_us] = arrived.get(at_us, 0) + size
     moves = [(view.us(at_ns), Direction.SENT, size) for at_ns, size in view.hop.writes]
     moves += [(at_us, Direction.RECEIVED, size) for at_us, size in arrived.items()]
-    moves.sort(key=lambda move: move[0])
-    kept = islice(moves, MAX_TRANSFERS + 1)
-    return tuple(Transfer(at_us=at_us, direction=way, size_bytes=size) for at_us, way, size in kept)
+    moves.sort(key=_AT)
+    kept = moves[: MAX_TRANSFERS + 1]
+    return tuple([Transfer(at_us=at_us, direction=way, size_bytes=size) for at_us, way, size in kept])
 
 
 def _records(view: _View) -> tuple[TlsRecord, ...]:
-    hop = view.hop
+    hop, reads_us = view.hop, view.reads_us
     inner = dict(hop.inner_types)
-    ends = hop.record_ends
-    version = None if hop.handshake is None else hop.handshake.version
+    ends_us = [reads_us[read] for read in hop.record_ends]
+    # Whose content type is told by no record of its own: those of TLS 1.3 that OpenSSL has not opened.
+    closed = _APPLICATION_DATA if hop.handshake is None or hop.handshake.version != "TLSv1.2" else None
     settings = _before_answers(hop)
     found = []
-    for number, header in enumerate(hop.records[: MAX_RECORDS + 1]):
-        plain = inner.get(number)
-        if plain is None and (header.content_type != _APPLICATION_DATA or version == "TLSv1.2"):
-            plain = header.content_type
+    for number, (content_type, length, read) in enumerate(hop.records[: MAX_RECORDS + 1]):
+        plain = inner.get(number, content_type if content_type != closed else None)
         found.append(
             TlsRecord(
-                at_us=view.reads_us[header.read],
-                content_type=header.content_type,
-                length_bytes=header.length,
-                end_us=view.read_us(ends[number]) if number < len(ends) else None,
+                at_us=reads_us[read],
+                content_type=content_type,
+                length_bytes=length,
+                end_us=ends_us[number] if number < len(ends_us) else None,
                 application=None if plain is None else plain == _APPLICATION_DATA and number not in settings,
             )
         )
@@ -144,8 +146,8 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         started_us=started_us,
         hello_bytes=hop.hello_bytes,
         ended_us=view.read_us(done.reads - 1) if done.reads else None,
-        network_us=network_us(hop, view.clock),
-        own_us=(done.own_ns + 500) // 1000,
+        network_us=us(network_ns(done, hop.reads, view.instants_ns)),
+        own_us=us(done.own_ns),
         version=done.version,
         cipher=done.cipher,
         group=done.group,

@@ -4,7 +4,7 @@ The phases stand one after another without gaps. Between two of them only our ow
 probes to serve), and that says nothing about the target; the kernel's stamps let us leave it out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from workers.measurement.captures_probe import (
     ClockReading,
     HandshakeCapture,
     HopCapture,
+    LookupCapture,
     Read,
     ResponseCapture,
 )
@@ -51,24 +52,29 @@ class RunClock:
         offset_ns = before.offset_ns
         stepped = abs(after.offset_ns - offset_ns) > _STEP_NS
         arrivals = [arrival for hop in hops for arrival in _arrivals(hop)]
-        lags_ns = [arrival.user_ns - one_ns + offset_ns for arrival in arrivals if (one_ns := arrival.kernel_ns)]
+        lags_ns = [user_ns - kernel_ns + offset_ns for user_ns, kernel_ns in arrivals if kernel_ns]
         return cls(
             kind=Clock.KERNEL if len(lags_ns) == len(arrivals) and not stepped else Clock.USER,
             offset_ns=offset_ns,
-            lag_us=max(0, _us(max(lags_ns))) if lags_ns and not stepped else None,
+            lag_us=max(0, us(max(lags_ns))) if lags_ns and not stepped else None,
         )
 
     def instant_ns(self, arrival: Arrival) -> int:
         """Never later than when our process had the data in its hands."""
-        if self.kind is Clock.USER or arrival.kernel_ns is None:
-            return arrival.user_ns
-        return min(arrival.user_ns, arrival.kernel_ns - self.offset_ns)
+        user_ns, kernel_ns = arrival
+        if self.kind is Clock.USER or kernel_ns is None:
+            return user_ns
+        return min(user_ns, kernel_ns - self.offset_ns)
+
+    def instants_ns(self, reads: tuple[Read, ...]) -> list[int]:
+        """The same of every read."""
+        return [self.instant_ns(arrival) for arrival, _, _ in reads]
 
 
 def _arrivals(hop: HopCapture) -> list[Arrival]:
     """Every arrival of data; the end of a stream has no packet of its own to be stamped."""
-    looked_up = [] if hop.lookup is None else [hop.lookup.answered]
-    return [*looked_up, *(read.arrival for read in hop.reads if read.size)]
+    arrivals = [arrival for arrival, size, _ in hop.reads if size]
+    return arrivals if hop.lookup is None else [hop.lookup.answered, *arrivals]
 
 
 class Lengths(NamedTuple):
@@ -84,20 +90,19 @@ class Lengths(NamedTuple):
 
 def lengths_of(seen: HopCapture, clock: RunClock) -> Lengths:
     send_ns, wait_ns = _send_and_wait_ns(seen, clock)
+    shaken = seen.handshake
     return Lengths(
-        dns=_dns_ns(seen, clock),
-        connect=connect_ns(seen),
-        tls=None if seen.handshake is None else _network_ns(seen.handshake, seen.reads, clock) + seen.handshake.own_ns,
-        send=send_ns,
-        wait=wait_ns,
-        download=_download_ns(seen, clock),
+        None if seen.lookup is None else _dns_ns(seen.lookup, clock),
+        connect_ns(seen),
+        None if shaken is None else network_ns(shaken, seen.reads, clock.instants_ns(seen.reads)) + shaken.own_ns,
+        send_ns,
+        wait_ns,
+        _download_ns(seen, clock),
     )
 
 
-def _dns_ns(seen: HopCapture, clock: RunClock) -> int | None:
-    if seen.lookup is None:
-        return None
-    return max(0, clock.instant_ns(seen.lookup.answered) - seen.lookup.asked_ns)
+def _dns_ns(lookup: LookupCapture, clock: RunClock) -> int:
+    return max(0, clock.instant_ns(lookup.answered) - lookup.asked_ns)
 
 
 def connect_ns(seen: HopCapture) -> int | None:
@@ -110,18 +115,17 @@ def connect_ns(seen: HopCapture) -> int | None:
     return min(elapsed_ns, seen.connect.rtt_us * 1000)
 
 
-def network_us(seen: HopCapture, clock: RunClock) -> int | None:
-    """The handshake without our own cryptography; None without a handshake."""
-    return None if seen.handshake is None else _us(_network_ns(seen.handshake, seen.reads, clock))
-
-
-def _network_ns(handshake: HandshakeCapture, reads: tuple[Read, ...], clock: RunClock) -> int:
-    """The time that lay with the network and the server: from each flight of ours to the end of the server's answer."""
+def network_ns(handshake: HandshakeCapture, reads: tuple[Read, ...], instants_ns: Sequence[int]) -> int:
+    """The handshake without our own cryptography, the time that lay with the network and the server: from each flight
+    of ours to the end of the server's answer. `instants_ns` are those of the reads."""
+    answered_ns: dict[int, int] = {}
+    for (_, size, writes), at_ns in zip(reads[: handshake.reads], instants_ns, strict=False):
+        if size:
+            answered_ns[writes] = at_ns
     total_ns = 0
     for number, sent_ns in enumerate(handshake.flights_sent_ns, 1):
-        answers = [read for read in reads[: handshake.reads] if read.writes == number and read.size]
-        if answers:
-            total_ns += max(0, clock.instant_ns(answers[-1].arrival) - sent_ns)
+        if number in answered_ns:
+            total_ns += max(0, answered_ns[number] - sent_ns)
     return total_ns
 
 
@@ -155,13 +159,14 @@ def _download_ns(seen: HopCapture, clock: RunClock) -> int | None:
 
 def timing_of(lengths: Lengths, at_ns: int, *, complete: bool) -> Timing:
     """Positions are rounded, not lengths, so that each phase begins exactly where the one before ended."""
-    start_us = _us(at_ns)
+    start_us = at_us = (at_ns + 500) // 1000
     spans: dict[str, Span] = {}
-    for phase, length_ns in lengths._asdict().items():
+    for phase, length_ns in zip(Lengths._fields, lengths, strict=True):
         if length_ns is not None:
-            spans[phase] = Span(start_us=_us(at_ns), end_us=_us(at_ns + length_ns))
             at_ns += length_ns
-    return Timing(start_us=start_us, end_us=_us(at_ns) if complete else None, **spans)
+            begun_us, at_us = at_us, (at_ns + 500) // 1000
+            spans[phase] = Span(start_us=begun_us, end_us=at_us)
+    return Timing(start_us=start_us, end_us=at_us if complete else None, **spans)
 
 
 def kept_headers(headers: tuple[Header, ...]) -> tuple[Header, ...]:
@@ -228,5 +233,6 @@ def _parted(one: Read, other: Read, pause_ns: int | None, clock: RunClock) -> bo
     return pause_ns is not None and clock.instant_ns(other.arrival) - clock.instant_ns(one.arrival) > pause_ns
 
 
-def _us(ns: int) -> int:
+def us(ns: int) -> int:
+    """Rounded to microseconds."""
     return (ns + 500) // 1000

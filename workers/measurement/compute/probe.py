@@ -5,7 +5,7 @@ How late our own process was is told by `scheduling_lag_us`.
 
 from workers.measurement.captures_probe import HopCapture, ProbeCapture
 from workers.measurement.compute.evidence import Deeper, probe_evidence
-from workers.measurement.compute.hop import RunClock, connection_of, kept_headers, lengths_of, network_us, timing_of
+from workers.measurement.compute.hop import RunClock, connection_of, kept_headers, lengths_of, timing_of, us
 from workers.measurement.connection import Connection
 from workers.measurement.messages import Hop, ProbeMeasurement
 from workers.measurement.timing import Timing
@@ -17,16 +17,19 @@ def probe_measurement(capture: ProbeCapture, deeper: Deeper | None = None) -> Pr
     hops: list[Hop] = []
     connections: list[Connection] = []
     at_ns = 0
+    network_us = None
     for number, seen in enumerate(capture.hops, 1):
         lengths = lengths_of(seen, clock)
         timing = timing_of(lengths, at_ns, complete=seen.response is not None and seen.response.last_read is not None)
-        at_ns += sum(length for length in lengths if length is not None)
+        at_ns += sum([length for length in lengths if length is not None])
         hops.append(_hop(seen, number, timing))
         connections.append(connection_of(seen, number, timing, clock))
+        tls_ns, shaken = lengths.tls, seen.handshake
+        network_us = None if tls_ns is None or shaken is None else us(tls_ns - shaken.own_ns)
     return ProbeMeasurement(
         hops=tuple(hops),
         connections=tuple(connections),
-        tls_network_us=network_us(capture.hops[-1], clock) if capture.hops else None,
+        tls_network_us=network_us,
         clock=clock.kind,
         scheduling_lag_us=clock.lag_us,
         evidence=probe_evidence(capture, clock, deeper),

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from workers.probes.loop import READABLE, WRITABLE, DeadlineError, Loop, LoopClosedError, Promise, ready
+from workers.probes.loop import READABLE, WRITABLE, DeadlineError, Loop, LoopClosedError, Promise, quiet, ready
 from workers.tests.waiting import wait_for
 
 
@@ -151,6 +151,69 @@ def test_what_has_ended_is_told_while_others_keep_the_loop_busy(
     pair[1].send(b"always there")
     loop.submit(look_without_end())
     assert loop.submit(read_nothing()).result(20) == "alive"
+
+
+def test_who_waits_for_quiet_goes_on_after_those_whose_sockets_are_ready(
+    loop: Loop, pair: tuple[socket.socket, socket.socket]
+) -> None:
+    order: list[str] = []
+
+    async def wait_for_quiet() -> None:
+        await quiet()
+        order.append("quiet")
+
+    async def read() -> None:
+        await read_once(pair[0], in_ns(20))
+        order.append("ready")
+
+    async def begin() -> None:
+        pair[1].send(b"hello")
+        promises.append(loop.submit(wait_for_quiet()))
+        promises.append(loop.submit(read()))
+
+    promises: list[Promise[None]] = []
+    loop.submit(begin()).result(20)
+    for promise in promises:
+        promise.result(20)
+    assert order == ["ready", "quiet"]
+
+
+def test_who_waits_for_quiet_has_no_deadline_any_more(loop: Loop, pair: tuple[socket.socket, socket.socket]) -> None:
+    async def read_and_wait() -> bytes:
+        data = await read_once(pair[0], in_ns(0.05))
+        await quiet()
+        return data
+
+    pair[1].send(b"hello")
+    assert loop.submit(read_and_wait()).result(20) == b"hello"
+    with pytest.raises(DeadlineError):
+        loop.submit(read_once(pair[0], in_ns(0.1))).result(20)
+
+
+def test_many_may_wait_for_quiet_at_once(loop: Loop) -> None:
+    async def wait(number: int) -> int:
+        await quiet()
+        return number
+
+    promises = [loop.submit(wait(number)) for number in range(100)]
+    assert [promise.result(20) for promise in promises] == list(range(100))
+
+
+def test_closing_ends_who_waits_for_quiet() -> None:
+    loop = Loop("test")
+    began = threading.Event()
+
+    async def wait_again_and_again() -> None:
+        began.set()
+        while True:
+            await quiet()
+
+    loop.start()
+    promise = loop.submit(wait_again_and_again())
+    assert began.wait(20)
+    loop.close()
+    with pytest.raises(LoopClosedError):
+        promise.result(20)
 
 
 def test_a_closed_socket_fails_its_own_coroutine_only(loop: Loop) -> None:
