@@ -1,9 +1,11 @@
 """One column of the matrix: every site of the twins probed at one round trip, side by side, with or without loss."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 from workers.measurement.evidence import Depth
@@ -20,8 +22,10 @@ from workers.tests.netlab.twin import Twin
 # The second full packet of a connection: inside the first flight of a long handshake, otherwise inside the answer. It
 # has others behind it, so that the client sees the gap; where nothing is as long nothing is lost.
 LOSS = (Drop(direction=Direction.DOWN, nth=2, least_bytes=1400, port=443),)
-# On short paths a queue at a processor weighs more, so that fewer are under way at a time.
-_AT_ONCE = {20: 8, 80: 30, 380: 100}
+# On short paths a queue at a processor weighs more, so that fewer are under way at a time. Those that begin together
+# stay together, and what they then compute at once is a delay for each: so one begins after the other.
+_AT_ONCE = {20: 8, 80: 40, 380: 150}
+_APART_S = 0.15
 # What a connection may take: its pauses and the server's, and round trips, lost packets included.
 _CALM_S, _TRIPS = 5.0, 15
 
@@ -38,7 +42,8 @@ def measure(
 ) -> Measurements:
     """One probe of each."""
 
-    def ask(where: tuple[Lab, str], site: Served) -> ProbeMeasurement:
+    def ask(number: int, where: tuple[Lab, str], site: Served) -> ProbeMeasurement:
+        time.sleep(max(0.0, begun_s + number * _APART_S - time.monotonic()))
         calm_s, trips = (_CALM_S / 2, _TRIPS / 2) if _is_silent(site) else (_CALM_S, _TRIPS)
         return probe(*where, Asking(depth=depth, timeout_s=calm_s + trips * rtt_ms / 1000))
 
@@ -46,9 +51,11 @@ def measure(
         _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder) as places,
         ThreadPoolExecutor(_AT_ONCE[rtt_ms]) as pool,
     ):
+        begun_s = time.monotonic()
         # An engine believes that a server's QUIC is blocked only once it knows that its own is not.
         ordered = sorted(places, key=lambda site: (not site.quic, _blocks_quic(site)))
-        return dict(zip(ordered, pool.map(lambda site: ask(places[site], site), ordered), strict=True))
+        asked = pool.map(lambda number, site: ask(number, places[site], site), count(), ordered)
+        return dict(zip(ordered, asked, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,12 @@ differ from one to the next, the mean.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from statistics import mean, median
 
 from workers.diagnosis.path import HAPPY_EYEBALLS_US
 from workers.diagnosis.thinking import THOUGHTFUL
-from workers.measurement.evidence import Exchange, ProbeEvidence, Trial, TrialEvidence
+from workers.measurement.evidence import Direction, Exchange, ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.messages import Hop, ProbeMeasurement
 from workers.measurement.timing import phases_of
 from workers.tests.netlab.twin import Cost
@@ -18,8 +19,12 @@ from workers.tests.netlab.twin import Cost
 Took = Callable[[TrialEvidence], int | None]
 
 
+class UnseenError(Exception):
+    """A probe did not come as far as what it was to be measured by."""
+
+
 def cost_us(cost: Cost, measurement: ProbeMeasurement) -> int:
-    """Raises AssertionError when the probe did not see it."""
+    """Raises UnseenError when the probe did not see it."""
     evidence = measurement.evidence
     assert evidence is not None, "a probe without evidence"
     if cost is Cost.LOOKUP:
@@ -67,7 +72,8 @@ def _until_given_up_us(trial: TrialEvidence) -> int:
 
 def _middle(evidence: ProbeEvidence, kind: Trial, took: Took) -> int:
     all_us = [us for trial in evidence.of(kind) if (us := took(trial)) is not None]
-    assert all_us, f"nothing to see in {kind}"
+    if not all_us:
+        raise UnseenError(f"nothing to see in {kind}")
     return round(median(all_us))
 
 
@@ -76,15 +82,21 @@ def _handshake_us(trial: TrialEvidence) -> int | None:
 
 
 def _until_answer_us(trial: TrialEvidence) -> int | None:
-    """From the ClientHello on, which may bring the request."""
+    """From the ClientHello on, which may bring the request; without what passes on our own side in between."""
+    if trial.trial is not Trial.EARLY_DATA:
+        return _sum(_handshake_us(trial), _first("first_application_us")(trial))
     began_us = trial.exchanges[0].first_application_us if trial.exchanges else None
     return None if began_us is None or trial.handshake is None else began_us - trial.handshake.started_us
 
 
 def _visit_us(trial: TrialEvidence) -> int | None:
     """Of a new visitor: the handshake and the first answer."""
-    parts = _handshake_us(trial), _first("ended_us")(trial)
-    return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+    return _sum(_handshake_us(trial), _first("ended_us")(trial))
+
+
+def _sum(*parts: int | None) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _mean_of_middles(evidence: ProbeEvidence) -> int:
@@ -104,12 +116,20 @@ def _second_us(trial: TrialEvidence) -> int | None:
 
 def _ended_us(trial: TrialEvidence) -> int | None:
     """The first request with the connection that it had to open."""
-    return trial.exchanges[0].ended_us if trial.exchanges else None
+    return _sum(trial.connect_us, _handshake_us(trial), _first("ended_us")(trial))
 
 
 def _quic_handshake_us(trial: TrialEvidence) -> int | None:
+    """What it waited for the server: from each datagram of ours to the last one before we spoke again."""
     shaken = trial.handshake
-    return None if shaken is None or shaken.ended_us is None else shaken.ended_us - shaken.started_us
+    if shaken is None or shaken.ended_us is None:
+        return None
+    until_us = shaken.ended_us
+    moves = sorted((one for one in trial.transfers if one.at_us <= until_us), key=lambda one: one.at_us)
+    sent = [one.at_us for one in moves if one.direction is Direction.SENT]
+    heard = [one.at_us for one in moves if one.direction is Direction.RECEIVED]
+    waits = ([at for at in heard if begin < at <= end] for begin, end in pairwise((*sent, until_us)))
+    return sum(max(heard) - begin for begin, heard in zip(sent, waits, strict=True) if heard)
 
 
 def _first(mark: str) -> Took:
@@ -123,12 +143,14 @@ def _rested_us(trial: TrialEvidence) -> int | None:
 
 
 def _since_asked(exchange: Exchange, mark: str) -> int | None:
+    """Since the request left: what our own side took before that is no cost of the site's."""
     at_us: int | None = getattr(exchange, mark)
-    return None if at_us is None else at_us - exchange.asked_us
+    return None if at_us is None or exchange.sent_us is None else at_us - exchange.sent_us
 
 
 def _known(value: int | None) -> int:
-    assert value is not None, "a time that was not seen"
+    if value is None:
+        raise UnseenError("a time was not seen")
     return value
 
 

@@ -13,7 +13,7 @@ from workers.measurement.finding import Diagnosis, FindingId, NotJudgedReason
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.netlab.chains import Vault
 from workers.tests.netlab.column import Measurements, measure, sites_of
-from workers.tests.netlab.costs import cost_us
+from workers.tests.netlab.costs import UnseenError, cost_us
 from workers.tests.netlab.twin import RTTS_MS, SHY_OF_LOSS, Cost, Twin
 from workers.tests.netlab.twins import OF_THE_NETWORK, PAGE_LEVEL, TWINS
 from workers.tests.second_tries import measured_again
@@ -106,7 +106,11 @@ def complaints(twin: Twin, measured: Measurements, rtt_ms: int) -> Iterator[str]
 
 
 def complaints_of_saving(twin: Twin, cost: Cost, measured: Measurements) -> Iterator[str]:
-    real_us = cost_us(cost, measured[twin.positive]) - cost_us(cost, measured[twin.repaired])
+    try:
+        real_us = cost_us(cost, measured[twin.positive]) - cost_us(cost, measured[twin.repaired])
+    except UnseenError as error:
+        yield f"{twin.name}: {error}"
+        return
     diagnosis = diagnosis_of(measured[twin.positive])
     for finding in diagnosis.findings:
         if finding.id is twin.id:

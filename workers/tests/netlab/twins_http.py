@@ -230,7 +230,7 @@ ANSWERS = (
     Twin(
         id=Id.HTTP_THINK_TIME,
         name="thinking-now-and-then",
-        positive=OWN.but(think_s=(0.05, 0.05, 1.25, 0.05, 1.25)),
+        positive=OWN.but(think_s=(0.05, 0.05, 0.95, 0.05, 0.95)),
         repaired=OWN.but(think_s=(0.05,)),
         shy=True,
         cost=Cost.MEAN_WAIT,
