@@ -6,12 +6,10 @@ between any two calls.
 """
 
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import BoundedSemaphore
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -52,7 +50,10 @@ class Engine:
         """Raises RuntimeError when the installed cryptography does not fit, SSL.Error for an unreadable `ca_file`."""
         self._kit = Kit(settings=settings, names=LocalNames(settings.names), contexts=Contexts(settings.ca_file))
         self._loop = Loop("probes", enter=enter)
-        self._slots = BoundedSemaphore(settings.in_flight)
+        # One for each probe that may be under way: a semaphore that is no program itself.
+        self._slots: SimpleQueue[None] = SimpleQueue()
+        for _ in range(settings.in_flight):
+            self._slots.put(None)
         self._stamping = stamping_socket()
 
     def start(self) -> None:
@@ -89,10 +90,13 @@ class Engine:
 
     def measure(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
         """The same without a diagnosis."""
-        with self._slot(request):
+        self._take_slot(request)
+        try:
             if request.depth is Depth.DEEP:
                 return self._measure_deep(request, on_progress)
             return self._carry_out(partial(_measure_light, request), request.timeout_us, on_progress)
+        finally:
+            self._slots.put(None)
 
     def _measure_deep(self, request: RunRequest, on_progress: OnProgress | None) -> Measured | Failed:
         outcome = self._carry_out(partial(_travel, request), request.timeout_us, on_progress)
@@ -109,22 +113,22 @@ class Engine:
 
     def capture(self, begin: Begin[T], request: RunRequest, on_progress: OnProgress | None = None) -> T:
         """What a coroutine of network work brings back. Raises EngineError."""
-        with self._slot(request):
+        self._take_slot(request)
+        try:
             outcome = self._carry_out(begin, request.timeout_us, on_progress)
+        finally:
+            self._slots.put(None)
         if on_progress is not None:
             on_progress(ProgressStage.COMPUTING, None)
         return outcome
 
-    @contextmanager
-    def _slot(self, request: RunRequest) -> Iterator[None]:
+    def _take_slot(self, request: RunRequest) -> None:
         """With all slots taken, waits for one as long as the run itself may take; its timing begins when let in."""
         patience_s = request.timeout_us / 1_000_000 + _GRACE_S
-        if not self._slots.acquire(timeout=patience_s):
-            raise EngineError(f"no free slot within {patience_s:g} s: too many probes at once")
         try:
-            yield
-        finally:
-            self._slots.release()
+            self._slots.get(timeout=patience_s)
+        except Empty:
+            raise EngineError(f"no free slot within {patience_s:g} s: too many probes at once") from None
 
     def _carry_out(self, begin: Begin[T], timeout_us: int, on_progress: OnProgress | None = None) -> T:
         """Runs it in the engine's thread; what it tells on the way is passed on in the caller's."""

@@ -248,8 +248,11 @@ class Loop:
             self._patient.append(task)
             return
         sock, events, task.deadline_ns = wait
-        if sock is not task.sock or events != task.events:
+        if sock is not task.sock:
             self._watch(task, sock, events)
+        elif events != task.events:
+            self._epoll.modify(task.fd, events)
+            task.events = events
         self._waiting[task.fd] = task
         if task.alarm is None or task.deadline_ns < task.alarm[0]:
             self._drop_alarm(task)

@@ -27,33 +27,33 @@ class RecordFramer:
     def __init__(self, recorder: HopRecorder) -> None:
         self.latest_read = 0
         self.wanted = _HEADER_BYTES
-        self._in_header = True
-        # What came of a header that is not whole yet.
+        # What came of a header that is not whole yet, or what is to come of the record behind one.
         self._header = b""
+        self._left = 0
         self._recorder = recorder
 
     def feed(self, data: bytes, read: int) -> bool:
         """Whether a record ended in these bytes. Raises ProbeError for what is no record."""
         recorder, ended = self._recorder, False
         begun = self.latest_read if self._header else read
-        end = len(self._header) + self.wanted
         data = self._header + data
-        size = len(data)
-        while end <= size:
-            if self._in_header:
-                kind, version, length = _HEADER.unpack_from(data, end - _HEADER_BYTES)
-                if kind not in _CONTENT_TYPES or version != _MAJOR_VERSION:
-                    raise self._not_spoken()
-                recorder.note_record(RecordHeader(kind, length, begun))
-                self.latest_read, begun = begun, read
-                end += length
-            else:
+        at, size = self._left, len(data)
+        if 0 < at <= size:
+            recorder.note_record_end(read)
+            ended = True
+        while size - at >= _HEADER_BYTES:
+            kind, version, length = _HEADER.unpack_from(data, at)
+            if kind not in _CONTENT_TYPES or version != _MAJOR_VERSION:
+                raise self._not_spoken()
+            recorder.note_record(RecordHeader(kind, length, begun))
+            self.latest_read, begun = begun, read
+            at += _HEADER_BYTES + length
+            if at <= size:
                 recorder.note_record_end(read)
-                end += _HEADER_BYTES
                 ended = True
-            self._in_header = not self._in_header
-        self.wanted = end - size
-        self._header = data[end - _HEADER_BYTES :] if self._in_header else b""
+        self._header = data[at:]
+        self._left = max(0, at - size)
+        self.wanted = self._left or _HEADER_BYTES - len(self._header)
         if self._header:
             self.latest_read = begun
             if self._header[0] not in _CONTENT_TYPES or self._header[1:2] not in (b"", bytes((_MAJOR_VERSION,))):

@@ -10,7 +10,9 @@ from workers.measurement.captures_probe import Arrival, ClockReading
 # Not in Python's socket module: <asm-generic/socket.h>, and struct tcp_info of <linux/tcp.h>.
 SO_TIMESTAMPNS = 35
 _TIMESPEC = struct.Struct("@ll")
-_ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC.size)
+_TIMESPEC_BYTES = _TIMESPEC.size
+_ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC_BYTES)
+_SOL_SOCKET = socket.SOL_SOCKET
 _TCP_INFO_BYTES = 256
 _PATH_BYTES = 104
 # Two readings of clocks so close together were not interrupted.
@@ -38,7 +40,7 @@ def receive(sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
     data, ancillary, _, _ = sock.recvmsg(size, _ANCILLARY_BYTES)
     user_ns = time.monotonic_ns()
     for level, kind, payload in ancillary:
-        if level == socket.SOL_SOCKET and kind == SO_TIMESTAMPNS and len(payload) == _TIMESPEC.size:
+        if kind == SO_TIMESTAMPNS and level == _SOL_SOCKET and len(payload) == _TIMESPEC_BYTES:
             seconds, nanoseconds = _TIMESPEC.unpack(payload)
             return data, Arrival(user_ns, seconds * 1_000_000_000 + nanoseconds)
     return data, Arrival(user_ns)
