@@ -32,6 +32,13 @@ def of_use(chain: Chain) -> tuple[ChainCertificate, ...]:
     return tuple(useful)
 
 
+def is_in_order(chain: Chain) -> bool:
+    """Whether each issuer comes after what it signed, as TLS 1.2 demands (RFC 5246, 7.4.2) and some clients need it."""
+    path = [one for one in path_of(chain) if not signed_by_itself(one)]
+    places = [chain.index(one) for one in path]
+    return places == sorted(places)
+
+
 def signed_by_itself(one: ChainCertificate) -> bool:
     return one.subject == one.issuer
 

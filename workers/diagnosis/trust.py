@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from workers.diagnosis.case import Case, Rule, Verdicts
-from workers.diagnosis.chains import Chain, path_of
+from workers.diagnosis.chains import Chain, is_in_order, path_of
 from workers.diagnosis.clocks import server_time, valid_there
 from workers.diagnosis.facts import facts
 from workers.diagnosis.issuers import Trust, trust_fault
@@ -27,6 +27,7 @@ MIN_RSA_BITS = 2048
 RENEWAL_SHARE = 3
 SOON = timedelta(days=14)
 _TOLD_NAMES = 5
+_TOLD_CERTIFICATES = 6
 
 
 def expired(case: Case) -> Verdicts:
@@ -103,12 +104,23 @@ def name_mismatch(case: Case) -> Verdicts:
 
 
 def issuer(case: Case) -> Verdicts:
-    """Who vouches for the chain: nobody but itself, nobody known, or somebody whose certificate was not sent."""
+    """Who vouches for the chain: nobody but itself, nobody known, or somebody whose certificate was not sent, or not
+    where clients look for it."""
     shaken, chain = judged_chain(case) or (None, ())
-    fault = None if shaken is None else trust_fault(shaken, chain)
-    if shaken is not None and fault is not None:
+    if shaken is None:
+        return
+    fault = trust_fault(shaken, chain)
+    if fault is not None:
         yield Finding(
             id=fault.id, severity=Severity.CRITICAL, confidence=fault.confidence, evidence=_issuer_facts(fault, shaken)
+        )
+    if not is_in_order(chain) and (fault is None or fault.id is not FindingId.TLS_CHAIN_INCOMPLETE):
+        order = tuple(one.subject for one in chain[:_TOLD_CERTIFICATES])
+        yield Finding(
+            id=FindingId.TLS_CHAIN_INCOMPLETE,
+            severity=Severity.MEDIUM,
+            confidence=Confidence.HIGH,
+            evidence=facts(in_order=False, order=order, sent=len(shaken.chain)),
         )
 
 

@@ -24,12 +24,16 @@ ENTRIES: Mapping[FindingId, Entry] = {
         advice="Take them out of the certificate file: the server's own first, then its intermediates, no root.",
     ),
     FindingId.TLS_CHAIN_INCOMPLETE: Entry(
-        title="An intermediate certificate is missing",
+        title="An intermediate certificate is missing, or not in its place",
         explanation=(
-            "The server sends its own certificate without the one that links it to a known authority. Some browsers "
-            "fetch the missing one and lose time; others, and most programs, refuse the connection."
+            "The server sends its own certificate without the one that links it to a known authority, or not right "
+            "before it. Some browsers fetch what is missing and lose time, or put the chain in order; others, and many "
+            "programs, refuse the connection."
         ),
-        advice="Serve the full chain: the server's certificate first, followed by its intermediates.",
+        advice=(
+            "Serve the full chain in this order: the server's certificate first, then the intermediate that signed it, "
+            "then the one that signed that."
+        ),
     ),
     FindingId.TLS_CERT_EXPIRED: Entry(
         title="The certificate has expired",

@@ -181,3 +181,43 @@ def test_a_fault_of_another_kind_makes_the_chain_untrusted() -> None:
 def test_what_makes_visitors_fail_comes_first() -> None:
     site = sent(leaf(-100, -10), INTERMEDIATE, faults=faults(_EXPIRED))
     assert judge(site).findings[0].id is FindingId.TLS_CERT_EXPIRED
+
+
+_UPPER = authority("Upper CA", "Root CA")
+_LOWER = authority("Issuing CA", "Upper CA")
+_ROOT = authority("Root CA", "Root CA")
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [(_ALONE, _UPPER, _LOWER), (_ALONE, _ROOT, _UPPER, _LOWER), (_ALONE, _UPPER, _LOWER, _ROOT)],
+)
+def test_a_chain_in_another_order_than_its_signatures_is_told(chain: tuple[ChainCertificate, ...]) -> None:
+    found = finding(FindingId.TLS_CHAIN_INCOMPLETE, sent(*chain))
+    assert found is not None
+    assert (found.severity, found.confidence) == (Severity.MEDIUM, Confidence.HIGH)
+    assert fact(found, "in_order") is False
+    assert fact(found, "order") == tuple(one.subject for one in chain)
+
+
+@pytest.mark.parametrize(
+    "chain",
+    [
+        (_ALONE, _LOWER, _UPPER),
+        (_ALONE, _LOWER, _UPPER, _ROOT),
+        # A needless one in between is another finding, and one sent twice too.
+        (_ALONE, _ROOT, _LOWER, _UPPER),
+        (_ALONE, _LOWER, _ROOT, _UPPER),
+        (_ALONE, _ALONE, _LOWER, _UPPER, _LOWER),
+        # Cross-signed: for some clients the way goes on, for others it ends sooner.
+        (_ALONE, authority("Issuing CA", "Root CA"), authority("Root CA", "Old root")),
+        (_ALONE, authority("Issuing CA", "Root CA"), _LOWER, _UPPER, authority("Root CA", "Old root")),
+    ],
+)
+def test_a_chain_whose_signatures_follow_each_other_is_in_order(chain: tuple[ChainCertificate, ...]) -> None:
+    assert FindingId.TLS_CHAIN_INCOMPLETE not in told(sent(*chain))
+
+
+def test_a_missing_issuer_is_told_once_whatever_the_order() -> None:
+    site = sent(_ALONE, _UPPER, _LOWER, faults=faults(_NO_ISSUER, depth=2), verified_with_fetched_issuer=True)
+    assert fact(finding(FindingId.TLS_CHAIN_INCOMPLETE, site), "in_order") is None

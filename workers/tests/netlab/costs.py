@@ -1,12 +1,12 @@
 """What a probe took, told apart by what a repair could shorten: the times by which two twins must differ.
 
-Each is the middle of the connections that show it, since a busy machine may make any single one later; of waits that
+Each is the least of the connections that show it, since a busy machine makes them later and never sooner; of waits that
 differ from one to the next, the mean.
 """
 
 from collections.abc import Callable
 from itertools import pairwise
-from statistics import mean, median
+from statistics import mean
 
 from workers.diagnosis.path import HAPPY_EYEBALLS_US
 from workers.diagnosis.thinking import THOUGHTFUL
@@ -34,20 +34,20 @@ def cost_us(cost: Cost, measurement: ProbeMeasurement) -> int:
     if cost is Cost.JOURNEY:
         return sum(_own_us(hop) for hop in measurement.hops)
     if cost is Cost.FALLBACK:
-        return _middle(evidence, Trial.OTHER_FAMILY, _until_given_up_us)
+        return _least(evidence, Trial.OTHER_FAMILY, _until_given_up_us)
     if cost is Cost.TLS12_REVISITS:
-        return _mean_of_middles(evidence)
+        return _mean_of_kinds(evidence)
     if cost is Cost.NEXT_REQUEST:
         kept = any(len(trial.exchanges) > 1 for trial in evidence.of(Trial.FULL))
-        return _middle(evidence, Trial.FULL, _second_us) if kept else _middle(evidence, Trial.RESUMED, _ended_us)
+        return _least(evidence, Trial.FULL, _second_us) if kept else _least(evidence, Trial.RESUMED, _ended_us)
     if cost is Cost.MEAN_WAIT:
         waits = [us for trial in evidence.of(*THOUGHTFUL) if (us := _first("first_application_us")(trial)) is not None]
         return round(mean(waits))
     if cost is Cost.EARLIEST_REVISIT:
         kind = Trial.EARLY_DATA if evidence.of(Trial.EARLY_DATA) else Trial.RESUMED
-        return _middle(evidence, kind, _until_answer_us)
+        return _least(evidence, kind, _until_answer_us)
     kind, took = _MEANINGS[cost]
-    return _middle(evidence, kind, took)
+    return _least(evidence, kind, took)
 
 
 def _moved(measurement: ProbeMeasurement, *, whole: bool) -> int:
@@ -70,11 +70,11 @@ def _until_given_up_us(trial: TrialEvidence) -> int:
     return 0 if trial.failure is None else min(_known(trial.ended_us), HAPPY_EYEBALLS_US)
 
 
-def _middle(evidence: ProbeEvidence, kind: Trial, took: Took) -> int:
+def _least(evidence: ProbeEvidence, kind: Trial, took: Took) -> int:
     all_us = [us for trial in evidence.of(kind) if (us := took(trial)) is not None]
     if not all_us:
         raise UnseenError(f"nothing to see in {kind}")
-    return round(median(all_us))
+    return min(all_us)
 
 
 def _handshake_us(trial: TrialEvidence) -> int | None:
@@ -99,13 +99,13 @@ def _sum(*parts: int | None) -> int | None:
     return sum(known) if len(known) == len(parts) else None
 
 
-def _mean_of_middles(evidence: ProbeEvidence) -> int:
-    """Of sessions that were continued and such as were not, each as long as the middle of its kind."""
+def _mean_of_kinds(evidence: ProbeEvidence) -> int:
+    """Of sessions that were continued and such as were not, each as long as the least of its kind."""
     kinds: dict[bool, list[int]] = {}
     for trial in evidence.of(Trial.TLS12_TICKET):
         if trial.handshake is not None and trial.handshake.network_us is not None:
             kinds.setdefault(bool(trial.handshake.resumed), []).append(trial.handshake.network_us)
-    return round(mean(middle for took in kinds.values() for middle in [median(took)] * len(took)))
+    return round(mean(least for took in kinds.values() for least in [min(took)] * len(took)))
 
 
 def _second_us(trial: TrialEvidence) -> int | None:
