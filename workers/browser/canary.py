@@ -2,12 +2,13 @@
 
 import asyncio
 import functools
+import time
 from datetime import UTC, datetime
 
 from playwright.async_api import Browser, BrowserContext, Error
 
 from workers.browser.hearing import hear
-from workers.browser.loopback_page import HOLD_S, LoopbackPage
+from workers.browser.loopback_page import HOLD_S, HOST, LoopbackPage
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.recorder import EVENTS, Recorder
 from workers.measurement.captures_page import PageCapture
@@ -35,7 +36,7 @@ async def examine(browser: Browser, tail: NetlogTail, page: LoopbackPage) -> str
 
 def fault_of(page: LoopbackPage, capture: PageCapture) -> str | None:
     """What a view that was seen by both sides was not."""
-    remembered = remembered_names(capture.netlog)
+    remembered = remembered_names(capture.netlog, HOST)
     seen = compute_page(capture).measurement
     return canary_fault(page.seen, seen, remembered=remembered, held_us=round(HOLD_S * 1_000_000))
 
@@ -51,6 +52,7 @@ async def view(context: BrowserContext, tail: NetlogTail, url: str) -> PageCaptu
         for name in EVENTS:
             hear(cdp, name, functools.partial(recorder.take, name))
         tree = await cdp.send("Page.getFrameTree")
+        asked_us = time.monotonic_ns() // 1000
         await page.goto(url, wait_until="load")
         events = recorder.close()
         netlog = await tail.read_now(cdp)
@@ -59,6 +61,7 @@ async def view(context: BrowserContext, tail: NetlogTail, url: str) -> PageCaptu
         main_frame=str(tree["frameTree"]["frame"]["id"]),
         events=events,
         started_at=datetime.now(UTC),
+        asked_us=asked_us,
         netlog=netlog,
         load_seen=True,
     )

@@ -1,8 +1,8 @@
 """Loads one page and brings back what was seen. Interprets nothing; every wait has an end."""
 
 import asyncio
-import base64
 import functools
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from workers.browser.hearing import hear
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.own_headers import WARNING as HEADERS_WARNING
 from workers.browser.own_headers import OwnHeaders, own_headers
+from workers.browser.picture import picture_of
 from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
 from workers.browser.stock import Stock, take_stock
@@ -29,9 +30,6 @@ from workers.measurement.messages import ProgressStage, RunRequest
 Tell = Callable[[ProgressStage, int | None], None]
 T = TypeVar("T")
 
-MAX_SCREENSHOT_BYTES = 1_000_000
-# JPEG qualities to try until the picture is small enough.
-_QUALITIES = (75, 40, 15)
 _WORLD = "firstbyte"
 _SCRIPTS = Path(__file__).parent / "scripts"
 # How long a page that has done its loading may take to answer for its text, its picture, its end.
@@ -158,6 +156,7 @@ class PageLoad:
         self, cdp: CDPSession, recorder: Recorder, request: RunRequest, bare: PageCapture
     ) -> PageCapture:
         self._tell(ProgressStage.CONNECTING, None)
+        bare = replace(bare, asked_us=time.monotonic_ns() // 1000)
         deadline_s = self._loop.time() + request.timeout_us / 1_000_000
         navigation = asyncio.ensure_future(cdp.send("Page.navigate", {"url": request.url}))
         navigation.add_done_callback(lambda _: recorder.changed.set())
@@ -234,14 +233,9 @@ class PageLoad:
     async def _picture(self, cdp: CDPSession, arrived: PageCapture) -> bytes | None:
         if arrived.crashed or arrived.is_download:
             return None
-        for quality in _QUALITIES:
-            options = {"format": "jpeg", "quality": quality, "optimizeForSpeed": True}
-            shot = await self._patiently(cdp.send("Page.captureScreenshot", options))
-            if shot is None:
-                break
-            picture = base64.b64decode(shot["data"])
-            if len(picture) <= MAX_SCREENSHOT_BYTES:
-                return picture
+        picture = await picture_of(lambda method, params: self._patiently(cdp.send(method, params)))
+        if picture is not None:
+            return picture
         self._warnings.append("No picture of the page could be taken.")
         return None
 

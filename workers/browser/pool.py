@@ -2,7 +2,7 @@
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from workers.browser.chromium import inspect_chromium
@@ -19,6 +19,7 @@ from workers.diagnosis.diagnosed import diagnosed_page
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, OnProgress, ProgressStage, RunRequest
 from workers.measurement.page_options import PageState
+from workers.measurement.routes import PictureKind
 
 # Longer than any run may take: whoever waits this long waits for something that is broken.
 _SEAT_S = 300.0
@@ -98,7 +99,7 @@ class BrowserPool:
             run = chosen(self._views(request, guard, tell))
             return replace(run, outcome=diagnosed_page(self._names.delivered(run.outcome, request)))
         except StepError as error:
-            return PageRun(outcome=Failed(failure=failure(FailureKind.STEP_FAILED, str(error))))
+            return _stopped(error)
         except ForbiddenError:
             refusal = failure(FailureKind.BLOCKED_DESTINATION, "a step leads there")
             return PageRun(outcome=Failed(failure=refusal))
@@ -142,10 +143,24 @@ def _carry_out(seat: Seat, request: RunRequest, guard: Guard) -> Carried | None:
     """What the steps leave for each load. Raises StepError, ForbiddenError and BrowserError."""
     if not request.page.steps:
         return None
-    carried = seat.carry_out(request).result()
-    if not all(map(guard.may_measure, carried.addresses)):
-        raise ForbiddenError
+    try:
+        carried = seat.carry_out(request).result()
+    except StepError as error:
+        _must_be_allowed(error.addresses, guard)
+        raise
+    _must_be_allowed(carried.addresses, guard)
     return carried
+
+
+def _must_be_allowed(addresses: Iterable[str], guard: Guard) -> None:
+    if not all(map(guard.may_measure, addresses)):
+        raise ForbiddenError
+
+
+def _stopped(error: StepError) -> PageRun:
+    """The run of a script that stopped, with the page as it was then."""
+    pictures = {} if error.picture is None else {PictureKind.SCREENSHOT: error.picture}
+    return PageRun(outcome=Failed(failure=failure(FailureKind.STEP_FAILED, str(error))), pictures=pictures)
 
 
 def _load(seat: Seat, number: int, asked: _Asked, guard: Guard, tell: OnProgress) -> list[View]:

@@ -1,7 +1,7 @@
 """Does the steps of a script in a context of their own, and brings back what they leave: cookies and storage.
 
-Nothing of what is typed is told: no error of the driver, whose texts repeat it, leaves this module, no picture is taken
-and the log of these pages is read for addresses only.
+Nothing of what is typed as a secret is told: no error of the driver, whose texts repeat it, leaves this module, the log
+of these pages is read for addresses only, and a picture is taken only of a page that shows none (`last_sight`).
 """
 
 import asyncio
@@ -12,28 +12,39 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import BrowserContext, CDPSession, Error, Locator, Page
+from playwright.async_api import BrowserContext, CDPSession, Error, FrameLocator, Locator, Page
 from playwright.async_api import TimeoutError as LateError
 
 from workers.browser.context import introduce
+from workers.browser.last_sight import last_sight
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.settings import BrowserSettings
+from workers.browser.tabs import Tabs
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.texts import plain
 from workers.measurement.messages import RunRequest
-from workers.measurement.page_options import STEP_S, Click, Press, Step, TypeText, Visit, WaitFor
+from workers.measurement.page_options import MAX_FRAMES, STEP_S, WITHIN, Click, Press, Step, TypeText, Visit, WaitFor
 from workers.measurement.redaction import Masks, Redaction
 from workers.measurement.target import origin_of
 
 _MAX_STATE_BYTES = 5 * 1024 * 1024
 _MAX_SHOWN_CHARS = 120
+_FOCUSED = "document.activeElement ?? document.documentElement"
 _GONE = ("not attached", "Execution context was destroyed", "Cannot find context")
 
 
 class StepError(Exception):
-    """A step that could not be done; the text says which and why, and holds nothing that is typed."""
+    """A step that could not be done; the text says which and why, and holds nothing that is typed.
+
+    `picture` is the page as the step left it (JPEG), `addresses` all that the steps led to.
+    """
+
+    def __init__(self, text: str, *, picture: bytes | None = None, addresses: frozenset[str] = frozenset()) -> None:
+        super().__init__(text)
+        self.picture = picture
+        self.addresses = addresses
 
 
 class _StrangerError(Exception):
@@ -58,13 +69,33 @@ async def carry_out(
     await introduce(cdp, request, context.browser.version if context.browser else "")
     if headers := own_headers(request):
         await OwnHeaders(cdp, headers).start(request.url, settings.extra_ports)
-    for number, step in enumerate(request.page.steps, 1):
-        await _carry_out(page, number, step, request.page.steps[:number])
-    await _settle(page)
-    state = await context.storage_state(indexed_db=True)
-    if len(json.dumps(state)) > _MAX_STATE_BYTES:
-        raise StepError(f"the steps leave more than {_MAX_STATE_BYTES // 2**20} MB in the browser's storage")
+    await cdp.send("Page.enable")
+    try:
+        await _walk(page, request.page.steps, Tabs(cdp))
+        state = await context.storage_state(indexed_db=True)
+        if len(json.dumps(state)) > _MAX_STATE_BYTES:
+            raise StepError(f"the steps leave more than {_MAX_STATE_BYTES // 2**20} MB in the browser's storage")
+    except StepError as error:
+        secrets = [step.text for step in request.page.steps if isinstance(step, TypeText) and step.secret]
+        picture = await last_sight(cdp, secrets, frames=len(page.frames))
+        raise StepError(str(error), picture=picture, addresses=await _addresses(cdp, tail)) from None
     return Carried(state=state, addresses=await _addresses(cdp, tail))
+
+
+async def _walk(page: Page, steps: Sequence[Step], tabs: Tabs) -> None:
+    """Every step, and what the last one began."""
+    name = ""
+    for number, step in enumerate(steps, 1):
+        name = f"step {number}, {_shown(step)}"
+        if isinstance(step, Click | Press):
+            tabs.at(name)
+        try:
+            await _carry_out(page, name, step, steps[:number])
+        except StepError as error:
+            raise StepError(tabs.told_before(str(error))) from None
+    await _settle(page)
+    if (asked := tabs.asked_by(name)) is not None:
+        raise StepError(asked)
 
 
 async def _addresses(cdp: CDPSession, tail: NetlogTail) -> frozenset[str]:
@@ -72,16 +103,16 @@ async def _addresses(cdp: CDPSession, tail: NetlogTail) -> frozenset[str]:
     return compute_page(capture).addresses
 
 
-async def _carry_out(page: Page, number: int, step: Step, done: Sequence[Step]) -> None:
+async def _carry_out(page: Page, name: str, step: Step, done: Sequence[Step]) -> None:
     try:
         async with asyncio.timeout(STEP_S + 2):
             await _do(page, step, _homes(done))
     except _StrangerError as error:
         rule = "a secret is typed only where a step visits its host and port"
-        raise StepError(f"step {number}, {_shown(step)}: the page is of {error}; {rule}") from None
+        raise StepError(f"{name}: the page is of {error}; {rule}") from None
     except (Error, TimeoutError) as error:
         # Without its cause, whose text may hold what was typed.
-        raise StepError(f"step {number}, {_shown(step)}: {await _reason(page, step, error)}") from None
+        raise StepError(f"{name}: {await _reason(page, step, error)}") from None
 
 
 async def _do(page: Page, step: Step, homes: frozenset[str]) -> None:
@@ -122,7 +153,12 @@ async def _fill(field: Locator, step: TypeText, homes: frozenset[str]) -> None:
 
 async def _press(page: Page, step: Press) -> None:
     """By the element that has the focus and not by the keyboard alone, so that what the key begins is waited for."""
-    focused = (await page.evaluate_handle("document.activeElement ?? document.documentElement")).as_element()
+    focused = (await page.evaluate_handle(_FOCUSED)).as_element()
+    for _ in range(MAX_FRAMES):
+        frame = None if focused is None else await focused.content_frame()
+        if frame is None:
+            break
+        focused = (await frame.evaluate_handle(_FOCUSED)).as_element()
     if focused is not None:
         await focused.press(step.key, timeout=STEP_S * 1000)
 
@@ -134,7 +170,16 @@ def _homes(done: Sequence[Step]) -> frozenset[str]:
 
 
 def _visible(page: Page, selector: str) -> Locator:
-    return page.locator(f"css={selector}").filter(visible=True)
+    return _found(page, selector).filter(visible=True)
+
+
+def _found(page: Page, selector: str) -> Locator:
+    """Elements by CSS; those within a frame by that of the frame, `>>>` and their own."""
+    *frames, inner = selector.split(WITHIN)
+    place: Page | FrameLocator = page
+    for frame in frames:
+        place = place.frame_locator(f"css={frame}")
+    return place.locator(f"css={inner}")
 
 
 async def _settle(page: Page) -> None:
@@ -161,13 +206,26 @@ async def _reason(page: Page, step: Step, error: Exception) -> str:
         return f"the page did not take it within {STEP_S} s"
     if "is not a valid selector" in str(error) or "Unexpected token" in str(error):
         return "this is no CSS selector"
+    if (frame := await _frame_fault(page, step.selector)) is not None:
+        return frame
     found = await _count(lambda: _visible(page, step.selector).count())
     if not found:
-        hidden = await _count(lambda: page.locator(f"css={step.selector}").count())
+        hidden = await _count(lambda: _found(page, step.selector).count())
         return f"{'not visible' if hidden else 'no such element'} within {STEP_S} s"
     if found > 1 and not isinstance(step, WaitFor):
         return f"{found} elements are visible; say which one"
     return f"the element is there, but did not take it within {STEP_S} s"
+
+
+async def _frame_fault(page: Page, selector: str) -> str | None:
+    """Whether one of the frames that lead to an element is none, or several."""
+    *frames, _ = selector.split(WITHIN)
+    for depth in range(1, len(frames) + 1):
+        count = await _count(_found(page, WITHIN.join(frames[:depth])).count)
+        if count != 1:
+            name = plain(frames[depth - 1], _MAX_SHOWN_CHARS)
+            return f"{count} frames are {name}; say which one" if count else f"no frame {name} within {STEP_S} s"
+    return None
 
 
 async def _count(ask: Callable[[], Awaitable[int]]) -> int:

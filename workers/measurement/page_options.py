@@ -13,6 +13,9 @@ MAX_HOSTS = 50
 MAX_COOKIES = 50
 # How long each step of a script may take.
 STEP_S = 10
+# Between the CSS selector of a frame and that of an element in it: `iframe[src*=login] >>> #user`.
+WITHIN = " >>> "
+MAX_FRAMES = 5
 
 
 class PageState(StrEnum):
@@ -89,7 +92,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Click:
-    """Clicks the one visible element that the CSS selector finds."""
+    """Clicks the one visible element that the CSS selector finds. Selectors lead into frames by `WITHIN`."""
 
     kind: Literal["click"] = "click"
     selector: str

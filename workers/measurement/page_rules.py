@@ -6,9 +6,11 @@ from ipaddress import ip_address
 
 from workers.measurement.page_options import (
     MAX_COOKIES,
+    MAX_FRAMES,
     MAX_HOSTS,
     MAX_LOADS,
     MAX_STEPS,
+    WITHIN,
     Cookie,
     Device,
     HostMapping,
@@ -186,6 +188,11 @@ def step_fault(step: Step) -> str | None:
         return None
     if not 0 < len(step.selector) <= MAX_TEXT_CHARS or not step.selector.isprintable():
         return f"A selector must be one line of 1 to {MAX_TEXT_CHARS} characters."
+    parts = [part.strip() for part in step.selector.split(WITHIN.strip())]
+    if not all(parts) or WITHIN.join(parts) != step.selector:
+        return "Write an element of a frame as FRAME >>> SELECTOR, such as iframe[src*=login] >>> #user."
+    if len(parts) > MAX_FRAMES + 1:
+        return f"An element can be at most {MAX_FRAMES} frames deep."
     if isinstance(step, TypeText) and (len(step.text) > MAX_TEXT_CHARS or not step.text.isprintable()):
         return f"A text to type must be one line of at most {MAX_TEXT_CHARS} characters."
     return None

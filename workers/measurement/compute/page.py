@@ -25,7 +25,7 @@ from workers.measurement.waterfall import ServedFrom, TimingSource, Waterfall
 
 MAX_ROWS = 2000
 # The log may begin with what the run before left in Chrome's buffer; its own work starts a little before our first
-# sight of it.
+# sight of it. On a busy machine that is not so little: Chromium dials the page's host ahead while its process starts.
 _LEAD_MS = 50
 
 
@@ -75,7 +75,10 @@ def _network_log(capture: PageCapture, zero_us: int) -> NetworkLog:
     names = names_of(capture.netlog.constants)
     if names.missing:
         return NetworkLog(missing=names.missing)
-    return read_netlog(names, capture.netlog.lines, since_ms=zero_us // 1000 - _LEAD_MS)
+    since_ms = zero_us // 1000 - _LEAD_MS
+    if capture.asked_us is not None:
+        since_ms = min(since_ms, capture.asked_us // 1000)
+    return read_netlog(names, capture.netlog.lines, since_ms=since_ms)
 
 
 def _document(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None:

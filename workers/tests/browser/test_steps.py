@@ -211,3 +211,63 @@ def test_a_page_that_never_ends_takes_a_step_no_longer_than_its_time(
     visit = Visit(url=site.page("/endless", endless))
     assert fails(load, site, monkeypatch, visit, WaitFor(selector="#never")).detail.endswith("within 1 s")
     measured(load(site.page("/", "<p>page"), page=PageOptions(steps=(visit,))))
+
+
+def test_a_login_within_a_frame_is_done_like_any_other(load: Load, site: Site) -> None:
+    form = f"{FORM}<script>document.querySelector('#password').onkeydown = event => parent.keys += event.key</script>"
+    site.page("/login", form)
+    visit = Visit(url=site.page("/start", "<script>keys = ''</script><iframe title=Ad></iframe><iframe src=/login>"))
+    inside = "iframe[src*=login] >>> "
+    steps: tuple[Step, ...] = (
+        visit,
+        TypeText(selector=f"{inside}#user", text="me"),
+        TypeText(selector=f"{inside}#password", text=SECRET, secret=True),
+        Press(key=Key.ENTER),
+        WaitFor(selector=f"{inside}#hello"),
+    )
+    page = measured(load(site.page("/", TELL), page=PageOptions(steps=steps)))
+    assert page.title == f"session=me-{len(SECRET)}|a|deep"
+
+
+@pytest.mark.parametrize(
+    ("selector", "reason"),
+    [
+        ("iframe.no >>> #user", "no frame iframe.no within 1 s"),
+        ("iframe >>> #user", "2 frames are iframe; say which one"),
+        ("iframe[src] >>> #no", "no such element within 1 s"),
+    ],
+)
+def test_a_frame_that_cannot_be_found_is_told_apart_from_what_it_lacks(
+    load: Load, site: Site, monkeypatch: pytest.MonkeyPatch, selector: str, reason: str
+) -> None:
+    site.page("/login", FORM)
+    visit = Visit(url=site.page("/start", "<iframe title=Ad></iframe><iframe src=/login>"))
+    assert fails(load, site, monkeypatch, visit, Click(selector=selector)).detail.endswith(f": {reason}")
+
+
+def test_a_secret_is_typed_into_no_frame_of_a_stranger(load: Load, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.page("/login", FORM)
+    frame = site.url("/login", host="other.localhost")
+    visit = Visit(url=site.page("/start", f"<iframe src={frame}>"))
+    typed = TypeText(selector="iframe >>> #password", text=SECRET, secret=True)
+    reason = fails(load, site, monkeypatch, visit, typed, step_s=20).detail
+    assert f"the page is of other.localhost:{site.port}; a secret is typed only where a step visits" in reason
+
+
+def test_a_click_that_asks_for_another_tab_is_told_where_the_script_stops_for_it(
+    load: Load, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = (
+        "<a id=out href='/in?token=abc' target=_blank>in</a><button id=pop onclick='window.open(`/pop`)'>pop</button>"
+    )
+    visit = Visit(url=site.page("/start", start))
+    waits = fails(load, site, monkeypatch, visit, Click(selector="#out"), WaitFor(selector="#account")).detail
+    asked = "step 2, click #out asked for another tab, "
+    assert asked in waits
+    assert "but steps are done in one: visit its address instead; step 3, wait for #account: no such element" in waits
+    assert "abc" not in waits
+    last = fails(load, site, monkeypatch, visit, Click(selector="#pop")).detail
+    assert last.endswith(
+        f"step 2, click #pop asked for another tab, {site.url('/pop')}, but steps are done in one:"
+        " visit its address instead"
+    )

@@ -76,6 +76,41 @@ def test_each_thing_that_is_left_of_an_earlier_visit_is_told_by_its_name() -> No
 def test_names_that_were_remembered_are_counted_by_the_logs_own_numbers() -> None:
     constants = {"logEventTypes": {"HOST_RESOLVER_MANAGER_CACHE_HIT": 7}}
     lines = (b'{"phase":0,"type":7},', b'{"phase":0,"type":77},', b'{"params":{"type":7},"phase":0,"type":8},')
-    assert remembered_names(NetlogCapture(constants=constants, lines=lines, complete=True)) == 1
-    assert remembered_names(NetlogCapture(constants={"logEventTypes": {}}, lines=lines, complete=True)) is None
-    assert remembered_names(None) is None
+    assert remembered_names(NetlogCapture(constants=constants, lines=lines), "canary.localhost") == 1
+    assert remembered_names(NetlogCapture(constants={"logEventTypes": {}}, lines=lines), "canary.localhost") is None
+    assert remembered_names(None, "canary.localhost") is None
+
+
+def test_a_name_that_the_browser_remembers_of_a_server_of_its_own_is_no_fault() -> None:
+    constants = {"logEventTypes": {"HOST_RESOLVER_MANAGER_CACHE_HIT": 7}}
+
+    def hit(source: int, place: str) -> tuple[bytes, bytes]:
+        who = b'"source":{"id":%d,"type":5}' % source
+        return (
+            b'{"params":{"group_id":"https://%s"},"phase":0,%s,"type":8},' % (place.encode(), who),
+            b'{"phase":0,%s,"type":7},' % who,
+        )
+
+    foreign = NetlogCapture(constants=constants, lines=hit(1, FOREIGN))
+    assert remembered_names(foreign, "canary.localhost") == 0
+    both = NetlogCapture(constants=constants, lines=(*hit(1, FOREIGN), *hit(2, OWN)))
+    assert remembered_names(both, "canary.localhost") == 1
+
+
+def test_connections_beyond_the_one_are_no_fault_where_both_sides_tell_of_them_as_new() -> None:
+    document = row(1, f"https://{OWN}/")
+    spare = replace(link(2, OWN), requests=0, preconnected=True)
+    both = link(1, OWN), spare
+    assert fault(document, links=both, connects=2) is None
+    # One that was given up before its handshake: the server never heard of it.
+    assert fault(document, links=(link(1, OWN), replace(spare, tls=None, resumed=None)), connects=1) is None
+    assert fault(document, links=both, connects=3) is not None
+    assert fault(document, links=(link(1, OWN), replace(spare, resumed=True)), connects=2) is not None
+    older = replace(link(2, OWN), connect=None, tls=None, resumed=None)
+    assert fault(document, links=(link(1, OWN), older), connects=1) is not None
+    assert fault(document, links=(link(1, OWN), older), connects=2) is not None
+
+
+def test_a_connection_without_phases_is_a_fault() -> None:
+    bare = replace(link(1, OWN), connect=None, tls=None, resumed=None)
+    assert fault(row(1, f"https://{OWN}/"), links=(bare,)) == "its connection has no phases in the network log"

@@ -127,6 +127,22 @@ def test_the_handshake_that_chrome_gave_up_before_going_on_is_not_the_documents(
     assert used.certificate_error is None
 
 
+def test_a_connection_that_was_begun_long_before_the_page_was_heard_of_has_its_phases() -> None:
+    """Chromium on a busy machine: the host was dialled 157 ms before DevTools told of the request."""
+    capture = store.load("dialled-ahead")
+    asked_us = round(capture.events[0].params["timestamp"] * 1e6) - 1_000_000
+    page = compute_page(replace(capture, asked_us=asked_us)).measurement
+    (connection,) = page.waterfall.connections
+    assert connection.preconnected
+    assert connection.resumed is False
+    assert connection.tls is not None
+    assert connection.tls.duration_us == 160_000
+    assert page.waterfall.requests[0].timing.tls == connection.tls
+    # Asked for only now: the same connection is one of an earlier visit, whose phases nobody pays for.
+    (older,) = compute_page(replace(capture, asked_us=asked_us + 1_000_000)).measurement.waterfall.connections
+    assert older.connect is older.tls is None
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_phases_of_a_row_never_overlap_backwards(name: str) -> None:
     for request in page_of(name).waterfall.requests:

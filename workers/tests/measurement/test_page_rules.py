@@ -49,6 +49,9 @@ def test_plain_options_and_all_known_devices_keep_the_rules() -> None:
         ({"repeat": PageState.COLD}, "warm"),
         ({"steps": (Visit(url="https://a.example/"), Visit(url="gopher://x"))}, "Step 2: "),
         ({"steps": (Click(selector=""),)}, "Step 1: A selector"),
+        ({"steps": (Click(selector="iframe >>>#go"),)}, "Step 1: Write an element of a frame as FRAME >>> SELECTOR"),
+        ({"steps": (Click(selector=" >>> #go"),)}, "Step 1: Write an element of a frame as FRAME >>> SELECTOR"),
+        ({"steps": (Click(selector="iframe >>> " * 6 + "#go"),)}, "at most 5 frames deep"),
         ({"steps": (TypeText(selector="#a", text="x" * 1001),)}, "at most 1000"),
     ],
 )

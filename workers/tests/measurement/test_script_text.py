@@ -16,6 +16,7 @@ visit https://shop.example/login
 type run into me into #user
 Secret  pass phrase  into  form > [name=password]
 click form > button
+click iframe[title='Sign in'] >>> form > button
 press enter
 wait for .account, .welcome
 """
@@ -24,6 +25,7 @@ STEPS: tuple[Step, ...] = (
     TypeText(selector="#user", text="run into me"),
     TypeText(selector="form > [name=password]", text="pass phrase ", secret=True),
     Click(selector="form > button"),
+    Click(selector="iframe[title='Sign in'] >>> form > button"),
     Press(key=Key.ENTER),
     WaitFor(selector=".account, .welcome"),
 )
