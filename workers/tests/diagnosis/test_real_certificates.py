@@ -95,7 +95,10 @@ def told(evidence: ProbeEvidence) -> set[FindingId]:
             site(leaf(), above("Issuing CA", "Root CA"), above("Stranger", "Elsewhere")),
             {FindingId.TLS_CHAIN_NEEDLESS},
         ),
-        (site(leaf(), above("Upper CA", "Root CA"), above("Issuing CA", "Upper CA")), set()),
+        (
+            site(leaf(), above("Upper CA", "Root CA"), above("Issuing CA", "Upper CA")),
+            {FindingId.TLS_CHAIN_INCOMPLETE},
+        ),
         (site(leaf(bits=1024), above("Issuing CA", "Root CA")), {FindingId.TLS_KEY_WEAK}),
     ],
 )
