@@ -3,6 +3,7 @@
 Any server may send anything: what cannot be read is as if it had not been sent.
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from workers.measurement.evidence import CertificateCompression, EarlyData
@@ -34,7 +35,16 @@ class Compressed(NamedTuple):
 
 
 def _bodies(messages: tuple[bytes, ...], kind: bytes) -> list[bytes]:
-    return [message[_HEADER_BYTES:] for message in messages if message.startswith(kind)]
+    return _by_kind(messages).get(kind, [])
+
+
+@lru_cache(maxsize=16)
+def _by_kind(messages: tuple[bytes, ...]) -> dict[bytes, list[bytes]]:
+    """Remembered, because several things are asked of the same messages."""
+    found: dict[bytes, list[bytes]] = {}
+    for message in messages:
+        found.setdefault(message[:1], []).append(message[_HEADER_BYTES:])
+    return found
 
 
 def hello_retried(messages: tuple[bytes, ...]) -> bool | None:
@@ -50,6 +60,7 @@ def early_data_answer(messages: tuple[bytes, ...]) -> EarlyData | None:
     return None
 
 
+@lru_cache(maxsize=16)
 def certificate_bytes(messages: tuple[bytes, ...]) -> int | None:
     """The size of the message with the certificates, compressed or not; None when none came, as when a session is
     resumed."""

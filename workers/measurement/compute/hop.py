@@ -68,7 +68,13 @@ class RunClock:
 
     def instants_ns(self, reads: tuple[Read, ...]) -> list[int]:
         """The same of every read."""
-        return [self.instant_ns(arrival) for arrival, _, _ in reads]
+        if self.kind is Clock.USER:
+            return [arrival.user_ns for arrival, _, _ in reads]
+        offset_ns = self.offset_ns
+        return [
+            user_ns if kernel_ns is None or kernel_ns - offset_ns > user_ns else kernel_ns - offset_ns
+            for (user_ns, kernel_ns), _, _ in reads
+        ]
 
 
 def _arrivals(hop: HopCapture) -> list[Arrival]:
@@ -89,15 +95,17 @@ class Lengths(NamedTuple):
 
 
 def lengths_of(seen: HopCapture, clock: RunClock) -> Lengths:
-    send_ns, wait_ns = _send_and_wait_ns(seen, clock)
+    instants_ns = clock.instants_ns(seen.reads)
+    first_ns = None if seen.response is None else instants_ns[_readable_read(seen.response)]
+    send_ns, wait_ns = _send_and_wait_ns(seen, first_ns)
     shaken = seen.handshake
     return Lengths(
         None if seen.lookup is None else _dns_ns(seen.lookup, clock),
         connect_ns(seen),
-        None if shaken is None else network_ns(shaken, seen.reads, clock.instants_ns(seen.reads)) + shaken.own_ns,
+        None if shaken is None else network_ns(shaken, seen.reads, instants_ns) + shaken.own_ns,
         send_ns,
         wait_ns,
-        _download_ns(seen, clock),
+        None if seen.response is None or first_ns is None else _download_ns(seen.response, first_ns, instants_ns),
     )
 
 
@@ -129,32 +137,29 @@ def network_ns(handshake: HandshakeCapture, reads: tuple[Read, ...], instants_ns
     return total_ns
 
 
-def _send_and_wait_ns(seen: HopCapture, clock: RunClock) -> tuple[int | None, int | None]:
+def _send_and_wait_ns(seen: HopCapture, first_ns: int | None) -> tuple[int | None, int | None]:
     """The send ends with its last call, the wait when the answer can be read, never before the send."""
     if seen.send is None:
         return None, None
     sent_ns = max(seen.send.started_ns, seen.send.ended_ns)
-    if seen.response is None:
+    if first_ns is None:
         return sent_ns - seen.send.started_ns, None
-    first_ns = max(seen.send.started_ns, _readable_ns(seen, seen.response, clock))
+    first_ns = max(seen.send.started_ns, first_ns)
     sent_ns = min(sent_ns, first_ns)
     return sent_ns - seen.send.started_ns, first_ns - sent_ns
 
 
-def _readable_ns(seen: HopCapture, answer: ResponseCapture, clock: RunClock) -> int:
-    """When something of the answer could first be read, which is what a browser calls the start of a response.
+def _readable_read(answer: ResponseCapture) -> int:
+    """The read after which something of the answer could first be read, which is what a browser calls the start of a
+    response.
 
     A TLS record can only be read whole: of a large one the first bytes are there long before.
     """
-    read = answer.first_read if answer.readable_read is None else answer.readable_read
-    return clock.instant_ns(seen.reads[read].arrival)
+    return answer.first_read if answer.readable_read is None else answer.readable_read
 
 
-def _download_ns(seen: HopCapture, clock: RunClock) -> int | None:
-    if seen.response is None or seen.response.last_read is None:
-        return None
-    first_ns = _readable_ns(seen, seen.response, clock)
-    return max(0, clock.instant_ns(seen.reads[seen.response.last_read].arrival) - first_ns)
+def _download_ns(answer: ResponseCapture, first_ns: int, instants_ns: Sequence[int]) -> int | None:
+    return None if answer.last_read is None else max(0, instants_ns[answer.last_read] - first_ns)
 
 
 def timing_of(lengths: Lengths, at_ns: int, *, complete: bool) -> Timing:

@@ -1,23 +1,31 @@
 """struct tcp_info of <linux/tcp.h>, read by its offsets: it only ever grows at its end."""
 
 import struct
+from typing import Any
 
 from workers.measurement.evidence import TcpState
 
 _OLD = struct.Struct("=8x24I")
 _WHOLE = struct.Struct("=8x24I4Q6I4Q2I2Q3I")
+_UNTOLD = (None,) * 21
 _UNKNOWN_MIN_RTT = 0xFFFFFFFF
 
 
 def tcp_state(info: bytes) -> TcpState | None:
-    """What the bytes say; None for none. A kernel before 5.4 knows less."""
+    """What the bytes say; None for none. A kernel before 5.4 knows less. A round trip of 0 was not measured."""
     if len(info) < _OLD.size:
         return None
-    if len(info) < _WHOLE.size:
-        return TcpState(**_of_old(_OLD.unpack_from(info)))
-    words = _WHOLE.unpack_from(info)
+    words: tuple[Any, ...] = _WHOLE.unpack_from(info) if len(info) >= _WHOLE.size else _OLD.unpack_from(info) + _UNTOLD
     return TcpState(
-        **_of_old(words),
+        snd_mss_bytes=words[2],
+        rcv_mss_bytes=words[3],
+        pmtu_bytes=words[13],
+        rtt_us=words[15] or None,
+        rttvar_us=words[16],
+        snd_cwnd=words[18],
+        adv_mss_bytes=words[19],
+        rcv_rtt_us=words[21] or None,
+        total_retransmits=words[23],
         received_bytes=words[27],
         min_rtt_us=None if words[31] == _UNKNOWN_MIN_RTT else words[31],
         data_segments_in=words[32],
@@ -26,18 +34,3 @@ def tcp_state(info: bytes) -> TcpState | None:
         reorderings=words[43],
         out_of_order_packets=words[44],
     )
-
-
-def _of_old(words: tuple[int, ...]) -> dict[str, int | None]:
-    """The numbers that every kernel gives; a round trip of 0 is one that was not measured."""
-    return {
-        "snd_mss_bytes": words[2],
-        "rcv_mss_bytes": words[3],
-        "pmtu_bytes": words[13],
-        "rtt_us": words[15] or None,
-        "rttvar_us": words[16],
-        "snd_cwnd": words[18],
-        "adv_mss_bytes": words[19],
-        "rcv_rtt_us": words[21] or None,
-        "total_retransmits": words[23],
-    }
