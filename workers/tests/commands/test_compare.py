@@ -122,6 +122,7 @@ def test_an_untrusted_certificate_is_refused_unless_that_is_wanted(nginx: Nginx)
     assert (code, document["error"], document["pairs"]) == (3, None, 1)
 
 
+@undisturbed
 def test_a_server_that_closes_after_each_answer_is_told_as_a_reason(nginx: Nginx) -> None:
     options = ("--cacert", str(nginx.ca_file), "--pairs", "20")
     _, document, _ = compare("--a", nginx.url(of=ORIGIN), "--b", nginx.url("/closing.css", of=ORIGIN), *options)
@@ -189,7 +190,9 @@ def test_a_leg_that_breaks_now_and_then_is_asked_again() -> None:
 
     with Server(script) as cdn, Server(keeping(response())) as origin:
         code, document, _ = compare("--cdn", cdn.url(), "--origin", origin.url(), "--pairs", "20")
-    assert (code, document["pairs"], document["error"]) == (0, 20, None)
+    # Whether one is faster is another matter, and a busy machine may leave it open.
+    assert code == (3 if document["verdict"] == "inconclusive" else 0)
+    assert (document["pairs"], document["error"]) == (20, None)
     assert document["failed"] >= 1
     assert "could not be measured on both legs" in joined(document["warnings"])
 
