@@ -1,10 +1,12 @@
 """Incidents as they are told: from rows to `wording`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
+from backend.alerts.growth import growth_between, rows_of
 from backend.alerts.message import Severity
-from backend.alerts.models import Incident, Member
+from backend.alerts.models import Incident, Member, RuleKind
 from backend.alerts.states import RANK, State
 from backend.alerts.wording import Account, Story
 from backend.fleet.models import Region
@@ -31,10 +33,12 @@ def going_on(incident: Incident) -> list[Member]:
 
 
 def story_of(incident: Incident, members: Sequence[Member]) -> Story:
-    """The incident with these members, which are at least one. Up to two statements."""
+    """The incident with these members, which are at least one. Up to three statements."""
     codes = {code for member in members for code in [*member.regions, *member.facts.get("up", ())]}
     names = dict(Region.objects.filter(code__in=codes).values_list("code", "name")) if codes else {}
     site, region = incident.site, incident.region
+    budgets = [member for member in members if member.kind == RuleKind.BUDGET]
+    rows = rows_of(run_id for member in budgets for run_id in (member.before_run, member.after_run))
     return Story(
         incident_id=str(incident.public_id),
         name=site.name if site else region.name if region else "",
@@ -43,11 +47,11 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
         state=State(incident.state),
         severity=Severity(incident.severity),
         opened_at=incident.opened_at,
-        accounts=tuple(_account(member, names) for member in members),
+        accounts=tuple(_account(member, names, rows) for member in members),
     )
 
 
-def _account(member: Member, names: dict[str, str]) -> Account:
+def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Mapping[str, Any]]) -> Account:
     return Account(
         kind=member.kind,
         rule=member.rule.title if member.rule else member.get_kind_display(),
@@ -55,10 +59,19 @@ def _account(member: Member, names: dict[str, str]) -> Account:
         metric=member.metric,
         regions=tuple(names.get(code, code) for code in member.regions),
         since=member.since,
-        facts=_named(member.facts, names),
+        facts=_named(_explained(member, rows), names),
         before_run=None if member.before_run is None else str(member.before_run),
         after_run=None if member.after_run is None else str(member.after_run),
     )
+
+
+def _explained(member: Member, rows: Mapping[UUID, Mapping[str, Any]]) -> dict[str, Any]:
+    """What is known of a member; of a budget also the phase that grew."""
+    before, after = (None if run is None else rows.get(run) for run in (member.before_run, member.after_run))
+    if member.kind != RuleKind.BUDGET or before is None or after is None:
+        return member.facts
+    sentence = growth_between(str(member.facts["metric"]), before, after)
+    return member.facts | {"sentences": [sentence]} if sentence else member.facts
 
 
 def _named(facts: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

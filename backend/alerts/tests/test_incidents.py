@@ -22,7 +22,7 @@ from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, Main
 from backend.alerts.parameters import InvalidRuleError
 from backend.alerts.queries.incidents import incident_detail, incidents, open_count, open_incidents
 from backend.alerts.queries.rules import rules
-from backend.alerts.tests.world import MINUTE, World, make_rule, make_world, only_incident, told
+from backend.alerts.tests.world import MINUTE, World, make_rule, make_world, only_incident, put_run, told
 from backend.cast import Member as Person
 from backend.runs.tests.factories import NOW
 
@@ -217,6 +217,23 @@ def test_what_joins_long_after_is_told() -> None:
     world.minutes(". .")
     assert told() == ["opened", "worse"]
     assert Incident.objects.count() == 1
+
+
+def test_the_message_of_a_budget_names_the_phase_that_grew() -> None:
+    world = make_world("fra", rules=["budget"])
+    rule = Rule.objects.get()
+    rule.params |= {"metric": "ttfb_ms", "limit": 250, "of_last": 1}
+    rule.save()
+    world.minutes(". .")
+    put_run(world.monitor, world.regions[0], world.now, ".", ttfb_us=420_000, wait_us=315_000, tls_us=4_000)
+    world.now += MINUTE
+    world.judge()
+    assert told() == ["opened"]
+    assert Notice.objects.get().message["sentences"][1:] == [
+        "The last run took 420 ms; the limit is 250 ms.",
+        "First byte: the newest run over the limit took 220 ms longer than the last one within it, most of it in"
+        " waiting for the server: 315 ms instead of 100 ms.",
+    ]
 
 
 def test_people_acknowledge_comment_and_withdraw_with_their_names(bob: Person) -> None:
