@@ -22,7 +22,7 @@ from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeas
 from workers.probes.exchange import Tell
 from workers.probes.journey import Journey, Outcome
 from workers.probes.link import Kit
-from workers.probes.loop import Loop, LoopClosedError, Wait, quiet
+from workers.probes.loop import Loop, LoopClosedError, Wait
 from workers.probes.names import LocalNames
 from workers.probes.openssl import Contexts
 from workers.probes.settings import ProbeSettings
@@ -156,7 +156,6 @@ async def _measure_light(request: RunRequest, kit: Kit, tell: Tell) -> Measured 
     outcome = await _travel(request, kit, tell)
     if tell is not None:
         tell(ProgressStage.COMPUTING)
-    await quiet()
     return _told(outcome, probe_measurement(outcome.capture))
 
 

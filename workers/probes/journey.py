@@ -21,6 +21,7 @@ from workers.probes.faults import ProbeError
 from workers.probes.guard import family_of
 from workers.probes.http1 import Head
 from workers.probes.link import Kit, Link, Manner
+from workers.probes.loop import quiet
 from workers.probes.openssl import HTTP2, USUAL, Offer
 from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import read_clocks
@@ -99,6 +100,8 @@ class Journey:
             await self._travel(deadline_ns)
         except ProbeError as error:
             failure = error.failure
+        # From here on nothing is asked of anybody any more.
+        await quiet()
         capture = self._capture(before, failure)
         if self.fault is not None:
             failure = self.fault.failure
