@@ -15,10 +15,11 @@ from workers.measurement.evidence import TcpState, TrialEvidence
 
 # The server hears of a hole with the packet behind it, so that nothing fills it sooner. Round trips are rounded.
 _REPAIRED_RTT = 0.95
-# Later than this part of a round trip our own process was late, if no packet was lost.
-_LATE_RTT = 0.25
-# Where it was so in more connections than this part of those with loss, its lateness may be all that is seen.
-_MOST_LATE = 0.25
+# Later than this part of a round trip our own process was late, if no packet was lost. Where it was so in more
+# connections than this part of those with loss, its lateness may be all that is seen.
+_LATE_RTT, _MOST_LATE = 0.25, 0.25
+# Only a process that was late by a round trip leaves the stamps of a hole that was filled, and then hardly ever.
+_AS_LATE_AS_A_HOLE_RTT, _MOST_AS_LATE = 0.85, 0.5
 _SILENCE_RTT = 0.5
 # The kernel's variance of the round trip begins at a half (RFC 6298, 2.2) and falls on a way without queues.
 _QUEUED_RTT = 0.75
@@ -41,16 +42,22 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
     again = tuple(trial for trial in trials if said_again(trial))
     overtaken = tuple(trial for trial in trials if trial not in again and _ended(trial).out_of_order_packets)
     far = tuple(trial for trial in overtaken if (rtt_of(trial) or 0) >= MIN_RTT_US)
-    repaired = tuple(trial for trial in far if _is_held(trial, _REPAIRED_RTT) or _has_hole(trial))
-    unsound = [trial for trial in trials if trial not in repaired and _is_held(trial, _LATE_RTT)]
-    late = len(unsound) > _MOST_LATE * len(repaired) > 0
+    holes = tuple(trial for trial in far if _has_hole(trial))
+    repaired = tuple(trial for trial in far if trial in holes or _is_held(trial, _REPAIRED_RTT))
+    late = _count_late(repaired, trials, _LATE_RTT) > _MOST_LATE * len(repaired) > 0
+    sound = holes if _count_late(holes, trials, _AS_LATE_AS_A_HOLE_RTT) <= _MOST_AS_LATE * len(holes) else ()
     return Losses(
-        certain=again if late else (*again, *repaired),
+        certain=(*again, *(sound if late else repaired)),
         disturbed=(*again, *overtaken),
         short=len(far) < len(overtaken),
         late=late,
         queued=any(_unanswered(trial) and _queues(trial) for trial in trials),
     )
+
+
+def _count_late(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence], trips: float) -> int:
+    """In how many connections besides these our process was so late."""
+    return sum(trial not in lossy and _is_held(trial, trips) for trial in trials)
 
 
 def said_again(trial: TrialEvidence) -> bool:

@@ -128,7 +128,7 @@ def test_what_was_said_again_for_a_queue_is_left_open() -> None:
     assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.UNSTEADY
 
 
-def test_a_filled_hole_brings_more_than_slow_start_lets_follow() -> None:
+def filled_hole() -> TrialEvidence:
     whole = connection(Path(), Server(body_bytes=20_000))
     ended = [one.at_us for one in whole.transfers][-1]
     sent = max(one.at_us for one in whole.transfers if one.direction is Direction.SENT)
@@ -137,13 +137,25 @@ def test_a_filled_hole_brings_more_than_slow_start_lets_follow() -> None:
         replace(whole.transfers[-1], at_us=max(ended, sent + 160_000), size_bytes=19_000),
     )
     shaken = tuple(one for one in whole.transfers if one.at_us <= sent)
-    hole = replace(
+    return replace(
         whole,
         transfers=(*shaken, *flights),
         exchanges=(replace(whole.exchanges[0], ended_us=flights[-1].at_us),),
         tcp_ended=TcpState(out_of_order_packets=9),
     )
-    assert Id.TCP_LOSS in found(path.RULES, probe([hole] * 3))
+
+
+def test_a_filled_hole_brings_more_than_slow_start_lets_follow() -> None:
+    assert Id.TCP_LOSS in found(path.RULES, probe([filled_hole()] * 3))
+
+
+@pytest.mark.parametrize(("lag_rtt", "told"), [(0.2, True), (0.6, True), (1.2, False)])
+def test_a_hole_is_one_unless_our_own_process_was_late_by_a_round_trip(lag_rtt: float, told: bool) -> None:
+    late = connection(Path(), Server(), scheduling_lag_us=round(lag_rtt * 80_000))
+    evidence = probe([*[filled_hole()] * 3, *[late] * 3])
+    assert (Id.TCP_LOSS in found(path.RULES, evidence)) is told
+    if not told:
+        assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.LATE_CLOCK
 
 
 @pytest.mark.parametrize(("count", "total"), [(1, 2), (2, 6)])
