@@ -15,6 +15,7 @@ from workers.diagnosis.resumption import (
     attempts_elsewhere,
     unshared_addresses,
 )
+from workers.diagnosis.stapling import staples
 from workers.diagnosis.tls_visits import (
     TLS13,
     completed,
@@ -66,7 +67,7 @@ def _by_attempts(judged: Judged, made: Attempts) -> Told:
 
 def ocsp_stapling(judged: Judged) -> Told:
     _, chain = judged_chain(judged.case) or (None, ())
-    told = [one.stapled for one in first_visits(judged.case) if one.stapled is not None]
+    told = staples(judged.case)
     if any(told):
         return yes("stapled")
     if not chain:
@@ -75,7 +76,8 @@ def ocsp_stapling(judged: Judged) -> Told:
         return not_applicable("the certificate names no OCSP responder")
     if not told:
         return unknown(judged)
-    return no("demanded, not stapled" if chain[0].must_staple else "not stapled")
+    missing = "not stapled" if not any(one.stapled for one in first_visits(judged.case)) else "stapled too long ago"
+    return no(f"demanded, {missing}" if chain[0].must_staple else missing)
 
 
 def alpn(judged: Judged) -> Told:

@@ -111,7 +111,7 @@ class HandshakeCapture:
 
     `flights_sent_ns` are the instants at which our flights left, ClientHello first. `own_ns` is the processor time of
     our own cryptography. `chain` is DER, as the server sent it, or as it had sent it to the session that was resumed.
-    `stapled` is None where no OCSP answer was asked for.
+    `staple` is the OCSP answer that came along, DER, empty for none; None where none was asked for.
     """
 
     flights_sent_ns: tuple[int, ...]
@@ -124,7 +124,7 @@ class HandshakeCapture:
     faults: tuple[CertificateFault, ...] = ()
     group: str | None = None
     resumed: bool = False
-    stapled: bool | None = False
+    staple: bytes | None = b""
 
 
 @noun(frozen=True, slots=True, kw_only=True)

@@ -228,10 +228,11 @@ def offer_groups(context: SSL.Context, groups: str) -> None:
         raise RuntimeError(f"OpenSSL refuses the groups {groups}")
 
 
-def stapled(connection: SSL.Connection) -> bool:
-    """Whether the server sent an OCSP answer with its certificate."""
+def staple(connection: SSL.Connection) -> bytes:
+    """The OCSP answer that the server sent with its certificate, DER; empty for none."""
     place = _util.ffi.new("unsigned char **")
-    return bool(_util.lib.SSL_get_tlsext_status_ocsp_resp(connection._ssl, place) > 0)
+    size = _util.lib.SSL_get_tlsext_status_ocsp_resp(connection._ssl, place)
+    return bytes(_util.ffi.buffer(place[0], size)) if size > 0 else b""
 
 
 def resumed(connection: SSL.Connection) -> bool:

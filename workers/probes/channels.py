@@ -7,7 +7,7 @@ from OpenSSL import SSL
 
 from workers.measurement.captures_probe import HandshakeCapture
 from workers.measurement.failure import FailureKind, Stage
-from workers.probes.bindings import resumed, stapled, write_early
+from workers.probes.bindings import resumed, staple, write_early
 from workers.probes.faults import ProbeError
 from workers.probes.openssl import Party, chain_of, reason_of
 from workers.probes.recorder import HopRecorder
@@ -213,5 +213,5 @@ class TlsChannel:
             faults=tuple(self._party.notes.faults),
             group=connection.get_group_name(),
             resumed=resumed(connection),
-            stapled=stapled(connection),
+            staple=staple(connection),
         )

@@ -76,7 +76,7 @@ async def hear_certificates(wire: Wire, host: str, protocols: tuple[bytes, ...])
         reads=len(recorder.reads),
         version="TLSv1.3",
         cipher=client.cipher,
-        stapled=None,
+        staple=None,
     )
 
 

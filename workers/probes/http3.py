@@ -275,7 +275,7 @@ class _Talk:
             chain=chain,
             faults=self._judge(chain, self._asking.target.host),
             resumed=event.session_resumed,
-            stapled=None,
+            staple=None,
         )
 
     def _ask(self, handshake: HandshakeCapture) -> None:

@@ -13,6 +13,7 @@ from workers.measurement.compute.handshake_messages import (
     tickets_of,
 )
 from workers.measurement.compute.hop import RunClock, connect_ns, kept_headers, network_ns, us
+from workers.measurement.compute.staple import staple_end
 from workers.measurement.compute.tcp_info import tcp_state
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.messages import Clock
@@ -161,7 +162,8 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         ticket_lifetime_s=tickets.lifetime_s,
         max_early_data_bytes=tickets.max_early_data_bytes,
         early_data=early_data_answer(hop.messages) if capture.trial is Trial.EARLY_DATA else None,
-        stapled=None if sent_bytes is None else done.stapled,
+        stapled=None if sent_bytes is None or done.staple is None else bool(done.staple),
+        staple_ends=None if sent_bytes is None or not done.staple else staple_end(done.staple),
         chain=chain,
         chain_zlib_bytes=zlib_bytes(done.chain) if chain else None,
         faults=done.faults,

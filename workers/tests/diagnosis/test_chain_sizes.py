@@ -1,6 +1,7 @@
 """How much of certificates is sent: found where it is too much, silent where it is needed."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -17,6 +18,7 @@ from workers.tests.diagnosis.sites import (
     HOST,
     INTERMEDIATE,
     LEAF,
+    NOW,
     RTT_US,
     authority,
     certificate,
@@ -233,6 +235,24 @@ def test_a_server_that_staples_from_the_second_connection_on_staples() -> None:
     assert finding(_OCSP, first_without) is None
     demanded = shaken(sent(with_responder(must_staple=True), INTERMEDIATE, stapled=True), (Trial.HTTP2,), stapled=False)
     assert fact(finding(_OCSP, demanded), "without_staple") == "1 of 5"
+
+
+@pytest.mark.parametrize(
+    ("must_staple", "ends_hours", "severity"),
+    [(False, 1, None), (False, -1, Severity.LOW), (True, 1, None), (True, -240, Severity.CRITICAL), (True, None, None)],
+)
+def test_a_staple_that_has_run_out_is_none(
+    must_staple: bool, ends_hours: int | None, severity: Severity | None
+) -> None:
+    ends = None if ends_hours is None else NOW + timedelta(hours=ends_hours)
+    site = sent(with_responder(must_staple=must_staple), INTERMEDIATE, stapled=True, staple_ends=ends)
+    found = finding(_OCSP, site)
+    assert (None if found is None else found.severity) is severity
+    stapling = check(CheckColumn.OCSP_STAPLING, site)
+    assert (stapling.answer is Answer.NO) is (severity is not None)
+    if found is not None and ends is not None:
+        assert fact(found, "staple_ended") == ends.isoformat()
+        assert stapling.detail.endswith("stapled too long ago")
 
 
 def test_the_faultless_site_has_none_of_these() -> None:
