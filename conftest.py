@@ -3,6 +3,9 @@
 `-m hypothesis --hypothesis-profile=explore` tries many more, and others each time; what it finds becomes an `@example`.
 """
 
+import gc
+from collections.abc import Generator
+
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -24,3 +27,14 @@ def pytest_configure() -> None:
     """Numbers and words of all code that happens to be imported come among the examples: not where they must stay."""
     if settings.get_current_profile_name() == "gate":
         providers._get_local_constants = Constants
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays until the end: to look through it for garbage, again and again, finds none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
