@@ -49,6 +49,10 @@ JOIN LATERAL (
 WHERE light.monitor_id = ANY(%(monitors)s::bigint[]) AND light.scheduled_for >= %(lately)s
     AND light.scheduled_for < %(until)s AND light.severity IS NOT NULL
     AND NOT EXISTS (
+        SELECT FROM runs_run elsewhere WHERE elsewhere.run_id = light.run_id
+            AND elsewhere.scheduled_for = light.scheduled_for AND elsewhere.trigger IN ('gate', 'mapped')
+    )
+    AND NOT EXISTS (
         SELECT FROM runs_finding known WHERE known.run_id = deep.run_id AND known.scheduled_for = deep.scheduled_for
             AND known.finding = light.finding
     )

@@ -1,7 +1,8 @@
 """What changes comparisons: the hosts that are seen, and the pairings that are measured."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -10,18 +11,25 @@ from backend.accounts.audit import record
 from backend.accounts.models import User
 from backend.compare.evidence import propose
 from backend.compare.judging import report_end
-from backend.compare.models import MAX_NAME_CHARS, Pairing, StoredVerdict
+from backend.compare.models import MAX_NAME_CHARS, OriginLoad, Pairing, StoredVerdict
 from backend.compare.pages import newest_pages
 from backend.compare.pairings import InvalidPairingError, PairingDraft, settings_for, translated
 from backend.compare.seen import host_name, hosts_seen
+from backend.fleet.models import Region
 from backend.runs import actions as runs
+from backend.runs.models import PendingRun
 from backend.sites.actions import SiteLimitError
 from backend.sites.hosts import choose_role, propose_roles
 from backend.sites.keeping import settings_of
-from backend.sites.models import Host, HostRole, Monitor, Site
+from backend.sites.models import Host, HostRole, Monitor, MonitorKind, Site
 from backend.sites.monitor_settings import InvalidMonitorError, MonitorSettings
-from backend.sites.targets import check_target
+from backend.sites.targets import check_dial_address, check_target
 from workers.measurement.messages import PageMeasurement
+from workers.measurement.page_options import HostMapping
+from workers.measurement.target import TargetError
+
+# Of each region; only the newest is shown.
+_KEPT_LOADS = 5
 
 
 def look_at_hosts(*, site: Site, now: datetime) -> int:
@@ -75,6 +83,34 @@ def change_pairing(*, actor: User | None, pairing: Pairing, draft: PairingDraft)
     pairing.save(update_fields=["name", "origin", "compared_from"])
     record("change_pairing", pairing, actor=actor, organisation=pairing.site.organisation, name=pairing.name)
     return pairing
+
+
+@transaction.atomic
+def load_from_origin(*, actor: User | None, pairing: Pairing, regions: Sequence[str], address: str) -> list[UUID]:
+    """Loads the site's page once with the CDN's host at an address ("IP", "IP:port"); the ids to follow.
+
+    Without an address it is the one that the origin is compared at. Raises RunsError.
+    """
+    monitor = Monitor.objects.filter(site=pairing.site, kind=MonitorKind.PAGE).select_related("site").first()
+    if monitor is None:
+        raise runs.RunsError("This site loads no page.")
+    host, address = host_name(pairing.monitor.url) or "", address or pairing.other.address or ""
+    try:
+        dial = check_dial_address(address)
+    except TargetError as error:
+        raise runs.RunsError(str(error)) from error
+    mapping = HostMapping(host=host, address=dial.address, port=dial.port)
+    started = runs.load_elsewhere(actor=actor, monitor=monitor, regions=regions, mapping=mapping)
+    for region in Region.objects.filter(pk__in=_places(started.values())):
+        run_id = started[region.code]
+        OriginLoad.objects.create(pairing=pairing, region=region, run_id=run_id)
+        kept = OriginLoad.objects.filter(pairing=pairing, region=region).order_by("-asked_at", "-pk")
+        OriginLoad.objects.filter(pk__in=list(kept.values_list("pk", flat=True)[_KEPT_LOADS:])).delete()
+    return list(started.values())
+
+
+def _places(run_ids: Iterable[UUID]) -> list[int]:
+    return list(PendingRun.objects.filter(run_id__in=list(run_ids)).values_list("region_id", flat=True))
 
 
 @transaction.atomic
@@ -146,5 +182,6 @@ __all__ = [
     "create_pairing",
     "delete_pairing",
     "draft_of",
+    "load_from_origin",
     "look_at_hosts",
 ]

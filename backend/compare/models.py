@@ -63,6 +63,18 @@ class Pairing(models.Model):
         return PairTarget(url=stored["url"], address=stored["address"])
 
 
+class OriginLoad(models.Model):
+    """The site's page, loaded once with the pairing's CDN host at the origin's address."""
+
+    pairing = models.ForeignKey(Pairing, on_delete=models.CASCADE, related_name="loads")
+    region = models.ForeignKey(Region, on_delete=models.CASCADE, related_name="+")
+    run_id = models.UUIDField(unique=True)
+    asked_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.run_id} for {self.pairing_id} in {self.region_id}"
+
+
 class StoredVerdict(models.Model):
     """What holds in a region, or over all of them without one, by the cold pairs of the last day.
 

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
@@ -20,11 +21,15 @@ from backend.runs.schedules import Changes, reconcile
 from backend.runs.sending import messages_of_pending
 from backend.runs.sql import fetch
 from backend.sites import actions as sites
+from backend.sites import page_settings
+from backend.sites.keeping import settings_of
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import MonitorSettings
 from workers.measurement.evidence import Depth
 from workers.measurement.identity import run_id
 from workers.measurement.messages import Kind
+from workers.measurement.page_options import HostMapping
+from workers.measurement.page_rules import page_faults
 
 # A person who waits longer than this has gone.
 MANUAL_WINDOW = timedelta(minutes=10)
@@ -158,11 +163,33 @@ def request_runs(
     waits with the schedule. Published when the transaction commits. `url`, in its canonical form, is measured in place
     of the monitor's own. Raises RunsError for a region that is not usable, or when too many such runs are under way.
     """
-    if trigger is Trigger.SCHEDULE or not 1 <= runs_per_region <= MAX_RUNS_PER_REGION:
+    if trigger in (Trigger.SCHEDULE, Trigger.MAPPED) or not 1 <= runs_per_region <= MAX_RUNS_PER_REGION:
         raise ValueError(f"{runs_per_region} runs a region for the trigger {trigger}")
     depth = Depth.DEEP if trigger is Trigger.DIAGNOSE else Depth.LIGHT
     organisation = monitor.site.organisation
     return _start([monitor] * runs_per_region, organisation, regions, trigger, url=url, depth=depth)
+
+
+@transaction.atomic
+def load_elsewhere(
+    *, actor: User | None, monitor: Monitor, regions: Sequence[str], mapping: HostMapping
+) -> dict[str, UUID]:
+    """Loads a page once with a host at another address, ahead of everything scheduled; the runs by region.
+
+    What the monitor keeps secret stays at home, and the runs enter no chart, baseline, rule or alert. Raises RunsError.
+    """
+    if monitor.kind != Kind.PAGE:
+        raise RunsError("Only a page can be loaded with a host at another address.")
+    options = page_settings.mapped(settings_of(monitor).page, mapping)
+    fault = page_faults(options).get("host_map")
+    if fault is not None:
+        raise RunsError(fault)
+    organisation, address = monitor.site.organisation, page_settings.mapping_text(mapping)
+    run_ids = _start([monitor], organisation, regions, Trigger.MAPPED, mapping=address, depth=Depth.LIGHT)
+    codes = list(dict.fromkeys(regions))
+    detail = {"regions": codes, "host": mapping.host, "address": address.partition("=")[2]}
+    record("load_elsewhere", monitor, actor=actor, organisation=organisation, **detail)
+    return dict(zip(codes, run_ids, strict=True))
 
 
 def reconcile_organisation(organisation: Organisation) -> Changes:
@@ -181,6 +208,7 @@ def _start(
     trigger: Trigger,
     *,
     url: str | None = None,
+    mapping: str | None = None,
     depth: Depth,
 ) -> list[UUID]:
     """One run of each monitor in each region; a monitor that is named twice runs twice."""
@@ -190,7 +218,7 @@ def _start(
     # Runs of one monitor and region have slots of their own, so each has its own microsecond.
     slots = [now + timedelta(microseconds=round_number) for round_number in range(len(monitors))]
     pending = [
-        _requested(monitor, region, slot, trigger, url=url, depth=depth)
+        _requested(monitor, region, slot, trigger, url=url, mapping=mapping, depth=depth)
         for monitor, slot in zip(monitors, slots, strict=True)
         for region in places
     ]
@@ -220,7 +248,14 @@ def _refuse_too_many(organisation: Organisation, wanted: int, trigger: Trigger) 
 
 
 def _requested(
-    monitor: Monitor, region: Region, slot: datetime, trigger: Trigger, *, url: str | None, depth: Depth
+    monitor: Monitor,
+    region: Region,
+    slot: datetime,
+    trigger: Trigger,
+    *,
+    url: str | None,
+    mapping: str | None,
+    depth: Depth,
 ) -> PendingRun:
     return PendingRun(
         run_id=run_id(monitor_id=monitor.public_id, region=region.code, scheduled_for=slot, attempt=1),
@@ -234,6 +269,7 @@ def _requested(
         expires_at=slot + MANUAL_WINDOW,
         publish_after=slot + PUBLISH_GRACE,
         url=url,
+        mapping=mapping,
         depth=depth if monitor.kind == Kind.PROBE else Depth.LIGHT,
     )
 

@@ -28,6 +28,8 @@ class Trigger(models.TextChoices):
     GATE = "gate"
     # To find out why something changed, or whether it did; always deep.
     DIAGNOSE = "diagnose"
+    # Once, with a host of the page at another address: it measured another server.
+    MAPPED = "mapped"
 
 
 class Outcome(models.TextChoices):
@@ -64,7 +66,8 @@ class PendingRun(models.Model):
     The message is not kept: it follows from this row and its monitor, so request headers stay encrypted at rest.
     `publish_after` keeps the outbox from publishing what the process that made the row is just publishing itself.
     `first_run_id` is set on a second attempt: whoever waits for the first is told of this one. `url` is measured in
-    place of the monitor's own, where a gate compares two addresses.
+    place of the monitor's own, where a gate compares two addresses; with `mapping` (HOST=ADDRESS[:PORT]) a page is
+    loaded with that host at another address.
     """
 
     run_id = models.UUIDField(primary_key=True)
@@ -87,6 +90,7 @@ class PendingRun(models.Model):
     has_film = models.BooleanField(default=False, db_default=False)
     first_run_id = models.UUIDField(null=True)
     url = models.TextField(null=True)
+    mapping = models.TextField(null=True)
     depth = models.CharField(max_length=8, default=Depth.LIGHT.value, db_default=Depth.LIGHT.value)
 
     class Meta:

@@ -15,6 +15,7 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Kind, RunRequest
 from workers.measurement.page_options import PLAIN, PageOptions
+from workers.measurement.page_rules import parse_mapping
 from workers.measurement.pair import PairTarget
 from workers.measurement.profile import NATIVE, PROFILES
 from workers.measurement.routes import Lane, key_prefix, queue_name
@@ -26,7 +27,7 @@ MONITOR_SQL = """m.id, m.public_id, m.kind, m.url, m.timeout_s, m.profile, m.hea
 MONITOR_WIDTH = 15
 # `p` is the pending run.
 LANE_SQL = "CASE WHEN p.urgent THEN 'now' WHEN p.trigger = 'gate' THEN 'gate' ELSE 'schedule' END"
-PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}, p.url, p.depth"
+PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}, p.url, p.depth, p.mapping"
 
 
 class MonitorColumns(NamedTuple):
@@ -48,6 +49,7 @@ class MonitorColumns(NamedTuple):
     region_pk: int
     region: str
     at_home: bool = True
+    mapping: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +123,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
 def entries_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Execution, MonitorColumns]]:
     """What rows of MONITOR_SQL followed by PENDING_SQL say."""
     for row in rows:
-        run_id, scheduled_for, attempt, expires_at, lane, url, depth = row[MONITOR_WIDTH:]
+        run_id, scheduled_for, attempt, expires_at, lane, url, depth, mapping = row[MONITOR_WIDTH:]
         execution = Execution(
             run_id=run_id,
             scheduled_for=scheduled_for,
@@ -130,7 +132,7 @@ def entries_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Execut
             lane=Lane(lane),
             depth=Depth(depth),
         )
-        yield execution, _at(url, MonitorColumns(*row[:MONITOR_WIDTH]))
+        yield execution, _mapped(mapping, _at(url, MonitorColumns(*row[:MONITOR_WIDTH])))
 
 
 def queue_key(region: str, kind: str, lane: Lane) -> str:
@@ -143,16 +145,23 @@ def _at(url: str | None, monitor: MonitorColumns) -> MonitorColumns:
     return monitor if url is None else monitor._replace(url=url, at_home=is_same_server(url, monitor.url))
 
 
+def _mapped(mapping: str | None, monitor: MonitorColumns) -> MonitorColumns:
+    """With a host at another address, whose server was never told what is secret, nor may its scripts read it."""
+    return monitor if mapping is None else monitor._replace(mapping=mapping, at_home=False)
+
+
 def is_same_server(url: str, other: str) -> bool:
     """Whether scheme, host and port are the same, of canonical URLs."""
     return urlsplit(url)[:2] == urlsplit(other)[:2]
 
 
 def _page(monitor: MonitorColumns) -> PageOptions:
-    if not monitor.page:
-        return PLAIN
-    options = page_settings.read(Monitor._meta.get_field("page").from_db_value(monitor.page, None, None))
-    return options if monitor.at_home else page_settings.for_another_server(options)
+    options = PLAIN
+    if monitor.page:
+        options = page_settings.read(Monitor._meta.get_field("page").from_db_value(monitor.page, None, None))
+    if not monitor.at_home:
+        options = page_settings.for_another_server(options)
+    return options if monitor.mapping is None else page_settings.mapped(options, parse_mapping(monitor.mapping))
 
 
 def _headers(stored: str) -> tuple[Header, ...]:

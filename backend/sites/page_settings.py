@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from workers.measurement.page_options import PLAIN, PageOptions
+from workers.measurement.page_options import PLAIN, HostMapping, PageOptions
 
 _ADAPTER = TypeAdapter(PageOptions)
 _PLAIN: dict[str, Any] = _ADAPTER.dump_python(PLAIN, mode="json")
@@ -25,6 +25,22 @@ def read(document: dict[str, Any]) -> PageOptions:
         return _ADAPTER.validate_python(document)
     except ValidationError as error:
         raise ValueError(f"stored page options cannot be read: {error.error_count()} faults") from None
+
+
+def mapped(options: PageOptions, mapping: HostMapping) -> PageOptions:
+    """The options with that host at that address, wherever it was before."""
+    others = (one for one in options.host_map if one.host != mapping.host)
+    return replace(
+        options,
+        host_map=(*others, mapping),
+        black_holes=tuple(host for host in options.black_holes if host != mapping.host),
+    )
+
+
+def mapping_text(mapping: HostMapping) -> str:
+    """As `workers.measurement.page_rules.parse_mapping` reads it."""
+    address = f"[{mapping.address}]" if ":" in mapping.address and mapping.port else mapping.address
+    return f"{mapping.host}={address}" + (f":{mapping.port}" if mapping.port else "")
 
 
 def for_another_server(options: PageOptions) -> PageOptions:

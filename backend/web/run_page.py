@@ -16,6 +16,7 @@ _WHY = {
     Trigger.MANUAL.value: "tested by hand",
     Trigger.CONFIRM.value: "to confirm a failure",
     Trigger.GATE.value: "for a gate",
+    Trigger.MAPPED.value: "once, with a host at another address",
     Trigger.DIAGNOSE.value: "to find out why something changed",
 }
 _NOT_KEPT = (

@@ -83,6 +83,7 @@ urlpatterns = [
     path("sites/<uuid:site_id>/cdn/add/", cdn.add, name="pairing_add"),
     path("sites/<uuid:site_id>/cdn/tick/", cdn.tick, name="pairing_tick"),
     path("sites/<uuid:site_id>/cdn/<uuid:pairing_id>/", cdn.change, name="pairing"),
+    path("sites/<uuid:site_id>/cdn/<uuid:pairing_id>/load/", cdn.load, name="pairing_load"),
     path("sites/<uuid:site_id>/cdn/<uuid:pairing_id>/delete/", cdn.delete, name="pairing_delete"),
     path("sites/<uuid:site_id>/settings/", sites.settings, name="site_settings"),
     path("sites/<uuid:site_id>/rename/", sites.rename, name="site_rename"),

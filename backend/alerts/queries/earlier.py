@@ -40,7 +40,7 @@ def earlier_runs(run: Run, site_id: int) -> Mapping[Earlier, Run]:
         monitor_id=run.monitor_id,
         region_id=run.region_id,
         outcome=Outcome.MEASURED,
-    ).exclude(trigger=Trigger.GATE)
+    ).exclude(trigger__in=(Trigger.GATE, Trigger.MAPPED))
     before = measured.filter(scheduled_for__lt=run.scheduled_for, scheduled_for__gte=since)
     found = {
         Earlier.PREVIOUS: _newest(before),

@@ -119,10 +119,15 @@ def test_light_runs_neither_begin_nor_end_anything(world: World) -> None:
     assert told() == ["opened"]
 
 
-def test_runs_of_gates_say_nothing_of_the_site(world: World) -> None:
-    for _ in range(2):
-        probe(world, "fra", OVERFLOW, trigger="gate")
+@pytest.mark.parametrize("trigger", ["gate", "mapped"])
+def test_runs_that_may_be_of_another_server_say_nothing_of_the_site(world: World, trigger: str) -> None:
+    probe(world, "fra")
+    asked = PendingRun.objects.count()
+    for depth in ("deep", "light"):
+        for _ in range(2):
+            probe(world, "fra", OVERFLOW, trigger=trigger, depth=depth)
     assert told() == []
+    assert PendingRun.objects.count() == asked
 
 
 def test_each_cause_has_an_incident_of_its_own(world: World) -> None:

@@ -27,7 +27,9 @@ WHERE run_id = ANY(%(runs)s::uuid[]) AND scheduled_for >= %(first)s AND schedule
 ORDER BY run_id, position
 """
 # A server whose certificate is refused was looked at all the same; one that cannot be reached was not.
-JUDGED_SQL = "runs_run.depth = 'deep' AND (outcome = 'measured' OR failure_stage = 'tls') AND trigger <> 'gate'"
+JUDGED_SQL = (
+    "runs_run.depth = 'deep' AND (outcome = 'measured' OR failure_stage = 'tls') AND trigger NOT IN ('gate', 'mapped')"
+)
 _NEWEST_DEEP = f"""
 SELECT {RUN_SQL} FROM unnest(%(monitors)s::bigint[]) AS m (id), unnest(%(regions)s::bigint[]) AS r (id),
 LATERAL (

@@ -27,7 +27,7 @@ _RECENT = f"""
 SELECT {RUN_SQL} FROM unnest(%(regions)s::bigint[]) AS place (region_id),
 LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
-        AND scheduled_for < %(before)s AND trigger <> 'gate'
+        AND scheduled_for < %(before)s AND trigger NOT IN ('gate', 'mapped')
     ORDER BY scheduled_for DESC, attempt DESC LIMIT %(limit)s
 ) run
 ORDER BY scheduled_for DESC, region_id LIMIT %(limit)s
@@ -75,7 +75,7 @@ def recent_runs(
 ) -> list[RunLine]:
     """The newest runs of a monitor, in one region or all; `before` is the slot of the last one seen. Two statements.
 
-    Those of gates are left out: they may have measured another address.
+    Those of gates, and those with a host at another address, are left out: they may have measured another server.
     """
     regions = _regions(monitor, region)
     parameters = {

@@ -16,7 +16,7 @@ SELECT run.run_id, document.document FROM unnest(%(regions)s::bigint[]) AS place
 LATERAL (
     SELECT run_id, scheduled_for FROM runs_run
     WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id AND outcome = 'measured'
-        AND trigger <> 'gate'
+        AND trigger NOT IN ('gate', 'mapped')
     ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
 ) run JOIN runs_rundocument document ON document.run_id = run.run_id AND document.scheduled_for = run.scheduled_for
 ORDER BY run.scheduled_for DESC LIMIT %(limit)s

@@ -17,7 +17,7 @@ _LAST_RUNS = f"""
 SELECT {RUN_SQL} FROM unnest(%s::bigint[], %s::bigint[]) AS pair (monitor_id, region_id),
 LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = pair.monitor_id AND runs_run.region_id = pair.region_id
-        AND trigger <> 'gate'
+        AND trigger NOT IN ('gate', 'mapped')
     ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
 ) run
 """
@@ -25,7 +25,7 @@ LATERAL (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
-    """What came of the newest run in a region, those of gates left out; None when there was none yet."""
+    """What came of the newest run in a region, those of other servers left out; None when there was none yet."""
 
     region: Region
     run: Run | None

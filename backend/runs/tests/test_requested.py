@@ -12,15 +12,17 @@ from backend.runs.ingest import ingest
 from backend.runs.leases import sweep
 from backend.runs.models import PendingRun, Rollup, Run, Trigger
 from backend.runs.outbox import waiting
-from backend.runs.queries import phase_series
+from backend.runs.queries import newest_measurements, phase_series, recent_runs, site_overview
+from backend.runs.queries.findings import JUDGED_SQL
 from backend.runs.rollups import roll_up
+from backend.runs.sql import fetch
 from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending
 from backend.runs.tests.processes import queued
-from backend.runs.tests.results import line_of
+from backend.runs.tests.results import line_of, page
 from backend.sites.models import Monitor
 from backend.sites.page_settings import stored
 from workers.measurement.messages import RunRequest
-from workers.measurement.page_options import Cookie, Login, PageOptions, TypeText
+from workers.measurement.page_options import Cookie, HostMapping, Login, PageOptions, TypeText
 from workers.measurement.wire import decode
 
 pytestmark = pytest.mark.django_db
@@ -92,7 +94,9 @@ def test_gates_may_have_more_under_way_than_people_and_neither_takes_the_others_
         actions.request_runs(actor=None, monitor=monitor, regions=["eu"], trigger=Trigger.CONFIRM)
 
 
-@pytest.mark.parametrize(("trigger", "runs"), [(Trigger.SCHEDULE, 1), (Trigger.GATE, 0), (Trigger.GATE, 21)])
+@pytest.mark.parametrize(
+    ("trigger", "runs"), [(Trigger.SCHEDULE, 1), (Trigger.MAPPED, 1), (Trigger.GATE, 0), (Trigger.GATE, 21)]
+)
 def test_the_schedule_is_not_for_asking_and_there_is_an_end_to_asking(
     monitor: Monitor, trigger: Trigger, runs: int
 ) -> None:
@@ -100,7 +104,7 @@ def test_the_schedule_is_not_for_asking_and_there_is_an_end_to_asking(
         actions.request_runs(actor=None, monitor=monitor, regions=["eu"], trigger=trigger, runs_per_region=runs)
 
 
-@pytest.mark.parametrize("trigger", ["gate", "confirm"])
+@pytest.mark.parametrize("trigger", ["gate", "confirm", "mapped"])
 def test_runs_that_were_asked_for_enter_no_chart_and_no_rollup(monitor: Monitor, fleet: Fleet, trigger: str) -> None:
     for minute, why in enumerate(["schedule", trigger]):
         at = NOW - 2 * HOUR + timedelta(minutes=minute)
@@ -110,6 +114,53 @@ def test_runs_that_were_asked_for_enter_no_chart_and_no_rollup(monitor: Monitor,
     assert sum(point.measured for point in series.points) == 1
     roll_up(NOW)
     assert set(Rollup.objects.values_list("measured", flat=True)) == {1}
+
+
+@pytest.mark.parametrize("trigger", ["gate", "mapped"])
+def test_what_measured_another_server_is_no_newest_run_of_its_monitor(fleet: Fleet, trigger: str) -> None:
+    (monitor,) = make_monitors(fleet, kind="page")
+    runs = []
+    for minute, why in enumerate(["schedule", trigger]):
+        pending = make_pending(fleet, monitor, scheduled_for=NOW + timedelta(minutes=minute), trigger=why)
+        ingest(fleet.region, [line_of(pending, page())], now=NOW + HOUR)
+        runs.append(pending.run_id)
+    Run.objects.update(depth="deep")
+    assert [line.run.run_id for line in recent_runs(monitor)] == runs[:1]
+    assert [run_id for (run_id,) in fetch(f"SELECT run_id FROM runs_run WHERE {JUDGED_SQL}")] == runs[:1]
+    (row,) = site_overview(fleet.organisation, monitor.site)
+    assert [one.run.run_id for each in row.monitors for one in each.last if one.run is not None] == runs[:1]
+    assert len(newest_measurements(monitor)) == 1
+
+
+def test_a_page_is_loaded_once_with_a_host_at_another_address_and_without_secrets(
+    broker_client: redis.Redis, django_capture_on_commit_callbacks: Callable[..., object], fleet: Fleet
+) -> None:
+    (monitor,) = make_monitors(fleet, kind="page")
+    before = (
+        HostMapping(host="cdn.example", address="192.0.2.9"),
+        HostMapping(host="img.example", address="192.0.2.8"),
+    )
+    monitor.headers = [["Authorization", "sesame"]]
+    cookies = (Cookie(name="session", value="sesame"),)
+    monitor.page = stored(PageOptions(cookies=cookies, host_map=before, black_holes=("cdn.example", "ads.example")))
+    monitor.save()
+    mapping = HostMapping(host="cdn.example", address="2001:db8::1", port=8443)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]  # a context manager, untyped
+        actions.load_elsewhere(actor=None, monitor=monitor, regions=["eu"], mapping=mapping)
+    (request,) = queued(broker_client, "eu:page.now")
+    assert request.page == PageOptions(host_map=(before[1], mapping), black_holes=("ads.example",))
+    assert (request.headers, request.urgent) == ((), True)
+    assert PendingRun.objects.get().trigger == "mapped"
+    PendingRun.objects.update(lease_until=NOW - HOUR, expires_at=NOW + HOUR, agent="a")
+    assert sweep(NOW).retried == 1
+    (again,) = waiting(NOW)
+    assert decode(again.message, RunRequest).page == request.page
+
+
+def test_only_a_page_has_hosts(monitor: Monitor) -> None:
+    mapping = HostMapping(host="cdn.example", address="192.0.2.1")
+    with pytest.raises(RunsError, match="Only a page"):
+        actions.load_elsewhere(actor=None, monitor=monitor, regions=["eu"], mapping=mapping)
 
 
 def test_another_address_is_measured_in_place_of_the_monitors_own_also_by_another_agent(

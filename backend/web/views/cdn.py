@@ -22,6 +22,7 @@ from backend.compare.queries import PERIODS
 from backend.compare.samples import Window
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
+from backend.runs.actions import RunsError
 from backend.runs.queries import recent_runs, run_detail
 from backend.sites import queries as sites
 from backend.sites.actions import SiteLimitError
@@ -34,6 +35,7 @@ from backend.web.cdn.page import page_of
 from backend.web.forms.cdn import PairingForm
 from backend.web.hosts import hosts_of
 from backend.web.views.hosts import costs_of
+from backend.web.views.trial import live_url
 from backend.web.views.whole_page import MAX_ROWS, whole_page_of
 from backend.web.waterfall.legs import leg_charts
 from workers.measurement.messages import PairMeasurement
@@ -210,6 +212,20 @@ def delete(request: MemberRequest, site_id: UUID, pairing_id: UUID) -> HttpRespo
     actions.delete_pairing(actor=request.user, pairing=pairing)
     messages.success(request, f"{pairing.name} is compared no longer.")
     return redirect("web:cdn", site_id)
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def load(request: MemberRequest, site_id: UUID, pairing_id: UUID) -> HttpResponse:
+    """Loads the site's page once from the origin, in the region that is looked at."""
+    site, pairing = _pairing(request, site_id, pairing_id)
+    regions, address = request.POST.getlist("region")[:MAX_TICKED], request.POST.get("address", "").strip()
+    try:
+        run_ids = actions.load_from_origin(actor=request.user, pairing=pairing, regions=regions, address=address)
+    except RunsError as error:
+        messages.error(request, str(error))
+        return redirect(f"{_url(site)}?pair={pairing.public_id}#whole-page")
+    return redirect(live_url("web:trial", site, run_ids))
 
 
 def _empty(request: MemberRequest, site: Site) -> HttpResponse:
