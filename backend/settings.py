@@ -61,7 +61,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     # A forgotten view asks for a login. Doors with other keys (the agents' API, health) say @login_not_required.
-    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "backend.web.middleware.LoginRequired",
     "backend.web.middleware.time_zone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

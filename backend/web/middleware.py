@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Callable
+from http import HTTPMethod
+from urllib.parse import urlsplit
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.middleware import LoginRequiredMiddleware
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from backend.accounts.models import User
 
@@ -31,6 +36,26 @@ def security_headers(get_response: GetResponse) -> GetResponse:
         return response
 
     return middleware
+
+
+class LoginRequired(LoginRequiredMiddleware):
+    """Asks for a login. Where a form was sent to shows nothing, so that its own page opens after the sign-in."""
+
+    def handle_no_permission(
+        self, request: HttpRequest, view_func: Callable[..., HttpResponseBase]
+    ) -> HttpResponseRedirect:
+        if request.method in (HTTPMethod.GET, HTTPMethod.HEAD):
+            return super().handle_no_permission(request, view_func)
+        return redirect_to_login(_page_of_form(request))
+
+
+def _page_of_form(request: HttpRequest) -> str:
+    """The path of the page that a request says it comes from; the first page where that is none of ours."""
+    page = request.headers.get("Referer", "")
+    if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
+        return "/"
+    parts = urlsplit(page)
+    return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
 
 
 def time_zone(get_response: GetResponse) -> GetResponse:

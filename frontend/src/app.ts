@@ -1,3 +1,4 @@
+import { keepDrafts } from "./drafts";
 import { listenForKeys } from "./keys";
 import { mountLive } from "./live/page";
 import { mountAll } from "./mount";
@@ -7,5 +8,6 @@ import { mountUpload } from "./upload";
 import { mountWaterfall } from "./waterfall/page";
 
 document.documentElement.classList.add("js");
+keepDrafts();
 listenForKeys(document);
 mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial, upload: mountUpload });

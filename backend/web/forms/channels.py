@@ -44,6 +44,7 @@ class ChannelForm(forms.Form):
                 "autocomplete": "off",
                 "spellcheck": "false",
                 "inputmode": "url",
+                "data-secret": True,
             }
         if old_name is None:
             self.fields["name"].help_text = "Such as #alerts. Left empty, it is named for where it leads."

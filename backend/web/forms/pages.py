@@ -22,8 +22,8 @@ _REPEATS = {
 T = TypeVar("T")
 
 
-def _lines(label: str, placeholder: str, help_text: str) -> forms.CharField:
-    area = forms.Textarea(attrs={"rows": 3, "placeholder": placeholder, "spellcheck": "false"})
+def _lines(label: str, placeholder: str, help_text: str, *, secret: bool = False) -> forms.CharField:
+    area = forms.Textarea(attrs={"rows": 3, "placeholder": placeholder, "spellcheck": "false", "data-secret": secret})
     return forms.CharField(label=label, required=False, max_length=_MAX_LINES_CHARS, widget=area, help_text=help_text)
 
 
@@ -67,6 +67,7 @@ class PageMonitorForm(MonitorForm):
         "Add or replace cookies",
         "consent=yes",
         "One NAME=VALUE a line, for the page's host. Values are stored encrypted and never shown again.",
+        secret=True,
     )
     remove_login = forms.BooleanField(label="Remove user name and password", required=False)
     login_user = forms.CharField(

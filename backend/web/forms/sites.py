@@ -110,7 +110,9 @@ class MonitorForm(forms.Form):
         label="Add or replace request headers",
         required=False,
         max_length=MAX_HEADERS_CHARS,
-        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "Authorization: Bearer …", "spellcheck": "false"}),
+        widget=forms.Textarea(
+            attrs={"rows": 3, "placeholder": "Authorization: Bearer …", "spellcheck": "false", "data-secret": True}
+        ),
         help_text="One “Name: value” a line. Values are stored encrypted and never shown again.",
     )
     forget_unreadable = forms.BooleanField(label="Forget what cannot be read", required=False)

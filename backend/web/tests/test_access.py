@@ -97,6 +97,17 @@ def test_who_is_not_signed_in_is_asked_to(client: Client, addresses: dict[str, s
             assert response.headers["Location"].startswith("/account/login/?next="), name
 
 
+def test_a_form_that_is_sent_signed_out_leads_back_to_its_page_and_never_to_where_it_was_sent(client: Client) -> None:
+    for referer, page in (
+        ("http://testserver/sites/?page=2#rules", "/sites/%3Fpage%3D2"),
+        ("https://evil.example/sites/", "/"),
+        ("http://testserver", "/"),
+        ("", "/"),
+    ):
+        response = client.post("/members/add/", headers={"Referer": referer})
+        assert response.headers["Location"] == f"/account/login/?next={page}", referer
+
+
 def test_another_organisation_finds_nothing(client: Client, charlie: Member, addresses: dict[str, str]) -> None:
     client.force_login(charlie.user)
     for name in addresses.keys() - OWN - {"switch"}:

@@ -55,6 +55,34 @@ def test_an_empty_product_is_accessible_and_asks_for_an_address(world: World, se
         assert site.complaints == []
 
 
+def test_what_was_typed_is_there_again_after_a_session_ended_in_between(
+    world: World, server: LiveServer, broker: str
+) -> None:
+    settings = reverse("web:site_settings", args=[world.site.public_id])
+    steps = "visit https://shop.example/login\nsecret hunter2 into #password"
+    with browsing(world, server) as site:
+        page = site.open(settings)
+        (session,) = (one["value"] for one in page.context.cookies() if one["name"] == "firstbyte-session")
+        page.get_by_label("Accepted status codes").last.fill("200, 204")
+        page.locator("[name=page-steps]").fill(steps, force=True)
+        page.locator("[name=page-headers]").fill("Authorization: hunter2", force=True)
+        page.context.clear_cookies(name="firstbyte-session")
+        page.locator("[name=page-steps]").evaluate("field => field.form.requestSubmit()")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+        assert "hunter2" not in page.evaluate("sessionStorage.getItem('draft')")
+        page.context.add_cookies([{"name": "firstbyte-session", "value": session, "url": server.url}])
+        site.open("/sites/")
+        site.open(settings)
+        expect(page.get_by_text("What you typed is here again")).to_be_visible()
+        expect(page.get_by_label("Accepted status codes").last).to_have_value("200, 204")
+        expect(page.locator("[name=page-steps]")).to_have_value(steps.replace("hunter2", "\N{BULLET}" * 8))
+        expect(page.locator("[name=page-headers]")).to_have_value("")
+        assert site.axe() == []
+        site.open(settings)
+        expect(page.get_by_text("What you typed is here again")).to_have_count(0)
+        assert site.complaints == []
+
+
 @pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
 def test_from_a_pasted_address_to_a_saved_site(world: World, server: LiveServer, broker: str, *, script: bool) -> None:
     with browsing(world, server, script=script) as site:
