@@ -27,6 +27,7 @@ from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.page_document import page_document
 from workers.measurement.canvas import RED, Canvas, hanging
 from workers.measurement.drawing import draw
+from workers.measurement.failure import FailureKind
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement, RunRequest
 from workers.shaped_pages import ShapedLoader
@@ -49,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     _write_files(
         arguments, loaded, About(url=request.url, started_at=started_at, version=VERSION, redaction=arguments.redaction)
     )
+    _tell_of_picture(arguments, loaded)
     if arguments.json:
         write(json.dumps(page_document(request.url, outcome), ensure_ascii=False))
     else:
@@ -78,6 +80,20 @@ def _write_files(arguments: argparse.Namespace, loaded: PageRun, about: About) -
         write_file("--netlog", arguments.netlog, netlog_file(loaded.netlog))
     if arguments.filmstrip is not None:
         write_filmstrip(arguments.filmstrip, loaded)
+
+
+def _tell_of_picture(arguments: argparse.Namespace, loaded: PageRun) -> None:
+    """How to see where a script stopped, or that it cannot be seen."""
+    if not isinstance(loaded.outcome, Failed) or loaded.outcome.failure.kind is not FailureKind.STEP_FAILED:
+        return
+    if loaded.screenshot is None:
+        sys.stderr.write(
+            "There is no picture of where the script stopped: the page did not answer, or shows a secret.\n"
+        )
+    elif arguments.screenshot is None:
+        sys.stderr.write("To see where the script stopped, add --screenshot FILE.\n")
+    else:
+        sys.stderr.write(f"Where the script stopped is in {arguments.screenshot}.\n")
 
 
 def _drawing(outcome: Measured | Failed, canvas: Canvas, rows: int) -> list[str]:

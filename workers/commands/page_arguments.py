@@ -57,6 +57,7 @@ examples:
   firstbyte page --script login.txt https://www.example.org/account
 a script has one step a line:
 {PAGE_SCRIPT}
+  an element of a frame: click iframe[title=Login] >>> #go
 exit codes:
   0 measured   1 measured, but the check failed   2 wrong usage   4 could not measure
 """
@@ -100,7 +101,12 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     level = "how much the archive shows: full, standard (no values of parameters and keys) or strict, for strangers"
     files.add_argument("--redaction", choices=list(Redaction), type=Redaction, default=Redaction.STANDARD, help=level)
     files.add_argument("--netlog", metavar="FILE", type=Path, help="write Chromium's network log of the load")
-    files.add_argument("--screenshot", metavar="FILE", type=Path, help="write what the page looked like (JPEG)")
+    files.add_argument(
+        "--screenshot",
+        metavar="FILE",
+        type=Path,
+        help="write what the page looked like, or where a script stopped (JPEG)",
+    )
     files.add_argument("--filmstrip", metavar="DIR", type=Path, help="write each change of the screen into DIR")
 
 

@@ -100,8 +100,9 @@ class PageMonitorForm(MonitorForm):
         ),
         help_text=(
             "For a page behind a login, one a line: visit URL, click SELECTOR, type TEXT into SELECTOR, secret TEXT"
-            " into SELECTOR, press Enter (or Tab, Escape), wait for SELECTOR. A secret is stored encrypted and never"
-            " shown again; dots keep it. Or put in a recording of Chrome's Recorder, exported as JSON."
+            " into SELECTOR, press Enter (or Tab, Escape), wait for SELECTOR. In a frame: FRAME >>> SELECTOR. A secret"
+            " is stored encrypted and never shown again; dots keep it. Or put in a recording of Chrome's Recorder,"
+            " exported as JSON."
         ),
     )
 

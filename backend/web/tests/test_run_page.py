@@ -158,6 +158,21 @@ def test_a_screenshot_is_served_as_a_picture_and_nothing_else(world: World, clie
     assert response.headers["X-Content-Type-Options"] == "nosniff"
 
 
+def test_a_script_that_stopped_shows_the_step_its_sentence_and_where(world: World, client: Client) -> None:
+    run = world.pending("page", has_screenshot=True)
+    default_storage.save(
+        picture_name(PictureKind.SCREENSHOT, run.run_id, run.scheduled_for), ContentFile(b"\xff\xd8\xff\xe0 picture")
+    )
+    reason = "step 3, click #go: no such element within 10 s"
+    world.end(run, Failed(failure=failure(FailureKind.STEP_FAILED, reason)))
+    text = html(client, run)
+    assert reason in text
+    assert "Where the script stopped" in text
+    assert "What the visitor saw" not in text
+    assert reverse("web:run_screenshot", args=[run.run_id]) in text
+    assert b"".join(client.get(reverse("web:run_screenshot", args=[run.run_id]))) == b"\xff\xd8\xff\xe0 picture"
+
+
 def test_markup_sent_as_a_screenshot_is_never_html(world: World, client: Client) -> None:
     run = world.pending("page", has_screenshot=True)
     default_storage.save(

@@ -19,6 +19,9 @@ from workers.tests.ports import closed_port
 from workers.tests.site import running_site
 from workers.version import VERSION
 
+# Nothing here is about how long a process takes to start on a busy machine.
+PATIENCE_S = 240
+
 
 @pytest.fixture
 def site() -> Iterator[str]:
@@ -29,7 +32,7 @@ def site() -> Iterator[str]:
 def firstbyte(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "workers.cli", *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FIRSTBYTE_")}
-    settings: dict[str, Any] = {"env": environment, "timeout": 60} | options
+    settings: dict[str, Any] = {"env": environment, "timeout": PATIENCE_S} | options
     return subprocess.run(command, capture_output=True, text=True, check=False, **settings)
 
 
@@ -147,7 +150,9 @@ def test_colour_is_for_terminals_that_want_it(site: str, environment: dict[str, 
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "workers.cli", "probe", f"{site}/"]
     base = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8"}
-    subprocess.run(command, stdout=theirs, stderr=subprocess.DEVNULL, env=base | environment, check=True, timeout=60)
+    subprocess.run(
+        command, stdout=theirs, stderr=subprocess.DEVNULL, env=base | environment, check=True, timeout=PATIENCE_S
+    )
     output = os.read(ours, 65_536).decode()
     os.close(ours)
     os.close(theirs)
@@ -173,7 +178,7 @@ def test_ctrl_c_ends_quietly() -> None:
         assert process.stderr is not None
         assert process.stderr.readline().startswith("connecting")
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "Traceback" not in errors
 
@@ -183,6 +188,18 @@ def test_a_page_is_drawn_and_photographed(site: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert re.match(r"  1 127\.0\.0\.1:\d+/ +200 ", done.stdout)
     assert "1 request · " in done.stdout
+    assert (tmp_path / "page.jpg").read_bytes()[:3] == b"\xff\xd8\xff"
+
+
+def test_a_script_that_stops_says_where_and_photographs_it(site: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.txt"
+    script.write_text(f"visit {site}/\nclick ][\n")
+    done = firstbyte("page", "--script", str(script), f"{site}/")
+    assert done.returncode == 4
+    assert "step 2, click ][: this is no CSS selector" in done.stdout
+    assert "add --screenshot FILE" in done.stderr
+    done = firstbyte("page", "--script", str(script), "--screenshot", str(tmp_path / "page.jpg"), f"{site}/")
+    assert f"Where the script stopped is in {tmp_path / 'page.jpg'}." in done.stderr
     assert (tmp_path / "page.jpg").read_bytes()[:3] == b"\xff\xd8\xff"
 
 
