@@ -126,7 +126,7 @@ def _run(script: str, *arguments: str) -> "subprocess.Popen[bytes]":
 
 
 def _ask(places: Places, *command: str) -> str:
-    done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=20, **_owner())  # type: ignore[call-overload]
+    done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=120, **_owner())  # type: ignore[call-overload]
     return str(done.stdout)
 
 
