@@ -24,6 +24,9 @@ _BATCH = 64
 # What has ended is told when nothing else is to be done, and no later than this: who is woken takes the interpreter
 # away from the loop at the next calls of the kernel, which costs several threads at once less than one after the other.
 _TELL_WITHIN_NS = 20_000_000
+# Who is told mostly has something else to submit at once. So long the loop does not rest then, so that nobody rings: it
+# would wake at the first ring and take the interpreter from all the others. (Python's epoll waits for no less.)
+_LULL_S = 0.001
 # Of those that wait for quiet so many go on in a row, before sockets have their turn again.
 _MOST_AT_ONCE = 16
 Wait = tuple[socket, int, int]
@@ -119,6 +122,7 @@ class Loop:
         self._closing = False
         # Whether the bell has to be rung, or arrivals will be looked at anyway.
         self._resting = False
+        self._has_told = False
         self._enter = enter
         self._entered: Promise[None] = Promise()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -165,10 +169,8 @@ class Loop:
             return
         self._entered.tell(None)
         while not self._closing:
-            self._resting = True
             awaited = bool(self._patient or self._ended)
-            ready_now = self._epoll.poll(0 if awaited or self._arrivals else self._pause_s(), _BATCH)
-            self._resting = False
+            ready_now = self._look(awaited=awaited)
             for fd, _ in ready_now:
                 if fd == self._bell:
                     os.eventfd_read(self._bell)
@@ -185,6 +187,16 @@ class Loop:
             self._resume(task, LoopClosedError())
         self._tell_ended()
 
+    def _look(self, *, awaited: bool) -> list[tuple[int, int]]:
+        """What is ready; waits for it unless there are arrivals or somebody is `awaited`."""
+        if self._has_told:
+            self._has_told = False
+            return self._epoll.poll(0 if awaited or self._arrivals else _LULL_S, _BATCH)
+        self._resting = True
+        ready_now = self._epoll.poll(0 if awaited or self._arrivals else self._pause_s(), _BATCH)
+        self._resting = False
+        return ready_now
+
     def _be_quiet(self) -> None:
         """Lets those go on that waited for it, and only then is anybody told."""
         for _ in range(min(len(self._patient), _MOST_AT_ONCE)):
@@ -194,6 +206,7 @@ class Loop:
     def _tell_ended(self) -> None:
         for promise, value in self._ended:
             promise.tell(value)
+        self._has_told = bool(self._ended)
         self._ended.clear()
 
     def _pause_s(self) -> float | None:
