@@ -164,8 +164,8 @@ class Handshake:
     is what they allow. `certificate_message_bytes` is the size of the message as it came; where it was compressed,
     `certificate_compression` says how and `certificate_inflated_bytes` from what size: only a trial that offers to take
     such can see it. `verified_with_fetched_issuer` tells, for an incomplete chain, whether it is trusted once the
-    issuer that the certificate itself points to is added; None when that was not tried. `staple_ends` is when the OCSP
-    answer that came along ceases to hold.
+    issuer that the certificate itself points to is added, or what was sent is read in another order; None when neither
+    was tried. `staple_ends` is when the OCSP answer that came along ceases to hold.
     """
 
     started_us: int

@@ -27,12 +27,16 @@ _MAX_ISSUERS = 8
 async def verify_with_issuers(
     kit: Kit, chain: tuple[bytes, ...], faults: tuple[CertificateFault, ...], deadline_ns: int
 ) -> bool | None:
-    """Whether the chain is trusted with the issuers that it points to. None where none is missing or none was found.
+    """Whether the chain is trusted with the issuers that it points to, or once it is read in another order: the first
+    of an issuer's certificates may lead to nobody who is known, and another of them, cross-signed, to somebody who is.
+    None where none is missing or none was found.
 
     Addresses in certificates are a stranger's words: they are judged like any target, and redirects are not followed.
     """
     if not _ISSUER_MISSING & {fault.code for fault in faults}:
         return None
+    if kit.contexts.trusts((chain[0], *reversed(chain[1:])), ()):
+        return True
     fetched: tuple[bytes, ...] = ()
     for _ in range(_MAX_LEVELS):
         found = await _first(kit, missing_issuer_urls((*chain, *fetched)), deadline_ns)

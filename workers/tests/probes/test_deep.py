@@ -10,6 +10,9 @@ from tempfile import mkdtemp
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +24,7 @@ from workers.measurement.failure import FailureKind
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.probes import trial as trials
 from workers.probes.issuers import read_certificates
+from workers.tests.netlab.certificates import make_authority
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -274,6 +278,29 @@ def test_a_missing_issuer_is_fetched_from_where_the_certificate_says(
     handshake = evidence_of(outcome).trials[0].handshake
     assert handshake is not None
     assert handshake.verified_with_fetched_issuer is (True if points_to_issuer else None)
+
+
+@pytest.mark.parametrize("first", ["cross-signed", "usual"])
+def test_an_issuer_who_is_trusted_by_another_signature_than_the_first_is_found(
+    named: Lab, tmp_path: Path, first: str
+) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    chain = vault.chain(Recipe(names=(NAME,)))
+    leaf, usual = x509.load_pem_x509_certificates(chain.chain_file.read_bytes())
+    issuer = usual.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
+    cross = make_authority(str(issuer), signer=make_authority("Root of before")).certificate
+    assert cross.public_key() == usual.public_key()
+    both = [leaf, cross, usual] if first == "cross-signed" else [leaf, usual, cross]
+    chain.chain_file.write_bytes(b"".join(one.public_bytes(Encoding.PEM) for one in both))
+    with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), chain) as server:
+        outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
+    handshake = evidence_of(outcome).trials[0].handshake
+    assert handshake is not None
+    assert len(handshake.chain) == 3
+    assert (isinstance(outcome, Failed), handshake.verified_with_fetched_issuer) == (
+        (True, True) if first == "cross-signed" else (False, None)
+    )
 
 
 def test_an_issuers_address_on_the_inside_is_not_asked(named: Lab, tmp_path: Path) -> None:
