@@ -69,9 +69,9 @@ def _explained(member: Member, rows: Mapping[UUID, Mapping[str, Any]]) -> dict[s
     """What is known of a member; of a budget also the phase that grew."""
     before, after = (None if run is None else rows.get(run) for run in (member.before_run, member.after_run))
     if member.kind != RuleKind.BUDGET or before is None or after is None:
-        return member.facts
+        return dict(member.facts)
     sentence = growth_between(str(member.facts["metric"]), before, after)
-    return member.facts | {"sentences": [sentence]} if sentence else member.facts
+    return {**member.facts, "sentences": [sentence]} if sentence else dict(member.facts)
 
 
 def _named(facts: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
