@@ -33,6 +33,7 @@ def warnings_of(evidence: Evidence) -> Iterator[PairWarning]:
     yield from _bytes(evidence)
     yield from _cache(evidence)
     yield from _content(evidence)
+    yield from _families(evidence)
     if evidence.a.endpoints and evidence.a.endpoints == evidence.b.endpoints:
         where = ", ".join(evidence.a.addresses)
         yield PairWarning(id="same_address", text=f"Both legs were served by the same address, {where}.")
@@ -109,6 +110,16 @@ def _content(evidence: Evidence) -> Iterator[PairWarning]:
     if len(tags) == 2 and tags[0] != tags[1]:
         text = f"The ETags differ: {evidence.names.a} may give an older or another content than {evidence.names.b}."
         yield PairWarning(id="etag_differs", text=text)
+
+
+def _families(evidence: Evidence) -> Iterator[PairWarning]:
+    """Of the usual address of each leg: another family is another way through the network."""
+    usual = [next(iter(facts.addresses), None) for facts in (evidence.a, evidence.b)]
+    a, b = (None if address is None else 6 if ":" in address else 4 for address in usual)
+    if a is not None and b is not None and a != b:
+        names = evidence.names
+        text = f"{begin(names.a)} was reached over IPv{a}, {names.b} over IPv{b}: that may be part of the difference."
+        yield PairWarning(id="family_differs", text=text)
 
 
 def _legs(evidence: Evidence) -> tuple[tuple[str, LegFacts], ...]:

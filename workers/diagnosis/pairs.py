@@ -92,12 +92,15 @@ def compare(
         sum(not _is_comparable(pair) for pair in colds),
         not_kept=tuple(names.of(leg) for leg in closing),
     )
+    unlike = sum(not _is_comparable(pair) for pair in reused)
+    missing_again = pairs_left_out(0, unlike, not_kept=tuple(names.of(leg) for leg in closing))
+    again = judge(reused, names=names, confidence=confidence)
     closed = (not_kept_reason(leg, facts, names) for leg in closing if (facts := cold.of(leg)) is not None)
     if failed and not runs:
         cold = replace(cold, sentence="No pair could be measured.")
     return Comparison(
         cold=replace(cold, reasons=(*cold.reasons, *closed), warnings=(*missing, *cold.warnings)),
-        reused=judge(reused, names=names, confidence=confidence),
+        reused=replace(again, warnings=(*missing_again, *again.warnings)),
     )
 
 

@@ -9,7 +9,7 @@ from backend.compare.queries import AssetComparison, Comparison, RegionCompariso
 from backend.web import units
 from backend.web.cdn.bars import LegBar, Scale, leg_bars, scale_of
 from backend.web.cdn.caches import difference_of
-from backend.web.cdn.words import advice, first_verdict_in, pill, reasons_text, signed, title_of
+from backend.web.cdn.words import advice, first_verdict_in, never_comes, pill, reasons_text, signed, title_of
 from backend.web.overview import Level, Word
 from backend.web.waterfall.text import printable
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
@@ -131,11 +131,12 @@ def _region_row(
 ) -> RegionRow:
     found = one.of(reused=reused)
     waits = found.pairs < MIN_PAIRS
+    when = "none can come" if never_comes(found) else first_verdict_in(found.pairs, interval_s)
     pairs = f"{units.count(found.pairs)} pair{'' if found.pairs == 1 else 's'}"
     return RegionRow(
         name=printable(one.region.name, 60),
         code=one.region.code,
-        pairs=f"{found.pairs} of {MIN_PAIRS} pairs; {first_verdict_in(found.pairs, interval_s)}" if waits else pairs,
+        pairs=f"{found.pairs} of {MIN_PAIRS} pairs; {when}" if waits else pairs,
         since=since,
         side=side_of(found),
         legs=leg_bars(found, scale),
@@ -208,8 +209,15 @@ def _age(seconds: int) -> str:
 def _failed(one: RegionComparison) -> str:
     if not one.failed:
         return ""
-    reason = f": {printable(one.last_failure, 200)}" if one.last_failure else ""
+    reason = f": {printable(_of_side(one.last_failure), 200)}" if one.last_failure else ""
     return f"{units.count(one.failed)} pair{'' if one.failed == 1 else 's'} failed{reason}"
+
+
+def _of_side(failure: str) -> str:
+    """A leg is called here what it is."""
+    for leg, name in (("Leg a: ", "CDN: "), ("Leg b: ", "Origin: ")):
+        failure = name + failure.removeprefix(leg) if failure.startswith(leg) else failure
+    return failure
 
 
 def _warnings(regions: Sequence[RegionComparison], *, reused: bool) -> tuple[str, ...]:

@@ -112,8 +112,16 @@ def first_verdict_in(pairs: int, interval_s: int) -> str:
     )
 
 
+def never_comes(found: PairVerdict) -> str:
+    """Why there is no pair to compare however long one waits; empty while there may be."""
+    told = {warning.id: warning.text for warning in found.warnings}
+    return "" if found.pairs else told.get("not_kept") or told.get("status_differs") or ""
+
+
 def _waiting(regions: Sequence[RegionComparison], *, reused: bool) -> str:
     most = max((one.of(reused=reused).pairs for one in regions), default=0)
+    if regions and all(never_comes(one.of(reused=reused)) for one in regions):
+        return "Nothing to compare"
     if most == 0 and any(one.failed for one in regions):
         return "No pair could be measured on both legs"
     return f"{most} of {MIN_PAIRS} pairs; first verdict after {MIN_PAIRS}"

@@ -22,7 +22,7 @@ from backend.compare.queries import Comparison, Hits, RegionComparison, RegionHi
 from backend.compare.samples import Window
 from backend.fleet.models import Region
 from backend.runs.ingest import ingest
-from backend.runs.models import PendingRun
+from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import NOW, Fleet, make_pending, make_region
 from backend.runs.tests.results import FAILED, line_of, pair
 from backend.sites.actions import activate, create_draft
@@ -32,7 +32,7 @@ from backend.web import units
 from backend.web.cdn.bars import leg_bars, scale_of
 from backend.web.cdn.caches import difference_of, hit_rows
 from backend.web.cdn.export import csv_of, document_of
-from backend.web.cdn.words import advice, first_verdict_in, reasons_text, title_of
+from backend.web.cdn.words import advice, first_verdict_in, never_comes, reasons_text, title_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_pairing, make_world
 from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
@@ -327,6 +327,33 @@ def test_failing_pairs_are_told_with_their_reason(world: World, show: Show) -> N
     text = show()
     assert "No pair could be measured on both legs" in text
     assert "1 pair failed" in text
+
+
+@pytest.mark.django_db
+def test_a_leg_that_failed_is_called_what_it_is(world: World, show: Show) -> None:
+    world.end(make_pending(world.fleet, make_pairing(world.site).monitor), FAILED)
+    for leg, name in (("a", "CDN"), ("b", "Origin")):
+        Run.objects.update(failure_detail=f"Leg {leg}: The server refused the connection.")
+        assert f"1 pair failed: {name}: The server refused the connection." in show()
+
+
+@pytest.mark.parametrize("reused", [False, True])
+def test_a_verdict_that_cannot_come_is_not_promised(reused: bool) -> None:
+    sample = PairSample(a=LegSample(phases=Phases(), status=301), b=LegSample(phases=Phases(), status=200))
+    runs = [PairRun(cold=sample, reused=sample)] * 40
+    found = compare(runs)
+    region = Region(code="eu", name="Frankfurt")
+    one = RegionComparison(
+        region=region,
+        cold=found.cold,
+        reused=found.reused,
+        failed=0,
+        last_failure=None,
+        newest=None,
+        newest_at=None,
+    )
+    assert title_of([one], reused=reused).text == "Nothing to compare"
+    assert never_comes(one.of(reused=reused)) == "40 pairs had answers of different status and are left out."
 
 
 @pytest.mark.django_db

@@ -276,6 +276,20 @@ def test_odd_things_are_told_beside_the_verdict() -> None:
     assert warnings(judge(fixed(24, one, other))) == {"redirect", "etag_differs", "protocol_differs", "same_address"}
 
 
+def test_legs_that_were_reached_over_different_families_are_told_apart() -> None:
+    verdict = judge(fixed(20, leg(address="192.0.2.1"), leg(address="2001:db8::1")))
+    assert [one.text for one in verdict.warnings] == [
+        "The CDN was reached over IPv4, the origin over IPv6: that may be part of the difference."
+    ]
+
+
+def test_why_there_is_no_reused_pair_is_said_of_the_reused_ones_too() -> None:
+    closing = [PairRun(cold=pair, not_kept=(Leg.B,)) for pair in fixed(5, leg(), leg())]
+    assert warnings(compare(closing).reused) == {"not_kept"}
+    (moved,) = fixed(1, leg(status=301), leg())
+    assert warnings(compare([PairRun(cold=moved, reused=moved)]).reused) == {"status_differs"}
+
+
 def test_legs_that_answered_in_different_protocols_are_compared_with_a_word_about_it() -> None:
     like = fixed(20, leg(protocol="h2"), leg(protocol="h2"))
     unlike = fixed(4, leg(protocol="h2"), leg(protocol="http/1.1"))
