@@ -91,8 +91,7 @@ def screens(places: Places, _options: Namespace) -> int:
 
 
 def firstbyte(places: Places, arguments: Sequence[str]) -> int:
-    settings = _ready(places)
-    env = environment.instruments(places, settings) if settings else environment.base(places)
+    env = environment.command(places, _ready(places))
     return _become(places, ["-m", "workers.cli", *arguments], env)
 
 

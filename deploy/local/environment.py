@@ -15,6 +15,10 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 LOOPBACK = "127.0.0.0/8,::1/128"
 
 
+# Which service the command asks, and with what.
+_SERVICE_NAMES = ("FIRSTBYTE_URL", "FIRSTBYTE_TOKEN", "FIRSTBYTE_TOKEN_FILE")
+
+
 def base(places: Places) -> dict[str, str]:
     """What every process gets: paths, a locale that exists everywhere, UTC, and a home of its own."""
     return {
@@ -69,6 +73,15 @@ def instruments(places: Places, settings: Settings) -> dict[str, str]:
             "FIRSTBYTE_PRIVATE_TARGETS": LOOPBACK,
         }
     )
+
+
+def command(places: Places, settings: Settings | None, outer: Mapping[str, str] | None = None) -> dict[str, str]:
+    """For `./dev firstbyte`: it asks the service of this checkout, unless the caller's environment names another."""
+    outer = os.environ if outer is None else outer
+    named = {name: outer[name] for name in _SERVICE_NAMES if name in outer}
+    if settings is None:
+        return base(places) | named
+    return instruments(places, settings) | {"FIRSTBYTE_URL": settings.base_url} | named
 
 
 def agent(places: Places, settings: Settings, region: str, credentials: Mapping[str, str]) -> dict[str, str]:

@@ -54,3 +54,14 @@ def test_only_loopback_may_be_measured_besides_the_internet(tmp_path: Path) -> N
     env = environment.instruments(Places(code=tmp_path), settings)
     assert env["FIRSTBYTE_PRIVATE_TARGETS"] == "127.0.0.0/8,::1/128"
     assert env["FIRSTBYTE_EXTRA_PORTS"] == f"{settings.shop_port},{settings.cdn_port}"
+
+
+def test_the_command_asks_the_service_here_or_the_one_its_caller_names(tmp_path: Path) -> None:
+    settings, places = settle(tmp_path / "env"), Places(code=tmp_path)
+    outer = {**OUTER, "FIRSTBYTE_TOKEN": "fb_api_x", "FIRSTBYTE_SECRET_KEY": "other"}
+    here = environment.command(places, settings, outer)
+    there = environment.command(places, settings, {**outer, "FIRSTBYTE_URL": "https://monitor.example"})
+    assert (here["FIRSTBYTE_URL"], here["FIRSTBYTE_TOKEN"]) == (settings.base_url, "fb_api_x")
+    assert there == {**here, "FIRSTBYTE_URL": "https://monitor.example"}
+    assert environment.command(places, None, outer) == {**environment.base(places), "FIRSTBYTE_TOKEN": "fb_api_x"}
+    assert here.keys() - environment.instruments(places, settings).keys() == {"FIRSTBYTE_URL", "FIRSTBYTE_TOKEN"}
