@@ -393,3 +393,11 @@ def test_an_unknown_kind_is_not_found(client: Client, world: World) -> None:
 def test_a_name_of_a_stranger_is_shown_as_text(client: Client, world: World) -> None:
     Site.objects.update(name='<img src=x onerror="alert(1)">')
     assert "<img src=x" not in text_of(client, "sites")
+
+
+def test_a_very_long_address_does_not_fill_the_sites_page(client: Client, world: World) -> None:
+    url = f"https://shop.example/?q={'a' * 1900}"
+    Site.objects.filter(pk=world.site.pk).update(url=url)
+    client.force_login(world.member.user)
+    text = client.get(reverse("web:site", args=[world.site.public_id])).content.decode()
+    assert f'<span title="{url}">{url[:159]}…</span>' in text
