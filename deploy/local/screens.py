@@ -20,6 +20,8 @@ from deploy.local.settings import read_settings
 
 LOOKS = {"light": (1280, 900, "light"), "dark": (1280, 900, "dark"), "phone": (390, 844, "light")}
 MAX_PAGES = 60
+# A long page is drawn whole for its picture, which a busy machine takes its time for.
+_PATIENCE_MS = 120_000
 _CHROMIUM = "/usr/lib/chromium/chromium-headless-shell"
 # An id is what differs between two pages of one kind: a UUID, a number, a token.
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
@@ -56,6 +58,7 @@ def _signed_in(browser: Browser, base_url: str, login: Login, look: str) -> Page
     page = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme="dark" if scheme == "dark" else "light"
     ).new_page()
+    page.set_default_timeout(_PATIENCE_MS)
     page.goto(base_url)
     page.fill("input[name=login]", login.email)
     page.fill("input[name=password]", login.password or "")
