@@ -10,6 +10,7 @@ from backend.alerts.judgement.samples import to_us
 from backend.alerts.parameters import MAX_DEEP_RUNS
 from backend.runs.partitions import retention_start
 from backend.runs.queries.findings import JUDGED_SQL
+from backend.runs.queries.rows import ELSEWHERE_SQL
 from backend.runs.sql import Row, array, fetch
 
 # Of those that could not judge a cause one looks further back.
@@ -50,7 +51,7 @@ WHERE light.monitor_id = ANY(%(monitors)s::bigint[]) AND light.scheduled_for >= 
     AND light.scheduled_for < %(until)s AND light.severity IS NOT NULL
     AND NOT EXISTS (
         SELECT FROM runs_run elsewhere WHERE elsewhere.run_id = light.run_id
-            AND elsewhere.scheduled_for = light.scheduled_for AND elsewhere.trigger IN ('gate', 'mapped')
+            AND elsewhere.scheduled_for = light.scheduled_for AND elsewhere.trigger IN ({ELSEWHERE_SQL})
     )
     AND NOT EXISTS (
         SELECT FROM runs_finding known WHERE known.run_id = deep.run_id AND known.scheduled_for = deep.scheduled_for

@@ -32,6 +32,10 @@ class Trigger(models.TextChoices):
     MAPPED = "mapped"
 
 
+# What these measured may be another server than the monitor's.
+ELSEWHERE = (Trigger.GATE, Trigger.MAPPED)
+
+
 class Outcome(models.TextChoices):
     MEASURED = "measured"
     FAILED = "failed"

@@ -53,16 +53,33 @@ function place(): Place {
 function remember(form: HTMLFormElement, at: Place): void {
   const fields = controls(form).flatMap(fieldsOf);
   const draft: Draft = { page: at.page, person: at.person, action: form.action, fields, unsent: false };
-  sessionStorage.setItem(KEY, JSON.stringify(draft));
+  store(draft);
 }
 
 function settle(at: Place): void {
-  const draft = JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Draft | null;
+  const draft = stored();
   if (!draft) return;
   const next = fate(draft, at);
-  if (next === "keep") sessionStorage.setItem(KEY, JSON.stringify({ ...draft, unsent: true }));
-  else sessionStorage.removeItem(KEY);
+  store(next === "keep" ? { ...draft, unsent: true } : null);
   if (next === "fill") fill(draft);
+}
+
+// A browser may keep nothing for us, by its settings or for want of room: then nothing is remembered, and all else works.
+function stored(): Draft | null {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY) ?? "null") as Draft | null;
+  } catch {
+    return null;
+  }
+}
+
+function store(draft: Draft | null): void {
+  try {
+    sessionStorage.removeItem(KEY);
+    if (draft) sessionStorage.setItem(KEY, JSON.stringify(draft));
+  } catch {
+    return;
+  }
 }
 
 function fill(draft: Draft): void {

@@ -7,7 +7,7 @@ from enum import StrEnum
 from django.db.models import Min, Q, QuerySet
 
 from backend.alerts.models import Cause, Incident
-from backend.runs.models import Outcome, Run, Trigger
+from backend.runs.models import ELSEWHERE, Outcome, Run
 from backend.runs.partitions import retention_start
 
 # During these a site does not show what it usually does. A certificate that runs out slows nothing down.
@@ -40,7 +40,7 @@ def earlier_runs(run: Run, site_id: int) -> Mapping[Earlier, Run]:
         monitor_id=run.monitor_id,
         region_id=run.region_id,
         outcome=Outcome.MEASURED,
-    ).exclude(trigger__in=(Trigger.GATE, Trigger.MAPPED))
+    ).exclude(trigger__in=ELSEWHERE)
     before = measured.filter(scheduled_for__lt=run.scheduled_for, scheduled_for__gte=since)
     found = {
         Earlier.PREVIOUS: _newest(before),

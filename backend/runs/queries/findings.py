@@ -12,7 +12,7 @@ from backend.fleet.queries import usable_regions
 from backend.runs.models import Run
 from backend.runs.partitions import retention_start
 from backend.runs.queries.documents import documents_of, measurement_in
-from backend.runs.queries.rows import RUN_SQL, fetch_runs
+from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs
 from backend.runs.sql import array, fetch
 from backend.sites.models import Monitor, MonitorKind, Site
 from workers.measurement.messages import ProbeMeasurement
@@ -27,9 +27,7 @@ WHERE run_id = ANY(%(runs)s::uuid[]) AND scheduled_for >= %(first)s AND schedule
 ORDER BY run_id, position
 """
 # A server whose certificate is refused was looked at all the same; one that cannot be reached was not.
-JUDGED_SQL = (
-    "runs_run.depth = 'deep' AND (outcome = 'measured' OR failure_stage = 'tls') AND trigger NOT IN ('gate', 'mapped')"
-)
+JUDGED_SQL = f"runs_run.depth = 'deep' AND (outcome = 'measured' OR failure_stage = 'tls') AND {AT_HOME_SQL}"
 _NEWEST_DEEP = f"""
 SELECT {RUN_SQL} FROM unnest(%(monitors)s::bigint[]) AS m (id), unnest(%(regions)s::bigint[]) AS r (id),
 LATERAL (

@@ -12,7 +12,7 @@ from backend.accounts.models import Organisation
 from backend.fleet.models import Region
 from backend.runs.documents import DocumentError, unpack
 from backend.runs.models import Run, RunDocument
-from backend.runs.queries.rows import RUN_SQL, fetch_runs
+from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs
 from backend.runs.sql import fetch
 from backend.sites.models import Monitor, Site
 from workers.measurement.messages import Failed, Measured, Measurement, RunResult
@@ -27,7 +27,7 @@ _RECENT = f"""
 SELECT {RUN_SQL} FROM unnest(%(regions)s::bigint[]) AS place (region_id),
 LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
-        AND scheduled_for < %(before)s AND trigger NOT IN ('gate', 'mapped')
+        AND scheduled_for < %(before)s AND {AT_HOME_SQL}
     ORDER BY scheduled_for DESC, attempt DESC LIMIT %(limit)s
 ) run
 ORDER BY scheduled_for DESC, region_id LIMIT %(limit)s

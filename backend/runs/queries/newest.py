@@ -4,6 +4,7 @@ import logging
 
 from backend.fleet.queries import usable_regions
 from backend.runs.documents import DocumentError, unpack
+from backend.runs.queries.rows import AT_HOME_SQL
 from backend.runs.sql import fetch
 from backend.sites.models import Monitor
 from workers.measurement.messages import Measured, Measurement
@@ -11,12 +12,12 @@ from workers.measurement.wire import WireError
 
 log = logging.getLogger(__name__)
 
-_NEWEST = """
+_NEWEST = f"""
 SELECT run.run_id, document.document FROM unnest(%(regions)s::bigint[]) AS place (region_id),
 LATERAL (
     SELECT run_id, scheduled_for FROM runs_run
     WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id AND outcome = 'measured'
-        AND trigger NOT IN ('gate', 'mapped')
+        AND {AT_HOME_SQL}
     ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
 ) run JOIN runs_rundocument document ON document.run_id = run.run_id AND document.scheduled_for = run.scheduled_for
 ORDER BY run.scheduled_for DESC LIMIT %(limit)s

@@ -8,7 +8,7 @@ from backend.accounts.models import Organisation
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
 from backend.runs.models import Run
-from backend.runs.queries.rows import RUN_SQL, fetch_runs
+from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs
 from backend.sites.models import Monitor, Site, SiteStatus
 from backend.sites.queries import plain_monitors
 
@@ -17,7 +17,7 @@ _LAST_RUNS = f"""
 SELECT {RUN_SQL} FROM unnest(%s::bigint[], %s::bigint[]) AS pair (monitor_id, region_id),
 LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = pair.monitor_id AND runs_run.region_id = pair.region_id
-        AND trigger NOT IN ('gate', 'mapped')
+        AND {AT_HOME_SQL}
     ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
 ) run
 """

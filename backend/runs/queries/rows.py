@@ -2,13 +2,16 @@
 
 from typing import Any
 
-from backend.runs.models import Run
+from backend.runs.models import ELSEWHERE, Run
 from backend.runs.sql import fetch
 
 _FIELDS = [field for field in Run._meta.concrete_fields if field.column]
 _NAMES = [field.attname for field in _FIELDS]
 # Of a table or subquery that the statement calls `run`.
 RUN_SQL = ", ".join(f'run."{field.column}"' for field in _FIELDS)
+ELSEWHERE_SQL = ", ".join(f"'{trigger}'" for trigger in ELSEWHERE)
+# Of a run that measured the monitor's own server.
+AT_HOME_SQL = f"trigger NOT IN ({ELSEWHERE_SQL})"
 
 
 def fetch_runs(statement: str, parameters: Any) -> list[Run]:

@@ -54,12 +54,12 @@ def test_an_hour_that_is_over_has_its_outcomes_counted_and_its_medians_kept(
 
 
 def test_rolling_up_again_changes_nothing_but_takes_in_what_came_late(fleet: Fleet, monitor: Monitor) -> None:
-    _run(fleet, monitor, NOW - 90 * MINUTE, ttfb_us=80_000)
+    _run(fleet, monitor, AT + MINUTE, ttfb_us=80_000)
     roll_up(NOW)
     before = list(Rollup.objects.order_by("pk").values("width_s", "at", "measured", "sketches"))
     roll_up(NOW)
     assert list(Rollup.objects.order_by("pk").values("width_s", "at", "measured", "sketches")) == before
-    _run(fleet, monitor, NOW - 91 * MINUTE, ttfb_us=90_000)
+    _run(fleet, monitor, AT, ttfb_us=90_000)
     roll_up(NOW)
     assert Rollup.objects.get(width_s=3600).measured == 2
 

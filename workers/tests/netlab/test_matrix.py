@@ -1,6 +1,6 @@
 """Every cause is found where it is and nowhere else, near and far, with and without loss; and it costs what is said."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -22,6 +22,8 @@ from workers.tests.second_tries import measured_again
 _SAVING_SHARE = 0.10
 _SAVING_FLOOR_US = 1500
 _TRIES = 5
+
+Complaints = Mapping[Twin, list[str]]
 
 
 class Column(NamedTuple):
@@ -52,13 +54,17 @@ def test_every_cause_that_a_probe_can_see_has_twins() -> None:
 def told(
     request: pytest.FixtureRequest, vault: Vault, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Mapping[Column, Future[list[str]]]]:
-    """Complaints of every column that is to be tested. Two are measured at a time, since the far ones mostly wait."""
+    """Complaints of every column that is to be tested. Two are measured at a time, since the far ones mostly wait; what
+    gives cause for complaint is measured again when all were measured, with nothing of ours beside it."""
     parameters = (getattr(item, "callspec", None) for item in request.session.items)
     asked = {one.params["column"] for one in parameters if one is not None and "column" in one.params}
+    places = {column: tmp_path_factory.mktemp("column") for column in sorted(asked, key=COLUMNS.index)}
     with ThreadPoolExecutor(2) as pool:
+        first = {column: pool.submit(complained, column, TWINS, vault, place) for column, place in places.items()}
+    with ThreadPoolExecutor(1) as alone:
         yield {
-            column: pool.submit(judge, column, vault, tmp_path_factory.mktemp("column"))
-            for column in sorted(asked, key=COLUMNS.index)
+            column: alone.submit(judge, column, first[column].result(), vault, place)
+            for column, place in places.items()
         }
 
 
@@ -71,27 +77,29 @@ def test_findings_are_exact_and_what_they_save_is_real(
     assert not complaints, "\n" + "\n".join(complaints)
 
 
-def judge(column: Column, vault: Vault, folder: Path) -> list[str]:
-    """What is wrong with the diagnoses of all twins in that column.
+def complained(column: Column, twins: Iterable[Twin], vault: Vault, folder: Path, number: int = 0) -> Complaints:
+    """What is wrong with the diagnoses of these twins in that column, of each that is told wrongly."""
+    complain = complaints_of_loss if column.lossy else complaints
+    chosen = [twin for twin in twins if column.rtt_ms in twin.rtts_ms]
+    place = folder / f"try{number}"
+    place.mkdir()
+    measured = measure(sites_of(chosen), rtt_ms=column.rtt_ms, lossy=column.lossy, vault=vault, folder=place)
+    told = {twin: list(complain(twin, measured, column.rtt_ms)) for twin in chosen}
+    return {twin: words for twin, words in told.items() if words}
+
+
+def judge(column: Column, told: Complaints, vault: Vault, folder: Path) -> list[str]:
+    """What stays wrong of what was told when all twins were measured.
 
     Other work may take the processor from any server of so many for as long as a round trip, which nobody can tell
     from a slow server. So twins that give cause for complaint are measured again, with fewer beside them: what is wrong
     with a rule is wrong each time.
     """
-    complain = complaints_of_loss if column.lossy else complaints
-    twins = [twin for twin in TWINS if column.rtt_ms in twin.rtts_ms]
-    told: list[str] = []
-    for number in range(_TRIES):
-        place = folder / f"try{number}"
-        place.mkdir()
-        measured = measure(sites_of(twins), rtt_ms=column.rtt_ms, lossy=column.lossy, vault=vault, folder=place)
-        complained = {twin: list(complain(twin, measured, column.rtt_ms)) for twin in twins}
-        twins = [twin for twin, words in complained.items() if words]
-        told = [word for words in complained.values() for word in words]
-        if not told:
-            break
-        measured_again(f"{column}: {', '.join(sorted(twin.name for twin in twins))}")
-    return told
+    for number in range(1, _TRIES):
+        if told:
+            measured_again(f"{column}: {', '.join(sorted(twin.name for twin in told))}")
+            told = complained(column, told, vault, folder, number)
+    return [word for words in told.values() for word in words]
 
 
 def complaints(twin: Twin, measured: Measurements, rtt_ms: int) -> Iterator[str]:
