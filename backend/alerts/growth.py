@@ -1,6 +1,7 @@
 """Which phase made a run longer than an earlier one: where to look first when a budget is exceeded."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,7 @@ from backend.alerts.metrics import METRICS, written
 from backend.runs.models import Run
 
 # The parts of a first byte, as a sentence names them.
-_BEFORE_FIRST_BYTE = {
+BEFORE_FIRST_BYTE = {
     "dns_us": "DNS",
     "connect_us": "connecting",
     "tls_us": "TLS",
@@ -16,14 +17,24 @@ _BEFORE_FIRST_BYTE = {
     "wait_us": "waiting for the server",
 }
 # Less is no news of two single runs.
-_LEAST_MS, _LEAST_SHARE = 5.0, 0.1
+_LEAST_US, _LEAST_SHARE = 5_000, 0.1
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """By how much a run was longer, and the phase that most of it is in, in words."""
+
+    later_us: int
+    phase: str
+    before_us: int
+    after_us: int
 
 
 def rows_of(run_ids: Iterable[UUID | None]) -> dict[UUID, Row]:
     """What is stored of these runs' times, as far as they are still kept. One statement, none without runs."""
     wanted = [run_id for run_id in run_ids if run_id is not None]
-    columns = {*_BEFORE_FIRST_BYTE, *(metric.column for metric in METRICS.values())}
+    columns = {*BEFORE_FIRST_BYTE, *(metric.column for metric in METRICS.values())}
     return {row["run_id"]: row for row in Run.objects.filter(run_id__in=wanted).values("run_id", *columns)}
 
 
@@ -32,19 +43,25 @@ def growth_between(metric: str, before: Row, after: Row) -> str:
     and where no phase is most of it. Pure.
     """
     named = METRICS[metric]
-    if named.unit != "ms" or named.column in (*_BEFORE_FIRST_BYTE, "download_us", "rtt_us"):
+    if named.unit != "ms" or named.column in (*BEFORE_FIRST_BYTE, "download_us", "rtt_us"):
         return ""
-    was, now = before[named.column], after[named.column]
-    if was is None or now is None or (now - was) * named.scale < max(_LEAST_MS, _LEAST_SHARE * was * named.scale):
+    grown = phase_that_grew(before, after, named.column)
+    if grown is None:
         return ""
-    grown = {column: (after[column] or 0) - (before[column] or 0) for column in _BEFORE_FIRST_BYTE}
-    column = max(grown, key=lambda name: grown[name])
-    if 2 * grown[column] < now - was:
-        return ""
-    later, least, most = (
-        written(metric, value * named.scale) for value in (now - was, before[column] or 0, after[column] or 0)
-    )
+    later, least, most = (written(metric, us * named.scale) for us in (grown.later_us, grown.before_us, grown.after_us))
     return (
         f"{named.label}: the newest run over the limit took {later} longer than the last one within it, most of it in"
-        f" {_BEFORE_FIRST_BYTE[column]}: {most} instead of {least}."
+        f" {grown.phase}: {most} instead of {least}."
     )
+
+
+def phase_that_grew(before: Row, after: Row, column: str) -> Growth | None:
+    """The phase that most of the growth of that time is in; None where it grew by little, and where none is. Pure."""
+    was_us, now_us = before[column], after[column]
+    if was_us is None or now_us is None or now_us - was_us < max(_LEAST_US, _LEAST_SHARE * was_us):
+        return None
+    spans = {phase: (before[name] or 0, after[name] or 0) for name, phase in BEFORE_FIRST_BYTE.items()}
+    phase, (before_us, after_us) = max(spans.items(), key=lambda item: item[1][1] - item[1][0])
+    if 2 * (after_us - before_us) < now_us - was_us:
+        return None
+    return Growth(later_us=now_us - was_us, phase=phase, before_us=before_us, after_us=after_us)

@@ -1,8 +1,10 @@
 """Two runs side by side: what differs between them, in a sentence, in numbers and row by row. No I/O."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from operator import attrgetter
 
+from backend.alerts.growth import BEFORE_FIRST_BYTE, phase_that_grew
 from backend.runs.differences import Changes
 from backend.runs.queries import RunDetail
 from backend.web import times, units
@@ -18,8 +20,8 @@ from workers.measurement.timing import Phases, phases_of
 # What two loads of one page differ by anyway: less than either of the two is no news.
 _MIN_US = 50_000
 _SHARE = 0.1
-# A shorter time than this is no news of two single runs, and no growth of a first byte that anybody waited for.
-_LEAST_US, _MIN_GROWTH_US = 1_000, 5_000
+# A shorter time than this is no news of two single runs.
+_LEAST_US = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +73,11 @@ def growth_of(first: Measurement, second: Measurement) -> str:
     """Which phase made the second probe's first byte later, in a sentence; empty where none is most of it."""
     if not isinstance(first, ProbeMeasurement) or not isinstance(second, ProbeMeasurement):
         return ""
-    before, after = _phases(first), _phases(second)
-    if before.ttfb_us is None or after.ttfb_us is None:
+    grown = phase_that_grew(asdict(_phases(first)), asdict(_phases(second)), "ttfb_us")
+    if grown is None:
         return ""
-    later_us = after.ttfb_us - before.ttfb_us
-    if later_us < max(_MIN_GROWTH_US, _SHARE * before.ttfb_us):
-        return ""
-    grown = {name: (read(before) or 0, read(after) or 0) for name, read in _BEFORE_FIRST_BYTE.items()}
-    name, (least_us, most_us) = max(grown.items(), key=lambda item: item[1][1] - item[1][0])
-    if 2 * (most_us - least_us) < later_us:
-        return ""
-    times = f"{units.duration(most_us)} instead of {units.duration(least_us)}"
-    return f"In the second the first byte came {units.duration(later_us)} later, most of it in {name}: {times}."
+    later, least, most = (units.duration(us) for us in (grown.later_us, grown.before_us, grown.after_us))
+    return f"In the second the first byte came {later} later, most of it in {grown.phase}: {most} instead of {least}."
 
 
 def _phases(probe: ProbeMeasurement) -> Phases:
@@ -183,16 +178,9 @@ def _thousandths(value: int) -> str:
     return f"{value / 1000:.3f}"
 
 
-_BEFORE_FIRST_BYTE: Mapping[str, Callable[[Phases], int | None]] = {
-    "DNS": lambda phases: phases.dns_us,
-    "connecting": lambda phases: phases.connect_us,
-    "TLS": lambda phases: phases.tls_us,
-    "sending": lambda phases: phases.send_us,
-    "waiting for the server": lambda phases: phases.wait_us,
-}
 _PHASES: Mapping[str, Callable[[Phases], int | None]] = {
     "First byte": lambda phases: phases.ttfb_us,
-    **{f"{name[:1].upper()}{name[1:]}": read for name, read in _BEFORE_FIRST_BYTE.items()},
+    **{f"{phase[:1].upper()}{phase[1:]}": attrgetter(name) for name, phase in BEFORE_FIRST_BYTE.items()},
     "Download": lambda phases: phases.download_us,
     "Total": lambda phases: phases.total_us,
 }
