@@ -20,7 +20,7 @@ from workers.bench.probes import compare_probes
 
 _PARTS: dict[str, tuple[str, Callable[[int], Sequence[Ratio]]]] = {
     "pages": ("CPU seconds of one page run of 60 requests, medians of interleaved rounds", compare_page_runs),
-    "probes": ("CPU seconds of one light probe, medians of interleaved rounds", compare_probes),
+    "probes": ("CPU seconds of one light probe, means of interleaved turns", compare_probes),
     "pairs": ("CPU seconds of one pair, cold and reused, medians of interleaved rounds", lambda n: [compare_pairs(n)]),
 }
 
@@ -35,7 +35,7 @@ def main() -> int:
         choices=[*_PARTS, _ACCURACY, _PAGE_ACCURACY, _OVERHEAD, _SOAK, []],
         help=f"which of {', '.join(_PARTS)}; all by default",
     )
-    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds; medians are compared (default 7)")
+    parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default 7)")
     parser.add_argument("--runs", type=int, default=soaking.RUNS, help="page runs of the soak (default 500)")
     parser.add_argument("--recycle", type=int, default=100, help="after how many runs its browser is replaced (100)")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
