@@ -12,7 +12,7 @@ from backend.compare.models import Pairing
 from backend.compare.pairings import PairingDraft
 from backend.runs.tests.factories import make_region
 from backend.web.tests.browsing import PHONE, browsing
-from backend.web.tests.test_cdn import feed, load_page, loaded, second_site
+from backend.web.tests.cdn.shown import feed, load_page, loaded, second_site
 from backend.web.tests.world import World, make_pairing
 
 pytestmark = pytest.mark.django_db(transaction=True)
