@@ -15,7 +15,7 @@ from workers.diagnosis.resumption import (
     attempts_elsewhere,
     unshared_addresses,
 )
-from workers.diagnosis.stapling import staples
+from workers.diagnosis.stapling import refused_staples, staples
 from workers.diagnosis.tls_visits import (
     TLS13,
     completed,
@@ -67,7 +67,9 @@ def _by_attempts(judged: Judged, made: Attempts) -> Told:
 
 def ocsp_stapling(judged: Judged) -> Told:
     _, chain = judged_chain(judged.case) or (None, ())
-    told = staples(judged.case)
+    told, refused = staples(judged.case), refused_staples(judged.case)
+    if refused:
+        return no(f"stapled, but {refused[0]}")
     if any(told):
         return yes("stapled")
     if not chain:

@@ -111,7 +111,8 @@ class HandshakeCapture:
 
     `flights_sent_ns` are the instants at which our flights left, ClientHello first. `own_ns` is the processor time of
     our own cryptography. `chain` is DER, as the server sent it, or as it had sent it to the session that was resumed.
-    `staple` is the OCSP answer that came along, DER, empty for none; None where none was asked for.
+    `staple` is the OCSP answer that came along, DER, empty for none; None where none was asked for. `in_other_order`
+    tells that a chain without a trusted issuer is trusted once it is read in another order.
     """
 
     flights_sent_ns: tuple[int, ...]
@@ -122,6 +123,7 @@ class HandshakeCapture:
     protocol: str | None = None
     chain: tuple[bytes, ...] = ()
     faults: tuple[CertificateFault, ...] = ()
+    in_other_order: bool = False
     group: str | None = None
     resumed: bool = False
     staple: bytes | None = b""

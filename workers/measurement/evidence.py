@@ -154,6 +154,18 @@ class CertificateCompression(StrEnum):
     ZSTD = "zstd"
 
 
+class StapleWord(StrEnum):
+    """What the OCSP answer that came along says of the leaf (RFC 6960, 2.2)."""
+
+    GOOD = "good"
+    REVOKED = "revoked"
+    UNKNOWN = "unknown"
+    # Nothing: it speaks of other certificates, or puts us off until later. Browsers take that for no answer.
+    NOTHING = "nothing"
+    # No answer at all, or the authority's error.
+    INVALID = "invalid"
+
+
 @noun(frozen=True, slots=True, kw_only=True)
 class Handshake:
     """A TLS handshake, as far as it came. `chain` are indices into `ProbeEvidence.certificates`, in the order sent.
@@ -165,7 +177,8 @@ class Handshake:
     `certificate_compression` says how and `certificate_inflated_bytes` from what size: only a trial that offers to take
     such can see it. `verified_with_fetched_issuer` tells, for an incomplete chain, whether it is trusted once the
     issuer that the certificate itself points to is added, or what was sent is read in another order; None when neither
-    was tried. `staple_ends` is when the OCSP answer that came along ceases to hold.
+    was tried. `staple_word` is what the OCSP answer that came along says of the leaf, from `staple_begins` to
+    `staple_ends`.
     """
 
     started_us: int
@@ -187,6 +200,8 @@ class Handshake:
     max_early_data_bytes: int | None = None
     early_data: EarlyData | None = None
     stapled: bool | None = None
+    staple_word: StapleWord | None = None
+    staple_begins: datetime | None = None
     staple_ends: datetime | None = None
     chain: tuple[int, ...] = ()
     chain_zlib_bytes: int | None = None

@@ -58,7 +58,6 @@ class _Dive:
         self._run_ns = capture.before.monotonic_ns
         self._until_ns = time.monotonic_ns() + _TOTAL_NS
         self._deeper = Deeper.of(capture)
-        self._chain = capture.hops[-1].handshake.chain if capture.hops[-1].handshake is not None else ()
         self._redirected = len(capture.hops) > 1
         self._other_family = False
         self._given_up: set[Trial] = set()
@@ -124,10 +123,9 @@ class _Dive:
 
     def _ask_for_issuers(self) -> None:
         deadline_ns = self._deadline_ns(_ISSUER_US)
-        faults = self._place.recorder.handshake.faults if self._place.recorder.handshake is not None else ()
-        self._deeper.issuer_verified = self._work(
-            lambda _, __: verify_with_issuers(self._kit, self._chain, faults, deadline_ns)
-        )
+        shaken = self._place.recorder.handshake
+        if shaken is not None:
+            self._deeper.issuer_verified = self._work(lambda _, __: verify_with_issuers(self._kit, shaken, deadline_ns))
 
     async def _can_try_other_family(self) -> bool:
         """Asked in the engine's thread, which may live in a network of its own."""

@@ -6,8 +6,8 @@ from contextlib import suppress
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 
+from workers.measurement.captures_probe import HandshakeCapture
 from workers.measurement.compute.chain import missing_issuer_urls
-from workers.measurement.evidence import CertificateFault
 from workers.measurement.target import TargetError, parse_target
 from workers.probes.answer import Reader, receive_answer
 from workers.probes.exchange import Asking
@@ -16,27 +16,22 @@ from workers.probes.http1 import ResponseReader
 from workers.probes.link import Kit, Link, Manner
 from workers.probes.loop import DeadlineError
 from workers.probes.recorder import HopRecorder
+from workers.probes.trust import lacks_issuer
 
 _MAX_BYTES = 64 * 1024
-# X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT(_LOCALLY) and X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE (x509_vfy.h).
-_ISSUER_MISSING = frozenset({2, 20, 21})
 _MAX_LEVELS = 3
 _MAX_ISSUERS = 8
 
 
-async def verify_with_issuers(
-    kit: Kit, chain: tuple[bytes, ...], faults: tuple[CertificateFault, ...], deadline_ns: int
-) -> bool | None:
-    """Whether the chain is trusted with the issuers that it points to, or once it is read in another order: the first
-    of an issuer's certificates may lead to nobody who is known, and another of them, cross-signed, to somebody who is.
-    None where none is missing or none was found.
+async def verify_with_issuers(kit: Kit, shaken: HandshakeCapture, deadline_ns: int) -> bool | None:
+    """Whether its chain is trusted with the issuers that it points to. None where none is missing, none was found, or
+    what was sent is enough.
 
     Addresses in certificates are a stranger's words: they are judged like any target, and redirects are not followed.
     """
-    if not _ISSUER_MISSING & {fault.code for fault in faults}:
+    chain = shaken.chain
+    if shaken.in_other_order or not lacks_issuer(shaken.faults):
         return None
-    if kit.contexts.trusts((chain[0], *reversed(chain[1:])), ()):
-        return True
     fetched: tuple[bytes, ...] = ()
     for _ in range(_MAX_LEVELS):
         found = await _first(kit, missing_issuer_urls((*chain, *fetched)), deadline_ns)

@@ -2,13 +2,14 @@
 
 import time
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import field, replace
 from socket import socket
 from types import TracebackType
 from typing import Self
 
 from OpenSSL import SSL
 
+from workers.measurement.captures_probe import HandshakeCapture
 from workers.measurement.compute.certificate import certificate_error
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.nouns import noun
@@ -24,6 +25,7 @@ from workers.probes.passage import Network
 from workers.probes.recorder import HopRecorder
 from workers.probes.settings import ProbeSettings
 from workers.probes.stamps import tcp_info
+from workers.probes.trust import lacks_issuer
 from workers.probes.wire import Acks, Wire
 
 
@@ -139,6 +141,12 @@ class Link(AbstractContextManager["Link"]):
         recorder.tcp_secured = wire.tcp_info()
         if self._manner.offer.protocols == HTTP2 and recorder.handshake is not None and not recorder.handshake.protocol:
             raise ProbeError(FailureKind.HTTP1_NOT_SPOKEN, "nor did it agree on HTTP/2")
-        error = None if recorder.handshake is None else certificate_error(recorder.handshake.faults)
-        self.fault = None if error is None else ProbeError(error.kind, error.text)
+        if recorder.handshake is not None and recorder.handshake.faults:
+            self._judge(recorder, recorder.handshake)
         return channel
+
+    def _judge(self, recorder: HopRecorder, shaken: HandshakeCapture) -> None:
+        if lacks_issuer(shaken.faults) and self._kit.contexts.trusts_in_other_order(shaken.chain):
+            recorder.handshake = replace(shaken, in_other_order=True)
+        error = certificate_error(shaken.faults)
+        self.fault = None if error is None else ProbeError(error.kind, error.text)

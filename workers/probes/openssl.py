@@ -91,6 +91,11 @@ class Contexts:
         """What is wrong with a chain that came over no connection of OpenSSL's, as the notes say of one that did."""
         return chain_faults(self._usual.get_cert_store() or crypto.X509Store(), chain, host)
 
+    def trusts_in_other_order(self, chain: tuple[bytes, ...]) -> bool:
+        """Whether a chain that lacks an issuer has one: the first of an issuer's certificates may lead to nobody who is
+        known, and another of them, cross-signed, to somebody who is."""
+        return len(chain) > 2 and self.trusts((chain[0], *reversed(chain[1:])), ())
+
     def trusts(self, chain: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
         """Whether the leaf of a chain is trusted once the others (all DER) are at hand. The host is not looked at."""
         leaf, *issuers = (crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in (*chain, *others))

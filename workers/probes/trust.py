@@ -9,6 +9,8 @@ from workers.measurement.evidence import CertificateFault
 
 # x509_vfy.h: X509_V_ERR_HOSTNAME_MISMATCH, …IP_ADDRESS_MISMATCH, …CERT_REJECTED.
 _WRONG_HOST, _WRONG_ADDRESS, _REJECTED = 62, 64, 28
+# …UNABLE_TO_GET_ISSUER_CERT(_LOCALLY) and …UNABLE_TO_VERIFY_LEAF_SIGNATURE.
+_ISSUER_MISSING = frozenset({2, 20, 21})
 
 
 def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
@@ -30,6 +32,11 @@ def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -
         text = "IP address mismatch" if numeric else "hostname mismatch"
         faults.append(CertificateFault(code=_WRONG_ADDRESS if numeric else _WRONG_HOST, depth=0, text=text))
     return tuple(faults)
+
+
+def lacks_issuer(faults: tuple[CertificateFault, ...]) -> bool:
+    """Whether a certificate's issuer is neither known nor was it sent where it was looked for."""
+    return any(fault.code in _ISSUER_MISSING for fault in faults)
 
 
 def is_for(leaf: x509.Certificate, host: str) -> bool:

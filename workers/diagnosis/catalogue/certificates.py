@@ -94,15 +94,17 @@ ENTRIES: Mapping[FindingId, Entry] = {
         advice="Issue a new certificate with an ECDSA P-256 key, or RSA with 2048 bits, signed with SHA-256.",
     ),
     FindingId.TLS_OCSP: Entry(
-        title="No proof of validity comes with the certificate",
+        title="The certificate comes without proof that it is valid",
         explanation=(
             "The certificate can be revoked by OCSP, and the server does not send the authority's current word along "
             "(stapling). Clients that check have to ask the authority themselves; where the certificate demands a "
-            "staple, they refuse the connection."
+            "staple, or what comes along is an error or says that the certificate is revoked, Firefox and others "
+            "refuse the connection."
         ),
         advice=(
             "Switch stapling on and make sure that the server can reach the authority, or use a certificate without "
-            "OCSP, as most now are."
+            "OCSP, as most now are. Where the authority says that this one is revoked, replace it now; an error that "
+            "it answers must not be stapled."
         ),
     ),
     FindingId.TLS_CERT_COMPRESSION: Entry(

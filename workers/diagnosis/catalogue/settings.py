@@ -160,7 +160,9 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     ),
     FindingId.TLS_OCSP: _settings(
         nginx="ssl_stapling on; ssl_stapling_verify on; resolver 192.0.2.53;",
-        apache='SSLStaplingCache "shmcb:logs/ssl_stapling(32768)"\nSSLUseStapling on',
+        apache=(
+            'SSLStaplingCache "shmcb:logs/ssl_stapling(32768)"\nSSLUseStapling on\nSSLStaplingReturnResponderErrors off'
+        ),
         haproxy="ocsp-update.mode on",
         caddy="staples by itself",
     ),

@@ -3,7 +3,7 @@
 from operator import itemgetter
 from typing import NamedTuple
 
-from workers.measurement.captures_probe import ExchangeCapture, HopCapture, TrialCapture
+from workers.measurement.captures_probe import ExchangeCapture, HandshakeCapture, HopCapture, TrialCapture
 from workers.measurement.compute.chain import zlib_bytes
 from workers.measurement.compute.handshake_messages import (
     certificate_bytes,
@@ -13,7 +13,7 @@ from workers.measurement.compute.handshake_messages import (
     tickets_of,
 )
 from workers.measurement.compute.hop import RunClock, connect_ns, kept_headers, network_ns, us
-from workers.measurement.compute.staple import staple_end
+from workers.measurement.compute.staple import Staple, read_staple
 from workers.measurement.compute.tcp_info import tcp_state
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.messages import Clock
@@ -143,6 +143,7 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
     tickets = tickets_of(hop.messages, done.version)
     compressed = compressed_certificate(hop.messages)
     sent_bytes = certificate_bytes(hop.messages)
+    staple = _staple(done) if sent_bytes is not None else Staple()
     return Handshake(
         started_us=started_us,
         hello_bytes=hop.hello_bytes,
@@ -163,11 +164,18 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         max_early_data_bytes=tickets.max_early_data_bytes,
         early_data=early_data_answer(hop.messages) if capture.trial is Trial.EARLY_DATA else None,
         stapled=None if sent_bytes is None or done.staple is None else bool(done.staple),
-        staple_ends=None if sent_bytes is None or not done.staple else staple_end(done.staple),
+        staple_word=staple.word,
+        staple_begins=staple.begins,
+        staple_ends=staple.ends,
         chain=chain,
         chain_zlib_bytes=zlib_bytes(done.chain) if chain else None,
         faults=done.faults,
+        verified_with_fetched_issuer=True if done.in_other_order else None,
     )
+
+
+def _staple(done: HandshakeCapture) -> Staple:
+    return read_staple(done.staple, done.chain[0]) if done.staple and done.chain else Staple()
 
 
 def _exchange(view: _View, seen: ExchangeCapture) -> Exchange:

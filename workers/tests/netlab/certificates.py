@@ -97,17 +97,23 @@ def make_leaf(wish: LeafWish, signer: Holder | None) -> Holder:
     return Holder(certificate=_sign(builder, key, signer), key=key)
 
 
-def make_staple(leaf: x509.Certificate, issuer: Holder) -> bytes:
-    """The issuer's word that the leaf is good, DER, as a server hands it out."""
+def make_staple(
+    leaf: x509.Certificate,
+    issuer: Holder,
+    *,
+    status: ocsp.OCSPCertStatus = ocsp.OCSPCertStatus.GOOD,
+    life: Life = Life(begins=-1, ends=6),
+) -> bytes:
+    """The issuer's word on the leaf, DER, as a server hands it out."""
     now = datetime.now(UTC)
     builder = ocsp.OCSPResponseBuilder().add_response(
         cert=leaf,
         issuer=issuer.certificate,
         algorithm=hashes.SHA256(),
-        cert_status=ocsp.OCSPCertStatus.GOOD,
-        this_update=now - timedelta(days=1),
-        next_update=now + timedelta(days=6),
-        revocation_time=None,
+        cert_status=status,
+        this_update=now + timedelta(days=life.begins),
+        next_update=now + timedelta(days=life.ends),
+        revocation_time=now - timedelta(days=2) if status is ocsp.OCSPCertStatus.REVOKED else None,
         revocation_reason=None,
     )
     builder = builder.responder_id(ocsp.OCSPResponderEncoding.HASH, issuer.certificate)

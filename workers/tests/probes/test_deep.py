@@ -21,6 +21,7 @@ from workers.measurement.compute.trial_plan import MAX_CONNECTIONS
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Direction, EarlyData, ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind
+from workers.measurement.finding import FindingId
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.probes import trial as trials
 from workers.probes.issuers import read_certificates
@@ -280,9 +281,10 @@ def test_a_missing_issuer_is_fetched_from_where_the_certificate_says(
     assert handshake.verified_with_fetched_issuer is (True if points_to_issuer else None)
 
 
+@pytest.mark.parametrize("depth", Depth)
 @pytest.mark.parametrize("first", ["cross-signed", "usual"])
 def test_an_issuer_who_is_trusted_by_another_signature_than_the_first_is_found(
-    named: Lab, tmp_path: Path, first: str
+    named: Lab, tmp_path: Path, first: str, depth: Depth
 ) -> None:
     vault = Vault(tmp_path)
     named.configure(ca_file=vault.ca_file)
@@ -294,13 +296,20 @@ def test_an_issuer_who_is_trusted_by_another_signature_than_the_first_is_found(
     both = [leaf, cross, usual] if first == "cross-signed" else [leaf, usual, cross]
     chain.chain_file.write_bytes(b"".join(one.public_bytes(Encoding.PEM) for one in both))
     with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), chain) as server:
-        outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
+        outcome = named.probe(f"https://{NAME}:{server.port}/", depth=depth)
     handshake = evidence_of(outcome).trials[0].handshake
     assert handshake is not None
     assert len(handshake.chain) == 3
-    assert (isinstance(outcome, Failed), handshake.verified_with_fetched_issuer) == (
-        (True, True) if first == "cross-signed" else (False, None)
+    assert (isinstance(outcome, Failed), handshake.verified_with_fetched_issuer, certificate_findings(outcome)) == (
+        (True, True, {FindingId.TLS_CHAIN_INCOMPLETE}) if first == "cross-signed" else (False, None, set())
     )
+
+
+def certificate_findings(outcome: Outcome) -> set[FindingId]:
+    assert isinstance(outcome.measurement, ProbeMeasurement)
+    assert outcome.measurement.diagnosis is not None
+    ids = (one.id for one in outcome.measurement.diagnosis.findings)
+    return {id for id in ids if id.startswith(("tls.cert_", "tls.chain_"))}
 
 
 def test_an_issuers_address_on_the_inside_is_not_asked(named: Lab, tmp_path: Path) -> None:
