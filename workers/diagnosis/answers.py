@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
-from workers.diagnosis.flights import mss_of, packet_time_us
+from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.handshakes import lead_us
 from workers.diagnosis.thinking import THOUGHTFUL, begun_us, first_think_us, may_be_repaired
@@ -26,7 +26,7 @@ from workers.diagnosis.weighing import (
     visits,
     weigh,
 )
-from workers.diagnosis.windows import first_answer, known_window, rounds, tickets_before
+from workers.diagnosis.windows import first_answer, known_window, rounds
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 

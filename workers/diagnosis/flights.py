@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from workers.diagnosis.case import pause_us, rtt_of
-from workers.measurement.evidence import Direction, Exchange, Transfer, TrialEvidence
+from workers.measurement.evidence import Direction, Exchange, TlsRecord, Transfer, TrialEvidence
 
 # A full segment on Ethernet with time stamps, where the kernel has not seen one of this path.
 USUAL_MSS_BYTES = 1448
@@ -24,6 +24,7 @@ _MORE_THAN_ONE = 1.25
 _PACKETS_A_PAUSE = 4
 # What comes sooner after a write of ours than this part of a round trip cannot be an answer to it.
 _ANSWER_RTT = 0.5
+RECORD_HEADER_BYTES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +194,18 @@ def answer_turn(trial: TrialEvidence, exchange: Exchange, longest_us: int | None
         flights=tuple(_flights(seen, quiet_us(trial) if longest_us is None else longest_us)),
         cut=trial.truncated and max(one.at_us for one in kept) < exchange.ended_us,
     )
+
+
+def tickets_before(trial: TrialEvidence, exchange: Exchange) -> int:
+    """Bytes of records that came after the request was sent and were none of its answer."""
+    sent_us, first_us = exchange.sent_us, exchange.first_application_us
+    if sent_us is None or first_us is None:
+        return 0
+    return sum(RECORD_HEADER_BYTES + one.length_bytes for one in records_before(trial, sent_us, first_us))
+
+
+def records_before(trial: TrialEvidence, sent_us: int, first_us: int) -> list[TlsRecord]:
+    return [one for one in trial.records if sent_us <= one.at_us <= first_us and one.application is False]
 
 
 def handshake_round_trips(trial: TrialEvidence) -> RoundTrips | None:

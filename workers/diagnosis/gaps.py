@@ -5,7 +5,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from workers.diagnosis.case import rtt_of
-from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of, packet_time_us
+from workers.diagnosis.flights import (
+    Gap,
+    Turn,
+    answer_turn,
+    handshake_turns,
+    mss_of,
+    packet_time_us,
+    tickets_before,
+)
 from workers.measurement.evidence import Exchange, TrialEvidence
 
 # A wait for an acknowledgement is a round trip, give or take (PROBING 1b).
@@ -34,7 +42,8 @@ _LONGEST_ROUND_RTT = 1.5
 
 class GapKind(StrEnum):
     """`window`: the congestion window was full. `held`: Nagle's algorithm kept a last small segment until all before
-    it was acknowledged. `server`: the server had nothing to send. `unclear`: it may be one or the other."""
+    it was acknowledged. `server`: the server had nothing to send. `unclear`: it may be one or the other, or the way's:
+    a server that has nothing more to send leaves neither full segments alone nor half a record behind."""
 
     WINDOW = "window"
     HELD = "held"
@@ -87,6 +96,11 @@ class Ruler:
         """Whether it is exactly as many full segments as small initial windows have."""
         return any(abs(size_bytes - window * self.mss) <= _SEGMENT_TOLERANCE_BYTES for window in _OLD_WINDOWS)
 
+    def is_whole(self, size_bytes: int) -> bool:
+        """Whether it is nothing but full segments: then more was there to be sent, unless by chance."""
+        near = _SEGMENT_TOLERANCE_BYTES
+        return size_bytes >= self.mss - near and (size_bytes + near) % self.mss <= 2 * near
+
     def is_flushed(self, size_bytes: int) -> bool:
         """Whether it is whole buffers of a server that flushes them, and full segments."""
         rests = (size_bytes - count * FLUSHED_BYTES for count in _FLUSHES)
@@ -117,7 +131,19 @@ def _with_growth(one: KnownGap, ruler: Ruler) -> KnownGap:
 def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple[KnownGap, ...]:
     """The silences inside one answer, what came before its first byte included."""
     turn = answer_turn(trial, exchange, _stall_us(trial, ruler))
-    return () if turn is None else tuple(_known((turn,), ruler, _answer_kind))
+    if turn is None:
+        return ()
+    tickets = tickets_before(trial, exchange)
+    return tuple(_unless_cut(one, trial, ruler, tickets) for one in _known((turn,), ruler, _answer_kind))
+
+
+def _unless_cut(one: KnownGap, trial: TrialEvidence, ruler: Ruler, tickets: int) -> KnownGap:
+    """What pauses in the middle of a record, or between full packets, is no application: that has handed over more."""
+    gap = one.gap
+    within = any(record.at_us <= gap.start_us and gap.end_us <= (record.end_us or 0) for record in trial.records)
+    first = gap.flight_bytes == gap.bytes_before
+    cut = within or ruler.is_whole(gap.flight_bytes) or (first and ruler.is_whole(gap.flight_bytes - tickets))
+    return replace(one, kind=GapKind.UNCLEAR) if cut and one.kind is GapKind.SERVER else one
 
 
 def _known(turns: tuple[Turn, ...], ruler: Ruler, kind_of: Callable[[Gap, Ruler, Turn], GapKind]) -> Iterator[KnownGap]:
@@ -135,7 +161,7 @@ def _handshake_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
         return GapKind.HELD
     if ruler.is_old_window(gap.bytes_before) and round_trip:
         return GapKind.WINDOW
-    return _unless_near(gap, ruler)
+    return GapKind.UNCLEAR if ruler.is_whole(gap.flight_bytes) else _unless_near(gap, ruler)
 
 
 def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:

@@ -5,11 +5,11 @@ from itertools import accumulate
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
-from workers.diagnosis.flights import Turn, mss_of
+from workers.diagnosis.flights import RECORD_HEADER_BYTES, Turn, mss_of, tickets_before
 from workers.diagnosis.gaps import USUAL_WINDOW
 from workers.diagnosis.tls_visits import TLS13
 from workers.diagnosis.weighing import Sure, fact, ms_of, visits, weigh
-from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window, tickets_before
+from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -23,7 +23,6 @@ LARGE_RECORD_BYTES = 4300
 # PROBING 7.25.
 TINY_RECORD_BYTES = 2048
 LEAST_TINY_BODY_BYTES = 100_000
-_HEADER_BYTES = 5
 # What a record has besides its data: a tag, and its type (RFC 8446, 5.2) or nonce (RFC 5288, 3).
 _SEALED_BYTES, _SEALED_BYTES_12 = 17, 24
 # From here on it is more than the few per cent that any record costs.
@@ -85,7 +84,7 @@ def _added(trial: TrialEvidence, length_bytes: float) -> float:
     """What headers and seals add to what a record of that length carries, as a share of it."""
     modern = trial.handshake is not None and trial.handshake.version == TLS13
     sealed = _SEALED_BYTES if modern else _SEALED_BYTES_12
-    return (sealed + _HEADER_BYTES) / max(1.0, length_bytes - sealed)
+    return (sealed + RECORD_HEADER_BYTES) / max(1.0, length_bytes - sealed)
 
 
 def answer_records(trial: TrialEvidence, exchange: Exchange) -> tuple[TlsRecord, ...]:
@@ -153,7 +152,7 @@ def _stream_place(trial: TrialEvidence, record: TlsRecord) -> int | None:
     if trial.truncated:
         return None
     before = trial.records[: trial.records.index(record)]
-    return sum(_HEADER_BYTES + one.length_bytes for one in before)
+    return sum(RECORD_HEADER_BYTES + one.length_bytes for one in before)
 
 
 def _overflowing(sure: Sure[_Overflow]) -> Finding:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from workers.diagnosis.case import Case, rtt_of
+from workers.diagnosis.flights import tickets_before
 from workers.diagnosis.gaps import ruler_of
-from workers.diagnosis.windows import tickets_before
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
 # All that wait for the same answer. What came as early data, or over another transport, waits for other things too.

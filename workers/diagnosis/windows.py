@@ -6,10 +6,19 @@ from itertools import pairwise
 from math import ceil
 
 from workers.diagnosis.case import Case, lost_packets
-from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of
+from workers.diagnosis.flights import (
+    RECORD_HEADER_BYTES,
+    Gap,
+    Turn,
+    answer_turn,
+    handshake_turns,
+    mss_of,
+    records_before,
+    tickets_before,
+)
 from workers.diagnosis.gaps import USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.weighing import is_late, is_short
-from workers.measurement.evidence import Exchange, TlsRecord, Trial, TrialEvidence
+from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
 # An answer must be larger to show a window of ten segments (PROBING 7.26).
 LEAST_ANSWER_BYTES = 15_000
@@ -34,9 +43,6 @@ _ASKING = (
 _SPREAD_RTT, _SPREAD_BEFORE_PAUSE_RTT = 0.5, 0.3
 # Slow start doubles the window; where acknowledgements are delayed it is half as much again.
 _LEAST_GROWTH = 1.3
-_RECORD_HEADER_BYTES = 5
-# How far sizes on the wire may be from whole segments and still be made of them.
-_SEGMENT_TOLERANCE_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +97,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
     tickets = tickets_before(trial, exchange)
     extra = (_ticket_segments(trial, exchange) + _DEFERRED_SEGMENTS) if tickets else 0
     answer_bytes = gaps[0].flight_bytes - tickets
-    unfilled = _unfilled_segment(trial, exchange, answer_bytes, ruler.mss)
+    unfilled = _unfilled_segment(trial, exchange, answer_bytes, ruler)
     window = Window(segments=answer_bytes / ruler.mss + extra + unfilled)
     return window if _is_slow_start(gaps[0], window, ruler) and all(map(_grows, gaps[:2])) else None
 
@@ -140,36 +146,21 @@ def usual_window_after(handshake_bytes: int, mss: int) -> int:
     return max(USUAL_WINDOW, min(USUAL_WINDOW + sent, 2 * sent))
 
 
-def tickets_before(trial: TrialEvidence, exchange: Exchange) -> int:
-    """Bytes of records that came after the request was sent and were none of its answer."""
-    sent_us, first_us = exchange.sent_us, exchange.first_application_us
-    if sent_us is None or first_us is None:
-        return 0
-    return sum(_RECORD_HEADER_BYTES + one.length_bytes for one in _records_before(trial, sent_us, first_us))
-
-
-def _records_before(trial: TrialEvidence, sent_us: int, first_us: int) -> list[TlsRecord]:
-    return [one for one in trial.records if sent_us <= one.at_us <= first_us and one.application is False]
-
-
 def _ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:
     """The server's tickets of TLS 1.3 leave as a segment of their own, and so do settings of HTTP/2."""
-    before = _records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0)
+    before = records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0)
     return max(1, len({one.at_us for one in before}))
 
 
-def _unfilled_segment(trial: TrialEvidence, exchange: Exchange, flight_bytes: int, mss: int) -> float:
+def _unfilled_segment(trial: TrialEvidence, exchange: Exchange, flight_bytes: int, ruler: Ruler) -> float:
     """What a segment had left that brought the head of an answer alone, as servers of HTTP/2 may send it: then not the
     first flight is made of whole segments, but what is behind that record."""
     since_us = exchange.first_application_us or 0
     first = next((one for one in trial.records if one.application and one.at_us >= since_us), None)
-    head_bytes = 0 if first is None else _RECORD_HEADER_BYTES + first.length_bytes
-    alone = head_bytes < mss and _is_whole(flight_bytes - head_bytes, mss) and not _is_whole(flight_bytes, mss)
-    return 1 - head_bytes / mss if alone else 0.0
-
-
-def _is_whole(size_bytes: int, mss: int) -> bool:
-    return (size_bytes + _SEGMENT_TOLERANCE_BYTES) % mss <= 2 * _SEGMENT_TOLERANCE_BYTES
+    head_bytes = 0 if first is None else RECORD_HEADER_BYTES + first.length_bytes
+    behind_head = ruler.is_whole(flight_bytes - head_bytes) and not ruler.is_whole(flight_bytes)
+    alone = head_bytes < ruler.mss and behind_head
+    return 1 - head_bytes / ruler.mss if alone else 0.0
 
 
 def _is_spread(turn: Turn, ruler: Ruler) -> bool:

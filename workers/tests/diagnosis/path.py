@@ -20,7 +20,8 @@ _DUPLICATES = 3
 class Path:
     """`jitter` is a share of the round trip, drawn anew for each packet. `rate_bytes_s` is of the last link.
 
-    `lost` are the numbers of the server's segments, from 0, that never arrive the first time.
+    `lost` are the numbers of the server's segments, from 0, that never arrive the first time. `kept` is a segment that
+    something on the way keeps for so long, and with it all that is behind.
     """
 
     rtt_ms: float = 80
@@ -32,6 +33,7 @@ class Path:
     delayed_ack: bool = False
     idle_restart: bool = False
     lost: tuple[int, ...] = ()
+    kept: tuple[int, int] | None = None
     seed: int = 0
 
     @property
@@ -116,6 +118,8 @@ class Wire:
                 return
             self._flying[self._segment] = size
             self._sizes.append(size)
+            if self._path.kept is not None and self._segment == self._path.kept[0]:
+                self._last_us += self._path.kept[1]
             if self._segment in self._path.lost:
                 # Nobody noticed in time: the server's own timer.
                 self._put(now_us + self._path.rtt_us + _AGAIN_US, "again", self._segment)

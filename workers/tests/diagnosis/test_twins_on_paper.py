@@ -325,3 +325,22 @@ def test_a_window_of_three_that_stops_the_first_answer_alone_is_not_nagle() -> N
 def test_a_pause_that_is_a_round_trip_by_and_large_is_not_nagle() -> None:
     evidence = deep(Path(rtt_ms=80), replace(SMALL, body_stall=(3000, 84_000)))
     assert left_open(RULES, evidence)[Id.TCP_NAGLE_DELAYED_ACK] is NotJudgedReason.UNSTEADY
+
+
+@ANYWHERE
+@pytest.mark.parametrize("packets", [2, 4])
+def test_what_the_way_keeps_from_some_packet_on_is_no_stall_of_the_server(rtt_ms: float, packets: int) -> None:
+    """A server that stops has sent all that it had: only something behind it parts its bytes where a packet ends."""
+    way = Path(rtt_ms=rtt_ms, kept=(packets, 170_000))
+    kept = deep(way, replace(SMALL, handshake_bytes=9400))
+    assert not causes(kept)
+    assert left_open(RULES, kept)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
+
+
+@ANYWHERE
+@pytest.mark.parametrize("record_bytes", [4096, 1448 - 22])
+def test_a_page_that_the_way_keeps_from_some_packet_on_is_no_stall_of_it(rtt_ms: float, record_bytes: int) -> None:
+    """Three packets of handshake and one of tickets come before it."""
+    kept = deep(Path(rtt_ms=rtt_ms, kept=(8, 170_000)), replace(PAGE, record_bytes=record_bytes))
+    assert not causes(kept)
+    assert left_open(RULES, kept)[Id.HTTP_BODY_STALL] is NotJudgedReason.UNSTEADY
