@@ -38,6 +38,8 @@ def trust_fault(shaken: Handshake, chain: Chain) -> Trust | None:
 def _judged(codes: set[int], shaken: Handshake, chain: Chain) -> tuple[FindingId, Confidence]:
     if _LEAF_SIGNED_ITSELF in codes or leaf_signed_itself(shaken, chain[0]):
         return FindingId.TLS_CERT_SELF_SIGNED, Confidence.HIGH
+    if shaken.verified_with_fetched_issuer is True:
+        return FindingId.TLS_CHAIN_INCOMPLETE, Confidence.HIGH
     if _ROOT_UNKNOWN in codes or not codes & _ISSUER_UNKNOWN:
         return FindingId.TLS_CERT_UNTRUSTED, Confidence.HIGH
     return _without_issuer(shaken, path_of(chain))
@@ -52,8 +54,6 @@ def _without_issuer(shaken: Handshake, path: Chain) -> tuple[FindingId, Confiden
     missing is the root, and that is for the client to know.
     """
     alone = len(path) == 1
-    if shaken.verified_with_fetched_issuer is True:
-        return FindingId.TLS_CHAIN_INCOMPLETE, Confidence.HIGH
     if shaken.verified_with_fetched_issuer is None and alone and path[0].issuer_urls:
         return FindingId.TLS_CHAIN_INCOMPLETE, Confidence.MEDIUM
     sure = shaken.verified_with_fetched_issuer is False and not alone

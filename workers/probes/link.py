@@ -25,7 +25,7 @@ from workers.probes.passage import Network
 from workers.probes.recorder import HopRecorder
 from workers.probes.settings import ProbeSettings
 from workers.probes.stamps import tcp_info
-from workers.probes.trust import lacks_issuer
+from workers.probes.trust import leads_nowhere
 from workers.probes.wire import Acks, Wire
 
 
@@ -146,7 +146,7 @@ class Link(AbstractContextManager["Link"]):
         return channel
 
     def _judge(self, recorder: HopRecorder, shaken: HandshakeCapture) -> None:
-        if lacks_issuer(shaken.faults) and self._kit.contexts.trusts_in_other_order(shaken.chain):
+        if leads_nowhere(shaken.faults) and self._kit.contexts.trusts_in_other_order(shaken.chain):
             recorder.handshake = replace(shaken, in_other_order=True)
         error = certificate_error(shaken.faults)
         self.fault = None if error is None else ProbeError(error.kind, error.text)

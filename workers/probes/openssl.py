@@ -92,9 +92,11 @@ class Contexts:
         return chain_faults(self._usual.get_cert_store() or crypto.X509Store(), chain, host)
 
     def trusts_in_other_order(self, chain: tuple[bytes, ...]) -> bool:
-        """Whether a chain that lacks an issuer has one: the first of an issuer's certificates may lead to nobody who is
-        known, and another of them, cross-signed, to somebody who is."""
-        return len(chain) > 2 and self.trusts((chain[0], *reversed(chain[1:])), ())
+        """Whether a chain that leads to nobody who is known does so by the order of its certificates alone: the first of
+        an issuer's may do that, and another of them, cross-signed, lead to somebody who is. Browsers try each."""
+        leaf, *others = chain
+        turned = ((leaf, *others[place:], *others[:place]) for place in range(1, len(others)))
+        return any(self.trusts(one, ()) for one in turned)
 
     def trusts(self, chain: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
         """Whether the leaf of a chain is trusted once the others (all DER) are at hand. The host is not looked at."""

@@ -11,6 +11,8 @@ from workers.measurement.evidence import CertificateFault
 _WRONG_HOST, _WRONG_ADDRESS, _REJECTED = 62, 64, 28
 # …UNABLE_TO_GET_ISSUER_CERT(_LOCALLY) and …UNABLE_TO_VERIFY_LEAF_SIGNATURE.
 _ISSUER_MISSING = frozenset({2, 20, 21})
+# …SELF_SIGNED_CERT_IN_CHAIN.
+_ROOT_UNKNOWN = 19
 
 
 def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
@@ -37,6 +39,11 @@ def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -
 def lacks_issuer(faults: tuple[CertificateFault, ...]) -> bool:
     """Whether a certificate's issuer is neither known nor was it sent where it was looked for."""
     return any(fault.code in _ISSUER_MISSING for fault in faults)
+
+
+def leads_nowhere(faults: tuple[CertificateFault, ...]) -> bool:
+    """Whether the way that was taken from the leaf ends without an issuer, or at a root that nobody knows."""
+    return lacks_issuer(faults) or any(fault.code == _ROOT_UNKNOWN for fault in faults)
 
 
 def is_for(leaf: x509.Certificate, host: str) -> bool:

@@ -218,6 +218,14 @@ def test_a_chain_whose_signatures_follow_each_other_is_in_order(chain: tuple[Cha
     assert FindingId.TLS_CHAIN_INCOMPLETE not in told(sent(*chain))
 
 
+def test_a_chain_that_is_trusted_in_another_order_is_not_untrusted_by_the_root_that_it_meets_first() -> None:
+    cross = authority("Issuing CA", "Old root")
+    site = sent(
+        _ALONE, cross, _LOWER, authority("Old root", "Old root"), faults=faults(19), verified_with_fetched_issuer=True
+    )
+    assert told(site) == {FindingId.TLS_CHAIN_INCOMPLETE}
+
+
 def test_a_missing_issuer_is_told_once_whatever_the_order() -> None:
     site = sent(_ALONE, _UPPER, _LOWER, faults=faults(_NO_ISSUER, depth=2), verified_with_fetched_issuer=True)
     assert fact(finding(FindingId.TLS_CHAIN_INCOMPLETE, site), "in_order") is None
