@@ -140,10 +140,15 @@ def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple
 def _unless_cut(one: KnownGap, trial: TrialEvidence, ruler: Ruler, tickets: int) -> KnownGap:
     """What pauses in the middle of a record, or between full packets, is no application: that has handed over more."""
     gap = one.gap
-    within = any(record.at_us <= gap.start_us and gap.end_us <= (record.end_us or 0) for record in trial.records)
     first = gap.flight_bytes == gap.bytes_before
-    cut = within or ruler.is_whole(gap.flight_bytes) or (first and ruler.is_whole(gap.flight_bytes - tickets))
-    return replace(one, kind=GapKind.UNCLEAR) if cut and one.kind is GapKind.SERVER else one
+    whole = ruler.is_whole(gap.flight_bytes) or (first and ruler.is_whole(gap.flight_bytes - tickets))
+    cut = one.kind is GapKind.SERVER and (whole or splits_record(trial, gap))
+    return replace(one, kind=GapKind.UNCLEAR) if cut else one
+
+
+def splits_record(trial: TrialEvidence, gap: Gap) -> bool:
+    """Whether a TLS record had begun and not ended. Servers hand them over as a whole."""
+    return any(one.at_us <= gap.start_us and gap.end_us <= (one.end_us or 0) for one in trial.records)
 
 
 def _known(turns: tuple[Turn, ...], ruler: Ruler, kind_of: Callable[[Gap, Ruler, Turn], GapKind]) -> Iterator[KnownGap]:

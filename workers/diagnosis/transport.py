@@ -6,7 +6,7 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of
-from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, answer_gaps, handshake_gaps, ruler_of
+from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, answer_gaps, handshake_gaps, ruler_of, splits_record
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, ms_of, visits, weigh
 from workers.diagnosis.windows import (
@@ -287,11 +287,22 @@ def _is_held_each_time(trials: Sequence[TrialEvidence]) -> bool:
 def _holds_exactly(trial: TrialEvidence, exchange: Exchange) -> bool:
     ruler, begun = ruler_of(trial), exchange.first_application_us or 0
     held = [
-        one.gap.duration_us
-        for one in answer_gaps(trial, exchange, ruler)
-        if one.kind is GapKind.HELD and one.gap.start_us >= begun
+        one.gap for one in answer_gaps(trial, exchange, ruler) if one.kind is GapKind.HELD and one.gap.start_us >= begun
     ]
-    return len(held) == 1 and abs(held[0] - ruler.rtt_us) <= max(_EXACTLY_US, _EXACTLY_RTT * ruler.rtt_us)
+    exactly_us = max(_EXACTLY_US, _EXACTLY_RTT * ruler.rtt_us)
+    return (
+        len(held) == 1
+        and abs(held[0].duration_us - ruler.rtt_us) <= exactly_us
+        and _stops_behind_full_packets(trial, exchange, held[0])
+    )
+
+
+def _stops_behind_full_packets(trial: TrialEvidence, exchange: Exchange, gap: Gap) -> bool:
+    """Whether the kernel stopped the answer: an application that rests a round trip has handed over whole records, and
+    without TLS it would have to meet the end of a packet."""
+    if trial.handshake is not None:
+        return splits_record(trial, gap)
+    return ruler_of(trial).is_whole(gap.bytes_before - (exchange.head_bytes or 0))
 
 
 def _compared(

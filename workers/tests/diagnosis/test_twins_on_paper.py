@@ -344,3 +344,12 @@ def test_a_page_that_the_way_keeps_from_some_packet_on_is_no_stall_of_it(rtt_ms:
     kept = deep(Path(rtt_ms=rtt_ms, kept=(8, 170_000)), replace(PAGE, record_bytes=record_bytes))
     assert not causes(kept)
     assert left_open(RULES, kept)[Id.HTTP_BODY_STALL] is NotJudgedReason.UNSTEADY
+
+
+@ANYWHERE
+def test_a_server_that_rests_for_exactly_a_round_trip_before_a_small_end_is_not_named_nagle(rtt_ms: float) -> None:
+    """Behind two full packets nobody delays an acknowledgement, so that the pair says nothing of it."""
+    resting = replace(SMALL, body_stall=(3000, round(rtt_ms * 1000)))
+    evidence = deep(Path(rtt_ms=rtt_ms), resting)
+    assert not causes(evidence)
+    assert left_open(RULES, evidence)[Id.TCP_NAGLE_DELAYED_ACK] is NotJudgedReason.UNSTEADY
