@@ -92,8 +92,8 @@ class Contexts:
         return chain_faults(self._usual.get_cert_store() or crypto.X509Store(), chain, host)
 
     def trusts_in_other_order(self, chain: tuple[bytes, ...]) -> bool:
-        """Whether a chain that leads to nobody who is known does so by the order of its certificates alone: the first of
-        an issuer's may do that, and another of them, cross-signed, lead to somebody who is. Browsers try each."""
+        """Whether a chain that leads to nobody who is known does so by its order alone: the first of an issuer's
+        certificates may do that, and another one, cross-signed, lead to somebody who is. Browsers try each."""
         leaf, *others = chain
         turned = ((leaf, *others[place:], *others[:place]) for place in range(1, len(others)))
         return any(self.trusts(one, ()) for one in turned)
