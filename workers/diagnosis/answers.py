@@ -10,8 +10,15 @@ from statistics import median, quantiles
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
-from workers.diagnosis.handshakes import lead_us
-from workers.diagnosis.thinking import THOUGHTFUL, begun_us, first_think_us, may_be_repaired
+from workers.diagnosis.thinking import (
+    THOUGHTFUL,
+    always_late_us,
+    begun_us,
+    first_think_us,
+    lead_us,
+    may_be_repaired,
+    way_behind_us,
+)
 from workers.diagnosis.tls_visits import over_http2
 from workers.diagnosis.weighing import (
     LEAST_SEEN,
@@ -89,9 +96,12 @@ def think_time(case: Case) -> Verdicts:
     trials = [trial for trial in _thoughtful(case) if not is_late(trial)]
     least_us = _least_us(case, SLOW_THINK_US)
     clean = [trial for trial in trials if not _is_slow_by_loss(trial, least_us)]
-    thinks = _thinks(clean)
+    behind_us = way_behind_us(case)
+    thinks = [max(0, think - behind_us) for think in _thinks(clean)]
     slow = [think for think in thinks if think > least_us]
-    if slow and _may_be_the_links(clean, median(slow)):
+    # All that the server says may be as late, whatever it thinks.
+    late_us = max(0, always_late_us(clean) - behind_us)
+    if slow and (_may_be_the_links(clean, median(slow)) or median(slow) - late_us <= least_us):
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif len(slow) >= LEAST_SEEN and len(slow) >= NOW_AND_THEN * len(thinks):
         if median(thinks) > least_us or not any(map(lost_packets, case.evidence.trials)):
@@ -106,7 +116,7 @@ def think_time(case: Case) -> Verdicts:
         yield NotJudged(id=id, reason=NotJudgedReason.LOSS if lossy else unrepeated(case))
     elif slow:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
-    elif thinks and median(thinks) > SLOW_THINK_US:
+    elif thinks and median(thinks) + behind_us > SLOW_THINK_US:
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif not trials and _thoughtful(case):
         yield NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
@@ -145,10 +155,11 @@ def buffered_response(case: Case) -> Verdicts:
     """http.buffered_response: a page that takes thinking is sent when all of it is ready, not as it grows."""
     id = FindingId.HTTP_BUFFERED_RESPONSE
     least_us, jitter = _least_us(case, BUFFERED_THINK_US), jitter_us(case)
+    late_us = max(way_behind_us(case), always_late_us(_thoughtful(case)))
 
     def look(trial: TrialEvidence) -> int | None:
-        think = _own_think_us(trial)
-        return think if think is not None and think > least_us and _in_one_go(trial, jitter) else None
+        think = (_own_think_us(trial) or 0) - late_us
+        return think if think > least_us and _in_one_go(trial, jitter) else None
 
     def unsure(trial: TrialEvidence) -> bool:
         think = _own_think_us(trial)

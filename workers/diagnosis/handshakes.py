@@ -6,10 +6,10 @@ A pause before the server's first byte is its key's; a pause after that is put d
 from dataclasses import replace
 from statistics import median
 
-from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
+from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.flights import Gap, Turn, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, handshake_gaps, ruler_of
-from workers.diagnosis.thinking import plain_think_us, think_us
+from workers.diagnosis.thinking import lead_us, plain_think_us, think_us
 from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, never, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, spared_us
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
@@ -217,14 +217,6 @@ def _slow_key(
             *facts,
         ),
     )
-
-
-def lead_us(trial: TrialEvidence) -> int | None:
-    """How long the server took, beyond a round trip, to begin its handshake."""
-    rtt_us, turns = rtt_of(trial), handshake_turns(trial)
-    if rtt_us is None or not turns:
-        return None
-    return max(0, max(turn.start_us - turn.asked_us - rtt_us for turn in turns))
 
 
 RULES: tuple[Rule, ...] = (cert_flush_stall, chain_exceeds_iw, handshake_stall, key_cost)

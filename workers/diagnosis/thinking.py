@@ -3,11 +3,11 @@
 Tickets of TLS 1.3 come first and would hide it, so the first record that carries the answer counts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from statistics import median
 
 from workers.diagnosis.case import Case, rtt_of
-from workers.diagnosis.flights import tickets_before
+from workers.diagnosis.flights import handshake_turns, packet_time_us, tickets_before
 from workers.diagnosis.gaps import ruler_of
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
@@ -23,6 +23,8 @@ THOUGHTFUL = (
 )
 # A wait for our acknowledgement on a way that is as unsteady as this.
 _UNSTEADY_RTT = (0.85, 1.4)
+# What a server needs to find a session again, and what our own clock is late by, is less.
+_FAR_BEHIND_US = 15_000
 # When a lost first packet comes: after a round trip at least, and what its sender waits for one that was overtaken.
 _REPAIRED_RTT = (0.95, 1.2)
 
@@ -80,6 +82,28 @@ def plain_think_us(case: Case) -> int | None:
     if plain:
         return round(median(plain))
     return min((think for trial in case.evidence.of(*THOUGHTFUL) for think in _thinks(trial)), default=None)
+
+
+def lead_us(trial: TrialEvidence) -> int | None:
+    """How long the server took, beyond a round trip, to begin its handshake."""
+    rtt_us, turns = rtt_of(trial), handshake_turns(trial)
+    if rtt_us is None or not turns:
+        return None
+    return max(0, max(turn.start_us - turn.asked_us - rtt_us for turn in turns))
+
+
+def always_late_us(trials: Iterable[TrialEvidence]) -> int:
+    """By how much even the quickest of their handshakes began late, and not for a narrow link; 0 for hardly any."""
+    leads = ((lead_us(trial), packet_time_us(trial)) for trial in trials)
+    least_us = min((lead - packet_us for lead, packet_us in leads if lead is not None), default=0)
+    return least_us if least_us >= _FAR_BEHIND_US else 0
+
+
+def way_behind_us(case: Case) -> int:
+    """What each word of the server takes besides the round trip of its TCP connection, as where a proxy near us accepts
+    connections for a server far behind it: how late handshakes begin for which nothing is to be signed."""
+    trials = case.evidence.of(*THOUGHTFUL)
+    return always_late_us(one for one in trials if one.handshake is not None and one.handshake.resumed)
 
 
 def may_be_repaired(trial: TrialEvidence, think: int, least_us: float) -> bool:

@@ -21,7 +21,8 @@ class Path:
     """`jitter` is a share of the round trip, drawn anew for each packet. `rate_bytes_s` is of the last link.
 
     `lost` are the numbers of the server's segments, from 0, that never arrive the first time. `kept` is a segment that
-    something on the way keeps for so long, and with it all that is behind.
+    something on the way keeps for so long, and with it all that is behind. `behind_us` is what lies behind whoever
+    accepts the connection.
     """
 
     rtt_ms: float = 80
@@ -34,6 +35,7 @@ class Path:
     idle_restart: bool = False
     lost: tuple[int, ...] = ()
     kept: tuple[int, int] | None = None
+    behind_us: int = 0
     seed: int = 0
 
     @property

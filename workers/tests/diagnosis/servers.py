@@ -185,7 +185,7 @@ class Connection:
     def _say(self, size: int) -> float:
         """Gives the instant at which it is with the server."""
         self.transfers.append(Transfer(at_us=round(self.now_us), direction=Direction.SENT, size_bytes=size))
-        return self.now_us + self.wire.one_way_us()
+        return self.now_us + self.wire.one_way_us() + self.path.behind_us
 
     def _hear(
         self,

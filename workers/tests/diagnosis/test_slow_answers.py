@@ -11,7 +11,7 @@ from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, connection, deep, probe
+from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, probe
 
 RULES = answers.RULES
 QUICK_US, SLOW_US = 50_000, 650_000
@@ -189,3 +189,26 @@ def test_behind_a_narrow_link_a_slow_server_is_told_without_it() -> None:
     slow = Server(body_bytes=20_000, think_us=(900_000,))
     finding = found(answers.RULES, deep(Path(rate_bytes_s=6_250), slow))[Id.HTTP_THINK_TIME]
     assert finding.saving_us == pytest.approx(850_000, rel=0.15)
+
+
+FAR_BEHIND = Path(rtt_ms=20, behind_us=300_000)
+
+
+@pytest.mark.parametrize("trials", [DEEP, [Trial.FULL] * 4])
+def test_a_server_far_behind_a_proxy_that_accepts_for_it_does_not_think(trials: list[Trial]) -> None:
+    """Its handshake is as late as its answer."""
+    findings = found(RULES, evidence := deep(FAR_BEHIND, Server(body_bytes=20_000), trials=trials))
+    assert not findings
+    assert left_open(RULES, evidence)[Id.HTTP_THINK_TIME] is NotJudgedReason.UNSTEADY
+
+
+def test_what_a_server_thinks_far_behind_a_proxy_is_told_without_the_way_between() -> None:
+    server = Server(body_bytes=20_000, think_us=(500_000,))
+    finding = found(RULES, deep(FAR_BEHIND, server))[Id.HTTP_THINK_TIME]
+    assert finding.saving_us == pytest.approx(450_000, rel=0.02)
+
+
+def test_a_slow_signature_hides_no_thinking() -> None:
+    server = Server(sign_us=90_000, think_us=(500_000,))
+    finding = found(RULES, deep(Path(), server))[Id.HTTP_THINK_TIME]
+    assert finding.saving_us == pytest.approx(450_000, rel=0.02)
