@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.tls_visits import TLS13, completed, false_start_possible, first_visits, speaks_tls13
 from workers.measurement.evidence import Depth, EarlyData, Handshake, Trial
@@ -237,7 +237,7 @@ def zero_rtt(case: Case) -> Verdicts:
             id=FindingId.TLS_ZERO_RTT,
             severity=Severity.INFO,
             confidence=Confidence.HIGH,
-            saving_us=case.rtt_us,
+            saving_us=_handshake_us(case),
             evidence=facts(
                 max_early_data_bytes=max(known),
                 tickets=max(one.tickets or 0 for one in with_tickets),
@@ -246,6 +246,14 @@ def zero_rtt(case: Case) -> Verdicts:
         )
     elif not known:
         yield _open_question(case, given=[one.tickets for one in first_visits(case) if one.tickets is not None])
+
+
+def _handshake_us(case: Case) -> int | None:
+    """What those who come back wait at least for the server's handshake, which early data would go along with: a round
+    trip, and what the server computes. Where none came back, the round trip."""
+    back = [one for one in case.evidence.of(Trial.RESUMED) if not lost_packets(one)]
+    took = [one.network_us for one in completed(back) if one.resumed and one.network_us is not None]
+    return min(took, default=case.rtt_us)
 
 
 def _rejected(case: Case) -> str | None:

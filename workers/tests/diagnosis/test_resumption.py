@@ -147,6 +147,15 @@ def test_tickets_that_allow_no_early_data_are_a_remark() -> None:
     assert (found.severity, found.saving_us) == (Severity.INFO, RTT_US)
 
 
+def test_early_data_would_spare_the_whole_handshake_and_not_a_round_trip_alone() -> None:
+    """Nearby most of it is what the server computes, and it may be far behind whoever accepts its connections."""
+    site = shaken(without(deep_site(), Trial.EARLY_DATA), (Trial.FULL,), max_early_data_bytes=0)
+    site = shaken(site, (Trial.DELAYED_ACK, Trial.HTTP2), max_early_data_bytes=0)
+    found = finding(_ZERO, shaken(site, (Trial.RESUMED,), network_us=RTT_US + 6_000))
+    assert found is not None
+    assert found.saving_us == RTT_US + 6_000
+
+
 def test_early_data_that_is_allowed_and_always_rejected_is_not_offered() -> None:
     rejected = shaken(deep_site(), (Trial.EARLY_DATA,), early_data=EarlyData.REJECTED)
     assert finding(_ZERO, rejected) is None
