@@ -228,7 +228,8 @@ def _hand_out_sent(hops: list[Exchange], extras: list[Json]) -> None:
 
 
 def _hand_out_received(hops: list[Exchange], extras: list[Json]) -> None:
-    takers = [hop for hop in hops if hop.has_extra_response]
+    # As above: of a worker's script the page hears the headers and not the answer.
+    takers = [hop for hop in hops if hop.has_extra_response or hop.response is None]
     for hop, extra in zip(takers, extras, strict=False):
         headers, status = extra.get("headers"), extra.get("statusCode")
         hop.response_headers = headers if isinstance(headers, dict) else hop.response_headers

@@ -6,7 +6,7 @@ no partner stays without one.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from urllib.parse import urldefrag
 
 from workers.measurement.compute.exchange import SOCKET, Exchange
@@ -16,7 +16,6 @@ from workers.measurement.waterfall import ServedFrom
 # Between DevTools' start of a request and the log's lies the browser's own work; a busy processor stretches it.
 _TOLERANCE_MS = 25
 _Address = tuple[str, str]
-_ABORTED = "ERR_ABORTED"
 # What a service worker answers with it may have fetched: then that is a request of its own.
 _NEVER_ON_THE_NETWORK = {ServedFrom.DATA, ServedFrom.MEMORY_CACHE, ServedFrom.SERVICE_WORKER}
 
@@ -85,35 +84,6 @@ def _nearly(timed: list[tuple[int, Exchange]], hops: list[NetHop], found: dict[i
 
 def _instant_ms(exchange: Exchange) -> int:
     return (exchange.net_started_us or 0) // 1000
-
-
-def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop]) -> None:
-    """Sets right what DevTools tells of some requests too late, wrongly or not at all."""
-    for index, exchange in enumerate(exchanges):
-        if (hop := pairs.get(index)) is None:
-            continue
-        if exchange.kind == SOCKET:
-            # DevTools gives the instant at which its handshake was sent, the connection being there.
-            exchange.started_us = min(exchange.started_us, hop.started_ms * 1000)
-        if exchange.response is None and hop.status is not None:
-            # The answer to a worker's script is told in a session that nobody may have opened in time.
-            exchange.response = {"status": hop.status, "protocol": hop.protocol}
-        if _was_whole(exchange, hop):
-            exchange.net_error, exchange.cancelled = None, False
-        if exchange.body_bytes is None and exchange.response is not None:
-            # DevTools counts no bytes of what a script fetches, and the log none of what goes into the cache unread.
-            exchange.body_bytes = 0 if _is_empty(exchange) else hop.body_bytes or None
-
-
-def _is_empty(exchange: Exchange) -> bool:
-    headers = {name.lower(): value for name, value in exchange.response_headers.items()}
-    return exchange.number("status") == 204 or headers.get("content-length") == "0" or exchange.method == "HEAD"
-
-
-def _was_whole(exchange: Exchange, hop: NetHop) -> bool:
-    """Chrome's reader gives an answer without a body up once it is complete, which DevTools calls aborted."""
-    aborted = exchange.cancelled and exchange.net_error == _ABORTED and exchange.response is not None
-    return aborted and hop.ended_ms is not None and not hop.cancelled and hop.net_error is None
 
 
 def _of_the_rest(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None:

@@ -4,7 +4,7 @@ The log knows identity, phases and connections; it does not know who asked, what
 wire. Its resolution is one millisecond.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workers.measurement.compute.connection_facts import (
@@ -35,12 +35,13 @@ class LogRows:
 @dataclass(frozen=True, slots=True)
 class _Uses:
     """Who used which connection: its number by its source, the hop that its cost stands at, and further hosts' lookups
-    by the hop (source and index) that waited for them.
+    by the hop (source and index) that waited for them. `in_vain` are those opened for requests that failed.
     """
 
     numbers: Mapping[int, int]
     payers: Mapping[int, NetHop]
     lookups: Mapping[tuple[int, int], Wait]
+    in_vain: frozenset[int]
 
     def pays(self, hop: NetHop) -> bool:
         return hop.link is not None and self.payers.get(hop.link) is hop
@@ -51,13 +52,14 @@ def rows_of(log: NetworkLog, *, limit: int, zero_ms: int | None = None) -> LogRo
     event of a request, or from `zero_ms`.
     """
     hops, users = log.hops[:limit], _users(log)
-    kept = [socket for socket in log.sockets.values() if socket.source in users or _was_opened(socket)]
+    kept = [socket for socket in log.sockets.values() if socket.source in users or socket.was_opened]
     kept.sort(key=lambda socket: (socket.opened_ms, socket.source))
     kept = kept[:limit]
     uses = _Uses(
         numbers={socket.source: number for number, socket in enumerate(kept, 1)},
         payers={source: using[0] for source, using in users.items() if not log.sockets[source].older},
         lookups=_lookups_of_guests(log, users),
+        in_vain=frozenset(source for hop in log.hops for source in log.opened_in_vain(hop)),
     )
     view = _View(log, uses, zero_ms if zero_ms is not None else log.zero_ms or 0)
     connections = {socket.source: view.connection(socket, users.get(socket.source, [])) for socket in kept}
@@ -78,26 +80,11 @@ def _users(log: NetworkLog) -> dict[int, list[NetHop]]:
     for hops in users.values():
         hops.sort(key=lambda hop: hop.send.begin_ms or 0)
     for hop in log.hops:
-        for source in _failed_on(log, hop):
+        for source in log.opened_in_vain(hop):
             if source not in users:
                 hop.link, users[source] = source, [hop]
                 break
     return users
-
-
-def _failed_on(log: NetworkLog, hop: NetHop) -> Iterator[int]:
-    """The connections that were opened for a request and of no use to it, such as one with a wrong certificate."""
-    if hop.send.begin_ms is not None or log.failure_of(hop) is None:
-        return
-    for source in reversed(log.tries_of(hop)):
-        socket = log.sockets.get(source)
-        if socket is not None and _was_opened(socket) and socket.opened_ms >= hop.started_ms:
-            yield source
-
-
-def _was_opened(socket: NetSocket) -> bool:
-    opened = socket.tls if socket.quic else socket.connect
-    return opened.whole is not None and not socket.connect_error
 
 
 def _lookups_of_guests(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> dict[tuple[int, int], Wait]:
@@ -168,7 +155,8 @@ class _View:
             certificate_error=certificate_error(log, facts.get("net_error")),
             received_bytes=socket.received_bytes or None,
             requests=len(hops),
-            preconnected=_is_early(began, first),
+            # What was opened for a request that failed was not opened ahead.
+            preconnected=socket.source not in self.uses.in_vain and _is_early(began, first),
         )
 
     def _place(self, socket: NetSocket, first: NetHop | None) -> tuple[str, int]:

@@ -145,6 +145,11 @@ class NetSocket:
     spoke_last: bool = False
     received_bytes: int = 0
 
+    @property
+    def was_opened(self) -> bool:
+        opened = self.tls if self.quic else self.connect
+        return opened.whole is not None and not self.connect_error
+
 
 @dataclass(slots=True)
 class NetworkLog:
@@ -268,6 +273,15 @@ class NetworkLog:
         openers = [self.openers.get(source) for source in dict.fromkeys([*tries, hop.opener or 0])]
         sources = (source for opener in openers if opener is not None for source in opener.sockets)
         return list(dict.fromkeys(islice(sources, _MAX_ATTEMPTS)))
+
+    def opened_in_vain(self, hop: NetHop) -> list[int]:
+        """The connections that were opened for a request and of no use to it, such as one with a wrong certificate; the
+        last one first.
+        """
+        if hop.send.begin_ms is not None or self.failure_of(hop) is None:
+            return []
+        known = (self.sockets[source] for source in reversed(self.tries_of(hop)) if source in self.sockets)
+        return [one.source for one in known if one.was_opened and one.opened_ms >= hop.started_ms]
 
     def attempts_of(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
         """What a request spent on connections that came to nothing: its lookup, every attempt, the last handshake."""

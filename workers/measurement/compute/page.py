@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.cdp import PageEvents, read_devtools
 from workers.measurement.compute.exchange import Exchange
-from workers.measurement.compute.join import join, settle
+from workers.measurement.compute.join import join
 from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
 from workers.measurement.compute.network_log import NetworkLog
@@ -18,6 +18,7 @@ from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_stock import pictures_of, texts_of
 from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of
+from workers.measurement.compute.settle import settle
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
 from workers.measurement.compute.untold import Told, with_untold
 from workers.measurement.messages import PageMeasurement
@@ -44,7 +45,7 @@ def compute_page(capture: PageCapture) -> Page:
     zero_us = kept[0].started_us if kept else 0
     log = _network_log(capture, zero_us)
     pairs = join(kept, log.hops)
-    settle(kept, pairs)
+    settle(kept, pairs, log)
     told = with_untold(Told(kept, pairs), log, zero_us=zero_us)
     kept = told.exchanges[:MAX_ROWS]
     network = Network(exchanges=kept, pairs=told.pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)

@@ -7,7 +7,7 @@ listed too.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from workers.measurement.compute.certificate import certificate_of
@@ -63,7 +63,11 @@ def connections_of(network: Network) -> Connections:
     opened |= {key: socket.opened_ms * 1000 for key, socket in network.log.sockets.items() if _is_unused(socket, users)}
     keys = sorted(opened, key=lambda key: (opened[key], key))[:MAX_CONNECTIONS]
     built = {key: _connection(network, key, users.get(key, []), number) for number, key in enumerate(keys, 1)}
-    kept = {key: connection for key, connection in built.items() if connection is not None}
+    # What was opened for a request that failed was not opened ahead.
+    in_vain = {source for hop in network.pairs.values() for source in network.log.opened_in_vain(hop)}
+    kept = {
+        key: replace(one, preconnected=one.preconnected and key not in in_vain) for key, one in built.items() if one
+    }
     return Connections(
         all=tuple(kept.values()),
         used={index: kept[key] for key, indexes in users.items() if key in kept for index in indexes},
@@ -141,8 +145,7 @@ def _opened_us(network: Network, key: int, indexes: list[int]) -> int:
 
 
 def _is_unused(socket: NetSocket, users: Mapping[int, list[int]]) -> bool:
-    opened = socket.tls if socket.quic else socket.connect
-    return socket.source not in users and opened.whole is not None and not socket.connect_error
+    return socket.source not in users and socket.was_opened
 
 
 def _connection(network: Network, key: int, indexes: list[int], number: int) -> Connection | None:
@@ -193,7 +196,8 @@ def _is_early(began: tuple[int, int] | None, first: Exchange | None, hop: NetHop
     """Whether a connection was begun before anybody asked for what it first carried, if anything."""
     if first is None:
         return True
-    asked_ms = first.started_us // 1000 if hop is None else hop.started_ms
+    # Chrome may let a request wait before it begins with it, while connections for others are opened.
+    asked_ms = first.started_us // 1000 if hop is None else min(first.started_us // 1000, hop.started_ms)
     return began is not None and began[0] < asked_ms
 
 

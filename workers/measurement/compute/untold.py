@@ -1,6 +1,7 @@
 """Requests that the network log shows and DevTools did not tell of, such as those of a worker that nobody heard.
 
-They are rows like all others, with what the log knows: no priority, no sizes, no headers, and who asked is not known.
+They are rows like all others, with what the log knows: no priority, no headers, no size on the wire, and who asked is
+not known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,6 +61,7 @@ def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
         net_started_us=began_us,
         response={"status": hop.status, "protocol": hop.protocol, "fromDiskCache": hop.cached} if answered else None,
         ended_us=None if hop.ended_ms is None or hop.is_socket else hop.ended_ms * 1000,
+        body_bytes=hop.body_bytes or None,
         redirected_to=hop.redirected_to,
         net_error=log.failure_of(hop),
         cancelled=hop.cancelled,

@@ -1,0 +1,79 @@
+"""What DevTools tells of some requests too late, wrongly or not at all, set right by the network log."""
+
+from collections.abc import Iterable, Mapping
+
+from workers.measurement.compute.exchange import ON_THE_NETWORK, SOCKET, Exchange
+from workers.measurement.compute.network_log import NetHop, NetworkLog
+
+_ABORTED = "ERR_ABORTED"
+
+
+def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: NetworkLog) -> None:
+    """Sets exchanges right by their hops in `log`, which `pairs` gives by the place of each."""
+    for index, exchange in enumerate(exchanges):
+        if (hop := pairs.get(index)) is None:
+            continue
+        if exchange.kind == SOCKET:
+            _settle_socket(exchange, hop, log)
+        if exchange.response is None and hop.status is not None:
+            _settle_untold_answer(exchange, hop)
+        if _was_whole(exchange, hop):
+            exchange.net_error, exchange.cancelled = None, False
+        if exchange.response is not None:
+            _settle_sizes(exchange, hop)
+
+
+def _settle_socket(exchange: Exchange, hop: NetHop, log: NetworkLog) -> None:
+    """DevTools gives the instant at which its handshake was sent, the connection being there, and of one that failed
+    only that it is closed.
+    """
+    exchange.started_us = min(exchange.started_us, hop.started_ms * 1000)
+    if exchange.response is None and exchange.ended_us is not None:
+        exchange.net_error = exchange.net_error or log.failure_of(hop)
+
+
+def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
+    """The answer to a worker's script is told in a session that nobody may have opened in time. Its page then hears of
+    its end when the worker has read it, and counts its head alone.
+    """
+    exchange.response = {"status": hop.status, "protocol": hop.protocol}
+    if exchange.net_error is not None or hop.ended_ms is None:
+        return
+    exchange.ended_us = hop.ended_ms * 1000
+    body_bytes = 0 if _is_empty(exchange) else _encoded_bytes(exchange, hop)
+    if exchange.transferred_bytes is not None:
+        exchange.transferred_bytes = None if body_bytes is None else exchange.transferred_bytes + body_bytes
+
+
+def _encoded_bytes(exchange: Exchange, hop: NetHop) -> int | None:
+    """A body's size on the wire: the log counts what was unpacked."""
+    length = _header(exchange, "content-length")
+    if length is not None and length.isdecimal():
+        return int(length)
+    return hop.body_bytes if _header(exchange, "content-encoding") is None else None
+
+
+def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
+    """DevTools counts no bytes of what a script fetches, and the log none of what goes into the cache unread. Of an
+    answer without a body DevTools tells the size with its head, and no end.
+    """
+    empty = _is_empty(exchange)
+    if exchange.body_bytes is None:
+        exchange.body_bytes = 0 if empty else hop.body_bytes or None
+    whole = exchange.net_error is None and exchange.ended_us is not None
+    if empty and whole and exchange.transferred_bytes is None and exchange.served_from in ON_THE_NETWORK:
+        exchange.transferred_bytes = exchange.number("encodedDataLength")
+
+
+def _is_empty(exchange: Exchange) -> bool:
+    return exchange.number("status") == 204 or _header(exchange, "content-length") == "0" or exchange.method == "HEAD"
+
+
+def _header(exchange: Exchange, name: str) -> str | None:
+    return next((str(value) for key, value in exchange.response_headers.items() if key.lower() == name), None)
+
+
+def _was_whole(exchange: Exchange, hop: NetHop) -> bool:
+    """Chrome's reader gives an answer without a body up once it is complete, which DevTools calls aborted."""
+    aborted = exchange.cancelled and exchange.net_error == _ABORTED and exchange.response is not None
+    return aborted and hop.ended_ms is not None and not hop.cancelled and hop.net_error is None

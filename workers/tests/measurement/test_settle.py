@@ -1,0 +1,110 @@
+"""What DevTools tells wrongly or not at all is set right by the network log."""
+
+from typing import Any
+
+import pytest
+
+from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Stretch
+from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page_connections import Network, connections_of
+from workers.measurement.compute.settle import settle
+from workers.measurement.waterfall import Request
+from workers.tests.shapes import golden
+
+SCRIPT = "https://two.test/w.js"
+
+
+def settled(exchange: Exchange, hop: NetHop) -> Exchange:
+    settle([exchange], {0: hop}, NetworkLog(errors={-320: "ERR_INVALID_RESPONSE"}))
+    return exchange
+
+
+def script(**more: Any) -> Exchange:
+    """A worker's script as its page hears of it: its head counted, its end when the worker had read it."""
+    return Exchange(
+        request_id="1",
+        url=SCRIPT,
+        method="GET",
+        started_us=10_000,
+        ended_us=90_000,
+        transferred_bytes=30,
+        **more,
+    )
+
+
+def row(shape: str, url: str) -> Request:
+    rows = compute_page(golden.load(shape)).measurement.waterfall.requests
+    return next(one for one in rows if one.url == url)
+
+
+def test_a_workers_script_ends_with_its_last_byte_and_not_when_the_worker_has_read_it() -> None:
+    timing = row("worker", SCRIPT).timing
+    assert timing.download is not None
+    assert timing.end_us == timing.download.end_us
+
+
+def test_a_workers_script_is_counted_with_its_body_and_told_with_its_headers() -> None:
+    seen = row("worker", SCRIPT)
+    assert seen.transferred_bytes is not None
+    assert seen.body_bytes is not None
+    assert seen.transferred_bytes > seen.body_bytes
+    assert "content-length" in {header.name.lower() for header in seen.response_headers}
+
+
+def test_a_packed_workers_script_is_counted_as_it_was_on_the_wire() -> None:
+    hop = NetHop(1, SCRIPT, "GET", 10, status=200, ended_ms=40, body_bytes=4000)
+    packed = {"Content-Encoding": "br"}
+    assert settled(script(response_headers={**packed, "Content-Length": "900"}), hop).transferred_bytes == 930
+    assert settled(script(response_headers=packed), hop).transferred_bytes is None
+    assert settled(script(), hop).transferred_bytes == 4030
+
+
+def test_what_nobody_told_of_has_the_bytes_that_the_log_counts() -> None:
+    assert row("worker", "https://two.test/lib.js").body_bytes == 15
+
+
+@pytest.mark.parametrize("method", ["HEAD", "GET"])
+def test_an_answer_without_a_body_has_the_size_of_its_head(method: str) -> None:
+    status = 200 if method == "HEAD" else 204
+    exchange = Exchange(request_id="1", url=SCRIPT, method=method, started_us=10_000, ended_us=50_000)
+    exchange.response = {"status": status, "encodedDataLength": 31}
+    exchange.net_error, exchange.cancelled = "ERR_ABORTED", True
+    settled(exchange, NetHop(1, SCRIPT, method, 10, status=status, ended_ms=50))
+    told: tuple[str | None, int | None, int | None] = (
+        exchange.net_error,
+        exchange.transferred_bytes,
+        exchange.body_bytes,
+    )
+    assert told == (None, 31, 0)
+
+
+def test_a_refused_websocket_says_why() -> None:
+    url = "wss://two.test/talk"
+    hop = NetHop(1, url, "GET", 10, ended_ms=50, net_error=-320)
+    refused = settled(Exchange(request_id="1", url=url, method="GET", started_us=9000, kind="WebSocket"), hop)
+    still_open = refused.net_error
+    refused.ended_us = 50_000
+    assert (still_open, settled(refused, hop).net_error) == (None, "ERR_INVALID_RESPONSE")
+
+
+def connections(hop: NetHop, *, asked_ms: int) -> list[tuple[int, bool]]:
+    """Requests and `preconnected` of each, where one was dialled from 60 to 90 ms."""
+    exchange = Exchange(request_id="1", url=SCRIPT, method="GET", started_us=asked_ms * 1000)
+    log = NetworkLog(errors={-100: "ERR_CONNECTION_CLOSED"}, hops=[hop])
+    log.add_socket(NetSocket(7, 60, opener=5, group="https://two.test:443", connect=Stretch(60, 90)))
+    found = connections_of(Network(exchanges=[exchange], pairs={0: hop}, log=log, zero_us=0)).all
+    return [(one.requests, one.preconnected) for one in found]
+
+
+def test_a_connection_was_opened_ahead_when_it_was_begun_before_the_page_asked() -> None:
+    """Chrome may begin with a request long after the page asked for it."""
+    hop = NetHop(1, SCRIPT, "GET", 100, send=Stretch(101, 102), link=7)
+    assert connections(hop, asked_ms=80) == [(1, True)]
+    assert connections(hop, asked_ms=40) == [(1, False)]
+
+
+def test_a_connection_that_came_to_nothing_was_not_opened_ahead() -> None:
+    """Chrome tries once more when a server hangs up, and leaves both behind."""
+    assert connections(NetHop(1, SCRIPT, "GET", 50, net_error=-100, opener=5), asked_ms=50) == [(0, False)]
+    assert connections(NetHop(1, SCRIPT, "GET", 80, net_error=-100, opener=5), asked_ms=80) == [(0, True)]
