@@ -107,7 +107,7 @@ def ech(judged: Judged) -> Told:
         return yes("key in the HTTPS record")
     if records:
         return no("HTTPS record without a key")
-    asked = any(one.record_type == "HTTPS" and one.code is not None for name in mine for one in name.questions)
+    asked = any(one.record_type == "HTTPS" and one.took_us is not None for name in mine for one in name.questions)
     return no("no HTTPS record") if asked else unknown(judged)
 
 

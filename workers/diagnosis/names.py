@@ -129,8 +129,10 @@ def _searched_us(name: NameEvidence) -> int:
 
 
 def _asked_again(name: NameEvidence) -> bool:
-    """Whether a question or its answer got lost: the wait for that is none of the name's."""
-    return any(one.took_us is None and one.record_type in _ADDRESS_TYPES for one in name.questions)
+    """Whether a question or its answer got lost: the wait for that is none of the name's. A second family's
+    answer that was too long for UDP has come all the same: nobody waits for it by TCP."""
+    unanswered = (one for one in name.questions if one.took_us is None and one.record_type in _ADDRESS_TYPES)
+    return any(one.code is None or one.record_type == "A" for one in unanswered)
 
 
 def _facts(name: NameEvidence) -> tuple[Fact, ...]:

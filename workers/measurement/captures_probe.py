@@ -57,7 +57,8 @@ class RecordHeader(NamedTuple):
 
 @noun(frozen=True, slots=True, kw_only=True)
 class QuestionCapture:
-    """One question to a name server. Without an answer there is neither `answered` nor `code`."""
+    """One question to a name server. Without an answer there is neither `answered` nor `code`; with one that was too
+    long for UDP, and did not come by TCP in time, there is its `code` alone."""
 
     record_type: str
     asked_ns: int

@@ -278,7 +278,8 @@ class Alias:
 
 @noun(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question to a name server. `took_us` is None without an answer; `code` is the DNS answer code (NOERROR …)."""
+    """One question to a name server. `took_us` is None without a whole answer, `code` (NOERROR …) without any; an
+    answer that was too long for UDP, and did not come by TCP in time, has its `code` alone."""
 
     record_type: str
     took_us: int | None = None

@@ -29,7 +29,8 @@ _TWIN_PATIENCE_NS = 50_000_000
 
 @dataclass(slots=True)
 class Inquiry:
-    """Questions about one name to one server, and what it has said so far, by type."""
+    """Questions about one name to one server, and what it has said so far, by type. `cut` are answers that were too
+    long for UDP."""
 
     name: str
     server: NameServer
@@ -37,6 +38,7 @@ class Inquiry:
     asked_ns: dict[RdataType, int] = field(default_factory=dict)
     replies: dict[RdataType, Reply] = field(default_factory=dict)
     arrivals: dict[RdataType, Arrival] = field(default_factory=dict)
+    cut: dict[RdataType, Reply] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, types: tuple[RdataType, ...], server: NameServer) -> "Inquiry":
@@ -70,12 +72,13 @@ class Inquiry:
         return max(arrivals, key=lambda arrival: arrival.kernel_ns or 0)
 
     def questions(self) -> tuple[QuestionCapture, ...]:
+        heard = self.cut | self.replies
         return tuple(
             QuestionCapture(
                 record_type=kind.name,
                 asked_ns=asked_ns,
                 answered=self.arrivals.get(kind),
-                code=_code_name(self.replies[kind]) if kind in self.replies else None,
+                code=_code_name(heard[kind]) if kind in heard else None,
             )
             for kind, asked_ns in self.asked_ns.items()
         )
@@ -129,6 +132,7 @@ async def _take(sock: socket.socket, inquiry: Inquiry, until_ns: int) -> None:
         reply = None if query.kind in inquiry.replies else _reply(data, query)
         if reply is not None:
             if reply.truncated:
+                inquiry.cut[query.kind] = reply
                 reply, arrival = await _ask_again_by_tcp(inquiry.server, query, until_ns)
             inquiry.replies[query.kind], inquiry.arrivals[query.kind] = reply, arrival
             return

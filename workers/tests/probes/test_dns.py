@@ -1,6 +1,7 @@
 """Lookups: what is asked, whom, how often, and what becomes of odd answers."""
 
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -320,6 +321,28 @@ def test_an_answer_by_tcp_counts_though_another_was_read_after_it(resolver: Reso
     assert found is not None
     stamps = [one.answered.kernel_ns for one in found.questions if one.answered is not None]
     assert found.answered.kernel_ns == max(stamp or 0 for stamp in stamps)
+
+
+def test_a_question_whose_answer_was_too_long_for_udp_is_not_lost_though_tcp_was_not_waited_for(
+    resolver: Resolver,
+) -> None:
+    zone, asked, over = Zone(a={"a.test": ["192.0.2.1"]}), Counter[int](), Event()
+
+    def answer(query: Message) -> Message | None:
+        kind = query.question[0].rdtype
+        asked[kind] += 1
+        if kind == dns.rdatatype.AAAA and asked[kind] > 1:
+            over.wait(60)
+        return zone.answer(query)
+
+    resolver.serve(answer, truncating=True)
+    found = resolver.resolve("a.test").lookup
+    over.set()
+    assert found is not None
+    assert [(one.record_type, one.code, one.answered is not None) for one in found.questions] == [
+        ("A", "NOERROR", True),
+        ("AAAA", "NOERROR", False),
+    ]
 
 
 @undisturbed
