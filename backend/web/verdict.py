@@ -23,7 +23,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import CacheState, Leg, LegExchange
 from workers.measurement.timing import Phases, Timing, phases_of
-from workers.measurement.waterfall import Request
+from workers.measurement.waterfall import Request, Waterfall
 
 Level = Literal["good", "warn", "bad", "info"]
 
@@ -226,7 +226,6 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
     vitals, requests = page.vitals, page.waterfall.requests
     hosts = {request.url.split("/")[2] for request in requests if "://" in request.url}
     transferred = sum(request.transferred_bytes or 0 for request in requests)
-    reused = sum(request.reused is True for request in requests)
     return (
         _first_byte_card(document),
         *_seen("Start render", vitals.start_render_us, "start-render"),
@@ -248,9 +247,17 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
         Card(
             name="Connections",
             value=units.count(len(page.waterfall.connections)),
-            note=f"{reused} of {_number(len(requests), 'request')} reused one",
+            note=_use_of(page.waterfall),
         ),
     )
+
+
+def _use_of(waterfall: Waterfall) -> str:
+    """How many requests found a connection open, and how many connections no request ever used."""
+    reused = units.count(sum(request.reused is True for request in waterfall.requests))
+    unused = sum(connection.requests == 0 for connection in waterfall.connections)
+    told = f"{reused} of {_number(len(waterfall.requests), 'request')} reused one"
+    return f"{told}; {units.count(unused)} never used" if unused else told
 
 
 def _first_byte_card(document: Request | None) -> Card:

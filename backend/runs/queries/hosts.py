@@ -21,24 +21,28 @@ WITH run AS MATERIALIZED (
         ORDER BY scheduled_for DESC, attempt DESC LIMIT %(runs)s
     ) newest
 )
-SELECT c.host, count(DISTINCT c.run_id), count(*), coalesce(sum(c.requests), 0), sum(c.received_bytes),
+SELECT c.host, count(DISTINCT c.run_id), count(*), count(*) FILTER (WHERE c.requests > 0),
+    coalesce(sum(c.requests), 0), sum(c.received_bytes),
     percentile_disc(0.5) WITHIN GROUP (ORDER BY c.dns_us), percentile_disc(0.5) WITHIN GROUP (ORDER BY c.connect_us),
     percentile_disc(0.5) WITHIN GROUP (ORDER BY c.tls_us), mode() WITHIN GROUP (ORDER BY c.protocol),
     mode() WITHIN GROUP (ORDER BY c.tls_version), count(*) FILTER (WHERE c.resumed), count(c.resumed),
     (array_agg(c.certificate_not_after ORDER BY c.scheduled_for DESC)
         FILTER (WHERE c.certificate_not_after IS NOT NULL))[1]
 FROM run JOIN runs_connection c ON c.run_id = run.run_id AND c.scheduled_for = run.scheduled_for
-GROUP BY c.host ORDER BY 4 DESC, c.host LIMIT %(hosts)s
+GROUP BY c.host ORDER BY 5 DESC, c.host LIMIT %(hosts)s
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCosts:
-    """A host over `loads` page loads that spoke to it. Phases are medians of connections; counts are of all loads."""
+    """A host over `loads` page loads that spoke to it. Phases are medians of connections; counts are of all loads.
+    `used` are the connections that carried a request: a browser opens more than it uses.
+    """
 
     host: str
     loads: int
     connections: int
+    used: int
     requests: int
     bytes: int | None
     dns_us: int | None
@@ -53,7 +57,7 @@ class HostCosts:
     @property
     def reused_share(self) -> float | None:
         """Of the requests those that found a connection open."""
-        return None if self.requests == 0 else max(0.0, 1 - self.connections / self.requests)
+        return None if self.requests == 0 else max(0.0, 1 - self.used / self.requests)
 
     @property
     def requests_a_load(self) -> float:

@@ -105,12 +105,17 @@ def strip_box(box: str) -> str:
 
 @register.simple_tag
 def waterfall_marks(chart: Chart, view: Axis | None = None, hide: Sequence[str] = ()) -> SafeString:
-    """Ticks and vertical lines over all rows; their labels stand above the first row."""
+    """Ticks and vertical lines over all rows; their labels stand above the first row, and before all lines."""
     axis = view or chart.axis
     marks = marks_on(axis, [moment for moment in chart.moments if moment.key not in hide])
-    ticks = "".join(_tick(tick, LANE_HEIGHT * lanes_of(marks)) for tick in axis.ticks)
-    lines = "".join(_mark(mark, LANE_HEIGHT * mark.lane) for mark in marks)
-    return _safe(f'<svg class="wf-marks" aria-hidden="true" focusable="false">{ticks}{lines}</svg>')
+    top = LANE_HEIGHT * lanes_of(marks)
+    parts = [
+        *(_line("wf-tick", tick.x, top) for tick in axis.ticks),
+        *(_line(f"wf-mark m-{mark.key}", mark.x, LANE_HEIGHT * mark.lane + 2) for mark in marks),
+        *(_label("wf-tick-text", tick, top + 14) for tick in axis.ticks),
+        *(_label(f"wf-mark-text m-{mark.key}", mark, LANE_HEIGHT * mark.lane + 11) for mark in marks if mark.text),
+    ]
+    return _safe(f'<svg class="wf-marks" aria-hidden="true" focusable="false">{"".join(parts)}</svg>')
 
 
 @register.simple_tag
@@ -163,21 +168,14 @@ def _sort_link(wanted: Wanted, column: str, text: str) -> str:
     return f'<a href="?{escape(wanted.query_with(sort=order))}" data-sort="{column}">{text}</a>'
 
 
-def _tick(tick: Tick, top: int) -> str:
-    x = f"{tick.x:g}%"
-    line = f'<line class="wf-tick" x1="{x}" x2="{x}" y1="{top}" y2="100%"/>'
-    return line + _label("wf-tick-text", x, top + 14, tick.anchor, tick.text)
+def _line(classes: str, x: float, top: int) -> str:
+    return f'<line class="{classes}" x1="{x:g}%" x2="{x:g}%" y1="{top}" y2="100%"/>'
 
 
-def _mark(mark: Mark, top: int) -> str:
-    x = f"{mark.x:g}%"
-    line = f'<line class="wf-mark m-{mark.key}" x1="{x}" x2="{x}" y1="{top + 2}" y2="100%"/>'
-    return line + (_label(f"wf-mark-text m-{mark.key}", x, top + 11, mark.anchor, mark.text) if mark.text else "")
-
-
-def _label(classes: str, x: str, y: int, anchor: str, text: str) -> str:
-    aside = -4 if anchor == "end" else 4
-    return f'<text class="{classes}" x="{x}" dx="{aside}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+def _label(classes: str, at: Tick | Mark, y: int) -> str:
+    aside = -4 if at.anchor == "end" else 4
+    place = f'x="{at.x:g}%" dx="{aside}" y="{y}" text-anchor="{at.anchor}"'
+    return f'<text class="{classes}" {place}>{escape(at.text)}</text>'
 
 
 def _swatch(phase: Phase) -> str:

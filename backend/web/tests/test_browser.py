@@ -72,6 +72,38 @@ def test_keys_go_through_the_rows_and_the_address_follows(world: World, server: 
         assert site.complaints == []
 
 
+def test_from_a_row_arrows_home_and_end_lead_to_other_rows_and_elsewhere_they_scroll(
+    world: World, server: LiveServer
+) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.keyboard.press("End")
+        page.wait_for_function("scrollY + innerHeight > document.documentElement.scrollHeight - 2")
+        assert "request=" not in page.url
+        page.keyboard.press("j")
+        for key, row in (("ArrowDown", "r3"), ("End", "r100"), ("ArrowUp", "r99"), ("Home", "r1")):
+            page.keyboard.press(key)
+            expect(page.locator("tr.selected")).to_have_id(row)
+            expect(page.locator(f"#{row} a")).to_be_focused()
+        assert site.complaints == []
+
+
+def test_leaving_the_filter_keeps_what_is_filtered(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.keyboard.press("/")
+        page.keyboard.type("404")
+        expect(page.locator("output")).to_have_text("1 of 100")
+        page.keyboard.press("Escape")
+        expect(page.locator("#wf-q")).not_to_be_focused()
+        expect(page.locator("#wf-q")).to_have_value("404")
+        page.keyboard.press("j")
+        expect(page.locator("tr.selected")).to_be_visible()
+        assert "q=404" in page.url
+
+
 def test_on_a_phone_details_lie_over_the_rows_and_rows_can_be_sorted(world: World, server: LiveServer) -> None:
     path = run_path(world)
     with browsing(world, server) as site:

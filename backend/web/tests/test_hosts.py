@@ -86,7 +86,8 @@ def test_another_organisation_does_not_find_them(client: Client, world: World, c
 
 def costs(host: str, **changes: object) -> HostCosts:
     usual: dict[str, object] = dict.fromkeys(HostCosts.__slots__)
-    usual |= {"host": host, "loads": 1, "connections": 1, "requests": 4, "bytes": 100, "resumed": 0, "resumed_known": 0}
+    counts = {"loads": 1, "connections": 1, "used": 1, "requests": 4, "bytes": 100, "resumed": 0, "resumed_known": 0}
+    usual |= {"host": host, **counts}
     return HostCosts(**(usual | changes))  # type: ignore[arg-type]  # keyword by keyword is what a test wants
 
 
@@ -101,6 +102,12 @@ def test_a_certificate_that_ends_soon_is_said_first(days: int, sentence: str) ->
         == f"The certificate of cdn.shop.example {sentence} cdn.shop.example sends 100 % of the page's bytes."
     )
     assert hosts.rows[0].reused_percent == 75
+
+
+def test_connections_that_carried_nothing_take_no_request_from_those_that_found_one_open() -> None:
+    host = Host(name="cdn.shop.example", proposed="cdn")
+    hosts = hosts_of([host], [costs("cdn.shop.example", connections=6, used=1, requests=9)], NOW)
+    assert hosts.rows[0].reused_percent == 89
 
 
 def test_hosts_nobody_spoke_to_in_the_period_are_still_listed() -> None:

@@ -82,6 +82,15 @@ def test_the_cards_of_a_page_say_value_and_limit() -> None:
     assert cards["Layout shift"].value == "0.02"
 
 
+def test_connections_that_no_request_ever_used_are_told_beside_those_that_were_reused() -> None:
+    page = measurements.page(30)
+    first, *others = page.waterfall.connections
+    idle = [replace(first, number=90 + ahead, requests=0, preconnected=True) for ahead in range(5)]
+    opened = replace(page, waterfall=replace(page.waterfall, connections=(first, *others, *idle)))
+    card = next(card for card in cards_of(opened) if card.name == "Connections")
+    assert card.note == "26 of 30 requests reused one; 5 never used"
+
+
 def test_the_first_byte_of_a_page_counts_its_redirects_and_says_so() -> None:
     page = measurements.page(3)
     document, *others = page.waterfall.requests

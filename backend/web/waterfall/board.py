@@ -132,6 +132,10 @@ class Board:
     def has_strips(self) -> bool:
         return any(picture.strips for picture in self.pictures)
 
+    @property
+    def has_film(self) -> bool:
+        return any(picture.pictures for picture in self.pictures)
+
 
 def board_of(measurement: Measurement, parameters: Mapping[str, str], film_url: str = "") -> Board:
     """The one waterfall of a run: its rows, the window of them, and the one row that is looked at."""

@@ -25,7 +25,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
-    """`top` says what its full height is; `spoken` says in words what it shows."""
+    """`top` says how far its highest point goes; `spoken` says in words what it shows."""
 
     name: str
     top: str
@@ -67,11 +67,11 @@ def _processor(activity: Activity, axis: Axis) -> Strip:
     peak = max(activity.cpu_us)
     # One core that is always busy, or more than that where more than that was seen.
     full = max(peak, activity.step_us)
-    share = f"{round(100 * peak / activity.step_us)} % of a core at most"
+    most = f"{round(100 * peak / activity.step_us)} % of a core at most"
     return Strip(
         name="Processor",
-        top=f"{round(100 * full / activity.step_us)} % of a core",
-        spoken=f"Processor: all processes of the browser together {duration(sum(activity.cpu_us))}, {share}",
+        top=most,
+        spoken=f"Processor: all processes of the browser together {duration(sum(activity.cpu_us))}, {most}",
         shapes=(Shape(kind="cpu", path=_steps(activity.cpu_us, full, activity.step_us, axis)),),
     )
 
@@ -92,7 +92,8 @@ def _main_thread(activity: Activity, axis: Axis) -> Strip:
             shapes.append(Shape(kind=kind, path=path, name=f"{name} {duration(sum(values))}"))
             below = tops
     named = ", ".join(shape.name for shape in shapes)
-    return Strip(name="Main thread", top="always busy", spoken=f"Main thread: {named or 'idle'}", shapes=tuple(shapes))
+    most = f"{round(100 * max(below) / activity.step_us)} % busy at most"
+    return Strip(name="Main thread", top=most, spoken=f"Main thread: {named or 'idle'}, {most}", shapes=tuple(shapes))
 
 
 def _long_tasks(tasks: Sequence[Span], axis: Axis) -> Strip:

@@ -105,9 +105,12 @@ def _picture(picture: Picture, top: int) -> tuple[list[str], int]:
         below.append(_plot(paths, picture, y + 4, STRIP_HEIGHT))
         y += STRIP_HEIGHT + 8
     parts.extend(_tint(row, at) for row, at in _places(rows, head) if row.tint in _TINTS)
-    parts.extend(_tick(tick, head, y) for tick in picture.view.ticks)
-    parts.extend(_mark(mark, top, y) for mark in marks)
-    return [*parts, *below], y
+    ticks = picture.view.ticks
+    parts.extend(_line(tick.x, head - 16, y, "line", 1) for tick in ticks)
+    parts.extend(_line(mark.x, top + _LANE * mark.lane + 2, y, f"mark-{mark.key}", 1.5) for mark in marks)
+    labels = [_label(tick, head - 5, "muted") for tick in ticks]
+    labels += [_label(mark, top + _LANE * mark.lane + 11, f"mark-{mark.key}", 700) for mark in marks if mark.text]
+    return [*parts, _before_lines(labels), *below], y
 
 
 def _places(rows: Sequence[Row], y: int) -> Iterator[tuple[Row, int]]:
@@ -159,20 +162,18 @@ def _tint(row: Row, y: int) -> str:
     return _rect(0, y, WIDTH, _ROW + svg_height(row.lanes) - BAR_HEIGHT, _TINTS[row.tint])
 
 
-def _tick(tick: Tick, head: int, bottom: int) -> str:
-    x = _x(tick.x)
-    aside = -4 if tick.anchor == "end" else 4
-    line = f'<path stroke="{COLOURS["line"]}" d="M{x} {head - 16}V{bottom}"/>'
-    return line + _text(x + aside, head - 5, tick.text, colour="muted", size=11, anchor=tick.anchor)
+def _line(x: float, top: int, bottom: int, colour: str, width: float) -> str:
+    return f'<path stroke="{COLOURS[colour]}" stroke-width="{width:g}" d="M{_x(x)} {top}V{bottom}"/>'
 
 
-def _mark(mark: Mark, top: int, bottom: int) -> str:
-    x, y, colour = _x(mark.x), top + _LANE * mark.lane, f"mark-{mark.key}"
-    line = f'<path stroke="{COLOURS[colour]}" stroke-width="1.5" d="M{x} {y + 2}V{bottom}"/>'
-    if not mark.text:
-        return line
-    aside = -4 if mark.anchor == "end" else 4
-    return line + _text(x + aside, y + 11, mark.text, colour=colour, size=11, weight=700, anchor=mark.anchor)
+def _label(at: Tick | Mark, y: int, colour: str, weight: int = 400) -> str:
+    x = _x(at.x) + (-4 if at.anchor == "end" else 4)
+    return _text(x, y, at.text, colour=colour, size=11, weight=weight, anchor=at.anchor)
+
+
+def _before_lines(labels: Sequence[str]) -> str:
+    """Each with a rim that keeps off the lines that cross it."""
+    return f'<g paint-order="stroke" stroke="{COLOURS["surface"]}" stroke-width="4">{"".join(labels)}</g>'
 
 
 def _legend(y: int) -> Iterator[str]:

@@ -96,9 +96,13 @@ class WaterfallPage {
   private listen(): void {
     onKey("j", () => this.move(1));
     onKey("k", () => this.move(-1));
+    onKey("ArrowDown", (event) => this.walk(event, () => this.move(1)));
+    onKey("ArrowUp", (event) => this.walk(event, () => this.move(-1)));
+    onKey("Home", (event) => this.walk(event, () => this.goTo(this.names().at(0))));
+    onKey("End", (event) => this.walk(event, () => this.goTo(this.names().at(-1))));
     onKey("/", (event) => this.focusFilter(event));
     onKey("Enter", (event) => this.enter(event));
-    onKey("Escape", () => this.escape());
+    onKey("Escape", (event) => this.escape(event));
     onKey("+", () => this.scale(1 / STEP));
     onKey("=", () => this.scale(1 / STEP));
     onKey("-", () => this.scale(STEP));
@@ -194,8 +198,23 @@ class WaterfallPage {
 
   private move(step: 1 | -1): void {
     const current = this.selected ? nameOf(this.selected.pane.prefix, this.selected.number) : null;
-    const next = neighbour(this.shown ?? this.show(), current, step);
-    const place = next === null ? null : this.placeOf(next);
+    this.goTo(neighbour(this.names(), current, step) ?? undefined);
+  }
+
+  /** The rows that are shown, in their order. */
+  private names(): readonly string[] {
+    return this.shown ?? this.show();
+  }
+
+  /** Arrows, Home and End scroll the page, but from a row they lead to another one. */
+  private walk(event: KeyboardEvent, step: () => void): void {
+    if (!(event.target instanceof Element) || !event.target.closest(".wf-row")) return;
+    event.preventDefault();
+    step();
+  }
+
+  private goTo(name: string | undefined): void {
+    const place = name === undefined ? null : this.placeOf(name);
     if (!place) return;
     this.choose(place, true);
     place.pane.rows.link(place.number)?.focus({ preventScroll: true });
@@ -265,8 +284,12 @@ class WaterfallPage {
     this.panel.focus();
   }
 
-  private escape(): void {
-    if (document.activeElement instanceof HTMLInputElement) return document.activeElement.blur();
+  private escape(event?: KeyboardEvent): void {
+    if (document.activeElement instanceof HTMLInputElement) {
+      // Browsers empty a search field on Escape, and tell nobody.
+      event?.preventDefault();
+      return document.activeElement.blur();
+    }
     this.panel.classList.remove("raised");
     if (this.selected === null) return;
     const { pane, number } = this.selected;

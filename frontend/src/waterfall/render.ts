@@ -41,15 +41,16 @@ export function svgHeight(lanes: number): number {
   return lanes === 1 ? BAR_HEIGHT : lanes * LANE_HEIGHT;
 }
 
-/** Ticks and lines over all rows, without the element around them. */
+/** Ticks and lines over all rows, and before all lines their labels, without the element around them. */
 export function marksHtml(ticks: readonly Tick[], marks: readonly Mark[]): string {
   const top = LABEL_HEIGHT * lanesOf(marks);
-  const tickHtml = ticks.map((tick) => line("wf-tick", tick.x, top) + label("wf-tick-text", tick, top + 14));
-  const markHtml = marks.map((mark) => {
-    const y = LABEL_HEIGHT * mark.lane;
-    return line(`wf-mark m-${mark.key}`, mark.x, y + 2) + (mark.text === "" ? "" : label(`wf-mark-text m-${mark.key}`, mark, y + 11));
-  });
-  return [...tickHtml, ...markHtml].join("");
+  const named = marks.filter((mark) => mark.text !== "");
+  return [
+    ...ticks.map((tick) => line("wf-tick", tick.x, top)),
+    ...marks.map((mark) => line(`wf-mark m-${mark.key}`, mark.x, LABEL_HEIGHT * mark.lane + 2)),
+    ...ticks.map((tick) => label("wf-tick-text", tick, top + 14)),
+    ...named.map((mark) => label(`wf-mark-text m-${mark.key}`, mark, LABEL_HEIGHT * mark.lane + 11)),
+  ].join("");
 }
 
 function line(classes: string, x: number, top: number): string {

@@ -46,6 +46,13 @@ def test_what_exceeds_fifty_milliseconds_of_a_task_is_drawn_higher() -> None:
     assert beyond.path.startswith(f"M{AXIS.x(150_000):g},40 {AXIS.x(150_000):g},0 {AXIS.x(250_000):g},0")
 
 
+def test_a_strip_says_how_much_there_was_and_not_how_much_there_could_have_been() -> None:
+    activity = Activity(step_us=100_000, cpu_us=(20_000, 130_000), script_us=(10_000, 40_000), style_us=(25_000,))
+    processor, main_thread = strips_of(replace(NOTHING, activity=activity), AXIS)
+    assert processor.top == "130 % of a core at most"
+    assert main_thread.top == "40 % busy at most"
+
+
 def test_kinds_of_work_lie_on_each_other() -> None:
     activity = Activity(step_us=100_000, script_us=(50_000,), style_us=(25_000,), other_us=(0,))
     (strip,) = strips_of(replace(NOTHING, activity=activity), axis_of(0, 99_000))

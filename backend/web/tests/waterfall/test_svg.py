@@ -55,7 +55,7 @@ def test_two_waterfalls_are_one_picture() -> None:
 def test_whatever_a_page_asks_for_the_picture_is_well_formed_and_runs_nothing(url: str) -> None:
     svg = svg_of(board_of(with_urls(url), {}), "Shop")
     names = {element.tag.removeprefix(NAMESPACE) for element in ElementTree.fromstring(svg.encode()).iter()}
-    assert names <= {"svg", "rect", "path", "text", "tspan"}
+    assert names <= {"svg", "g", "rect", "path", "text", "tspan"}
 
 
 @pytest.mark.parametrize("requests", [0, 1, MAX_ROWS + 20])
