@@ -1,7 +1,7 @@
 """Every cause is found where it is and nowhere else, near and far, with and without loss; and it costs what is said."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import pytest
 from workers.diagnosis.diagnose import diagnose
 from workers.measurement.finding import Diagnosis, FindingId, NotJudgedReason
 from workers.measurement.messages import ProbeMeasurement
+from workers.tests.netlab.ahead import processes_ahead
 from workers.tests.netlab.chains import Vault
 from workers.tests.netlab.column import Measurements, measure, sites_of
 from workers.tests.netlab.costs import UnseenError, cost_us
@@ -22,6 +23,8 @@ from workers.tests.second_tries import measured_again
 _SAVING_SHARE = 0.10
 _SAVING_FLOOR_US = 1500
 _TRIES = 5
+# They mostly wait.
+_AT_ONCE = 3
 
 Complaints = Mapping[Twin, list[str]]
 
@@ -36,13 +39,8 @@ class Column(NamedTuple):
         return f"{self.rtt_ms}-{'lossy' if self.lossy else 'clean'}"
 
 
-# The longest first, so that both of two threads end at about the same time.
+# The longest first, so that all processes end at about the same time.
 COLUMNS = tuple(Column(rtt_ms, lossy) for rtt_ms, lossy in product(sorted(RTTS_MS, reverse=True), (True, False)))
-
-
-@pytest.fixture(scope="module")
-def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
-    return Vault(tmp_path_factory.mktemp("vault"))
 
 
 def test_every_cause_that_a_probe_can_see_has_twins() -> None:
@@ -52,20 +50,21 @@ def test_every_cause_that_a_probe_can_see_has_twins() -> None:
 
 @pytest.fixture(scope="module")
 def told(
-    request: pytest.FixtureRequest, vault: Vault, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Mapping[Column, Future[list[str]]]]:
-    """Complaints of every column that is to be tested. Two are measured at a time, since the far ones mostly wait; what
-    gives cause for complaint is measured again when all were measured, with nothing of ours beside it."""
+    """Complaints of every column that is to be tested. What gives cause for complaint is measured again when all were
+    measured, with nothing of ours beside it."""
     parameters = (getattr(item, "callspec", None) for item in request.session.items)
     asked = {one.params["column"] for one in parameters if one is not None and "column" in one.params}
     places = {column: tmp_path_factory.mktemp("column") for column in sorted(asked, key=COLUMNS.index)}
-    with ThreadPoolExecutor(2) as pool:
-        first = {column: pool.submit(complained, column, TWINS, vault, place) for column, place in places.items()}
-    with ThreadPoolExecutor(1) as alone:
-        yield {
-            column: alone.submit(judge, column, first[column].result(), vault, place)
-            for column, place in places.items()
-        }
+    with processes_ahead(_AT_ONCE) as processes:
+        first = {column: processes.submit(complained, column, TWINS, place) for column, place in places.items()}
+        wait(first.values())
+        with ThreadPoolExecutor(1) as alone:
+            yield {
+                column: alone.submit(judge, column, first[column].result(), processes, place)
+                for column, place in places.items()
+            }
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=str)
@@ -77,28 +76,27 @@ def test_findings_are_exact_and_what_they_save_is_real(
     assert not complaints, "\n" + "\n".join(complaints)
 
 
-def complained(column: Column, twins: Iterable[Twin], vault: Vault, folder: Path, number: int = 0) -> Complaints:
+def complained(column: Column, twins: Iterable[Twin], folder: Path, number: int = 0) -> Complaints:
     """What is wrong with the diagnoses of these twins in that column, of each that is told wrongly."""
     complain = complaints_of_loss if column.lossy else complaints
     chosen = [twin for twin in twins if column.rtt_ms in twin.rtts_ms]
     place = folder / f"try{number}"
     place.mkdir()
-    measured = measure(sites_of(chosen), rtt_ms=column.rtt_ms, lossy=column.lossy, vault=vault, folder=place)
+    measured = measure(sites_of(chosen), rtt_ms=column.rtt_ms, lossy=column.lossy, vault=Vault(place), folder=place)
     told = {twin: list(complain(twin, measured, column.rtt_ms)) for twin in chosen}
     return {twin: words for twin, words in told.items() if words}
 
 
-def judge(column: Column, told: Complaints, vault: Vault, folder: Path) -> list[str]:
+def judge(column: Column, told: Complaints, processes: Executor, folder: Path) -> list[str]:
     """What stays wrong of what was told when all twins were measured.
 
-    Other work may take the processor from any server of so many for as long as a round trip, which nobody can tell
-    from a slow server. So twins that give cause for complaint are measured again, with fewer beside them: what is wrong
-    with a rule is wrong each time.
+    Any server of so many may have to wait for the processor, which nobody can tell from a slow server. So twins that
+    give cause for complaint are measured again, with fewer beside them: what is wrong with a rule is wrong each time.
     """
     for number in range(1, _TRIES):
         if told:
             measured_again(f"{column}: {', '.join(sorted(twin.name for twin in told))}")
-            told = complained(column, told, vault, folder, number)
+            told = processes.submit(complained, column, tuple(told), folder, number).result()
     return [word for words in told.values() for word in words]
 
 

@@ -1,0 +1,23 @@
+"""What measures is ahead of other work, and so is what it starts; elsewhere it measures all the same."""
+
+import os
+import subprocess
+import sys
+
+from workers.tests.netlab.ahead import processes_ahead
+
+_TELL = "import os; print(os.sched_getscheduler(0))"
+
+
+def policies() -> tuple[int, int]:
+    """Of this thread and of a program that it starts."""
+    said = subprocess.run([sys.executable, "-c", _TELL], capture_output=True, check=True).stdout
+    return os.sched_getscheduler(0), int(said)
+
+
+def test_a_process_and_what_it_starts_are_ahead_where_that_is_allowed() -> None:
+    allowed = subprocess.run(["chrt", "--rr", "1", "true"], capture_output=True).returncode == 0
+    policy = os.SCHED_RR if allowed else os.SCHED_OTHER
+    with processes_ahead(1) as processes:
+        assert processes.submit(policies).result() == (policy, policy)
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
