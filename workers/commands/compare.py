@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         in_flight=1, allowed=allowed_of(arguments), extra_ports=EVERY_PORT, ca_file=arguments.cacert
     )
     with PairEngine(settings) as engine:
-        found = _measure(engine, request, arguments.pairs)
+        found = _measure(engine, asked, request, arguments.pairs)
     comparison = compare(found.runs, names=asked.names, failed=found.failed)
     failure = found.failure if comparison.cold.pairs < arguments.pairs else None
     if arguments.json:
@@ -88,7 +88,7 @@ def _other(url: str, address: str | None) -> PairTarget:
     return PairTarget(url=target.url, address=address)
 
 
-def _measure(engine: PairEngine, request: RunRequest, wanted: int) -> Pairs:
+def _measure(engine: PairEngine, asked: Asked, request: RunRequest, wanted: int) -> Pairs:
     """Pairs until there are as many as wanted. Single failures are made up for, within bounds."""
     runs: list[PairRun] = []
     failure, failed, in_a_row = None, 0, 0
@@ -98,7 +98,7 @@ def _measure(engine: PairEngine, request: RunRequest, wanted: int) -> Pairs:
             in_a_row = 0
         elif isinstance(outcome, Failed):
             failure, failed, in_a_row = outcome.failure, failed + 1, in_a_row + 1
-        _tell(runs, wanted, outcome)
+        _tell(asked, runs, wanted, outcome)
         if len(runs) == wanted or in_a_row == _FAILURES_IN_A_ROW:
             break
     return Pairs(runs, failed, failure)
@@ -110,10 +110,10 @@ def _outcomes(engine: PairEngine, request: RunRequest, most: int) -> Iterator[Me
         yield engine.pair(replace(request, run_id=uuid4()))
 
 
-def _tell(runs: list[PairRun], wanted: int, outcome: Measured | Failed) -> None:
+def _tell(asked: Asked, runs: list[PairRun], wanted: int, outcome: Measured | Failed) -> None:
     """Progress for a person, on stderr."""
     if isinstance(outcome, Failed):
-        said = outcome.failure.detail
+        said = asked.told(outcome.failure.detail)
     else:
         pair = runs[-1].cold
         legs = [] if pair is None else [pair.of(leg).parts(with_dns=True).total for leg in Leg]
@@ -125,7 +125,7 @@ def _tell(runs: list[PairRun], wanted: int, outcome: Measured | Failed) -> None:
 def _drawing(asked: Asked, comparison: Comparison, failure: Failure | None) -> str:
     lines = [draw_comparison(asked, comparison, canvas_of(sys.stdout))]
     if failure is not None:
-        lines.append(f"Failed ({failure.stage}): {failure.detail}")
+        lines.append(f"Failed ({failure.stage}): {asked.told(failure.detail)}")
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, Names, Parts
 from workers.diagnosis.pairs import Comparison, PairVerdict
 from workers.measurement.failure import Failure
 from workers.measurement.pair import Leg
+from workers.measurement.web_address import host_of
 
 Document = dict[str, Any]
 
@@ -34,6 +35,14 @@ class Asked:
             return "cdn" if leg is Leg.A else "origin"
         return str(leg)
 
+    def told(self, detail: str) -> str:
+        """What failed, with its leg called what it is: "Leg b: refused" is "The origin (www.example.org): refused"."""
+        for leg, url in ((Leg.A, self.a), (Leg.B, self.b)):
+            if detail.startswith(f"Leg {leg}: "):
+                name = self.names.of(leg)
+                return f"{name[0].upper()}{name[1:]} ({host_of(url)}): {detail.removeprefix(f'Leg {leg}: ')}"
+        return detail
+
 
 def compare_document(asked: Asked, comparison: Comparison, *, failed: int, failure: Failure | None) -> Document:
     """The headline is the cold comparison; `reused` has the same fields for requests over open connections.
@@ -49,7 +58,7 @@ def compare_document(asked: Asked, comparison: Comparison, *, failed: int, failu
         "legs": {asked.key(leg): _leg(asked, comparison, leg) for leg in Leg},
         "reused": _verdict(reused),
         "warnings": [warning.text for warning in cold.warnings],
-        "error": None if failure is None else _error(failure),
+        "error": None if failure is None else _error(asked, failure),
     }
 
 
@@ -110,12 +119,12 @@ def _parts(parts: Parts | None) -> Document:
     return dict.fromkeys(names) if parts is None else {name: _ms(getattr(parts, name)) for name in names}
 
 
-def _error(failure: Failure) -> Document:
+def _error(asked: Asked, failure: Failure) -> Document:
     return {
         "kind": str(failure.kind),
         "stage": str(failure.stage),
         "blame": str(failure.blame),
-        "detail": failure.detail,
+        "detail": asked.told(failure.detail),
     }
 
 

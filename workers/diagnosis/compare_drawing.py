@@ -21,6 +21,8 @@ def draw_comparison(asked: Asked, comparison: Comparison, canvas: Canvas) -> str
     lines = [canvas.paint(line, BOLD) for line in wrap(cold.sentence, canvas.columns)]
     if cold.main_reason is not None and cold.verdict not in (Verdict.INCONCLUSIVE, Verdict.NO_DIFFERENCE):
         lines += wrap(cold.main_reason.text, canvas.columns)
+    if asked.names is not CDN_AND_ORIGIN:
+        lines += [fit(f"{leg}: {url}", canvas.columns) for leg, url in ((Leg.A, asked.a), (Leg.B, asked.b))]
     longest_us = max(
         (facts.parts.total for verdict in (cold, reused) for facts in (verdict.a, verdict.b) if facts), default=0
     )

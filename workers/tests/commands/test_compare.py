@@ -176,7 +176,10 @@ def test_a_broken_leg_ends_with_4_and_a_sentence() -> None:
     assert document["by_phase_ms"] == dict.fromkeys(PHASES)
     assert done.returncode == 4
     assert done.stdout.splitlines()[0] == "No pair could be measured."
-    assert done.stdout.splitlines()[-1].startswith("Failed (connect): Leg b: The server refused the connection")
+    assert done.stdout.splitlines()[-1].startswith(
+        "Failed (connect): The origin (127.0.0.1): The server refused the connection"
+    )
+    assert "pair 0 of 30: The origin (127.0.0.1): The server refused" in done.stderr
 
 
 def test_a_leg_that_breaks_now_and_then_is_asked_again() -> None:
@@ -200,7 +203,7 @@ def test_a_page_that_is_missing_is_not_compared() -> None:
     with Server(keeping(response(status="404 Not Found"))) as cdn, Server(keeping(response())) as origin:
         code, document, _ = compare("--cdn", cdn.url(), "--origin", origin.url())
     assert (code, document["error"]["kind"]) == (4, "status_unexpected")
-    assert document["error"]["detail"].startswith("Leg a: ")
+    assert document["error"]["detail"].startswith("The CDN (127.0.0.1): ")
 
 
 @pytest.mark.parametrize(
@@ -246,4 +249,4 @@ def test_an_answer_that_breaks_off_is_told_with_its_leg() -> None:
     with Server(script) as broken, Server(keeping(response())) as good:
         code, document, _ = compare("--a", good.url(), "--b", broken.url())
     assert (code, document["error"]["kind"]) == (4, "download_incomplete")
-    assert document["error"]["detail"].startswith("Leg b: ")
+    assert document["error"]["detail"].startswith("B (127.0.0.1): ")

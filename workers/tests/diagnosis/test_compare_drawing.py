@@ -35,6 +35,12 @@ def test_every_line_fits_the_terminal(width: int, names: Names, count: int) -> N
     assert max(map(len, lines)) <= max(48, width)
 
 
+def test_two_addresses_that_are_no_cdn_and_origin_are_named_once_at_the_top() -> None:
+    told = "\n".join(drawn(runs(25, 40_000), Canvas(), ANY_TWO))
+    assert "\na: https://cdn.example.org/\nb: https://www.example.org/\n" in told
+    assert "https://" not in "\n".join(drawn(runs(25, 40_000), Canvas()))
+
+
 def test_colour_changes_nothing_of_what_is_said() -> None:
     plain, colour = (drawn(runs(25, 40_000), Canvas(colour=colour)) for colour in (False, True))
     assert [SGR.sub("", line) for line in colour] == plain
