@@ -29,6 +29,7 @@ from workers.diagnosis.weighing import (
     jitter_us,
     ms_of,
     never,
+    own_lag_us,
     unrepeated,
     visits,
     weigh,
@@ -93,8 +94,9 @@ def keepalive_off(case: Case) -> Verdicts:
 def think_time(case: Case) -> Verdicts:
     """http.think_time: the server takes long to begin its answer."""
     id = FindingId.HTTP_THINK_TIME
-    trials = [trial for trial in _thoughtful(case) if not is_late(trial)]
     least_us = _least_us(case, SLOW_THINK_US)
+    timely = [trial for trial in _thoughtful(case) if not is_late(trial)]
+    trials = [trial for trial in timely if not _is_slow_by_lag(trial, least_us)]
     clean = [trial for trial in trials if not _is_slow_by_loss(trial, least_us)]
     behind_us = way_behind_us(case)
     thinks = [max(0, think - behind_us) for think in _thinks(clean)]
@@ -118,7 +120,7 @@ def think_time(case: Case) -> Verdicts:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
     elif thinks and median(thinks) + behind_us > SLOW_THINK_US:
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
-    elif not trials and _thoughtful(case):
+    elif len(trials) < len(timely) or (not timely and _thoughtful(case)):
         yield NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
 
 
@@ -159,7 +161,7 @@ def buffered_response(case: Case) -> Verdicts:
 
     def look(trial: TrialEvidence) -> int | None:
         think = (_own_think_us(trial) or 0) - late_us
-        return think if think > least_us and _in_one_go(trial, jitter) else None
+        return think if think - own_lag_us(trial) > least_us and _in_one_go(trial, jitter) else None
 
     def unsure(trial: TrialEvidence) -> bool:
         think = _own_think_us(trial)
@@ -246,6 +248,12 @@ def _is_slow_by_loss(trial: TrialEvidence, least_us: float) -> bool:
     """Whether a wait that is longer than that may be a lost packet's: our request's, or the first one of the answer."""
     think = _own_think_us(trial)
     return asked_again(trial) or (think is not None and may_be_repaired(trial, think, least_us))
+
+
+def _is_slow_by_lag(trial: TrialEvidence, least_us: float) -> bool:
+    """Whether a wait may be longer than that by our own process alone."""
+    think = _own_think_us(trial) or 0
+    return think > least_us >= think - own_lag_us(trial)
 
 
 def _own_think_us(trial: TrialEvidence) -> int | None:

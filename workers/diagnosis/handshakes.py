@@ -10,7 +10,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.flights import Gap, Turn, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import lead_us, plain_think_us, think_us
-from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, never, visits, weigh
+from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, own_lag_us, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, spared_us
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -87,10 +87,12 @@ def key_cost(case: Case) -> Verdicts:
     least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
     trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
 
-    def look(trial: TrialEvidence) -> int | None:
-        lead = lead_us(trial) or 0
+    def stands_out(trial: TrialEvidence, lag_us: int = 0) -> bool:
         link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
-        return lead if lead > max(least_us, link_us) else None
+        return (lead_us(trial) or 0) - lag_us > max(least_us, link_us)
+
+    def look(trial: TrialEvidence) -> int | None:
+        return lead_us(trial) if stands_out(trial, own_lag_us(trial)) else None
 
     def unsure(trial: TrialEvidence) -> bool:
         return (lead_us(trial) or 0) > max(MIN_KEY_COST_US, plain_think_us(case) or 0)
@@ -102,7 +104,7 @@ def key_cost(case: Case) -> Verdicts:
         look,
         counts_round_trips=False,
         spoilt=lost_in_handshake,
-        blind=never,
+        blind=stands_out,
         unsure=unsure,
     )
     if isinstance(sure, Sure):

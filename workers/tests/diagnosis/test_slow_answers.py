@@ -5,7 +5,7 @@ from statistics import mean, median
 
 import pytest
 
-from workers.diagnosis import answers, records, transport
+from workers.diagnosis import answers, handshakes, records, transport
 from workers.measurement.evidence import Direction, ProbeEvidence, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
@@ -212,3 +212,42 @@ def test_a_slow_signature_hides_no_thinking() -> None:
     server = Server(sign_us=90_000, think_us=(500_000,))
     finding = found(RULES, deep(Path(), server))[Id.HTTP_THINK_TIME]
     assert finding.saving_us == pytest.approx(450_000, rel=0.02)
+
+
+def late(evidence: ProbeEvidence, lag_us: int, count: int = 99) -> ProbeEvidence:
+    """With so many connections that our own process looked at so late."""
+    seen = enumerate(evidence.trials)
+    return replace(
+        evidence, trials=tuple(replace(one, scheduling_lag_us=lag_us) if place < count else one for place, one in seen)
+    )
+
+
+@pytest.mark.parametrize(("lag_ms", "said"), [(50, "found"), (160, "open")])
+def test_what_our_own_process_may_have_been_late_by_is_no_thinking(lag_ms: int, said: str) -> None:
+    """A read has the stamp of its last packet: one that waited for us has that of what came behind it."""
+    evidence = late(deep(Path(rtt_ms=20), Server(body_bytes=20_000, think_us=(300_000,))), lag_ms * 1000)
+    both = {Id.HTTP_THINK_TIME, Id.HTTP_BUFFERED_RESPONSE}
+    assert found(RULES, evidence).keys() & both == (both if said == "found" else set())
+    if said == "open":
+        assert {left_open(RULES, evidence).get(one) for one in both} == {NotJudgedReason.LATE_CLOCK}
+
+
+def test_a_few_answers_that_we_may_have_read_late_leave_thinking_open() -> None:
+    evidence = late(thinking(*[300_000] * 3, *[QUICK_US] * 9), 150_000, count=3)
+    assert not found(RULES, evidence)
+    assert left_open(RULES, evidence)[Id.HTTP_THINK_TIME] is NotJudgedReason.LATE_CLOCK
+
+
+@pytest.mark.parametrize(("lag_ms", "said"), [(20, "found"), (60, "open")])
+def test_what_our_own_process_may_have_been_late_by_is_no_slow_key(lag_ms: int, said: str) -> None:
+    evidence = late(deep(Path(rtt_ms=20), Server(sign_us=70_000)), lag_ms * 1000)
+    assert (Id.TLS_KEY_COST in found(handshakes.RULES, evidence)) is (said == "found")
+    if said == "open":
+        assert left_open(handshakes.RULES, evidence)[Id.TLS_KEY_COST] is NotJudgedReason.LATE_CLOCK
+
+
+def test_a_connection_that_we_looked_at_late_once_says_nothing_of_a_quick_key() -> None:
+    slow, quick = (deep(Path(rtt_ms=20), Server(sign_us=sign_us)) for sign_us in (30_000, 500))
+    mixed = replace(quick, trials=(*late(slow, 30_000).trials[:1], *quick.trials[1:]))
+    assert Id.TLS_KEY_COST not in found(handshakes.RULES, mixed)
+    assert Id.TLS_KEY_COST not in left_open(handshakes.RULES, mixed)
