@@ -108,19 +108,20 @@ def is_short(trials: Sequence[TrialEvidence]) -> bool:
 
 def is_late(trial: TrialEvidence) -> bool:
     """Whether its stamps are our own and too late to be believed."""
-    return not trial.kernel_clock and own_lag_us(trial) > _LATE_RTT * (rtt_of(trial) or 0)
+    return not trial.kernel_clock and (trial.scheduling_lag_us or 0) > _LATE_RTT * (rtt_of(trial) or 0)
 
 
 def is_blind(trial: TrialEvidence) -> bool:
     """Whether our process looked so late that flights may have run into one: a read has the stamp of its last packet
     alone. What such a connection shows is real; what it does not show may have been there."""
-    return own_lag_us(trial) > _BLIND_RTT * (rtt_of(trial) or 0)
+    return (trial.scheduling_lag_us or 0) > _BLIND_RTT * (rtt_of(trial) or 0)
 
 
 def own_lag_us(trial: TrialEvidence) -> int:
     """What our own process may have added to a wait: while it did not look, what came first got the stamp of what came
-    last."""
-    return trial.scheduling_lag_us or 0
+    last. Behind a missing packet all lies in the kernel, whoever looks."""
+    ended = trial.tcp_ended
+    return 0 if ended is not None and ended.out_of_order_packets else trial.scheduling_lag_us or 0
 
 
 def lost_in_handshake(trial: TrialEvidence) -> bool:

@@ -232,6 +232,16 @@ def test_what_our_own_process_may_have_been_late_by_is_no_thinking(lag_ms: int, 
         assert {left_open(RULES, evidence).get(one) for one in both} == {NotJudgedReason.LATE_CLOCK}
 
 
+def test_what_lay_behind_a_lost_packet_was_not_looked_at_late() -> None:
+    evidence = late(deep(Path(rtt_ms=80), Server(body_bytes=20_000, think_us=(300_000,))), 160_000)
+    lossy = (
+        replace(one, tcp_ended=replace(one.tcp_ended, out_of_order_packets=3))
+        for one in evidence.trials
+        if one.tcp_ended is not None
+    )
+    assert Id.HTTP_THINK_TIME in found(RULES, replace(evidence, trials=tuple(lossy)))
+
+
 def test_a_few_answers_that_we_may_have_read_late_leave_thinking_open() -> None:
     evidence = late(thinking(*[300_000] * 3, *[QUICK_US] * 9), 150_000, count=3)
     assert not found(RULES, evidence)
