@@ -31,7 +31,7 @@ def record_sizing(judged: Judged) -> Told:
     if not trials:
         return unknown(judged, "no records seen")
     early, _ = _early_and_late(trials)
-    if max(early) > SMALL_RECORD_BYTES:
+    if any(map(_begins_large, trials)):
         return no(_record_words(judged))
     if max(map(sum, map(_application_lengths, trials))) <= SMALL_RECORD_BYTES:
         return unknown(judged, f"the answer is too small to tell ({size(max(early))})")
@@ -43,9 +43,20 @@ def _record_words(judged: Judged) -> str:
     if not trials:
         return ""
     early, late = _early_and_late(trials)
-    if late and max(late) > 2 * max(early):
-        return f"dynamic, {size(max(early))} to {size(max(late))}"
+    first, most = max(_application_lengths(trial)[0] for trial in trials), max(early + late)
+    if most > max(2 * first, SMALL_RECORD_BYTES) and not any(map(_begins_large, trials)):
+        return f"dynamic, {size(first)} to {size(most)}"
     return f"static, {size(max(early))}"
+
+
+def _begins_large(trial: TrialEvidence) -> bool:
+    """Whether a record of the first 14 KB holds back more than what could be read before it: those that grow do not."""
+    carried = 0
+    for length in _application_lengths(trial):
+        if carried < _FIRST_FLIGHT_BYTES and length > SMALL_RECORD_BYTES + carried:
+            return True
+        carried += length
+    return False
 
 
 def _early_and_late(trials: list[TrialEvidence]) -> tuple[list[int], list[int]]:

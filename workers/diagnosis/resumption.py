@@ -250,9 +250,10 @@ def zero_rtt(case: Case) -> Verdicts:
 
 def _handshake_us(case: Case) -> int | None:
     """What those who come back wait at least for the server's handshake, which early data would go along with: a round
-    trip, and what the server computes. Where none came back, the round trip."""
-    back = [one for one in case.evidence.of(Trial.RESUMED) if not lost_packets(one)]
-    took = [one.network_us for one in completed(back) if one.resumed and one.network_us is not None]
+    trip, and what the server computes. Where none came back, the round trip; that of a hello that is asked for again
+    is no part of it."""
+    back = completed(one for one in case.evidence.of(Trial.RESUMED) if not lost_packets(one))
+    took = [one.network_us for one in back if one.resumed and not one.hello_retry and one.network_us is not None]
     return min(took, default=case.rtt_us)
 
 

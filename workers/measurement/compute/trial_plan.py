@@ -133,7 +133,8 @@ def _at_most(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> int:
         most = len(trials) + (_next_elsewhere(trials, scope) is not None)
     elif kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID):
         most = _old_resumptions(kind, seen, least)
-    elif kind in (Trial.EARLY_DATA, Trial.PLAIN) or _refused(trials):
+    elif kind in (Trial.EARLY_DATA, Trial.PLAIN) or (_refused(trials) and kind is not Trial.HTTP3):
+        # What is announced must have failed three times before it is told, whatever the server says.
         most = least
     else:
         most = _TIMES if _suspicious(kind, trials, seen) else least
@@ -212,12 +213,14 @@ def _resumptions(trials: list[TrialEvidence], least: int) -> int:
 
 
 def _old_resumptions(kind: Trial, seen: Sequence[TrialEvidence], least: int) -> int:
-    """TLS 1.2 has two ways: one that works is enough. For visitors without TLS 1.3 it matters how often it does."""
+    """TLS 1.2 has two ways. Of tickets TLS 1.3 tells too, so for those one way that works is enough; that ids never
+    work only trying shows. For visitors without TLS 1.3 it matters how often each does."""
     if not _modern(seen):
         return _resumptions(_of(seen, kind), least)
-    both = [*_of(seen, Trial.TLS12_TICKET), *_of(seen, Trial.TLS12_SESSION_ID)]
-    resumed = any(one.handshake is not None and one.handshake.resumed for one in both)
-    return least if resumed else _NEVER
+    tried = _of(seen, Trial.TLS12_SESSION_ID)
+    if kind is Trial.TLS12_TICKET:
+        tried += _of(seen, kind)
+    return least if any(map(_resumed, tried)) else _NEVER
 
 
 def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:

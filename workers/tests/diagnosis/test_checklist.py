@@ -85,6 +85,10 @@ def test_a_site_without_tls_has_no_tls_to_judge() -> None:
         ((4_096,) * 5, Answer.YES, "static, 4.1 kB"),
         ((1_400,) * 14, Answer.YES, "static, 1.4 kB"),
         ((1_369,) * 11 + (16_384,) * 2, Answer.YES, "dynamic, 1.4 kB to 16.4 kB"),
+        # As Go begins: a packet, two, three …
+        ((1_203, 2_389, 555, 4_761, 5_947, 7_133, 16_401), Answer.YES, "dynamic, 1.2 kB to 16.4 kB"),
+        ((205, 4_096, 4_096, 4_096, 4_096), Answer.YES, "static, 4.1 kB"),
+        ((205, 16_401, 12_969), Answer.NO, "static, 16.4 kB"),
         ((16_384, 4_000), Answer.NO, "static, 16.4 kB"),
         ((6_000,), Answer.NO, "static, 6.0 kB"),
         ((700,), Answer.UNKNOWN, "the answer is too small to tell (700 B)"),

@@ -156,6 +156,14 @@ def test_early_data_would_spare_the_whole_handshake_and_not_a_round_trip_alone()
     assert found.saving_us == RTT_US + 6_000
 
 
+def test_early_data_does_not_spare_the_round_trip_of_a_hello_that_is_asked_for_again() -> None:
+    site = shaken(without(deep_site(), Trial.EARLY_DATA), (Trial.FULL,), max_early_data_bytes=0)
+    site = shaken(site, (Trial.DELAYED_ACK, Trial.HTTP2), max_early_data_bytes=0)
+    found = finding(_ZERO, shaken(site, (Trial.RESUMED,), network_us=2 * RTT_US, hello_retry=True))
+    assert found is not None
+    assert found.saving_us == RTT_US
+
+
 def test_early_data_that_is_allowed_and_always_rejected_is_not_offered() -> None:
     rejected = shaken(deep_site(), (Trial.EARLY_DATA,), early_data=EarlyData.REJECTED)
     assert finding(_ZERO, rejected) is None

@@ -145,7 +145,7 @@ def test_sessions_that_are_not_taken_up_are_tried_until_it_is_certain(resumed: t
     assert count(act)[Trial.RESUMED] == attempts
 
 
-def test_of_two_ways_of_tls_12_one_that_works_is_enough_for_visitors_who_have_better() -> None:
+def test_of_two_ways_of_tls_12_that_of_ids_is_tried_until_it_is_known_not_to_work() -> None:
     def without(*kinds: Trial) -> Act:
         def act(step: Step, number: int) -> TrialEvidence:
             one = healthy(step, number)
@@ -155,7 +155,9 @@ def test_of_two_ways_of_tls_12_one_that_works_is_enough_for_visitors_who_have_be
 
         return act
 
-    assert count(without(Trial.TLS12_SESSION_ID))[Trial.TLS12_SESSION_ID] == 1
+    by_ticket, by_id = count(without(Trial.TLS12_SESSION_ID)), count(without(Trial.TLS12_TICKET))
+    assert (by_ticket[Trial.TLS12_TICKET], by_ticket[Trial.TLS12_SESSION_ID]) == (1, 5)
+    assert (by_id[Trial.TLS12_TICKET], by_id[Trial.TLS12_SESSION_ID]) == (1, 1)
     both = count(without(Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID))
     assert both[Trial.TLS12_TICKET] == both[Trial.TLS12_SESSION_ID] == 5
 
@@ -169,6 +171,15 @@ def test_a_server_without_tls_12_is_asked_for_it_once() -> None:
     made = count(act)
     assert made[Trial.TLS12] == 1
     assert not made.keys() & {Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID}
+
+
+def test_http3_that_is_announced_and_refused_is_tried_three_times() -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        if step.trial is not Trial.HTTP3:
+            return healthy(step, number)
+        return connection(step.trial, handshake=None, exchanges=(), failure=failure(FailureKind.TLS_ALERT))
+
+    assert count(act)[Trial.HTTP3] == 3
 
 
 def test_a_server_that_closes_after_each_answer_is_seen_to_do_so_three_times() -> None:
