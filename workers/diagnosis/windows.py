@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil
 
 from workers.diagnosis.case import Case, lost_packets
@@ -97,7 +97,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
     tickets = tickets_before(trial, exchange)
     extra = (_ticket_segments(trial, exchange) + _DEFERRED_SEGMENTS) if tickets else 0
     answer_bytes = gaps[0].flight_bytes - tickets
-    unfilled = _unfilled_segment(trial, exchange, answer_bytes, ruler)
+    unfilled = _unfilled_segments(trial, exchange, answer_bytes, ruler)
     window = Window(segments=answer_bytes / ruler.mss + extra + unfilled)
     return window if _is_slow_start(gaps[0], window, ruler) and all(map(_grows, gaps[:2])) else None
 
@@ -152,15 +152,21 @@ def _ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:
     return max(1, len({one.at_us for one in before}))
 
 
-def _unfilled_segment(trial: TrialEvidence, exchange: Exchange, flight_bytes: int, ruler: Ruler) -> float:
-    """What a segment had left that brought the head of an answer alone, as servers of HTTP/2 may send it: then not the
-    first flight is made of whole segments, but what is behind that record."""
+def _unfilled_segments(trial: TrialEvidence, exchange: Exchange, flight_bytes: int, ruler: Ruler) -> float:
+    """What segments had left that brought ends of records alone: the head of an answer, as servers of HTTP/2 may send
+    it, or all records, as Go sends them. Then not the first flight is made of whole segments, but what is behind."""
+    if ruler.is_whole(flight_bytes):
+        return 0.0
     since_us = exchange.first_application_us or 0
-    first = next((one for one in trial.records if one.application and one.at_us >= since_us), None)
-    head_bytes = 0 if first is None else RECORD_HEADER_BYTES + first.length_bytes
-    behind_head = ruler.is_whole(flight_bytes - head_bytes) and not ruler.is_whole(flight_bytes)
-    alone = head_bytes < ruler.mss and behind_head
-    return 1 - head_bytes / ruler.mss if alone else 0.0
+    answer = (one for one in trial.records if one.application and one.at_us >= since_us)
+    sizes = [RECORD_HEADER_BYTES + one.length_bytes for one in answer]
+    if sizes and sizes[0] < ruler.mss and ruler.is_whole(flight_bytes - sizes[0]):
+        return 1 - sizes[0] / ruler.mss
+    ended = [size for size, end in zip(sizes, accumulate(sizes), strict=True) if end <= flight_bytes]
+    left = flight_bytes - sum(ended)
+    if not ended or (left and not ruler.is_whole(left)):
+        return 0.0
+    return sum(ceil(size / ruler.mss) - size / ruler.mss for size in ended)
 
 
 def _is_spread(turn: Turn, ruler: Ruler) -> bool:

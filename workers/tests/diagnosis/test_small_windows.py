@@ -6,8 +6,17 @@ from statistics import median
 import pytest
 
 from workers.diagnosis import handshakes, records, transport
-from workers.diagnosis.windows import agreed
-from workers.measurement.evidence import ProbeEvidence, Trial
+from workers.diagnosis.windows import agreed, window_of
+from workers.measurement.evidence import (
+    Direction,
+    Exchange,
+    ProbeEvidence,
+    TcpState,
+    TlsRecord,
+    Transfer,
+    Trial,
+    TrialEvidence,
+)
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import Severity
 from workers.tests.diagnosis.judging import facts, found
@@ -65,6 +74,60 @@ def test_settings_and_a_head_of_http2_take_segments_that_are_no_part_of_a_small_
     finding = found(RULES, probed(SMALL, server))[Id.TCP_IW_SMALL]
     assert facts(finding)["initial_window_segments"] == 4
     assert not found(RULES, probed(USUAL, server)).keys()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "first_bytes", "segments"),
+    [
+        # Go's first records, each in packets of its own: one, two, one, four, and two of the next.
+        ((1_203, 2_389, 555, 4_761, 5_947, 7_133, 7_601), 1_208 + 2_394 + 560 + 4_766 + 2 * 1_448, 10),
+        ((1_203, 2_389, 555, 4_761, 5_947), 1_208 + 2_394 + 560, 4),
+        # One after another without a break.
+        ((16_401, 13_000), 10 * 1_448, 10),
+        ((1_203, 2_389, 555, 4_761, 5_947), 4 * 1_448, 4),
+    ],
+)
+def test_a_segment_that_ends_with_its_record_counts_as_a_whole_one(
+    lengths: tuple[int, ...], first_bytes: int, segments: int
+) -> None:
+    rtt_us, total = 20_000, sum(lengths) + 5 * len(lengths)
+    transfers = [
+        Transfer(at_us=at_us, direction=Direction.RECEIVED, size_bytes=size)
+        for at_us, size in ((3 * rtt_us, first_bytes), (4 * rtt_us, total - first_bytes))
+    ]
+    trial = TrialEvidence(
+        trial=Trial.TLS12,
+        started_us=0,
+        syn_rtt_us=rtt_us,
+        exchanges=(
+            Exchange(
+                asked_us=2 * rtt_us,
+                sent_us=2 * rtt_us,
+                first_application_us=3 * rtt_us,
+                ended_us=4 * rtt_us,
+                status=200,
+            ),
+        ),
+        transfers=(Transfer(at_us=2 * rtt_us, direction=Direction.SENT, size_bytes=200), *transfers),
+        records=tuple(
+            TlsRecord(at_us=3 * rtt_us, content_type=23, length_bytes=length, application=True) for length in lengths
+        ),
+        tcp_ended=TcpState(min_rtt_us=rtt_us, rcv_mss_bytes=1_448),
+    )
+    window = window_of(trial)
+    assert window is not None
+    assert window.segments == pytest.approx(segments, abs=0.05)
+
+
+@pytest.mark.parametrize("record_bytes", [4096, 1400])
+def test_records_of_the_size_that_would_be_advised_are_not_too_large_for_a_window_of_small_packets(
+    record_bytes: int,
+) -> None:
+    """As through a tunnel: ten packets of 524 bytes are hardly more than one record."""
+    narrow = Path(rtt_ms=80, mss=524)
+    assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, probed(narrow, replace(PAGE, record_bytes=record_bytes)))
+    large = replace(PAGE, record_bytes=16_384)
+    assert Id.TLS_RECORD_OVERFLOW in found(records.RULES, probed(narrow, large))
 
 
 def test_one_pause_of_a_busy_machine_makes_no_smaller_window() -> None:
