@@ -151,6 +151,8 @@ class Journey:
         """Asks, once more without the hybrid key share where nothing came of that ClientHello."""
         self.recorders.append(HopRecorder(target))
         self.given_up.clear()
+        # What is known of a server that only led here is nothing of this one.
+        self.place = None
         offer = Offer(protocols=HTTP2) if _origin(target) in self.over_http2 else USUAL
         try:
             return await self._converse(Manner(sparing=True, offer=offer), deadline_ns)

@@ -34,7 +34,7 @@ from workers.tests.nginx import ORIGIN, running_nginx
 from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import Lab
 from workers.tests.probes.real_nginx import serving
-from workers.tests.servers import Peer, Script, Server, answering, keeping, response
+from workers.tests.servers import Peer, Script, Server, answering, keeping, redirect, response
 from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
@@ -69,6 +69,15 @@ def test_a_deep_probe_that_fails_at_once_was_deep_all_the_same(lab: Lab) -> None
     failed, _ = lab.fail(f"https://127.0.0.1:{closed_port()}/", depth=Depth.DEEP)
     assert failed.failure.kind is FailureKind.CONNECT_REFUSED
     assert evidence_of(failed).depth is Depth.DEEP
+
+
+def test_a_server_that_leads_to_one_that_is_down_is_not_taken_for_that_one(named: Lab) -> None:
+    with Server(keeping(redirect(f"https://{NAME}:{closed_port()}/")), context=named.authority.context(NAME)) as server:
+        failed, _ = named.fail(server.url(host=NAME), depth=Depth.DEEP)
+        assert server.connections == 1
+    assert failed.failure.kind is FailureKind.CONNECT_REFUSED
+    (only,) = evidence_of(failed).trials
+    assert only.handshake is None
 
 
 def resumptions(evidence: ProbeEvidence, kind: Trial) -> list[bool | None]:
