@@ -1,7 +1,7 @@
 """What a diagnosis says on pages: causes in the order in which to mend them, open questions, the checklist. No I/O."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from backend.runs.diagnoses import OpenFinding, OpenFindings, saving_us
@@ -108,6 +108,11 @@ class Panel:
     remarks: tuple[Told, ...]
     unjudged: tuple[Unjudged, ...]
     checklist: tuple[Checked, ...]
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the checklist answers any question: of a page without TLS it asks nothing."""
+        return any(one.level != "quiet" for one in self.checklist)
 
     @property
     def yes(self) -> str:
@@ -252,6 +257,8 @@ def _checked(check: Check) -> Checked:
     )
 
 
+# Below it a byte more or less decides whether certificates or records fit; above it nobody counts them.
+_EXACT_BYTES = 100_000
 # What rounds to no millisecond costs nobody anything.
 _LEAST_COST_US = 500
 # How the end of a fact's name is written behind its value.
@@ -282,12 +289,12 @@ def _value(fact: Fact) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
-        return printable(", ".join(str(one) for one in value), 400)
+        return printable(", ".join(_value(replace(fact, value=one)) for one in value), 400)
     if not isinstance(value, int | float):
         return printable(str(value), 400)
     if fact.name.endswith("_ms"):
         return units.duration(round(value * 1000))
     if fact.name.endswith("_bytes") or fact.name.startswith("bytes_"):
-        return f"{value:,.0f} B"
+        return f"{value:,.0f} B" if value < _EXACT_BYTES else units.size(round(value))
     unit = next((text for ending, text in _UNITS.items() if fact.name.endswith(ending)), "")
     return f"{value:,} {unit}".strip()

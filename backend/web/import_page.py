@@ -1,9 +1,13 @@
 """What the page of an imported load says beside its waterfall. No I/O."""
 
+from dataclasses import replace
+from http import HTTPStatus
+
 from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Upload
 from backend.web.findings import Panel, of_run
 from backend.web.verdict import Card, Verdict, cards_of, measured_verdict
+from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.text import host_of
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import PageMeasurement
@@ -37,7 +41,10 @@ def warnings(upload: Upload) -> list[str]:
 def verdict(measurement: PageMeasurement | None) -> Verdict:
     if measurement is None:
         return Verdict(level="warn", title="This import cannot be read any more", text="Import the file again.")
-    return measured_verdict(measurement)
+    found, document = measured_verdict(measurement), document_of(measurement)
+    if document is None or (document.status or 0) < HTTPStatus.BAD_REQUEST:
+        return found
+    return replace(found, level="bad", title=f"The server answered {document.status}")
 
 
 def cards(measurement: PageMeasurement | None) -> tuple[Card, ...]:

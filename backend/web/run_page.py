@@ -8,6 +8,7 @@ from backend.runs.queries import RunDetail
 from backend.web import units
 from backend.web.findings import Panel, of_run
 from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measured_verdict, missed_verdict
+from backend.web.waterfall.board import of_visit
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import Kind, MissedReason, PageMeasurement, ProbeMeasurement
@@ -44,11 +45,11 @@ def verdict_of(detail: RunDetail) -> Verdict:
     return measured_verdict(measurement)
 
 
-def cards_for(detail: RunDetail) -> tuple[Card, ...]:
-    """The numbers; none where nothing was seen, and no praise for a run that failed."""
+def cards_for(detail: RunDetail, visit: str = "") -> tuple[Card, ...]:
+    """The numbers of the visit that is shown; none where nothing was seen, and no praise for a run that failed."""
     if detail.measurement is None:
         return ()
-    cards = cards_of(detail.measurement)
+    cards = cards_of(of_visit(detail.measurement, visit))
     if detail.run.outcome != Outcome.MEASURED:
         return tuple(_unjudged(card, "seen before it failed") for card in cards)
     return cards if _keeps_profile(detail) else tuple(_unjudged(card, "not of this profile") for card in cards)

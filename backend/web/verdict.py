@@ -23,7 +23,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import CacheState, Leg, LegExchange
 from workers.measurement.timing import Phases, Timing, phases_of
-from workers.measurement.waterfall import Request, Waterfall
+from workers.measurement.waterfall import Request, ServedFrom, Waterfall
 
 Level = Literal["good", "warn", "bad", "info"]
 
@@ -96,7 +96,8 @@ def measured_verdict(measurement: Measurement) -> Verdict:
         return _pair_verdict(measurement)
     lcp_us, load_us = measurement.vitals.lcp_us, measurement.vitals.load_us
     document = document_of(measurement)
-    text = f"{_first_byte_text(document.timing) if document else ''} {_errors_text(measurement)}".strip()
+    first_byte = _first_byte_text(document.timing, ahead_us=document.timing.start_us) if document else ""
+    text = f"{first_byte} {_errors_text(measurement)}".strip()
     if lcp_us is not None:
         level = _level(lcp_us, _LCP_US)
         title = (
@@ -171,8 +172,8 @@ def _errors_text(page: PageMeasurement) -> str:
     return f"{units.count(faulty)} of {_number(len(requests), 'request')} failed or got an error." if faulty else ""
 
 
-def _first_byte_text(timing: Timing) -> str:
-    """Which phase took most of the way to the first byte."""
+def _first_byte_text(timing: Timing, *, ahead_us: int = 0) -> str:
+    """What took most of the way to the first byte: a phase, or what came before the document was asked for."""
     first_byte_us = timing.first_byte_us
     before = [
         segment for segment in segments_of(timing) if first_byte_us is not None and segment.end_us <= first_byte_us
@@ -183,10 +184,16 @@ def _first_byte_text(timing: Timing) -> str:
     for segment in before:
         sums[segment.phase] = sums.get(segment.phase, 0) + segment.duration_us
     phase, us = max(sums.items(), key=lambda item: item[1])
-    total_us = first_byte_us - timing.start_us
+    total_us = ahead_us + first_byte_us - timing.start_us
+    if ahead_us > us:
+        return f"{_share_of(ahead_us, total_us)} passed before its document was asked for: {units.duration(ahead_us)}."
     name = "the server's answer" if phase == "wait" else PHASE_NAMES[phase]
-    share = f"{round(100 * us / total_us)} % of the {units.duration(total_us)} to the first byte"
-    return f"{share} was {name}: {units.duration(us)}."
+    name = name.lower() if phase in ("queued", "idle") else name
+    return f"{_share_of(us, total_us)} was {name}: {units.duration(us)}."
+
+
+def _share_of(us: int, total_us: int) -> str:
+    return f"{round(100 * us / total_us)} % of the {units.duration(total_us)} to the first byte"
 
 
 def _redirect_text(probe: ProbeMeasurement) -> str:
@@ -203,9 +210,9 @@ def _seen_before(measurement: Measurement | None) -> str:
     measurement = as_probe(measurement)
     if isinstance(measurement, PageMeasurement):
         requests = len(measurement.waterfall.requests)
-        return (
-            f"{units.count(requests)} request{' was' if requests == 1 else 's were'} seen before; they are shown below."
-        )
+        if requests == 1:
+            return "1 request was seen before; it is shown below."
+        return f"{units.count(requests)} requests were seen before; they are shown below."
     phases = phases_of(measurement.hops[-1].timing) if measurement.hops else Phases()
     parts = [(name, us) for name, us in _named_phases(phases) if us is not None]
     return f"Measured before: {', '.join(f'{name} {units.duration(us)}' for name, us in parts)}." if parts else ""
@@ -256,8 +263,19 @@ def _use_of(waterfall: Waterfall) -> str:
     """How many requests found a connection open, and how many connections no request ever used."""
     reused = units.count(sum(request.reused is True for request in waterfall.requests))
     unused = sum(connection.requests == 0 for connection in waterfall.connections)
-    told = f"{reused} of {_number(len(waterfall.requests), 'request')} reused one"
-    return f"{told}; {units.count(unused)} never used" if unused else told
+    # Archives of some tools name no connections: what went over which is then nobody's to say.
+    untold = sum(_went_over_something_untold(request) for request in waterfall.requests)
+    parts = [
+        f"{reused} of {_number(len(waterfall.requests) - untold, 'request')} reused one",
+        f"of {units.count(untold)} it is not known" if untold else "",
+        f"{units.count(unused)} never used" if unused else "",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _went_over_something_untold(request: Request) -> bool:
+    is_answered = request.served_from is ServedFrom.NETWORK and request.timing.first_byte_us is not None
+    return is_answered and request.connection is None
 
 
 def _first_byte_card(document: Request | None) -> Card:

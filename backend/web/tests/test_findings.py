@@ -11,13 +11,14 @@ from backend.cast import Member
 from backend.runs import diagnoses
 from backend.runs.models import PendingRun
 from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed
+from backend.web.findings import told_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
 from workers.diagnosis.catalogue import column, entry
 from workers.diagnosis.diagnose import diagnose
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.finding import CheckColumn, Confidence, Diagnosis, Finding, FindingId, Severity
+from workers.measurement.finding import CheckColumn, Confidence, Diagnosis, Fact, Finding, FindingId, Severity
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.measurement.timing import Timing
 from workers.tests.diagnosis.path import Path
@@ -208,6 +209,18 @@ def test_a_test_before_saving_shows_what_was_found(world: World, client: Client)
     run = probed(world, LARGE_RECORDS, trigger="manual")
     text = words(html(client, "trial", world.site.public_id, query=f"?run={run.run_id}"))
     assert entry(FindingId.TLS_RECORD_OVERFLOW).title in text
+
+
+def test_each_of_several_times_has_its_unit_and_large_sizes_are_rounded() -> None:
+    facts = (
+        Fact(name="costs_ms", value=(60.717, 3.0)),
+        Fact(name="again_bytes", value=9_457_586),
+        Fact(name="chain_bytes", value=3_607),
+    )
+    told = told_of(
+        Finding(id=FindingId.HTTP_REDIRECT_COST, severity=Severity.MEDIUM, confidence=Confidence.MEDIUM, evidence=facts)
+    )
+    assert told.evidence == (("costs", "61 ms, 3.0 ms"), ("again", "9.5 MB"), ("chain", "3,607 B"))
 
 
 def test_a_hostile_evidence_is_text_and_nothing_else(world: World, client: Client) -> None:

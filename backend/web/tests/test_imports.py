@@ -58,6 +58,14 @@ def test_a_file_becomes_a_page_like_a_runs(world: World, client: Client) -> None
     assert (made.site, made.created_by) == (world.site, world.member.user)
 
 
+def test_an_archive_of_an_error_does_not_say_that_the_page_loaded(world: World, client: Client) -> None:
+    archive = samples.devtools()
+    archive["log"]["entries"][0]["response"]["status"] = 503
+    _, text = send(client, archive)
+    assert "The server answered 503" in text
+    assert "The page loaded" not in text
+
+
 def test_the_row_in_the_address_is_the_one_looked_at(world: World, client: Client) -> None:
     send(client, samples.devtools())
     place = reverse("web:import", args=[Upload.objects.get().public_id])

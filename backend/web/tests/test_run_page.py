@@ -17,7 +17,10 @@ from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, Missed, MissedReason, Outcome
+from workers.measurement.page_options import PageState
+from workers.measurement.page_view import RepeatView
 from workers.measurement.routes import PictureKind
+from workers.measurement.vitals import Vitals
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +71,20 @@ def test_connections_are_another_view_of_the_same_run(world: World, client: Clie
     text = html(client, ended(world, "page", PAGE), "?view=connections")
     assert text.count('class="wf-row') == 4
     assert "tags.vendor.example" in text
+
+
+def test_the_numbers_are_those_of_the_visit_that_is_shown(world: World, client: Client) -> None:
+    second = measurements.page(4)
+    view = RepeatView(
+        state=PageState.WARM_CACHE, waterfall=second.waterfall, vitals=Vitals(lcp_us=90_000), document=second.document
+    )
+    run = ended(world, "page", Measured(measurement=replace(measurements.page(30), repeat=view)))
+    first, repeat = html(client, run), html(client, run, "?visit=repeat")
+    assert "30 requests, 4 hosts" in first
+    assert "The repeat view" not in first
+    assert "30 requests, 4 hosts" not in repeat
+    assert '<div class="metric-value">90 ms</div>' in repeat
+    assert "The repeat view" in repeat
 
 
 def test_very_many_requests_come_in_windows_with_all_rows_for_the_script(world: World, client: Client) -> None:

@@ -29,6 +29,17 @@ def test_a_page_is_judged_by_its_largest_paint(lcp_us: int, level: str, title: s
     assert verdict.text == "74 % of the 286 ms to the first byte was the server's answer: 212 ms."
 
 
+def test_what_passed_before_a_page_asked_for_its_document_counts_to_its_first_byte() -> None:
+    page = measurements.page(3)
+    document, *others = page.waterfall.requests
+    later = replace(
+        document, timing=Timing(start_us=300_000, end_us=460_000, wait=Span(start_us=310_000, end_us=450_000))
+    )
+    moved = replace(page, waterfall=replace(page.waterfall, requests=(later, *others)), document=later.number)
+    text = "67 % of the 450 ms to the first byte passed before its document was asked for: 300 ms."
+    assert measured_verdict(moved).text == text
+
+
 def test_requests_that_failed_are_counted_in_the_verdict() -> None:
     assert measured_verdict(measurements.page(30)).text.endswith("2 of 30 requests failed or got an error.")
 
@@ -80,6 +91,14 @@ def test_the_cards_of_a_page_say_value_and_limit() -> None:
     assert cards["Transferred"].note == "30 requests, 4 hosts"
     assert cards["Connections"].note == "26 of 30 requests reused one"
     assert cards["Layout shift"].value == "0.02"
+
+
+def test_requests_whose_connection_nobody_told_are_not_said_to_have_opened_one() -> None:
+    page = measurements.page(30)
+    *told, last = page.waterfall.requests
+    untold = replace(page.waterfall, requests=(*told, replace(last, connection=None, reused=None)))
+    card = next(card for card in cards_of(replace(page, waterfall=untold)) if card.name == "Connections")
+    assert card.note == "25 of 29 requests reused one; of 1 it is not known"
 
 
 def test_connections_that_no_request_ever_used_are_told_beside_those_that_were_reused() -> None:

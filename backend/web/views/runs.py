@@ -42,7 +42,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "about": run_page.about(detail),
         "warnings": run_page.warnings_of(detail),
         "verdict": run_page.verdict_of(detail),
-        "cards": run_page.cards_for(detail),
+        "cards": run_page.cards_for(detail, request.GET.get("visit", "")),
         "board": None if measurement is None else board_of(measurement, request.GET.dict(), film_url_of(detail.run)),
         "panel": run_page.panel_of(detail),
         "facts": page_facts(measurement) if isinstance(measurement, PageMeasurement) else None,

@@ -174,12 +174,16 @@ def picture_of(
 
 def drawn_of(measurement: Measurement, visit: str = "") -> Drawn:
     """What of a measurement is drawn: of a pair its exchanges as hops, of a page the view that is meant."""
-    drawn = as_probe(measurement)
-    if visit != "repeat" or not isinstance(drawn, PageMeasurement) or drawn.repeat is None:
-        return drawn
-    view = drawn.repeat
+    return as_probe(of_visit(measurement, visit))
+
+
+def of_visit(measurement: Measurement, visit: str) -> Measurement:
+    """A page as its repeat visit found it, where that is meant and took place; else the measurement as it is."""
+    if visit != "repeat" or not isinstance(measurement, PageMeasurement) or measurement.repeat is None:
+        return measurement
+    view = measurement.repeat
     return replace(
-        drawn, waterfall=view.waterfall, vitals=view.vitals, document=view.document, film=None, activity=None
+        measurement, waterfall=view.waterfall, vitals=view.vitals, document=view.document, film=None, activity=None
     )
 
 
