@@ -54,6 +54,7 @@ def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any]]:
     if not stream.take("{"):
         raise NoNetlogError(_what_else(stream))
     constants: Mapping[str, Any] | None = None
+    key: Any = None
     for _ in range(_MAX_KEYS):
         try:
             key = stream.value()
@@ -63,7 +64,9 @@ def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any]]:
                 stream.take("[")
                 return constants, early
             value = stream.value()
-        except DamagedError:
+        except DamagedError as error:
+            if key == "constants":
+                raise NoNetlogError(_NO_HEAD) from error
             break
         if key == "constants" and isinstance(value, dict):
             constants = value
@@ -79,6 +82,9 @@ def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any]]:
     raise NoNetlogError("it has no constants, with which a network log of Chrome begins")
 
 
+_NO_HEAD = (
+    "its head, which names the events, is damaged or breaks off, and nothing can be read without it: save the log again"
+)
 _OTHERS = {
     "log": "it is a HAR archive: firstbyte import reads those",
     "traceEvents": "it is a trace of Chrome: record a network log with chrome://net-export or --log-net-log=FILE",

@@ -16,6 +16,7 @@ from workers.measurement.compute.connection_facts import (
     tls_version,
 )
 from workers.measurement.compute.network_log import ABORTED, DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
+from workers.measurement.compute.payers import payers_of
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.texts import plain, short_url
 from workers.measurement.connection import Connection
@@ -57,7 +58,7 @@ def rows_of(log: NetworkLog, *, limit: int, zero_ms: int | None = None) -> LogRo
     kept = kept[:limit]
     uses = _Uses(
         numbers={socket.source: number for number, socket in enumerate(kept, 1)},
-        payers={source: using[0] for source, using in users.items() if not log.sockets[source].older},
+        payers=payers_of(log, users),
         lookups=_lookups_of_guests(log, users),
         in_vain=frozenset(source for hop in log.hops for source in log.opened_in_vain(hop)),
     )
@@ -168,8 +169,8 @@ class _View:
         return ("", 0) if opener is None else host_and_port(opener.url)
 
     def _timing(self, hop: NetHop, socket: NetSocket | None) -> Timing:
-        start_us = (hop.started_ms - self.zero_ms) * 1000
-        ended_ms = None if hop.is_socket and hop.status is not None else hop.ended_ms
+        start_us = (_asked_ms(hop) - self.zero_ms) * 1000
+        ended_ms = _ended_ms(self.log, hop)
         ends = [instant for instant in (ended_ms, hop.head_ms) if instant is not None and ended_ms is not None]
         end_us = max((max(ends) - self.zero_ms) * 1000, start_us) if ends else None
         dns, connect, tls = self._opening(hop, socket)
@@ -197,9 +198,10 @@ class _View:
         if send is None or hop.head_ms is None:
             return send, None, None
         head_ms = max(hop.head_ms, send[1])
-        if hop.ended_ms is None or hop.is_socket or self.log.failure_of(hop):
+        ended_ms = _ended_ms(self.log, hop)
+        if ended_ms is None or hop.is_socket or self.log.failure_of(hop):
             return send, (send[1], head_ms), None
-        return send, (send[1], head_ms), (head_ms, max(hop.ended_ms, head_ms))
+        return send, (send[1], head_ms), (head_ms, max(ended_ms, head_ms))
 
     def _flags(self, hop: NetHop, used: Connection | None) -> tuple[RowFlag, ...]:
         cancelled = hop.cancelled and hop.net_error == ABORTED
@@ -215,10 +217,21 @@ class _View:
         return Span(start_us=(wait[0] - self.zero_ms) * 1000, end_us=(wait[1] - self.zero_ms) * 1000)
 
 
+def _asked_ms(hop: NetHop) -> int:
+    return hop.started_ms if hop.asked_ms is None else min(hop.asked_ms, hop.started_ms)
+
+
+def _ended_ms(log: NetworkLog, hop: NetHop) -> int | None:
+    """Of what is still open the log has the last byte so far, which is no end."""
+    is_open = not hop.over and hop.redirected_to is None
+    is_connected = hop.is_socket and log.failure_of(hop) is None
+    return None if is_open or is_connected else hop.ended_ms
+
+
 def _served_from(hop: NetHop) -> ServedFrom:
     return ServedFrom.DISK_CACHE if hop.cached and not hop.transactions else ServedFrom.NETWORK
 
 
 def _is_early(began: Wait | None, first: NetHop | None) -> bool:
     """Whether a connection was begun before anybody asked for what it first carried."""
-    return began is not None and (first is None or began[0] < first.started_ms)
+    return began is not None and (first is None or began[0] < _asked_ms(first))

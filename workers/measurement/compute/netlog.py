@@ -14,6 +14,9 @@ from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.netlog_sockets import Sessions, Sockets
 from workers.measurement.compute.network_log import NetSocket, NetworkLog
 
+# Without one of these a connection may have been opened unseen; with them one that was not seen is older than the log.
+_OPENINGS = frozenset({"SOCKET_ALIVE", "HTTP2_SESSION_INITIALIZED", "QUIC_SESSION"})
+
 
 def read_netlog(names: Names, lines: Iterable[bytes], *, since_ms: int | None = None) -> NetworkLog:
     """What happened at or after `since_ms` of the monotonic clock. Unknown and damaged lines are passed over."""
@@ -22,7 +25,7 @@ def read_netlog(names: Names, lines: Iterable[bytes], *, since_ms: int | None = 
 
 def gather(names: Names, events: Iterable[NetEvent], *, since_ms: int | None = None) -> NetworkLog:
     """The same from events, whoever read them."""
-    log = NetworkLog(errors=names.errors, missing=names.missing)
+    log = NetworkLog(errors=names.errors, missing=names.missing, known=frozenset(names.by_type.values()))
     links, requests, sockets, sessions = Links(log), Requests(log), Sockets(log), Sessions(log)
     handlers: dict[str, list[Callable[[NetEvent], None]]] = defaultdict(list)
     for part in (links, requests, sockets, sessions):
@@ -35,8 +38,9 @@ def gather(names: Names, events: Iterable[NetEvent], *, since_ms: int | None = N
     requests.finish()
     sockets.finish()
     sessions.finish()
-    for hop in log.hops:
+    for hop in (*log.hops, *log.strangers):
         links.resolve(hop)
-        if hop.link is not None and hop.link not in log.sockets and hop.send.begin_ms is not None:
+        unseen = hop.link is not None and hop.link not in log.sockets
+        if hop.link is not None and unseen and hop.send.begin_ms is not None and log.known >= _OPENINGS:
             log.add_socket(NetSocket(hop.link, hop.send.begin_ms, quic=hop.protocol == "h3", older=True))
     return log

@@ -16,6 +16,9 @@ _MAX_WAITING = 64
 _REDACTED = " (credentials redacted)"
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
 
+# Without these nobody knows of a request that is over when its last byte came.
+_BODY = frozenset({"URL_REQUEST_START_JOB", "HTTP_TRANSACTION_READ_BODY", "URL_REQUEST_JOB_FILTERED_BYTES_READ"})
+
 
 class Requests:
     """Fills `log.hops`. `handlers` takes the events by name."""
@@ -26,6 +29,7 @@ class Requests:
         self._hops: dict[int, int] = {}
         self._waiting: dict[int, NetEvent] = {}
         self._preflights: set[int] = set()
+        self._strangers: dict[int, NetHop] = {}
         self.handlers: dict[str, Callable[[NetEvent], None]] = {
             "CORS_REQUEST": self._seen,
             "CORS_PREFLIGHT_URL_REQUEST": self._preflight,
@@ -55,6 +59,7 @@ class Requests:
         """Once all events were taken: requests of which only the wish was seen."""
         for event in list(self._waiting.values()):
             self._begin(event)
+        self._log.strangers = [hop for hop in self._strangers.values() if hop.send.begin_ms is not None]
         self._log.hops.sort(key=lambda hop: hop.started_ms)
 
     def _seen(self, event: NetEvent) -> None:
@@ -69,18 +74,20 @@ class Requests:
         self._begin(event)
 
     def _begin(self, event: NetEvent) -> None:
-        self._waiting.pop(event.source, None)
         if len(self._log.hops) >= MAX_HOPS:
             self._log.truncated = True
+            self._waiting.pop(event.source, None)
             self._current.pop(event.source, None)
             return
         index = self._hops.get(event.source, 0)
+        wish = self._waiting.pop(event.source, event)
         hop = NetHop(
             event.source,
             (event.text("url") or "").removesuffix(_REDACTED)[:_MAX_URL_CHARS],
             (event.text("method") or "GET")[:32],
             event.time_ms,
             index=index,
+            asked_ms=wish.time_ms,
             kind=event.text("request_type"),
             initiator=event.text("initiator"),
             preflight=event.source in self._preflights,
@@ -99,7 +106,8 @@ class Requests:
             self._begin(wish)
         hop = self._current.pop(event.source, None)
         if hop is not None:
-            hop.ended_ms = event.time_ms if hop.ended_ms is None else hop.ended_ms
+            if hop.ended_ms is None and self._log.known >= _BODY:
+                hop.ended_ms = event.time_ms
             hop.over = True
             _fail(hop, event)
 
@@ -109,7 +117,7 @@ class Requests:
 
     def _cancelled(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
-            hop.cancelled = True
+            hop.cancelled, hop.ended_ms = True, event.time_ms
             # Without a reason it is nobody's but the page's.
             hop.net_error = event.number("net_error") or ABORTED
 
@@ -123,7 +131,7 @@ class Requests:
         if (hop := self._current.get(event.source)) is not None:
             hop.redirected_to = str(event.params.get("location", ""))[:_MAX_URL_CHARS]
             if hop.ended_ms is None:
-                hop.ended_ms = event.time_ms if hop.head_ms is None else hop.head_ms
+                hop.ended_ms = hop.head_ms if hop.head_ms is not None or hop.transactions else event.time_ms
 
     def _from_cache(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
@@ -131,32 +139,45 @@ class Requests:
 
     # Who got it a connection
 
+    def _hop(self, event: NetEvent) -> NetHop:
+        """The hop of a request, also of one that was under way before the log began: Chrome may tell at the log's
+        beginning that there is such a request. Without that it is only known which connection it used.
+        """
+        wish = self._waiting.get(event.source)
+        if wish is not None and "URL_REQUEST_START_JOB" in self._log.known:
+            self._begin(wish)
+        known = self._current.get(event.source, self._strangers.get(event.source))
+        if known is not None:
+            return known
+        stranger = NetHop(event.source, "", "", event.time_ms)
+        if event.source not in self._hops and len(self._strangers) < MAX_HOPS:
+            self._strangers[event.source] = stranger
+        return stranger
+
     def _controller(self, event: NetEvent) -> None:
-        if (hop := self._current.get(event.source)) is not None:
-            hop.controller = event.dependency
-            # What follows is about another connection than that of an attempt before.
-            hop.job = hop.manager = hop.session = None
+        hop = self._hop(event)
+        hop.controller = event.dependency
+        # What follows is about another connection than that of an attempt before.
+        hop.job = hop.manager = hop.session = None
 
     def _manager(self, event: NetEvent) -> None:
-        if (hop := self._current.get(event.source)) is not None:
-            hop.manager = event.dependency
+        self._hop(event).manager = event.dependency
 
     def _finds(self, event: NetEvent) -> None:
-        if (hop := self._current.get(event.source)) is not None:
-            hop.session = event.dependency
+        self._hop(event).session = event.dependency
 
     def _carried(self, event: NetEvent) -> None:
-        hop = None if event.dependency is None else self._current.get(event.dependency)
+        source = -1 if event.dependency is None else event.dependency
+        hop = self._current.get(source, self._strangers.get(source))
         if hop is not None:
             hop.session = event.source
 
     def _job(self, event: NetEvent) -> None:
-        if (hop := self._current.get(event.source)) is not None:
-            hop.job = event.dependency
+        self._hop(event).job = event.dependency
 
     def _quic(self, event: NetEvent) -> None:
-        if (hop := self._current.get(event.source)) is not None:
-            hop.link, hop.protocol = event.dependency, "h3"
+        hop = self._hop(event)
+        hop.link, hop.protocol = event.dependency, "h3"
 
     def _pushed(self, event: NetEvent) -> None:
         """Chrome before 106 took what a server had sent before anybody asked. The session tells for which URL alone: it
@@ -171,11 +192,12 @@ class Requests:
     # The exchange
 
     def _send(self, event: NetEvent) -> None:
-        if (hop := self._current.get(event.source)) is None:
-            return
+        hop = self._hop(event)
         if event.phase is Phase.BEGIN:
             hop.transactions += 1
             hop.send, hop.head_ms, hop.hints_ms, hop.ended_ms = Stretch(event.time_ms), None, None, None
+            # That of a transaction before, such as 401.
+            hop.status = None
         elif event.phase is Phase.END:
             hop.send.end_ms = event.time_ms
 
@@ -199,7 +221,8 @@ class Requests:
         match = _status_line(event)
         if match is not None:
             hop.status = int(match[2])
-            if hop.protocol in (None, "http/1.1") and "." in match[1]:
+            # Of HTTP/2 and HTTP/3 Chrome makes up a line of HTTP/1.1.
+            if hop.protocol == "http/1.1" and "." in match[1]:
                 hop.protocol = f"http/{match[1]}"
 
     def _made_up(self, event: NetEvent) -> None:

@@ -12,6 +12,7 @@ _MAX_WORD_CHARS = 300
 _MAX_OWNERS = 3
 # Chrome's word for a session that sent its first request with its first flight, and was heard.
 _EARLY = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False, "NotAttempted": False}
+_HANDSHAKE_ENDS = frozenset({"QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE", "QUIC_SESSION_ZERO_RTT_STATE"})
 
 
 class Sockets:
@@ -186,6 +187,8 @@ class Sessions:
 
     def finish(self) -> None:
         """Once all events were taken: older Chromes tell a handshake's end only by that of the job that made it."""
+        if not _HANDSHAKE_ENDS.isdisjoint(self._log.known):
+            return
         for socket in self._log.sockets.values():
             if socket.quic and socket.tls.end_ms is None and not socket.connect_error and socket.opener is not None:
                 socket.tls.end_ms = self._dialled.get(socket.opener)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from workers.measurement.compute.netlog_events import Phase
+from workers.measurement.compute.netlog_events import WANTED, Phase
 
 Wait = tuple[int, int]
 # Sources of each kind; a log of many hours may have more than anybody looks at.
@@ -55,10 +55,11 @@ class Stretch:
 class NetHop:
     """One URL of a request: redirects begin a new one, `index` counts them from 0.
 
-    `send` and `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were
-    asked for, or a connection that was lost, make a second. `head_ms` is when the final answer's head was there,
-    `hints_ms` when an early one (103) was. `controller`, `job`, `manager` and `opener` are who got it a connection,
-    `session` (HTTP/2) and `link` are that connection. Once it is `over` nothing more of it will come.
+    `started_ms` is when the network began with it, `asked_ms` when it was asked for, as far as the log tells: Chrome
+    lets what matters little wait. `send` and `head_ms` are those of the last transaction, of which there are
+    `transactions`: credentials that were asked for, or a connection that was lost, make a second. `head_ms` is when the
+    final answer's head was there, `hints_ms` when an early one (103) was. `controller`, `job`, `manager` and `opener` are
+    who got it a connection, `session` (HTTP/2) and `link` are that connection. Once it is `over` nothing more will come.
     """
 
     source: int
@@ -66,6 +67,7 @@ class NetHop:
     method: str
     started_ms: int
     index: int = 0
+    asked_ms: int | None = None
     kind: str | None = None
     initiator: str | None = None
     send: Stretch = field(default_factory=Stretch)
@@ -153,7 +155,9 @@ class NetSocket:
 
 @dataclass(slots=True)
 class NetworkLog:
-    """Everything of one run. `missing` names events that this Chrome does not write and that phases need.
+    """Everything of one run. `missing` names events that this Chrome does not write and that phases need, `known` all
+    that we read and it may write: what it never tells was not seen, which is no sign that it was not there. `strangers`
+    were under way before the log began: they have no URL and are told of nowhere, but may have used a connection first.
 
     `controllers` holds, for who got a request its connection, everybody who tried to open one for it. `zero_ms` is
     the first event of any request. `groups` holds when which sockets were opened for an origin, once anybody asked.
@@ -161,11 +165,13 @@ class NetworkLog:
     """
 
     hops: list[NetHop] = field(default_factory=list)
+    strangers: list[NetHop] = field(default_factory=list)
     sockets: dict[int, NetSocket] = field(default_factory=dict)
     openers: dict[int, Opener] = field(default_factory=dict)
     controllers: dict[int, list[int]] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
+    known: frozenset[str] = WANTED
     groups: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     zero_ms: int | None = None
     truncated: bool = False

@@ -1,0 +1,65 @@
+"""At which request of a network log the cost of a connection stands: the first that was sent over it.
+
+A log that begins in the middle, or that lacks an event, does not lead every request to its connection. Where one of
+those may have been the first, nobody pays: better no cost than another's.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping
+
+from workers.measurement.compute.connection_facts import host_and_port
+from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
+
+# Requests that were under way before the log began: of them there is no URL.
+_ANYWHERE = ("", 0)
+_Sent = dict[tuple[str, int], list[int]]
+
+
+def payers_of(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> dict[int, NetHop]:
+    """By the connection's source; `users` are those that are known, in the order in which they were sent."""
+    lost, before = _lost(log), _used_before(log)
+    return {
+        source: hops[0]
+        for source, hops in users.items()
+        if not _was_another_first(log.sockets[source], hops[0], lost, before)
+    }
+
+
+def _was_another_first(socket: NetSocket, first: NetHop, lost: _Sent, before: Mapping[int, int]) -> bool:
+    """Whether a connection is older than the log, or may have been used before its first known user."""
+    sent_ms = first.send.begin_ms
+    if socket.older or sent_ms is None:
+        return socket.older
+    if before.get(socket.source, sent_ms + 1) <= sent_ms:
+        return True
+    ends = (instant for instant in (socket.tls.end_ms, socket.connect.end_ms) if instant is not None)
+    ready_ms = next(ends, socket.opened_ms)
+    return any(
+        _is_any(lost[place], ready_ms, sent_ms) for place in (_ANYWHERE, host_and_port(first.url)) if place in lost
+    )
+
+
+def _is_any(instants: list[int], begin_ms: int, end_ms: int) -> bool:
+    at = bisect_left(instants, begin_ms)
+    return at < len(instants) and instants[at] <= end_ms
+
+
+def _lost(log: NetworkLog) -> _Sent:
+    """When requests were sent of which nobody knows over which connection, by host and in order."""
+    found: _Sent = defaultdict(list)
+    for hop in (*log.hops, *log.strangers):
+        if hop.link is None and hop.send.begin_ms is not None:
+            found[host_and_port(hop.url) if hop.url else _ANYWHERE].append(hop.send.begin_ms)
+    for instants in found.values():
+        instants.sort()
+    return found
+
+
+def _used_before(log: NetworkLog) -> dict[int, int]:
+    """When a request that was under way before the log began was first sent over each connection."""
+    found: dict[int, int] = {}
+    for hop in log.strangers:
+        if hop.link is not None and hop.send.begin_ms is not None:
+            found[hop.link] = min(hop.send.begin_ms, found.get(hop.link, hop.send.begin_ms))
+    return found
