@@ -21,7 +21,7 @@ _UNKNOWN = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Reads, shows, and gives the exit code. Raises UsageError for a file without such events."""
-    with chunks_of(arguments.file) as chunks:
+    with chunks_of("cdp", arguments.file) as chunks:
         try:
             found = read_devtools_file(chunks, limit=arguments.limit)
         except NoDevToolsError as error:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from workers.commands import UsageError
 from workers.commands.measuring import EXIT_NOT_MEASURED, EXIT_OK, canvas_of, write
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
+from workers.commands.unreadable import unreadable
 from workers.diagnosis.page_document import page_document
 from workers.measurement.drawing import draw
 from workers.measurement.imports.imported import Imported
@@ -41,7 +42,7 @@ def _content(arguments: argparse.Namespace) -> bytes:
             content: bytes = file.read(MAX_BYTES + 1)
             return content
     except OSError as error:
-        raise UsageError(f"{arguments.file} cannot be read: {error.strerror}.") from error
+        raise UsageError(unreadable("import", arguments.file, error)) from error
 
 
 def _upload(api: Api, content: bytes, arguments: argparse.Namespace) -> int:

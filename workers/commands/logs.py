@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from workers.commands import UsageError
 from workers.commands.measuring import canvas_of, screen_rows, write
+from workers.commands.unreadable import unreadable
 from workers.measurement.canvas import Canvas
 from workers.measurement.document import Document
 from workers.measurement.drawing import draw
@@ -25,18 +26,18 @@ _LINES_BELOW = 6
 
 
 @contextmanager
-def chunks_of(path: Path) -> Iterator[Iterator[bytes]]:
-    """The pieces of a file, unpacked. Raises UsageError for one that cannot be read."""
+def chunks_of(command: str, path: Path) -> Iterator[Iterator[bytes]]:
+    """The pieces of a file that a command was given, unpacked. Raises UsageError for one that cannot be read."""
     try:
         if path == STDIN:
             yield _chunks(sys.stdin.buffer)
         else:
             with path.open("rb") as file:
                 yield _chunks(file)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UsageError(
-            f"{path}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
-        ) from error
+    except OSError as error:
+        raise UsageError(unreadable(command, path, error)) from error
+    except (EOFError, zlib.error) as error:
+        raise UsageError(f"{path}: {error}") from error
 
 
 def _chunks(file: BinaryIO) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ from workers.measurement.log_document import NETLOG_SCHEMA, log_document, zero_p
 
 def run(arguments: argparse.Namespace) -> int:
     """Reads, shows, and gives the exit code. Raises UsageError for a file that is no network log."""
-    with chunks_of(arguments.file) as chunks:
+    with chunks_of("netlog", arguments.file) as chunks:
         try:
             found = read_log_file(chunks)
         except NoNetlogError as error:

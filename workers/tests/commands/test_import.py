@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,26 @@ def test_a_file_that_is_none_is_wrong_usage(
         path.write_bytes(content)
     assert main(["import", str(path)]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("command", ["import", "netlog", "cdp"])
+def test_a_file_of_another_user_is_refused_with_who_may_not_and_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = tmp_path / "x.har"
+    path.write_bytes(b"{}")
+    path.chmod(0)
+    assert main([command, str(path)]) == 2
+    said = capsys.readouterr().err
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    assert (f"the user {user}, who may not" in said, f"firstbyte {command} - < {path}" in said) == (True, True), said
+
+
+@pytest.mark.parametrize("command", ["import", "netlog", "cdp"])
+def test_a_folder_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, str(tmp_path)]) == 2
+    assert "it is a folder; name a file in it" in capsys.readouterr().err
 
 
 def test_neither_bodies_nor_cookies_are_sent() -> None:

@@ -164,7 +164,7 @@ def test_a_file_of_another_kind_is_refused_with_what_to_do(command: str, text: s
 
 def test_a_file_that_is_not_there_is_named() -> None:
     done = firstbyte("netlog", "/nowhere/log.json")
-    assert (done.returncode, "/nowhere/log.json: No such file" in done.stderr) == (2, True)
+    assert (done.returncode, "/nowhere/log.json cannot be read: there is no such file" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("command", ["netlog", "cdp"])

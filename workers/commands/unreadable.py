@@ -1,0 +1,26 @@
+"""Why a file that was named cannot be read, and what to do about it."""
+
+import os
+import pwd
+from pathlib import Path
+
+
+def unreadable(command: str, path: Path, error: OSError) -> str:
+    """One sentence for a person who called `firstbyte COMMAND PATH`; that command also reads standard input."""
+    if isinstance(error, PermissionError):
+        return (
+            f"{path} cannot be read: this runs as the user {_user()}, who may not. Let that user read it and enter the"
+            f" folders above it, or hand it over as standard input: firstbyte {command} - < {path}"
+        )
+    if isinstance(error, FileNotFoundError):
+        return f"{path} cannot be read: there is no such file here ({Path.cwd()})"
+    if isinstance(error, IsADirectoryError):
+        return f"{path} cannot be read: it is a folder; name a file in it"
+    return f"{path} cannot be read: {error.strerror or error}"
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
