@@ -133,7 +133,7 @@ def _at_most(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> int:
         most = len(trials) + (_next_elsewhere(trials, scope) is not None)
     elif kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID):
         most = _old_resumptions(kind, seen, least)
-    elif kind in (Trial.EARLY_DATA, Trial.PLAIN) or (_refused(trials) and kind is not Trial.HTTP3):
+    elif kind is Trial.EARLY_DATA or (_refused(trials) and kind is not Trial.HTTP3):
         # What is announced must have failed three times before it is told, whatever the server says.
         most = least
     else:
@@ -224,6 +224,8 @@ def _old_resumptions(kind: Trial, seen: Sequence[TrialEvidence], least: int) -> 
 
 
 def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:
+    if kind is Trial.PLAIN:
+        return any(map(_dawdles, trials))
     if any(trial.failure is not None for trial in trials):
         return True
     if kind is Trial.TLS12:
@@ -303,6 +305,12 @@ def _waits_longer(delayed: list[TrialEvidence], seen: Sequence[TrialEvidence]) -
 
 def _first_took_us(trial: TrialEvidence) -> int | None:
     return _took_us(trial.exchanges[0]) if trial.exchanges else None
+
+
+def _dawdles(trial: TrialEvidence) -> bool:
+    """Whether a redirect takes longer than its round trips: that may be chance, and all of it is claimed."""
+    took_us = _first_took_us(trial) or 0
+    return bool(trial.syn_retransmits) or took_us > _rtt_us(trial) + _DELAY_US
 
 
 def _far_slower(others: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:

@@ -93,6 +93,16 @@ def test_without_hsts_the_step_from_http_is_paid_each_time(headers: tuple[Header
     assert fact(found, "hsts") == ("short" if headers else "absent")
 
 
+def test_what_the_step_costs_is_not_what_it_took_once_on_a_bad_day() -> None:
+    site = without_hsts(plain(ended_us=RTT_US * 2))
+    (usual,) = site.of(Trial.PLAIN)
+    slow = replace(usual, exchanges=(replace(usual.exchanges[0], ended_us=900_000),))
+    repeated = replace(site, trials=(slow, *site.trials, usual))
+    found = finding(_COST, repeated)
+    assert found is not None
+    assert (found.saving_us, fact(found, "plain_ms")) == (RTT_US * 2, RTT_US * 2 / 1000)
+
+
 def test_without_plain_http_there_is_no_step_to_spare() -> None:
     refused = trial(Trial.PLAIN, exchanges=(), failure=failure(FailureKind.CONNECT_REFUSED))
     site = without_hsts(changed(deep_site(), (Trial.PLAIN,), lambda _: refused))

@@ -182,6 +182,17 @@ def test_http3_that_is_announced_and_refused_is_tried_three_times() -> None:
     assert count(act)[Trial.HTTP3] == 3
 
 
+@pytest.mark.parametrize(("took_us", "times"), [(RTT_US + 2_000, 1), (RTT_US + 150_000, 3)])
+def test_a_redirect_that_takes_long_is_asked_for_again(took_us: int, times: int) -> None:
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        return (
+            replace(one, exchanges=(answered(90_000, ended_us=90_000 + took_us),)) if step.trial is Trial.PLAIN else one
+        )
+
+    assert count(act)[Trial.PLAIN] == times
+
+
 def test_a_server_that_closes_after_each_answer_is_seen_to_do_so_three_times() -> None:
     def act(step: Step, number: int) -> TrialEvidence:
         closed = (answered(kept=False),) if step.trial is Trial.FULL else (answered(),)
