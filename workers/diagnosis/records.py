@@ -108,6 +108,8 @@ def _overflow(trial: TrialEvidence) -> _Overflow | None:
     found, record, rtt_us = first_answer(trial), _first_record(trial), rtt_of(trial)
     if found is None or record is None or record.end_us is None or rtt_us is None:
         return None
+    if record.length_bytes <= LARGE_RECORD_BYTES:
+        return None
     before = _bytes_before_wait(found[1], record)
     wait_us = record.end_us - record.at_us
     if before is None or wait_us < _LEAST_WAIT_RTT * rtt_us:

@@ -139,6 +139,7 @@ class Connection:
         state = TcpState(
             rtt_us=self.syn_rtt_us,
             min_rtt_us=self.syn_rtt_us,
+            snd_mss_bytes=self.path.mss,
             rcv_mss_bytes=self.path.mss,
             total_retransmits=0,
             out_of_order_packets=self.wire.reordered,

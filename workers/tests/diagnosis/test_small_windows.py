@@ -124,10 +124,10 @@ def test_records_of_the_size_that_would_be_advised_are_not_too_large_for_a_windo
     record_bytes: int,
 ) -> None:
     """As through a tunnel: ten packets of 524 bytes are hardly more than one record."""
-    narrow = Path(rtt_ms=80, mss=524)
-    assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, probed(narrow, replace(PAGE, record_bytes=record_bytes)))
-    large = replace(PAGE, record_bytes=16_384)
-    assert Id.TLS_RECORD_OVERFLOW in found(records.RULES, probed(narrow, large))
+    narrow, page = Path(rtt_ms=80, mss=524), replace(PAGE, handshake_bytes=1000)
+    small, large = (probed(narrow, replace(page, record_bytes=size)) for size in (record_bytes, 16_384))
+    assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, small)
+    assert Id.TLS_RECORD_OVERFLOW in found(records.RULES, large)
 
 
 def test_one_pause_of_a_busy_machine_makes_no_smaller_window() -> None:
