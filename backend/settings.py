@@ -162,12 +162,14 @@ ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "reset_password": "20
 
 # A cookie with the __Host- prefix cannot be set by a neighbouring host name; browsers take it over HTTPS only.
 _COOKIE = "__Host-" if CONFIG.https else ""
-SESSION_COOKIE_NAME = f"{_COOKIE}firstbyte-session"
+# Cookies know no ports (RFC 6265, 8.5): of two services on loopback each would end the other's sessions.
+_PORT = f"-{CONFIG.origin.port}" if CONFIG.loopback and CONFIG.origin.port else ""
+SESSION_COOKIE_NAME = f"{_COOKIE}firstbyte-session{_PORT}"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_SECURE = CONFIG.https
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-CSRF_COOKIE_NAME = f"{_COOKIE}firstbyte-csrf"
+CSRF_COOKIE_NAME = f"{_COOKIE}firstbyte-csrf{_PORT}"
 CSRF_COOKIE_SECURE = CONFIG.https
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"

@@ -16,6 +16,7 @@ NAMES = (
     "SESSION_COOKIE_SECURE",
     "CSRF_COOKIE_SECURE",
     "SESSION_COOKIE_NAME",
+    "CSRF_COOKIE_NAME",
     "SECURE_SSL_REDIRECT",
     "SECURE_HSTS_SECONDS",
     "SESSION_COOKIE_HTTPONLY",
@@ -73,6 +74,12 @@ def test_on_loopback_a_browser_can_sign_in_over_plain_http() -> None:
     values = settings_with(**LOOPBACK)
     assert values["SESSION_COOKIE_SECURE"] is values["SECURE_SSL_REDIRECT"] is False
     assert not values["SESSION_COOKIE_NAME"].startswith("__Host-")
+
+
+def test_two_services_on_loopback_do_not_end_each_others_sessions() -> None:
+    one, other = settings_with(**LOOPBACK), settings_with(FIRSTBYTE_BASE_URL="http://127.0.0.1:8801")
+    assert one["SESSION_COOKIE_NAME"] != other["SESSION_COOKIE_NAME"]
+    assert one["CSRF_COOKIE_NAME"] != other["CSRF_COOKIE_NAME"]
 
 
 def test_a_mail_server_is_one_address() -> None:

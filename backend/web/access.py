@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, cast
+from typing import Concatenate, ParamSpec, cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
@@ -45,9 +45,15 @@ def needs(permission: Permission) -> Callable[[View[P]], GuardedView]:
     return decorate
 
 
-def may(request: HttpRequest, permission: Permission) -> bool:
+def current_membership(request: HttpRequest) -> Membership | None:
+    """What the visitor acts as, also on pages that `needs` does not guard: of the account, of errors."""
+    if hasattr(request, "membership"):
+        return cast(MemberRequest, request).membership
+    return membership_at(request) if hasattr(request, "user") else None
+
+
+def may(membership: Membership | None, permission: Permission) -> bool:
     """Whether to show a button. False for who is not inside an organisation."""
-    membership: Any = getattr(request, "membership", None)
     return membership is not None and allows(membership.role, permission)
 
 

@@ -31,7 +31,11 @@ def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
         return Verdict(level="warn", title=f"{_names(failing)} did not take the last message", text=text)
     if not working:
         return Verdict(level="warn", title="Nobody is told", text="Every channel is switched off.")
-    text = "Send a test to see what the other side says."
+    untried = [row for row in working if row.last is None]
+    if untried:
+        text = "Send a test to see what the other side says."
+        return Verdict(level="info", title=f"Nothing was told to {_names(untried)} yet", text=text)
+    text = "The last message arrived at each of them."
     return Verdict(level="good", title=f"Alerts reach {_number(len(working), 'channel')}", text=text)
 
 

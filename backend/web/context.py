@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from backend.accounts.models import Theme
 from backend.accounts.permissions import Permission
 from backend.alerts.queries.inbox import attention_count
-from backend.web.access import may
+from backend.web.access import current_membership, may
 
 THEME_COOKIE = "theme"
 
@@ -14,7 +14,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
     """`theme`, `themes`, `organisation`, `can` (one flag for each permission), `alerts` (how many want attention) and
     `request_id`.
     """
-    membership = getattr(request, "membership", None)
+    membership = current_membership(request)
     return {
         "request_id": getattr(request, "request_id", None),
         "theme": _theme(request),
@@ -22,7 +22,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "organisation": membership.organisation if membership else None,
         # Asked for when the frame is drawn, not for answers that have none.
         "alerts": lambda: attention_count(membership.organisation) if membership else 0,
-        "can": {permission.value: may(request, permission) for permission in Permission},
+        "can": {permission.value: may(membership, permission) for permission in Permission},
     }
 
 

@@ -94,6 +94,7 @@ class Found:
     watched: Sequence[Watched]
     last_at: datetime | None
     names: Mapping[str, str]
+    sites: int
     now: datetime
 
 
@@ -222,6 +223,8 @@ def _calm(found: Found, muted: Sequence[Line]) -> Verdict:
     if found.watched:
         text = "Something is being watched; it is told once it is sure."
         return Verdict(level="good", title="Nothing is wrong so far", text=text)
+    if not found.sites:
+        return Verdict(level="info", title="Nothing is watched yet", text="No site is registered yet.")
     if found.last_at is None:
         return Verdict(level="good", title="Nothing is wrong", text="There was never an alert.")
     return Verdict(level="good", title="Nothing is wrong", text=f"Last alert {_days_ago(found.now - found.last_at)}.")

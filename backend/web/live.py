@@ -10,6 +10,7 @@ from backend.fleet.queries import Health, RegionState
 from backend.runs.models import Run
 from backend.runs.queries import RunProgress, RunState
 from backend.web import units
+from backend.web.times import short
 from backend.web.verdict import missed_verdict
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Kind, MissedReason
@@ -85,7 +86,7 @@ def live(facts: Facts) -> Live:
         done=done,
         total=total,
         eta_s=eta_s,
-        summary=_summary(done, total, eta_s),
+        summary=_summary(facts.progress, eta_s),
         first_result=next(results, None),
         runs=tuple(_line(run, facts) for run in facts.progress),
     )
@@ -95,9 +96,17 @@ def by_code(states: Iterable[RegionState]) -> dict[str, RegionState]:
     return {state.region.code: state for state in states}
 
 
-def _summary(done: int, total: int, eta_s: int | None) -> str:
-    finished = f"{done} of {total} run{'' if total == 1 else 's'} finished"
-    return finished if eta_s is None or done == total else f"{finished}, about {eta_s} s left"
+def _summary(progress: Sequence[RunProgress], eta_s: int | None) -> str:
+    total = len(progress)
+    done = sum(run.state.ended for run in progress)
+    without = sum(_mark(run.state) == "failed" for run in progress)
+    left = eta_s is not None and done < total
+    parts = [
+        f"{done} of {total} run{'' if total == 1 else 's'} finished",
+        f"{without} without a result" if without else "",
+        f"about {eta_s} s left" if left else "",
+    ]
+    return ", ".join(part for part in parts if part)
 
 
 def _line(run: RunProgress, facts: Facts) -> LiveRun:
@@ -160,7 +169,7 @@ def _queued(run: RunProgress, facts: Facts) -> str:
 
 
 def _last_seen(region: RegionState) -> str:
-    return "never seen" if region.last_seen_at is None else f"last seen {region.last_seen_at:%d %b %H:%M} UTC"
+    return "never seen" if region.last_seen_at is None else f"last seen {short(region.last_seen_at)}"
 
 
 def _measured(run: Run | None) -> str:

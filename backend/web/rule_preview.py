@@ -84,7 +84,7 @@ def cell_of(kept: "Kept | None", now: datetime) -> Cell:
     found = kept.preview
     if found.alerts is None or not found.runs:
         return Cell(text="nothing to try it on yet", at=kept.at)
-    since = "" if now - found.since > _WHOLE else f" in {_days(found, now)}"
+    since = "" if now - found.since > _WHOLE else f" in the last {_days(found, now)}"
     text = f"{_alerts(found)}{since}" if found.alerts else f"no alert{since}"
     return Cell(text=text, is_loud=found.alerts > LOUD, at=kept.at)
 

@@ -115,23 +115,35 @@ def folded_of(rules: Sequence[RuleBrief]) -> list[Folded]:
 
 def verdict_of(rules: Sequence[RuleBrief]) -> Verdict:
     """What would wake me?"""
-    on = [rule for rule in rules if rule.enabled]
-    telling = [rule for rule in on if rule.tells]
-    if not on:
-        return Verdict(level="warn", title="Nothing would wake you", text="No rule is switched on.")
+    telling = [rule for rule in rules if rule.enabled and rule.tells]
     if not telling:
-        text = "Incidents stand on the alerts page only: there is no channel yet, or no rule tells one."
-        return Verdict(level="warn", title="Nothing would wake you", text=text)
+        return Verdict(level="warn", title="Nothing would wake you", text=_silence(rules))
     names = dict.fromkeys(name for rule in telling for name in rule.tells)
     text = f"They tell {printable(joined(list(names)[:5]), 300)}."
     title = f"{units.count(len(telling))} rule{'' if len(telling) == 1 else 's'} would wake you"
     return Verdict(level="good", title=title, text=text)
 
 
+def wants_channel(rules: Sequence[RuleBrief]) -> bool:
+    """Whether some rule would tell somebody, and no channel is there and switched on to do it."""
+    wanting = [rule for rule in rules if rule.enabled and rule.notify]
+    return bool(wanting) and not any(rule.tells for rule in wanting)
+
+
 def in_words(rule: Rule) -> str:
     """What a rule looks for, with its figures."""
     describe = _WORDS.get(rule.kind)
     return describe({**KINDS[rule.kind].defaults, **rule.params}) if describe else KINDS[rule.kind].question
+
+
+def _silence(rules: Sequence[RuleBrief]) -> str:
+    """Why nobody is told."""
+    if not rules:
+        return "There is no rule yet."
+    if not any(rule.enabled for rule in rules):
+        return "No rule is switched on."
+    why = "no channel is there and switched on" if wants_channel(rules) else "no rule tells a channel"
+    return f"Incidents stand on the alerts page only: {why}."
 
 
 def _like(kind: str, params: Mapping[str, Any]) -> tuple[str, object]:

@@ -42,7 +42,10 @@ class RuleRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleBrief:
-    """A rule in a long list: `site` and its name are None for one of all sites, `tells` are names of channels."""
+    """A rule in a long list: `site` and its name are None for one of all sites.
+
+    `tells` are the names of the channels it reaches, those that are switched on; `notify` says whether it wants to.
+    """
 
     kind: str
     params: Mapping[str, Any]
@@ -51,6 +54,7 @@ class RuleBrief:
     site: UUID | None
     site_name: str | None
     open: int
+    notify: bool
     tells: tuple[str, ...]
 
 
@@ -59,11 +63,12 @@ def briefs(organisation: Organisation) -> list[RuleBrief]:
 
     A tenth of what `rules` costs, which makes four objects of each rule: an organisation may have thousands.
     """
-    everybody = tuple(Channel.objects.filter(organisation=organisation).order_by("name").values_list("name", flat=True))
+    on = Channel.objects.filter(organisation=organisation, enabled=True)
+    everybody = tuple(on.order_by("name").values_list("name", flat=True))
     chosen: dict[int, list[str]] = defaultdict(list)
-    through = Rule.channels.through.objects.filter(rule__organisation=organisation)
-    for rule_id, name in through.order_by("channel__name").values_list("rule_id", "channel__name"):
-        chosen[rule_id].append(name)
+    through = Rule.channels.through.objects.filter(rule__organisation=organisation).order_by("channel__name")
+    for rule_id, name, enabled in through.values_list("rule_id", "channel__name", "channel__enabled"):
+        chosen[rule_id] += [name] if enabled else []
     found = (
         Rule.objects.filter(organisation=organisation).annotate(open_count=_OPEN).order_by("site__name", "site", "pk")
     )
@@ -77,6 +82,7 @@ def briefs(organisation: Organisation) -> list[RuleBrief]:
             site=site,
             site_name=site_name,
             open=open_count,
+            notify=notify,
             tells=(tuple(chosen[pk]) if pk in chosen else everybody) if notify else (),
         )
         for pk, kind, params, name, enabled, notify, site, site_name, open_count in found.values_list(*fields)

@@ -35,7 +35,8 @@ _SECURITY: Document = {
         "type": "apiKey",
         "in": "cookie",
         "name": "firstbyte-session",
-        "description": "A person who is signed in. What changes something needs the header X-CSRFToken, too.",
+        "description": "A person who is signed in. What changes something needs the header X-CSRFToken, too. Over "
+        "HTTPS the name begins with `__Host-`, on loopback it ends with the port.",
     },
 }
 _PARAMETERS: Document = {

@@ -33,6 +33,7 @@ class TrialForm(forms.Form):
                 "size": 34,
             }
         ),
+        error_messages={"required": "Type the address of a page, such as https://www.example.com/."},
     )
     regions = forms.MultipleChoiceField(
         label="Test from",

@@ -12,12 +12,18 @@ _ROLES = [(role.value, role.label) for role in Role if role is not Role.OWNER]
 
 
 class TokenForm(forms.Form):
-    name = forms.CharField(label="Name", max_length=60, help_text="What will use it, such as deploys of the shop.")
+    name = forms.CharField(
+        label="Name",
+        max_length=60,
+        help_text="What will use it, such as deploys of the shop.",
+        error_messages={"required": "Give the token a name: what will use it."},
+    )
     scopes = forms.MultipleChoiceField(
         label="What it is for",
         choices=Scope.choices,
         initial=[Scope.READ, Scope.GATES],
         widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose what the token is for."},
     )
     role = forms.ChoiceField(
         label="Role",

@@ -105,9 +105,10 @@ def test_asking_for_an_unknown_address_is_answered_alike_and_sends_nothing(clien
 def test_a_password_is_changed_with_the_old_one(client: Client, user: User) -> None:
     client.force_login(user)
     fields = {"oldpassword": PASSWORD, "password1": "another fine phrase", "password2": "another fine phrase"}
-    client.post("/account/password/change/", fields)
+    response = client.post("/account/password/change/", fields)
     user.refresh_from_db()
     assert user.check_password("another fine phrase")
+    assert response.headers["Location"] == "/profile/"
 
 
 @pytest.mark.parametrize("password", ["short", "password123", "alice@acme"])

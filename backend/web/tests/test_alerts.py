@@ -46,6 +46,12 @@ def act(client: Client) -> Callable[..., tuple[int, str]]:
     return post
 
 
+def test_where_no_site_is_watched_nothing_is_said_to_be_right(look: Callable[..., str], charlie: Member) -> None:
+    text = look(charlie, "/alerts/")
+    assert "Nothing is watched yet" in text
+    assert "Nothing is wrong" not in text
+
+
 def runs_of(world: World) -> tuple[UUID, UUID]:
     """Two ended probes."""
     pending = [world.pending("probe"), world.pending("probe", scheduled_for=timezone.now() - timedelta(hours=5))]

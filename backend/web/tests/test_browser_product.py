@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.conf import settings as django_settings
 from django.urls import reverse
 from playwright.sync_api import expect
 from pytest_django.live_server_helper import LiveServer
@@ -62,15 +63,17 @@ def test_what_was_typed_is_there_again_after_a_session_ended_in_between(
     steps = "visit https://shop.example/login\nsecret hunter2 into #password"
     with browsing(world, server) as site:
         page = site.open(settings)
-        (session,) = (one["value"] for one in page.context.cookies() if one["name"] == "firstbyte-session")
+        (session,) = (
+            one["value"] for one in page.context.cookies() if one["name"] == django_settings.SESSION_COOKIE_NAME
+        )
         page.get_by_label("Accepted status codes").last.fill("200, 204")
         page.locator("[name=page-steps]").fill(steps, force=True)
         page.locator("[name=page-headers]").fill("Authorization: hunter2", force=True)
-        page.context.clear_cookies(name="firstbyte-session")
+        page.context.clear_cookies(name=django_settings.SESSION_COOKIE_NAME)
         page.locator("[name=page-steps]").evaluate("field => field.form.requestSubmit()")
         expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
         assert "hunter2" not in page.evaluate("sessionStorage.getItem('draft')")
-        page.context.add_cookies([{"name": "firstbyte-session", "value": session, "url": server.url}])
+        page.context.add_cookies([{"name": django_settings.SESSION_COOKIE_NAME, "value": session, "url": server.url}])
         site.open("/sites/")
         site.open(settings)
         expect(page.get_by_text("What you typed is here again")).to_be_visible()

@@ -29,6 +29,19 @@ def test_what_is_not_there_is_answered_in_the_house_style(client: Client, alice:
     assert response.headers["X-Request-Id"] in text
 
 
+def test_a_lost_visitor_keeps_the_navigation(client: Client, alice: Member, vera: Member) -> None:
+    client.force_login(alice.user)
+    for address in ("/nowhere/", "/account/password/set/"):
+        assert 'aria-label="Main"' in client.get(address).content.decode(), address
+    client.force_login(vera.user)
+    refused = client.get("/sites/add/")
+    assert (refused.status_code, 'aria-label="Main"' in refused.content.decode()) == (403, True)
+
+
+def test_a_stranger_sees_no_navigation(client: Client, db: None) -> None:
+    assert 'aria-label="Main"' not in client.get("/account/login/").content.decode()
+
+
 @override_settings(ROOT_URLCONF=__name__)
 def test_our_own_fault_is_called_so_and_tells_no_detail(alice: Member) -> None:
     client = Client(raise_request_exception=False)

@@ -2,8 +2,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.utils import timezone
 
 from backend.fleet.models import Agent, Region
 from backend.fleet.queries import AgentState, Health, RegionState
@@ -74,7 +76,13 @@ def test_a_missed_run_says_why_and_that_the_site_is_not_to_blame() -> None:
 
 def test_waiting_for_a_region_that_is_gone_is_said() -> None:
     (run,) = show(QUEUED, health=Health.OFFLINE).runs
-    assert run.text == "Page load: queued, but no agent of Frankfurt is online (last seen 20 Nov 11:55 UTC)"
+    assert run.text == "Page load: queued, but no agent of Frankfurt is online (last seen 20 Nov 11:55)"
+
+
+def test_when_a_region_was_last_seen_is_said_in_the_readers_own_time() -> None:
+    with timezone.override(ZoneInfo("Asia/Tokyo")):
+        (run,) = show(QUEUED, health=Health.OFFLINE).runs
+    assert run.text.endswith("(last seen 20 Nov 20:55)")
 
 
 def test_a_minute_without_news_is_said() -> None:
@@ -103,6 +111,11 @@ def test_the_summary_counts_and_guesses() -> None:
     assert (running.state, running.summary) == ("running", "1 of 2 runs finished, about 8 s left")
     assert show(done).state == "done"
     assert show(done).summary == "1 of 1 run finished"
+
+
+def test_the_summary_does_not_hide_that_nothing_was_measured() -> None:
+    failed = replace(QUEUED, run_id=uuid4(), state=RunState.FAILED, reason="The server refused.")
+    assert show(failed).summary == "1 of 1 run finished, 1 without a result"
 
 
 def test_runs_stand_under_their_regions() -> None:

@@ -68,6 +68,23 @@ def test_the_last_owner_cannot_leave(client: Client, alice: Member) -> None:
     assert Membership.objects.filter(pk=alice.membership.pk).exists()
 
 
+def test_nobody_is_removed_by_one_click(client: Client, alice: Member, bob: Member) -> None:
+    client.force_login(alice.user)
+    address = reverse("web:member_remove", args=[bob.membership.pk])
+    assert f'href="{address}"' in client.get("/members/").content.decode()
+    text = client.get(address).content.decode()
+    assert f"Remove {bob.user.email}?" in text
+    assert "They see nothing of Acme from then on" in text
+    assert Membership.objects.filter(pk=bob.membership.pk).exists()
+
+
+def test_what_a_new_member_needs_is_said_with_the_password(client: Client, alice: Member) -> None:
+    _, text = send(client, alice, "member_add", email="new@acme.example", role="admin")
+    assert "new@acme.example is an admin now" in text
+    assert "/account/login/" in text
+    assert "Nobody is written to" in text
+
+
 def test_a_removed_member_sees_nothing_any_more(client: Client, alice: Member, bob: Member) -> None:
     send(client, alice, "member_remove", bob.membership.pk)
     client.force_login(bob.user)

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from backend.alerts.models import Maintenance, Rule, RulePreview
+from backend.alerts.models import Channel, Maintenance, Rule, RulePreview
 from backend.alerts.parameters import KINDS
 from backend.cast import Member
 from backend.runs.tests.results import FAILED
@@ -83,7 +83,7 @@ def test_the_list_says_what_each_rule_would_have_sent(client: Client, world: Wor
         )
     text = look(client, world.member, "/alerts/rules/")
     assert "no alert<br>" in text
-    assert "31 alerts in 5 days" in text
+    assert "31 alerts in the last 5 days" in text
     assert text.count("2 h ago") >= 2
     text = look(client, world.member, reverse("web:rule", args=[loud.public_id]))
     assert "Would have sent 31 alerts in the last 5 days" in text
@@ -96,6 +96,24 @@ def test_the_verdict_names_who_is_told(client: Client, world: World) -> None:
     text = look(client, world.member, "/alerts/rules/")
     assert "1 rule would wake you" in text
     assert "They tell ops-acme." in text
+
+
+def test_a_channel_that_is_switched_off_wakes_nobody(client: Client, world: World) -> None:
+    make_rule(world)
+    channel = make_channel(world.member)
+    Channel.objects.filter(pk=channel.pk).update(enabled=False)
+    text = look(client, world.member, "/alerts/rules/")
+    assert "no channel is there and switched on" in text
+    assert "Add a channel" in text
+
+
+def test_rules_that_tell_nobody_are_not_put_down_to_channels(client: Client, world: World) -> None:
+    rule = make_rule(world)
+    make_channel(world.member)
+    Rule.objects.filter(pk=rule.pk).update(notify=False)
+    text = look(client, world.member, "/alerts/rules/")
+    assert "no rule tells a channel" in text
+    assert "Add a channel" not in text
 
 
 def test_a_rule_is_added_for_one_site_or_for_all(world: World, send: Send) -> None:
@@ -258,7 +276,7 @@ def test_a_maintenance_is_ended(client: Client, world: World, send: Send) -> Non
     assert "Nothing is told of Shop until" in text
     for window in (going_on, ahead):
         _, text = send(world.member, reverse("web:maintenance_end", args=[window.public_id]))
-    assert "Alerts are told at all sites" in text
+    assert "No maintenance is going on" in text
     assert Maintenance.objects.get().ends_at <= timezone.now()
 
 

@@ -122,7 +122,7 @@ def test_a_site_can_be_saved_without_a_test(client: Client, eu: Region) -> None:
         ("https://user:pass@shop.example/", "must not hold a user name or password"),
         ("https://shop.example/" + "x" * 3000, "at most 2048 can be measured"),
         ("https://shop.example:22/", "Port 22 may not be measured"),
-        ("", "This field is required"),
+        ("", "Type the address of a page"),
         ("https://ex\u0000ample/", "Null characters are not allowed"),
     ],
 )

@@ -43,6 +43,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         watched=[one for one in watched(organisation) if site is None or one.monitor.site_id == site.pk],
         last_at=queries.last_incident_at(organisation),
         names=_names(request),
+        sites=len(sites),
         now=now,
     )
     context = {

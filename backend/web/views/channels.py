@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -16,6 +17,7 @@ from backend.alerts.models import Channel, ChannelKind
 from backend.alerts.queries import channels as queries
 from backend.web.access import MemberRequest, needs
 from backend.web.channels import test_sentence, verdict_of
+from backend.web.confirm import Question, ask
 from backend.web.forms.channels import ChannelForm
 
 
@@ -118,7 +120,15 @@ def delete(request: MemberRequest, channel_id: UUID) -> HttpResponse:
     """Asks first; then nobody is told by this way any more."""
     channel = _channel(request, channel_id)
     if request.method == "GET":
-        return render(request, "channels/delete.html", {"channel": channel, "section": "alerts"})
+        question = Question(
+            title=f"Delete {channel.name}?",
+            text="Nobody is told by this way any more, and rules that named it alone tell all channels. What was told "
+            "stays in the log of its incidents.",
+            verb="Delete it",
+            back=reverse("web:channel", args=[channel.public_id]),
+            section="alerts",
+        )
+        return ask(request, question)
     actions.delete_channel(actor=request.user, channel=channel)
     messages.success(request, f"{channel.name} is deleted.")
     return redirect("web:channels")

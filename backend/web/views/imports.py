@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from backend.accounts.permissions import Permission, check
 from backend.runs import queries
@@ -17,10 +17,12 @@ from backend.runs.uploads import UploadedFile, UploadError, delete_upload, impor
 from backend.sites.models import Site, SiteStatus
 from backend.web import import_page
 from backend.web.access import MemberRequest, needs
+from backend.web.confirm import Question, ask
 from backend.web.forms.imports import ImportForm
 from backend.web.pagination import position_before, position_of
 from backend.web.views.runs import row_details
 from backend.web.waterfall.board import board_of
+from backend.web.waterfall.text import printable
 
 SHOWN = 50
 
@@ -63,13 +65,23 @@ def details(request: MemberRequest, import_id: UUID, number: int) -> HttpRespons
     return row_details(request, _detail(request, import_id).measurement, number)
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @needs(Permission.EDIT_SITES)
 def delete(request: MemberRequest, import_id: UUID) -> HttpResponse:
-    """Deletes an import for good."""
+    """Asks first; then the import is gone for good."""
     upload = queries.upload(request.organisation, import_id)
     if upload is None:
         raise Http404
+    if request.method == "GET":
+        question = Question(
+            title="Delete this import?",
+            text=f"{printable(upload.url)}, out of {printable(upload.file_name)}: what was read of it goes. The file "
+            "itself was not kept; it can be imported again.",
+            verb="Delete it",
+            back=reverse("web:import", args=[upload.public_id]),
+            section="sites",
+        )
+        return ask(request, question)
     delete_upload(actor=request.user, upload=upload)
     messages.success(request, "The import is deleted.")
     return redirect("web:imports")

@@ -1,17 +1,22 @@
 """Who belongs to the organisation, and as what."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts import actions
 from backend.accounts.models import Membership
 from backend.accounts.permissions import Permission, Role, check
 from backend.accounts.queries import members
 from backend.web.access import MemberRequest, needs
+from backend.web.confirm import Question, ask
 from backend.web.forms.account import MemberForm, RoleForm
+
+_ARTICLES = {Role.OWNER: "an owner", Role.ADMIN: "an admin", Role.MEMBER: "a member", Role.VIEWER: "a viewer"}
 
 
 @require_safe
@@ -38,9 +43,16 @@ def add(request: MemberRequest) -> HttpResponse:
         form.add_error("email", str(error))
         return _page(request, form, status=400)
     if invited.password is None:
-        messages.success(request, f"{invited.membership.user.email} is a member now, with the password they have.")
+        text = f"{invited.membership.user.email} is {_ARTICLES[role]} now, and signs in with the password they have."
+        messages.success(request, text)
         return redirect("web:members")
-    return render(request, "members/added.html", {"invited": invited, "section": "members"})
+    context = {
+        "invited": invited,
+        "role": _ARTICLES[role],
+        "sign_in_url": settings.BASE_URL + reverse("account_login"),
+        "section": "members",
+    }
+    return render(request, "members/added.html", context)
 
 
 @require_POST
@@ -54,17 +66,28 @@ def change_role(request: MemberRequest, membership_id: int) -> HttpResponse:
     _check_owner(request, role, Role(membership.role))
     try:
         actions.change_role(actor=request.user, membership=membership, role=role)
-        messages.success(request, f"{membership.user.email} is {role.label} now.")
+        messages.success(request, f"{membership.user.email} is {_ARTICLES[role]} now.")
     except actions.LastOwnerError as error:
         messages.error(request, str(error))
     return redirect("web:members")
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @needs(Permission.MANAGE_MEMBERS)
 def remove(request: MemberRequest, membership_id: int) -> HttpResponse:
+    """Asks first; then the person sees nothing of the organisation any more."""
     membership = _membership(request, membership_id)
     _check_owner(request, Role(membership.role))
+    if request.method == "GET":
+        question = Question(
+            title=f"Remove {membership.user.email}?",
+            text=f"They see nothing of {request.organisation.name} from then on. What they did stays, tokens that they "
+            "made go on working, and they can be added again.",
+            verb="Remove them",
+            back=reverse("web:members"),
+            section="members",
+        )
+        return ask(request, question)
     try:
         actions.remove_member(actor=request.user, membership=membership)
         messages.success(request, f"{membership.user.email} is no longer a member.")

@@ -1,13 +1,18 @@
 """Are all measuring points alive?"""
 
+from urllib.parse import urlsplit
+
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.permissions import Permission
+from backend.config import is_loopback
 from backend.fleet import actions
 from backend.fleet.broker import BrokerUnavailableError
 from backend.fleet.credentials import Credentials
@@ -15,6 +20,7 @@ from backend.fleet.models import Region
 from backend.fleet.queries import owned_region, regions_for
 from backend.runs.actions import reconcile_organisation
 from backend.web.access import MemberRequest, needs
+from backend.web.confirm import Question, ask
 from backend.web.forms.regions import RegionForm
 from backend.web.join import join_command
 from backend.web.queues import queues_of
@@ -67,7 +73,15 @@ def remove(request: MemberRequest, code: str) -> HttpResponse:
     """Asks first; then the region measures nothing any more."""
     region = _owned(request, code)
     if request.method == "GET":
-        return render(request, "regions/remove.html", {"region": region, "section": "regions"})
+        question = Question(
+            title=f"Remove {region.name}?",
+            text="Its agents are shut out at once and nothing is measured from there any more. What it measured stays, "
+            f"and so its code {region.code} stays taken.",
+            verb="Remove it",
+            back=reverse("web:regions"),
+            section="regions",
+        )
+        return ask(request, question)
     try:
         actions.remove_region(actor=request.user, region=region)
     except BrokerUnavailableError as error:
@@ -99,5 +113,11 @@ def _page(request: MemberRequest, form: RegionForm, status: int = 200) -> HttpRe
 
 
 def _credentials(request: MemberRequest, credentials: Credentials) -> HttpResponse:
-    context = {"code": credentials.region, "command": join_command(credentials), "section": "regions"}
+    context = {
+        "code": credentials.region,
+        "command": join_command(credentials),
+        "is_local": is_loopback(urlsplit(settings.BASE_URL).hostname or ""),
+        "base_url": settings.BASE_URL,
+        "section": "regions",
+    }
     return render(request, "regions/credentials.html", context)

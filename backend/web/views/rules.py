@@ -25,7 +25,16 @@ from backend.sites.queries import site as site_of
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.rules import KindForm, MaintenanceForm, RuleChoices, RuleForm
 from backend.web.rule_preview import cell_of, sentence, tried
-from backend.web.rules_page import SUGGESTIONS, Folded, folded_of, groups_of, in_words, suggestions_for, verdict_of
+from backend.web.rules_page import (
+    SUGGESTIONS,
+    Folded,
+    folded_of,
+    groups_of,
+    in_words,
+    suggestions_for,
+    verdict_of,
+    wants_channel,
+)
 
 
 @require_safe
@@ -43,6 +52,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "folded": folded,
         "chosen": chosen,
         "verdict": verdict_of(briefs),
+        "wants_channel": wants_channel(briefs),
         "suggestions": suggestions_for(briefs),
         "kind_form": KindForm(),
         "section": "alerts",
@@ -168,8 +178,10 @@ def end_maintenance(request: MemberRequest, window_id: UUID) -> HttpResponse:
     window = queries.maintenance_window(request.organisation, window_id)
     if window is None:
         raise Http404
+    has_begun = window.starts_at <= timezone.now()
     windows.end_maintenance(actor=request.user, window=window)
-    messages.success(request, "The maintenance is over. What still holds is told within seconds.")
+    text = "The maintenance is over. What still holds is told within seconds." if has_begun else "It is taken back."
+    messages.success(request, text)
     return redirect("web:maintenance")
 
 
@@ -203,6 +215,7 @@ def _maintenance_page(request: MemberRequest, form: MaintenanceForm) -> HttpResp
         "ahead": [window for window in found if window.starts_at > now],
         "over": [window for window in found if window.ends_at <= now][:20],
         "form": form,
+        "zone": timezone.get_current_timezone_name(),
         "section": "alerts",
     }
     return render(request, "rules/maintenance.html", context, status=400 if form.errors else 200)

@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -20,6 +21,7 @@ from backend.sites.keeping import settings_of
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import InvalidMonitorError
 from backend.web.access import MemberRequest, needs
+from backend.web.confirm import Question, ask
 from backend.web.forms.pages import PageMonitorForm
 from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm
 from backend.web.overview import overview_of
@@ -127,7 +129,15 @@ def delete(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """Asks first; then the site and all that was measured of it are gone."""
     site = _site(request, site_id)
     if request.method == "GET":
-        return render(request, "sites/delete.html", {"site": site, "section": "sites"})
+        question = Question(
+            title=f"Delete {site.name}?",
+            text=f"{site.url}: its monitors, runs, waterfalls and screenshots go with it. This cannot be undone; to "
+            "stop measuring for a while, pause it.",
+            verb="Delete it",
+            back=reverse("web:site_settings", args=[site.public_id]),
+            section="sites",
+        )
+        return ask(request, question)
     actions.delete_site(actor=request.user, site=site)
     messages.success(request, f"{site.name} is deleted.")
     return redirect("web:sites")

@@ -6,13 +6,15 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts import actions, queries
 from backend.accounts.permissions import Permission
 from backend.web.access import MemberRequest, needs
+from backend.web.confirm import Question, ask
 from backend.web.forms.tokens import TokenForm
 from backend.web.tokens import snippets_of, verdict_of
 
@@ -40,13 +42,22 @@ def add(request: MemberRequest) -> HttpResponse:
     return render(request, "tokens/made.html", {"made": made, "snippets": snippets, "section": "tokens"})
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @needs(Permission.MANAGE_TOKENS)
 def revoke(request: MemberRequest, token_id: UUID) -> HttpResponse:
-    """Ends a token at once."""
+    """Asks first; then the token is refused."""
     token = queries.token(request.organisation, token_id)
     if token is None:
         raise Http404
+    if request.method == "GET":
+        question = Question(
+            title=f"Revoke {token.name}?",
+            text="Whoever uses it is refused from then on. This cannot be undone: a new token has another secret.",
+            verb="Revoke it",
+            back=reverse("web:tokens"),
+            section="tokens",
+        )
+        return ask(request, question)
     actions.revoke_token(actor=request.user, token=token)
     messages.success(request, f"{token.name} is revoked: whoever uses it is refused from now on.")
     return redirect("web:tokens")

@@ -33,6 +33,10 @@ def read_import(data: bytes) -> Imported:
         )
     pages = tuple(page for loads in _series(views) for page in _pages(loads))
     if not pages:
+        if not ledger.skipped:
+            raise UnreadableFileError(
+                "The file holds no requests. Load the page while the tool records, and export again."
+            )
         reason = f" The first: {ledger.remarks[0]}" if ledger.remarks else ""
         raise UnreadableFileError(f"None of the file's requests can be read.{reason}".rstrip(".") + ".")
     if any(page.measurement.waterfall.truncated for page in pages):

@@ -96,7 +96,7 @@ def test_when_nothing_can_be_read_the_first_reason_is_told() -> None:
         (b"{}", "neither an HTTP Archive"),
         (b'{"log": 7}', "neither an HTTP Archive"),
         (b'{"log": {}}', "has no entries"),
-        (b'{"log": {"entries": []}}', "None of the file's requests can be read."),
+        (b'{"log": {"entries": []}}', "The file holds no requests. Load the page while the tool records"),
         (b'{"log": {"entries": [', "not JSON: "),
         (b"<html>", "not JSON: "),
         (b'{"a": "\xff"}', "not UTF-8: byte 7 is wrong"),
