@@ -7,7 +7,9 @@ import ssl
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 from workers.commands import (
@@ -130,11 +132,22 @@ def _module_of(command: str) -> Any:
     return importlib.import_module(f"workers.commands.{'importing' if command == 'import' else command}")
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Fills the sentences of descriptions to the terminal's width; lines that are indented stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        for is_prose, block in groupby(text.splitlines(), key=lambda line: line[:1].strip() != ""):
+            told = list(block)
+            lines += wrap(" ".join(told), width) if is_prose else told
+        return "".join(f"{indent}{line}\n" for line in lines)
+
+
 class _Parser(argparse.ArgumentParser):
-    """Keeps the line breaks of descriptions."""
+    """Keeps the line breaks of examples and lists in descriptions."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
+        super().__init__(formatter_class=_Help, **options)
 
 
 def _add_comparing(parser: argparse.ArgumentParser) -> None:

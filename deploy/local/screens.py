@@ -76,6 +76,13 @@ def _walk(page: Page, base_url: str) -> Iterator[str]:
         if not page.request.get(base_url + path).headers.get("content-type", "").startswith("text/html"):
             continue
         page.goto(base_url + path)
+        arrived = urlsplit(page.url).path
+        if arrived != path:
+            # It only leads to another page, which has its turn of its own.
+            if kind_of(arrived) not in seen:
+                seen.add(kind_of(arrived))
+                waiting.append(arrived)
+            continue
         yield path
         for link in page.eval_on_selector_all("a[href]:not([download])", "links => links.map(link => link.href)"):
             found = urlsplit(urljoin(page.url, link))

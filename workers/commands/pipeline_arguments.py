@@ -59,7 +59,9 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
     samples = "the least earlier runs to compare with (60)"
     parser.add_argument("--min-samples", metavar="N", type=_number(10, 10_000), default=60, help=samples)
     parser.add_argument("--confidence", metavar="C", type=_confidence, default=0.95, help="how sure to be (0.95)")
-    parser.add_argument("--on-inconclusive", choices=["pass", "fail", "inconclusive"], default="inconclusive")
+    undecided = "what no verdict counts as, for the exit code (inconclusive, which is 3)"
+    choices = ["pass", "fail", "inconclusive"]
+    parser.add_argument("--on-inconclusive", choices=choices, default="inconclusive", help=undecided)
     before = "only measure, before the release; prints the id for --against"
     parser.add_argument("--before", action="store_true", help=before)
     parser.add_argument("--against", metavar="GATE", help="compare with the runs of a gate that was made with --before")

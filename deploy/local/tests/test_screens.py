@@ -14,7 +14,8 @@ from deploy.local.screens import LOOKS, kind_of, take_pictures
 _LOGIN = '<form action="/sites/"><input name="login"><input name="password"><button>Sign in</button></form>'
 _PAGES = {
     "/": _LOGIN,
-    "/sites/": '<a href="/sites/1/">one</a> <a href="/sites/2/">two</a> <a href="/table.csv">table</a>',
+    "/sites/": '<a href="/start/">start</a> <a href="/sites/1/">one</a> <a href="/sites/2/">two</a>'
+    '<a href="/table.csv">table</a>',
     "/table.csv": "1,2",
     "/sites/1/": '<a href="/runs/0b0c1a52-9d0a-4f6e-8a0e-2f6d8a3f9f10/">a run</a> <a href="https://elsewhere.test/">x</a>',
     "/runs/0b0c1a52-9d0a-4f6e-8a0e-2f6d8a3f9f10/": "a run",
@@ -23,6 +24,11 @@ _PAGES = {
 
 class _Little(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
+        if self.path == "/start/":
+            self.send_response(302)
+            self.send_header("Location", "/sites/")
+            self.end_headers()
+            return
         text = _PAGES.get(self.path.partition("?")[0])
         self.send_response(404 if text is None else 200)
         self.send_header("Content-Type", "text/csv" if self.path.endswith(".csv") else "text/html")

@@ -43,3 +43,14 @@ def test_the_script_in_the_help_is_a_script(capsys: pytest.CaptureFixture[str]) 
     assert PAGE_SCRIPT in help_of("page", capsys)
     steps = parse_script(PAGE_SCRIPT)
     assert [type(step) for step in steps] == [Visit, TypeText, TypeText, Click, WaitFor]
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_sentences_fill_the_terminal_and_do_not_leave_it(
+    command: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    # Argument names and lists that are indented may be longer than any terminal is wide.
+    prose = [line for line in help_of(command, capsys).splitlines() if not line.startswith((" ", "usage:"))]
+    assert max(map(len, prose)) <= columns
