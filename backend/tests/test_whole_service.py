@@ -4,9 +4,11 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from time import monotonic, sleep
+from typing import ClassVar
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
@@ -53,10 +55,19 @@ class _Shop(BaseHTTPRequestHandler):
         """A test's output is for the test."""
 
 
-@pytest.fixture
-def shop() -> Iterator[int]:
-    """The port of a little shop on loopback."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Shop)
+class _Origin(_Shop):
+    """Where the shop's pages come from: the same shop, and each name under which it was asked."""
+
+    asked: ClassVar[set[str]] = set()
+
+    def do_GET(self) -> None:
+        self.asked.add(self.headers["Host"])
+        super().do_GET()
+
+
+@contextmanager
+def _serving(handler: type[_Shop]) -> Iterator[int]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     yield server.server_address[1]
@@ -66,8 +77,23 @@ def shop() -> Iterator[int]:
 
 
 @pytest.fixture
-def whole(tmp_path: Path, shop: int) -> Iterator[Whole]:
-    with whole_service(tmp_path, Outside(ports=(shop,))) as running:
+def shop() -> Iterator[int]:
+    """The port of a little shop on loopback."""
+    with _serving(_Shop) as port:
+        yield port
+
+
+@pytest.fixture
+def origin() -> Iterator[int]:
+    """The port of the server behind it."""
+    _Origin.asked.clear()
+    with _serving(_Origin) as port:
+        yield port
+
+
+@pytest.fixture
+def whole(tmp_path: Path, shop: int, origin: int) -> Iterator[Whole]:
+    with whole_service(tmp_path, Outside(ports=(shop, origin))) as running:
         yield running
 
 
@@ -110,6 +136,21 @@ def test_a_pasted_url_is_measured_before_it_is_saved_and_shows_its_waterfall(
     expect(page.get_by_role("img", name="Screenshot").or_(page.locator("img[src*=screenshot]")).first).to_be_visible()
 
 
+def test_a_page_is_loaded_from_its_origin_once_under_its_own_name_and_is_no_news_of_the_site(
+    whole: Whole, page: Page, shop: int, origin: int
+) -> None:
+    run_id = whole.script(_LOAD_ELSEWHERE.format(shop=shop, origin=origin)).splitlines()[-1]
+    ended = f"SELECT outcome, trigger FROM runs_run WHERE run_id = '{run_id}'"
+    wait_until(lambda: whole.rows(ended), "the load from the origin", timeout_s=PATIENCE_S)
+    assert whole.rows(ended) == [("measured", "mapped")], whole.logs()
+    assert _Origin.asked == {f"shop.localhost:{shop}"}, "the origin is asked for the shop's own name, by Chrome alone"
+    _sign_in(page, whole)
+    page.goto(f"{whole.url}/runs/{run_id}/")
+    expect(page.get_by_role("table").filter(has_text="a.css")).to_contain_text("5.svg")
+    expect(page.get_by_text("once, with a host at another address")).to_be_visible()
+    assert run_id not in whole.script(_NEWEST), "what may be another server is no news of the shop"
+
+
 def test_the_death_of_every_process_loses_no_slot_doubles_none_and_loses_no_result(whole: Whole, shop: int) -> None:
     _register(whole, shop, sites=6)
     since = whole.rows("SELECT now()")[0][0]
@@ -126,6 +167,27 @@ def test_the_death_of_every_process_loses_no_slot_doubles_none_and_loses_no_resu
     assert {outcome for (outcome,) in whole.rows("SELECT DISTINCT outcome FROM runs_run")} <= {"measured", "missed"}
     unexplained = "SELECT count(*) FROM runs_run WHERE outcome = 'missed' AND missed_reason IS NULL"
     assert whole.rows(unexplained) == [(0,)]
+
+
+# The page's own schedule rests, so that the load is the only one.
+_LOAD_ELSEWHERE = """
+from backend.accounts.models import Membership
+from backend.runs.actions import load_elsewhere, pause_monitor, register_site
+from workers.measurement.page_options import HostMapping
+m = Membership.objects.select_related("user", "organisation").first()
+url = "http://shop.localhost:{shop}/"
+site = register_site(actor=m.user, organisation=m.organisation, name="Shop", url=url)
+for monitor in site.monitors.all():
+    pause_monitor(actor=m.user, monitor=monitor)
+mapping = HostMapping(host="shop.localhost", address="127.0.0.1", port={origin})
+print(load_elsewhere(actor=m.user, monitor=site.monitors.get(kind="page"), regions=["here"], mapping=mapping)["here"])
+"""
+_NEWEST = """
+from backend.accounts.models import Organisation
+from backend.runs.queries import site_overview
+sites = site_overview(Organisation.objects.get())
+print([str(last.run.run_id) for site in sites for one in site.monitors for last in one.last if last.run])
+"""
 
 
 def _register(whole: Whole, shop: int, sites: int) -> None:

@@ -220,7 +220,7 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
 def _hand_out_sent(hops: list[Exchange], extras: list[Json]) -> None:
     # A hop without an answer never announces its extra info, so the last one takes what is left.
     takers = [hop for hop in hops if hop.has_extra_request or hop.response is None]
-    for hop, extra in zip(takers, extras, strict=False):
+    for hop, extra in zip(takers, _of_known(takers, extras), strict=False):
         headers, connect = extra.get("headers"), extra.get("connectTiming")
         hop.request_headers = headers if isinstance(headers, dict) else hop.request_headers
         if hop.net_started_us is None and isinstance(connect, dict):
@@ -230,12 +230,17 @@ def _hand_out_sent(hops: list[Exchange], extras: list[Json]) -> None:
 def _hand_out_received(hops: list[Exchange], extras: list[Json]) -> None:
     # As above: of a worker's script the page hears the headers and not the answer.
     takers = [hop for hop in hops if hop.has_extra_response or hop.response is None]
-    for hop, extra in zip(takers, extras, strict=False):
+    for hop, extra in zip(takers, _of_known(takers, extras), strict=False):
         headers, status = extra.get("headers"), extra.get("statusCode")
         hop.response_headers = headers if isinstance(headers, dict) else hop.response_headers
         # A revalidated resource shows 200 in `response`; the wire said 304.
         if hop.response is not None and isinstance(status, int):
             hop.response = {**hop.response, "status": status}
+
+
+def _of_known(takers: list[Exchange], extras: list[Json]) -> list[Json]:
+    """Who began to listen in the middle of a redirect has heard the extra info of hops of which it knows nothing."""
+    return extras[-len(takers) :] if len(extras) > len(takers) > 0 else extras
 
 
 def _count(value: object) -> int | None:

@@ -77,6 +77,20 @@ def test_each_hop_of_a_redirect_gets_its_own_headers_in_order() -> None:
     assert second.redirected_to is None
 
 
+def test_who_hears_the_second_half_of_a_redirect_takes_nothing_from_the_first() -> None:
+    redirect = {"status": 302, "headers": {}, "encodedDataLength": 70, "timing": {"requestTime": 10.0}}
+    found = only(
+        event("requestWillBeSentExtraInfo", headers={"Cookie": "first"}),
+        event("responseReceivedExtraInfo", headers={"Location": "/b"}, statusCode=302),
+        sent(url="https://a.test/b", at=10.1, redirectResponse=redirect, redirectHasExtraInfo=True),
+        event("requestWillBeSentExtraInfo", headers={"Cookie": "second"}),
+        responded(hasExtraInfo=True),
+        event("responseReceivedExtraInfo", headers={"Server": "y"}, statusCode=200),
+    )
+    assert (found.number("status"), found.response_headers) == (200, {"Server": "y"})
+    assert found.request_headers == {"Cookie": "second"}
+
+
 def test_a_request_that_failed_tells_when_the_network_began_with_it() -> None:
     exchange = only(
         sent(),
