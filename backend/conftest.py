@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from backend.cast import Member
 
 _SERVERS = ExitStack()
+# Files whose tests take a minute or more.
+_LONG = ("test_whole_", "test_fuzz")
 
 
 def _prepare() -> None:
@@ -44,8 +46,8 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for minutes begins first, so that the others run beside it and not before it."""
-    items.sort(key=lambda item: not item.path.name.startswith("test_whole_"))
+    """What takes minutes begins first, so that the others run beside it and not before it."""
+    items.sort(key=lambda item: not item.path.name.startswith(_LONG))
 
 
 @pytest.fixture(autouse=True)
