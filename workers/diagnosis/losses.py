@@ -3,13 +3,15 @@
 A packet of ours was lost when it was said again and nobody answered that it had come twice. Of the server's packets the
 kernel counts those that came out of order; which of them had been lost shows in time. What is lost comes a round trip
 later at the earliest, and all behind it lies in the kernel until then: our process sees it so much later than it came.
+A packet that was overtaken by more is sent again as well, and then comes twice.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from workers.diagnosis.case import MIN_RTT_US, rtt_of
-from workers.diagnosis.flights import Turn, answer_turn, handshake_turns
+from workers.diagnosis.flights import Turn, answer_turn, handshake_turns, mss_of, tickets_before
 from workers.diagnosis.gaps import Ruler, ruler_of
 from workers.measurement.evidence import TcpState, TrialEvidence
 
@@ -21,6 +23,9 @@ _LATE_RTT, _MOST_LATE = 0.25, 0.25
 # Only a process that was late by a round trip leaves the stamps of a hole that was filled, and then hardly ever.
 _AS_LATE_AS_A_HOLE_RTT, _MOST_AS_LATE = 0.85, 0.5
 _SILENCE_RTT = 0.5
+# A head that leaves alone is one segment more than an answer needs. What is above came twice; once may be chance.
+_SPARE_SEGMENTS = 1
+_LEAST_DOUBLED = 2
 # The kernel's variance of the round trip begins at a half (RFC 6298, 2.2) and falls on a way without queues.
 _QUEUED_RTT = 0.75
 
@@ -28,13 +33,15 @@ _QUEUED_RTT = 0.75
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
     """`certain` lost packets, `disturbed` lost some or had them come out of order. For some of these only time could
-    tell, but the way is too `short`, or our process was too `late`; of some it cannot, since packets `queued`."""
+    tell, but the way is too `short`, or our process was too `late`; of some it cannot, since packets `queued`, or came
+    twice (`doubled`)."""
 
     certain: tuple[TrialEvidence, ...]
     disturbed: tuple[TrialEvidence, ...]
     short: bool
     late: bool
     queued: bool
+    doubled: bool
 
 
 def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
@@ -45,14 +52,34 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
     holes = tuple(trial for trial in far if _has_hole(trial))
     repaired = tuple(trial for trial in far if trial in holes or _is_held(trial, _REPAIRED_RTT))
     late = _count_late(repaired, trials, _LATE_RTT) > _MOST_LATE * len(repaired) > 0
+    doubled = _count_doubled(overtaken, trials) >= _LEAST_DOUBLED
     sound = holes if _count_late(holes, trials, _AS_LATE_AS_A_HOLE_RTT) <= _MOST_AS_LATE * len(holes) else ()
     return Losses(
-        certain=(*again, *(sound if late else repaired)),
+        certain=again if doubled else (*again, *(sound if late else repaired)),
         disturbed=(*again, *overtaken),
         short=len(far) < len(overtaken),
         late=late,
         queued=any(_unanswered(trial) and _queues(trial) for trial in trials),
+        doubled=doubled,
     )
+
+
+def _count_doubled(overtaken: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) -> int:
+    """In how many of these connections something came twice. How small a server's packets are shows in the others."""
+    usual = max((_surplus_segments(trial) for trial in trials if trial not in overtaken), default=0)
+    return sum(_surplus_segments(trial) > max(_SPARE_SEGMENTS, usual) for trial in overtaken)
+
+
+def _surplus_segments(trial: TrialEvidence) -> float:
+    """How many segments more than it needed an answer took; 0 where not all is known."""
+    came = _ended(trial).data_segments_in
+    answers = [answer_turn(trial, exchange) for exchange in trial.exchanges]
+    turns = [*handshake_turns(trial), *(turn for turn in answers if turn is not None)]
+    if came is None or trial.truncated or not answers or None in answers:
+        return 0
+    tickets = sum(tickets_before(trial, exchange) > 0 for exchange in trial.exchanges)
+    needed = sum(ceil(turn.size_bytes / mss_of(trial)) for turn in turns) + tickets
+    return max(0, came - needed) / len(answers)
 
 
 def _count_late(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence], trips: float) -> int:

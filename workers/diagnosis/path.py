@@ -105,7 +105,7 @@ def _why_no_loss(case: Case, known: Losses) -> NotJudgedReason | None:
         return NotJudgedReason.NEEDS_DEEP_PROBE if case.evidence.depth is Depth.LIGHT else NotJudgedReason.NOT_REPEATED
     if known.late:
         return NotJudgedReason.LATE_CLOCK
-    if known.queued:
+    if known.queued or known.doubled:
         return NotJudgedReason.UNSTEADY
     return NotJudgedReason.RTT_SHORT if known.short else None
 

@@ -112,6 +112,27 @@ def test_what_a_late_process_sees_is_no_loss() -> None:
     assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.LATE_CLOCK
 
 
+def delivered(segments: int, body_bytes: int = 20_000, **changes: Any) -> TrialEvidence:
+    """Handshake, tickets and answer, which need nineteen segments: so many came."""
+    whole = connection(Path(), Server(body_bytes=body_bytes), Trial.CLASSICAL)
+    return replace(whole, tcp_ended=TcpState(data_segments_in=segments, out_of_order_packets=3), **changes)
+
+
+@pytest.mark.parametrize(("segments", "told"), [(19, True), (20, True), (21, False), (25, False)])
+def test_what_came_twice_had_not_been_lost(segments: int, told: bool) -> None:
+    """A packet so late that the server sends it again comes all the same."""
+    evidence = probe([delivered(segments, scheduling_lag_us=81_000)] * 3)
+    assert (Id.TCP_LOSS in found(path.RULES, evidence)) is told
+    if not told:
+        assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.UNSTEADY
+
+
+def test_many_small_packets_are_a_servers_way_of_writing_where_undisturbed_connections_have_them_too() -> None:
+    lossy = delivered(25, scheduling_lag_us=81_000)
+    undisturbed = replace(lossy, tcp_ended=TcpState(data_segments_in=25), scheduling_lag_us=1_000)
+    assert Id.TCP_LOSS in found(path.RULES, probe([lossy, lossy, lossy, undisturbed]))
+
+
 def test_nearby_only_what_was_said_again_is_lost_for_certain() -> None:
     whole = connection(Path(rtt_ms=2), Server())
     order = replace(whole, tcp_ended=TcpState(out_of_order_packets=3), scheduling_lag_us=5_000)
