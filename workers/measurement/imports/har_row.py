@@ -175,7 +175,8 @@ def _transferred(entry: Fields, response: Fields, served_from: ServedFrom, diale
     body, head = count_or_none(response, "bodySize"), count_or_none(response, "headersSize")
     if body is None or dialect.size_in_body:
         return body
-    return body + (head or 0)
+    # What came over the network had a head: without a body and with a head of unknown size nobody knows how much.
+    return body + head if head is not None else body or None
 
 
 def _redirected_to(url: str, status: int | None, response: Fields) -> str | None:

@@ -51,6 +51,15 @@ def test_devtools_rows_have_their_words_sizes_and_failures() -> None:
     assert again.timing == Timing(start_us=400_000, end_us=400_050)
 
 
+@pytest.mark.parametrize(("head", "body", "seen"), [(100, 0, 100), (-1, 0, None), (-1, 400, 400), (100, -1, None)])
+def test_an_answer_that_came_over_the_network_was_never_of_no_size(head: int, body: int, seen: int | None) -> None:
+    """A head whose size is unknown came all the same."""
+    made = entry()
+    made["response"] |= {"status": 304, "headersSize": head, "bodySize": body}
+    (row,) = rows(har(made))
+    assert row.transferred_bytes == seen
+
+
 def test_who_first_uses_a_connection_that_nobody_is_seen_to_open_may_have_opened_it() -> None:
     assert rows(samples.devtools())[1].reused is None
 
