@@ -1,7 +1,7 @@
 """One connection to a target: found, dialled, secured, and then asked as often as it stays open."""
 
 import time
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import field, replace
 from socket import socket
 from types import TracebackType
@@ -20,7 +20,7 @@ from workers.probes.dns import resolve
 from workers.probes.faults import ProbeError
 from workers.probes.guard import choose, dial, family_of, open_socket
 from workers.probes.names import LocalNames
-from workers.probes.openssl import HTTP2, USUAL, Contexts, Offer, Party, session_of
+from workers.probes.openssl import HTTP2, USUAL, Contexts, Offer, Party, farewell, session_of
 from workers.probes.passage import Network
 from workers.probes.recorder import HopRecorder
 from workers.probes.settings import ProbeSettings
@@ -108,7 +108,11 @@ class Link(AbstractContextManager["Link"]):
 
     def session(self) -> SSL.Session | None:
         """What a later connection may take up again. This one must not be used any more."""
-        return None if self._party is None else session_of(self._party.connection)
+        if self._party is None or self._sock is None:
+            return None
+        with suppress(OSError):
+            self._sock.send(farewell(self._party))
+        return session_of(self._party.connection)
 
     @property
     def _port(self) -> int:

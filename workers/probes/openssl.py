@@ -4,6 +4,7 @@ Verification always runs and never stops the handshake: its faults are collected
 and shown, and the caller decides whether to go on.
 """
 
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,14 @@ def _certificates(message: bytes, *, modern: bool) -> tuple[bytes, ...]:
         found.append(message[at + 3 : end])
         at = end + 2 + int.from_bytes(message[end : end + 2]) if modern else end
     return tuple(found)
+
+
+def farewell(party: Party) -> bytes:
+    """What tells the server that we end the connection. One who is left without a word forgets the session: to OpenSSL
+    that is a fatal error, since it may be somebody who cuts answers short."""
+    with suppress(SSL.Error):
+        party.connection.shutdown()
+    return party.pipe.take()
 
 
 def session_of(connection: SSL.Connection) -> SSL.Session | None:

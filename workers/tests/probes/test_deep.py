@@ -2,6 +2,7 @@
 
 import os
 import socket
+import ssl
 import time
 from collections import Counter
 from itertools import count
@@ -35,7 +36,7 @@ from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import Lab
 from workers.tests.probes.real_nginx import serving
 from workers.tests.servers import Peer, Script, Server, answering, keeping, redirect, response
-from workers.tests.waiting import undisturbed
+from workers.tests.waiting import undisturbed, wait_for
 
 NAME = "www.example.test"
 Outcome = Measured | Failed
@@ -136,6 +137,26 @@ def test_each_way_of_tls_is_what_it_says(named: Lab) -> None:
     assert resumed.certificate_message_bytes is None
     assert resumed.chain == ()
     assert len(evidence.certificates) == 1
+
+
+def test_servers_are_told_of_the_end_of_a_connection_whose_session_is_to_be_continued(named: Lab) -> None:
+    """To OpenSSL 3 an end without a word is a fatal error, after which it forgets the session that it keeps itself."""
+    context, ends = named.authority.context(NAME), list[bool]()
+    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
+
+    def script(peer: Peer) -> None:
+        with context.wrap_socket(peer.sock, server_side=True, suppress_ragged_eofs=False) as secured:
+            try:
+                while secured.recv(65536):
+                    secured.sendall(response())
+                ends.append(True)
+            except OSError:
+                ends.append(False)
+
+    with Server(script) as server:
+        evidence = deep(named, f"https://{NAME}:{server.port}/")
+        wait_for(lambda: len(ends) == server.connections, "all connections to end")
+    assert ends.count(False) == len(evidence.of(Trial.CLASSICAL)) == 1
 
 
 def test_a_request_goes_along_with_the_hello_where_tickets_allow_it(named: Lab, tmp_path: Path) -> None:
