@@ -11,7 +11,7 @@ from workers.measurement.messages import Kind, PairMeasurement, ProbeMeasurement
 from workers.measurement.pair import Leg, PairTarget, Protocols
 from workers.measurement.timing import phases_of
 from workers.pairs import PairEngine
-from workers.shaping.packets import SYN, TCP
+from workers.shaping.packets import SYN, TCP, Packet
 from workers.tests.builders import build_request
 from workers.tests.netlab.accuracy import Lengths, lengths_of
 from workers.tests.netlab.capture import Seen
@@ -92,6 +92,13 @@ def test_phases_of_a_pair_are_those_of_the_packets(tmp_path: Path) -> None:
     assert {phase: median(found) for phase, found in errors.items() if median(found) > limits[phase]} == {}
 
 
+def test_connections_from_one_port_are_told_apart_by_where_they_lead() -> None:
+    ours, cdn, origin = (b"\n\x4d\0\2", 40_000), (b"\n\x4d\0\x14", _SECURE), (b"\n\x4d\0\x15", _SECURE)
+    ways = [(ours, cdn), (ours, origin), (cdn, ours), (origin, ours)]
+    packets = [Seen(at, way[0] == ours, Packet(TCP, *way, payload_bytes=0)) for at, way in enumerate(ways)]
+    assert connections(packets) == [packets[0::2], packets[1::2]]
+
+
 def last_wait_us(packets: list[Seen]) -> int:
     """From the last request to the first packet of its page."""
     data = [seen for seen in packets if seen.packet.payload_bytes]
@@ -107,7 +114,8 @@ def connections(packets: Sequence[Seen]) -> list[list[Seen]]:
         own, other = seen.packet.source, seen.packet.destination
         own, other = (own, other) if seen.sent else (other, own)
         if seen.packet.protocol == TCP and other[1] == _SECURE:
-            found.setdefault(own, []).append(seen)
+            # The kernel gives the same port to connections that lead to different addresses.
+            found.setdefault((own, other), []).append(seen)
     return list(found.values())
 
 
