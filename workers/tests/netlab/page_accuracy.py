@@ -20,6 +20,8 @@ from workers.tests.netlab.capture import Seen
 from workers.tests.shapes.browsing import ShapeLab
 from workers.tests.shapes.site import Reply, Shape, moved, page, script
 
+# An address, packed, and a port.
+End = tuple[bytes, int]
 RTT_MS = 40.0
 PHASES = ("dns", "connect", "tls", "wait")
 _PAUSE_MS = 60
@@ -126,14 +128,14 @@ class Packets:
 
     def __init__(self, packets: Sequence[Seen], offset_ns: int) -> None:
         self._offset_ns = offset_ns
-        flows: dict[tuple[int, int, int], list[Seen]] = {}
+        flows: dict[tuple[int, End, End], list[Seen]] = {}
         for seen in packets:
             ours, theirs = seen.packet.source, seen.packet.destination
             if not seen.sent:
                 ours, theirs = theirs, ours
-            flows.setdefault((seen.packet.protocol, theirs[1], ours[1]), []).append(seen)
-        names = [flow for (protocol, port, _), flow in flows.items() if protocol == UDP and port == _NAMES]
-        quic = [flow for (protocol, port, _), flow in flows.items() if protocol == UDP and port == _SECURE]
+            flows.setdefault((seen.packet.protocol, theirs, ours), []).append(seen)
+        names = [flow for (protocol, end, _), flow in flows.items() if protocol == UDP and end[1] == _NAMES]
+        quic = [flow for (protocol, end, _), flow in flows.items() if protocol == UDP and end[1] == _SECURE]
         tcp = [flow for (protocol, _, _), flow in flows.items() if protocol == TCP]
         data = [[seen for seen in flow if seen.packet.payload_bytes] for flow in [*tcp, *quic]]
         self._points = {
