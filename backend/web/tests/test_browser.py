@@ -1,5 +1,6 @@
 """The pages in a real browser: no violation of the policy, no error, keys that work, nothing for axe to find."""
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -144,6 +145,31 @@ def test_rows_stay_where_they_are_while_time_is_zoomed(world: World, server: Liv
             page.keyboard.press("+")
         assert "zoom=" in page.url
         assert page.locator("#r1").bounding_box() == before
+
+
+def test_bars_of_a_part_of_the_time_stay_out_of_the_words_beside_them(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    # What lies in the middle of the first row's size, or else the bar that was drawn over it.
+    under = """() => {
+        const { left, top, width, height } = document.querySelector("#r1 .wf-size").getBoundingClientRect();
+        return document.elementFromPoint(left + width / 2, top + height / 2).closest("td, svg").getAttribute("class");
+    }"""
+    with browsing(world, server) as site:
+        page = site.open(f"{path}?request=1")
+        page.locator("thead .wf-cell").scroll_into_view_if_needed()
+        axis = page.locator("thead .wf-cell").bounding_box()
+        assert axis is not None
+        # The first row ends left of it, by less than its own length.
+        left, right = axis["x"] + axis["width"] * 0.35, axis["x"] + axis["width"] * 0.6
+        page.mouse.move(left, axis["y"] + axis["height"] - 4)
+        page.mouse.down()
+        page.mouse.move(right, axis["y"] + axis["height"] - 4)
+        page.mouse.up()
+        expect(page.locator(".wf-frame")).to_have_class(re.compile("zoomed"))
+        page.locator("#r1").scroll_into_view_if_needed()
+        assert page.evaluate(under) == "wf-size"
+        page.keyboard.press("0")
+        expect(page.locator(".wf-frame")).not_to_have_class(re.compile("zoomed"))
 
 
 def test_typing_filters_at_once_and_survives_a_reload(world: World, server: LiveServer) -> None:

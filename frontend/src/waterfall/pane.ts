@@ -50,6 +50,7 @@ export class Pane {
     this.lines(hidden, isMoved);
     if (!isMoved) return;
     const box = boxOf(this.full, view);
+    this.frame.classList.toggle("zoomed", box !== "0 100");
     this.rows.zoom(box);
     for (const strips of this.frame.querySelectorAll(".wf-strips")) look(strips, box);
     const film = this.frame.querySelector(".wf-film");
