@@ -8,7 +8,7 @@ A packet that was overtaken by more is sent again as well, and then comes twice.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 
 from workers.diagnosis.case import MIN_RTT_US, rtt_of
 from workers.diagnosis.flights import Turn, answer_turn, handshake_turns, mss_of, tickets_before
@@ -65,18 +65,20 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
 
 
 def _count_doubled(overtaken: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) -> int:
-    """In how many of these connections something came twice. How small a server's packets are shows in the others."""
-    usual = max((_surplus_segments(trial) for trial in trials if trial not in overtaken), default=0)
-    return sum(_surplus_segments(trial) > max(_SPARE_SEGMENTS, usual) for trial in overtaken)
+    """In how many of these connections something came twice. How small a server's packets are shows in the others
+    alone: without such nothing is known of that."""
+    others = (_surplus_segments(trial) for trial in trials if trial not in overtaken)
+    usual = max((surplus for surplus in others if surplus is not None), default=inf)
+    return sum((_surplus_segments(trial) or 0) > max(_SPARE_SEGMENTS, usual) for trial in overtaken)
 
 
-def _surplus_segments(trial: TrialEvidence) -> float:
-    """How many segments more than it needed an answer took; 0 where not all is known."""
+def _surplus_segments(trial: TrialEvidence) -> float | None:
+    """How many segments more than it needed an answer took; None where not all is known."""
     came = _ended(trial).data_segments_in
     answers = [answer_turn(trial, exchange) for exchange in trial.exchanges]
     turns = [*handshake_turns(trial), *(turn for turn in answers if turn is not None)]
     if came is None or trial.truncated or not answers or None in answers:
-        return 0
+        return None
     tickets = sum(tickets_before(trial, exchange) > 0 for exchange in trial.exchanges)
     needed = sum(ceil(turn.size_bytes / mss_of(trial)) for turn in turns) + tickets
     return max(0, came - needed) / len(answers)

@@ -121,7 +121,9 @@ def delivered(segments: int, body_bytes: int = 20_000, **changes: Any) -> TrialE
 @pytest.mark.parametrize(("segments", "told"), [(19, True), (20, True), (21, False), (25, False)])
 def test_what_came_twice_had_not_been_lost(segments: int, told: bool) -> None:
     """A packet so late that the server sends it again comes all the same."""
-    evidence = probe([delivered(segments, scheduling_lag_us=81_000)] * 3)
+    undisturbed = delivered(19, scheduling_lag_us=1_000)
+    undisturbed = replace(undisturbed, tcp_ended=TcpState(data_segments_in=19))
+    evidence = probe([*[delivered(segments, scheduling_lag_us=81_000)] * 3, undisturbed])
     assert (Id.TCP_LOSS in found(path.RULES, evidence)) is told
     if not told:
         assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.UNSTEADY
@@ -131,6 +133,7 @@ def test_many_small_packets_are_a_servers_way_of_writing_where_undisturbed_conne
     lossy = delivered(25, scheduling_lag_us=81_000)
     undisturbed = replace(lossy, tcp_ended=TcpState(data_segments_in=25), scheduling_lag_us=1_000)
     assert Id.TCP_LOSS in found(path.RULES, probe([lossy, lossy, lossy, undisturbed]))
+    assert Id.TCP_LOSS in found(path.RULES, probe([lossy, lossy, lossy]))
 
 
 def test_nearby_only_what_was_said_again_is_lost_for_certain() -> None:
