@@ -18,6 +18,8 @@ _SOCKET_MADE = "Network.webSocketCreated"
 _REPORT = "Runtime.bindingCalled"
 # What our own scripts call.
 BINDING = "firstbyteReport"
+# A worker of the page, or of one of its workers.
+WORKER_BEGAN = "Target.attachedToTarget"
 _ENDED = ("Network.loadingFinished", "Network.loadingFailed")
 EVENTS = (
     _ASKED,
@@ -55,7 +57,7 @@ class Recorder:
         self.load_s: float | None = None
         self._now = now
         self._events: list[DevToolsEvent] = []
-        self._open: set[str] = set()
+        self._open: dict[str, str] = {}
         self._received: defaultdict[str, int] = defaultdict(int)
         self._closed = False
 
@@ -99,7 +101,9 @@ class Recorder:
         if method == _ASKED:
             self._asked(request_id, params)
         elif method in _ENDED:
-            self._open.discard(request_id)
+            self._open.pop(request_id, None)
+        elif method == WORKER_BEGAN:
+            self._has_script(_url_in(params, "targetInfo"))
         elif method == _LOAD:
             self.load_seen, self.load_s = True, self._now()
             self.changed.set()
@@ -108,13 +112,22 @@ class Recorder:
         if method.startswith("Network."):
             self.last_activity_s = self._now()
 
+    def _has_script(self, url: str) -> None:
+        """A worker that is there has its script, whose end is told to who was attached to it in time alone."""
+        for request_id in [key for key, asked in self._open.items() if asked == url]:
+            del self._open[request_id]
+
     def _asked(self, request_id: str, params: Json) -> None:
         self.requests += 1
         if params.get("type") not in _ENDLESS:
-            self._open.add(request_id)
+            self._open[request_id] = _url_in(params, "request")
         if params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
             # The page gives way to another document: its load is what now counts.
             self.load_seen, self.load_s = False, None
+
+
+def _url_in(params: Json, name: str) -> str:
+    return str((params.get(name) or {}).get("url"))[:_MAX_URL_CHARS]
 
 
 def _slim(method: str, params: Json) -> Json:

@@ -12,7 +12,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Error
 
 from workers.browser.hearing import hear
-from workers.browser.recorder import EVENTS
+from workers.browser.recorder import EVENTS, WORKER_BEGAN
 
 Json = dict[str, Any]
 Take = Callable[[str, Json], None]
@@ -25,7 +25,7 @@ _ATTACH: Json = {
     "flatten": False,
     "filter": [{"type": "worker"}, {"type": "service_worker"}],
 }
-_ATTACHED, _RECEIVED = "Target.attachedToTarget", "Target.receivedMessageFromTarget"
+_RECEIVED = "Target.receivedMessageFromTarget"
 _MAX_DEPTH = 4
 _MAX_MESSAGE_CHARS = 1024 * 1024
 
@@ -41,14 +41,14 @@ class Workers:
 
     async def start(self) -> None:
         """From now on."""
-        hear(self._cdp, _ATTACHED, lambda params: self._hear((), {"method": _ATTACHED, "params": params}))
+        hear(self._cdp, WORKER_BEGAN, lambda params: self._hear((), {"method": WORKER_BEGAN, "params": params}))
         hear(self._cdp, _RECEIVED, lambda params: self._hear((), {"method": _RECEIVED, "params": params}))
         await self._cdp.send("Target.setAutoAttach", _ATTACH)
 
     def _hear(self, path: tuple[str, ...], message: Json) -> None:
         method, params = message.get("method"), message.get("params") or {}
         session = params.get("sessionId")
-        if method == _ATTACHED and isinstance(session, str):
+        if method == WORKER_BEGAN and isinstance(session, str):
             self._announce(params)
             self._welcome((*path, session))
         elif method == _RECEIVED and isinstance(session, str):
@@ -61,7 +61,7 @@ class Workers:
     def _announce(self, params: Json) -> None:
         """So that it can be told who asked."""
         target = params.get("targetInfo") or {}
-        self._take(_ATTACHED, {"targetInfo": {"type": target.get("type"), "url": target.get("url")}})
+        self._take(WORKER_BEGAN, {"targetInfo": {"type": target.get("type"), "url": target.get("url")}})
 
     def _welcome(self, path: tuple[str, ...]) -> None:
         if len(path) < _MAX_DEPTH:
