@@ -61,7 +61,7 @@ def page_of(details: tuple[RunDetail, RunDetail], films: tuple[str, str], parame
     board = board_of_two(sides, parameters)
     changes = changes_of(board.pictures[0].chart, board.pictures[1].chart)
     verdict = _verdict(first, second, changes, board.chart.unit)
-    return ComparePage(verdict=verdict, lines=_lines(first, second), board=board)
+    return ComparePage(verdict=verdict, lines=lines_of(first, second), board=board)
 
 
 def is_comparable(first: RunDetail, second: RunDetail) -> bool:
@@ -139,7 +139,8 @@ def _parts(changes: Changes, unit: str) -> str:
     return f"Of the {unit}s: {', '.join(parts)}." if parts else f"The {unit}s are the same."
 
 
-def _lines(first: Measurement, second: Measurement) -> tuple[Line, ...]:
+def lines_of(first: Measurement, second: Measurement) -> tuple[Line, ...]:
+    """Each number that either knows, and how much the second differs; none for runs of two kinds."""
     found: Iterable[Line | None] = ()
     if isinstance(first, PageMeasurement) and isinstance(second, PageMeasurement):
         found = (_line(name, read(first), read(second), text) for name, read, text in _METRICS)
@@ -158,7 +159,8 @@ def _line(name: str, one: Number, other: Number, text: Callable[[int], str]) -> 
         return Line(name=name, first=shown[0], second=shown[1], difference=units.ABSENT, level="info")
     by = round(other) - round(one)
     sign = "+" if by > 0 else "\N{MINUS SIGN}" if by < 0 else ""
-    share = f" ({sign}{abs(round(100 * by / one))} %)" if one and by else ""
+    percent = abs(round(100 * by / one)) if one else 0
+    share = f" ({sign}{percent} %)" if percent else ""
     least = _LEAST_US if text is units.duration else 1
     is_news = text is not units.count and abs(by) >= max(least, _SHARE * abs(one))
     level: Level = "info" if not is_news else "bad" if by > 0 else "good"

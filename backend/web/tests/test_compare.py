@@ -11,7 +11,7 @@ from backend.cast import Member
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
-from backend.web.compare_page import growth_of
+from backend.web.compare_page import growth_of, lines_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
 from workers.measurement.messages import Measured, Outcome, PageMeasurement, ProbeMeasurement
@@ -60,6 +60,15 @@ def test_two_runs_lie_on_one_axis_and_the_first_sentence_says_what_differs(world
     assert text.count('id="a1"') == text.count('id="b1"') == 1
     assert "+560 ms (+67 %)" in text
     assert "style=" not in text
+
+
+def test_a_difference_of_no_whole_per_cent_is_told_without_one() -> None:
+    first = measurements.page(30)
+    row, *others = first.waterfall.requests
+    larger = replace(row, transferred_bytes=(row.transferred_bytes or 0) + 62)
+    second = replace(first, waterfall=replace(first.waterfall, requests=(larger, *others)))
+    line = next(one for one in lines_of(first, second) if one.name == "Transferred")
+    assert line.difference == "+62 B"
 
 
 def test_only_differences_leaves_what_differs_in_either(world: World, client: Client) -> None:
