@@ -69,10 +69,10 @@ def test_the_answer_with_the_secret_is_not_kept_by_the_browser(signed_in: Client
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"name": ""}, "This field is required"),
+        ({"name": ""}, "Give the token a name"),
         ({"name": "x" * 61}, "at most 60 characters"),
         ({"name": "a\x00b"}, "Null characters are not allowed"),
-        ({"scopes": []}, "This field is required"),
+        ({"scopes": []}, "Choose what the token is for"),
         ({"scopes": ["everything"]}, "not one of the available choices"),
         ({"role": "owner"}, "not one of the available choices"),
         ({"days": "99999"}, "not one of the available choices"),
