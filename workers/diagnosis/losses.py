@@ -13,7 +13,7 @@ from math import ceil, inf
 from workers.diagnosis.case import MIN_RTT_US, rtt_of
 from workers.diagnosis.flights import Turn, answer_turn, handshake_turns, mss_of, tickets_before
 from workers.diagnosis.gaps import Ruler, ruler_of
-from workers.measurement.evidence import TcpState, TrialEvidence
+from workers.measurement.evidence import TcpState, Trial, TrialEvidence
 
 # The server hears of a hole with the packet behind it, so that nothing fills it sooner. Round trips are rounded.
 _REPAIRED_RTT = 0.95
@@ -65,11 +65,14 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
 
 
 def _count_doubled(overtaken: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) -> int:
-    """In how many of these connections something came twice. How small a server's packets are shows in the others
-    alone: without such nothing is known of that."""
-    others = (_surplus_segments(trial) for trial in trials if trial not in overtaken)
-    usual = max((surplus for surplus in others if surplus is not None), default=inf)
-    return sum((_surplus_segments(trial) or 0) > max(_SPARE_SEGMENTS, usual) for trial in overtaken)
+    """In how many of these connections something came twice. How small a server's packets are shows in undisturbed ones
+    of the same kind alone: without such nothing is known of that."""
+    usual: dict[Trial, float] = {}
+    for trial in trials:
+        surplus = _surplus_segments(trial)
+        if trial not in overtaken and surplus is not None:
+            usual[trial.trial] = max(surplus, usual.get(trial.trial, _SPARE_SEGMENTS))
+    return sum((_surplus_segments(trial) or 0) > usual.get(trial.trial, inf) for trial in overtaken)
 
 
 def _surplus_segments(trial: TrialEvidence) -> float | None:
