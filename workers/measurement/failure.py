@@ -106,7 +106,9 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
         "The server does not speak HTTP/1.1, in which pairs ask; a probe or a page may reach it.",
     ),
     FailureKind.TLS_FAILED: _Meaning(
-        Stage.TLS, Blame.TARGET, "No TLS version or cipher could be agreed on with the server."
+        Stage.TLS,
+        Blame.TARGET,
+        "TLS failed: no version or cipher in common with the server, or data from it that cannot be right.",
     ),
     FailureKind.CERTIFICATE_EXPIRED: _Meaning(Stage.TLS, Blame.TARGET, "The certificate has expired."),
     FailureKind.CERTIFICATE_NOT_YET_VALID: _Meaning(Stage.TLS, Blame.TARGET, "The certificate is not valid yet."),

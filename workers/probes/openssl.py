@@ -25,6 +25,8 @@ SUITES = b"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_S
 _MAX_CHAIN = 16
 _MODERN = "TLSv1.3"
 _MESSAGE_HEADER_BYTES = 4
+# What OpenSSL puts on top of the reason since 3.2.
+_SAYS_NOTHING = "record layer failure"
 
 
 @noun(frozen=True, slots=True, kw_only=True)
@@ -177,5 +179,7 @@ def session_of(connection: SSL.Connection) -> SSL.Session | None:
 
 def reason_of(error: SSL.Error) -> str:
     """OpenSSL's own words for the last thing that went wrong, such as "tlsv1 alert protocol version"."""
-    reasons: list[Any] = error.args[0] if error.args and isinstance(error.args[0], list) else []
-    return str(reasons[-1][2]) if reasons else type(error).__name__
+    entries: list[Any] = error.args[0] if error.args and isinstance(error.args[0], list) else []
+    reasons = [str(entry[2]) for entry in entries]
+    telling = [reason for reason in reasons if reason != _SAYS_NOTHING] or reasons
+    return telling[-1] if telling else type(error).__name__

@@ -1,5 +1,6 @@
 """TLS: what is measured of a handshake, and every way in which one can go wrong."""
 
+import os
 import socket
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -228,6 +229,19 @@ def test_records_of_rubbish_are_a_handshake_that_failed(lab: Lab) -> None:
     with Server(script) as server:
         failed, _ = lab.fail(server.url().replace("http:", "https:"))
     assert failed.failure.kind is FailureKind.TLS_FAILED
+
+
+def test_an_answer_that_cannot_be_decrypted_is_no_quarrel_about_ciphers(named: Lab) -> None:
+    def script(peer: Peer) -> None:
+        peer.read_request()
+        os.write(peer.sock.fileno(), bytes.fromhex("1703030020") + b"x" * 32)
+        peer.sock.recv(1)
+
+    with Server(script, context=named.authority.context(NAME)) as server:
+        failed, _ = named.fail(server.url(host=NAME))
+    assert (failed.failure.kind, failed.failure.stage) == (FailureKind.TLS_FAILED, Stage.WAIT)
+    assert "data from it that cannot be right" in failed.failure.detail
+    assert "bad record mac" in failed.failure.detail
 
 
 @pytest.mark.parametrize("reset", [False, True])
