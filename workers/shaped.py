@@ -1,6 +1,6 @@
 """Raw probes through network profiles: for each profile a network of its own with an engine inside."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
@@ -17,6 +17,7 @@ from workers.probes.names import LocalNames
 from workers.probes.settings import NameSettings, ProbeSettings
 from workers.shaping.faults import ShapingError
 from workers.shaping.place import ShapedPlace
+from workers.shaping.relay import is_loopback
 
 # Each is a process of some ten megabytes, where the kernel has no delay link of its own.
 _KEPT = 4
@@ -66,8 +67,22 @@ def open_place(profile: Profile, names: NameSettings) -> ShapedPlace:
     return ShapedPlace(profile, resolvers=tuple(server.address for server in servers))
 
 
+def led_home(outcome: Measured | Failed, profile: Profile, dialled: Iterable[str | None]) -> Measured | Failed:
+    """The outcome; where an address of this machine's loopback refused the connection, whose it is: in a network of its
+    own nobody is there."""
+    if not isinstance(outcome, Failed) or outcome.failure.kind is not FailureKind.CONNECT_REFUSED:
+        return outcome
+    own = next((address for address in dialled if address is not None and is_loopback(address)), None)
+    if own is None or not profile.shapes:
+        return outcome
+    because = f"{profile.name}: {own} is this machine itself, and a shaped network leads away from it"
+    return Failed(failure=failure(FailureKind.PROFILE_UNAVAILABLE, because), measurement=outcome.measurement)
+
+
 def marked(outcome: Measured | Failed, profile: Profile) -> Measured | Failed:
     """The outcome, whose evidence, or of a pair it itself, says whether the link kept the profile's numbers."""
+    if isinstance(outcome.measurement, PairMeasurement | ProbeMeasurement):
+        outcome = led_home(outcome, profile, (one.address for one in outcome.measurement.connections))
     measurement = outcome.measurement
     if isinstance(measurement, PairMeasurement):
         made = [one.connect for one in measurement.connections if one.connect is not None]

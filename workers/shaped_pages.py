@@ -1,10 +1,12 @@
 """Pages through network profiles: for each profile a network of its own with a browser inside."""
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from workers.browser.guard import resolve
 from workers.browser.pool import BrowserPool
 from workers.browser.seat import TellFault, tell_nobody
 from workers.browser.seen import PageRun
@@ -13,9 +15,10 @@ from workers.measurement.compute.shaping import Passage, keeps_profile
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, OnProgress, PageMeasurement, RunRequest
 from workers.measurement.profile import Profile
+from workers.measurement.target import EVERY_PORT, parse_target
 from workers.places import Places
 from workers.probes.settings import NameSettings
-from workers.shaped import open_place
+from workers.shaped import led_home, open_place
 from workers.shaping.faults import ShapingError
 
 # A browser that nobody uses ends by itself; what stays is a network.
@@ -41,7 +44,8 @@ class ShapedLoader:
         except ShapingError as error:
             unavailable = failure(FailureKind.PROFILE_UNAVAILABLE, f"{request.profile.name}: {error}")
             return PageRun(outcome=Failed(failure=unavailable))
-        return replace(run, outcome=marked_page(run.outcome, request.profile))
+        outcome = led_home(run.outcome, request.profile, _dialled(request))
+        return replace(run, outcome=marked_page(outcome, request.profile))
 
     def close(self) -> None:
         self._places.close()
@@ -57,6 +61,13 @@ class ShapedLoader:
     def _make(self, profile: Profile, stack: ExitStack) -> BrowserPool:
         place = stack.enter_context(open_place(profile, self._names))
         return stack.enter_context(BrowserPool(self._settings, enter=place.enter, tell_fault=self._tell_fault))
+
+
+def _dialled(request: RunRequest) -> Iterator[str]:
+    """Where the page's own host is; a name is looked up only when this is asked for."""
+    target = parse_target(request.url, extra_ports=EVERY_PORT)
+    mapped = [one.address for one in request.page.host_map if one.host == target.host]
+    yield from mapped or resolve(target.host, target.port)
 
 
 def marked_page(outcome: Measured | Failed, profile: Profile) -> Measured | Failed:

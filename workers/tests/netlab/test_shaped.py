@@ -19,7 +19,7 @@ from workers.tests.netlab.test_place import SERVER4, Machine, machine
 from workers.tests.servers import Server, keeping, response
 from workers.tests.waiting import undisturbed
 
-SETTINGS = ProbeSettings(allowed=parse_networks("192.0.2.0/24"), extra_ports=frozenset(range(1024, 65536)))
+SETTINGS = ProbeSettings(allowed=parse_networks("192.0.2.0/24,127.0.0.0/8"), extra_ports=frozenset(range(1024, 65536)))
 
 
 @contextmanager
@@ -67,6 +67,14 @@ def test_a_profile_asked_for_again_is_there_and_many_do_not_pile_up() -> None:
             for rtt in (10, 11, 10, 12, 13, 14, 15, 10):
                 measured(probe(server.url(host=SERVER4), parse_profile(f"-/-/{rtt}")))
         assert len(here.network.call(netlink.names)) == before + shaped._KEPT
+
+
+def test_this_machine_itself_is_not_blamed_for_a_network_that_leads_away_from_it() -> None:
+    with machine() as here, prober(here) as probe:
+        outcome = probe("http://127.0.0.1:8080/", PROFILES["3g"])
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is FailureKind.PROFILE_UNAVAILABLE
+    assert "3g: 127.0.0.1 is this machine itself" in outcome.failure.detail
 
 
 def test_without_the_rights_for_it_the_run_fails_by_our_lack_and_says_what_to_do(

@@ -2,7 +2,8 @@
 
 from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
-from workers.measurement.messages import Measured, PageMeasurement
+from workers.measurement.failure import FailureKind
+from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.measurement.profile import Profile, parse_profile
 from workers.shaped_pages import ShapedLoader, marked_page
 from workers.tests.builders import build_page, build_request
@@ -12,7 +13,7 @@ from workers.tests.waiting import undisturbed
 
 # Root's Chromium has no sandbox, here as in every test; the only target is our own server.
 SETTINGS = BrowserSettings(
-    allowed=parse_networks("192.0.2.0/24"),
+    allowed=parse_networks("192.0.2.0/24,127.0.0.0/8"),
     extra_ports=frozenset(range(1024, 65536)),
     sandbox=False,
     allow_unsandboxed=True,
@@ -41,6 +42,19 @@ def test_a_page_is_loaded_through_its_profile_and_verified() -> None:
     assert 200_000 <= connect.duration_us < 300_000
     assert page.profile_verified is True
     assert page.warnings == ()
+
+
+def test_this_machine_itself_is_not_blamed_for_a_network_that_leads_away_from_it() -> None:
+    loader = ShapedLoader(SETTINGS)
+    with machine() as here:
+        request = build_request(
+            kind="page", url="http://127.0.0.1:8080/", profile=parse_profile("3g"), timeout_us=30_000_000, headers=()
+        )
+        outcome = here.network.call(lambda: loader.load(request)).outcome
+        here.network.call(loader.close)
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is FailureKind.PROFILE_UNAVAILABLE
+    assert "3g: 127.0.0.1 is this machine itself" in outcome.failure.detail
 
 
 def test_a_page_that_was_quicker_than_its_link_says_so() -> None:
