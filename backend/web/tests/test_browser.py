@@ -14,6 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
+from backend.testing import wait_until
 from backend.web.tests import measurements
 from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World
@@ -80,7 +81,8 @@ def test_from_a_row_arrows_home_and_end_lead_to_other_rows_and_elsewhere_they_sc
     with browsing(world, server) as site:
         page = site.open(path)
         page.keyboard.press("End")
-        page.wait_for_function("scrollY + innerHeight > document.documentElement.scrollHeight - 2")
+        at_end = "scrollY + innerHeight > document.documentElement.scrollHeight - 2"
+        wait_until(lambda: page.evaluate(at_end), "the page to scroll to its end")
         assert "request=" not in page.url
         page.keyboard.press("j")
         for key, row in (("ArrowDown", "r3"), ("End", "r100"), ("ArrowUp", "r99"), ("Home", "r1")):
@@ -230,7 +232,8 @@ def test_the_chart_is_drawn_with_the_figures_behind_it(world: World, server: Liv
         painted = (
             "canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(byte => byte)"
         )
-        page.wait_for_function(f"({painted})(document.querySelector('canvas'))")
+        chart = page.locator("canvas")
+        wait_until(lambda: chart.evaluate(painted), "the chart to be drawn")
         page.get_by_text("Show as table").click()
         expect(page.get_by_role("cell", name="222 ms").first).to_be_visible()
         assert site.complaints == []

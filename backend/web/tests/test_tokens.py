@@ -142,7 +142,7 @@ def test_the_pages_are_clean_in_a_browser(
         assert site.axe() == []
         assert not site.is_wider_than_window()
         page = site.open(reverse("web:tokens"))
-        page.get_by_role("button", name="Revoke CI of the shop").wait_for()
+        page.get_by_role("link", name="Revoke CI of the shop").wait_for()
         assert site.axe() == []
         assert not site.is_wider_than_window()
         site.open(reverse("api:docs"))
