@@ -14,6 +14,7 @@ from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeas
 from workers.probes.engine import Engine
 from workers.probes.settings import NameServer, NameSettings, ProbeSettings
 from workers.tests.builders import build_request
+from workers.tests.probes.resolver import Resolver
 from workers.tests.servers import Authority, DnsServer, Zone
 
 EXTRA_PORTS = frozenset(range(1024, 65536))
@@ -76,3 +77,9 @@ class Lab:
 def lab(tmp_path: Path) -> Iterator[Lab]:
     with ExitStack() as stack:
         yield Lab(tmp_path, stack)
+
+
+@pytest.fixture
+def resolver(tmp_path: Path) -> Iterator[Resolver]:
+    with ExitStack() as stack:
+        yield Resolver(stack, tmp_path)

@@ -1,0 +1,247 @@
+"""The rows of network logs from files: each request with its own phases and flags, each connection at its payer."""
+
+import time
+from typing import Any
+
+import pytest
+
+from workers.measurement.compute.log_rows import rows_of
+from workers.measurement.compute.netlog_events import NetEvent, Phase
+from workers.measurement.compute.netlog_requests import Requests
+from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Opener, Stretch
+from workers.measurement.waterfall import RowFlag, ServedFrom
+from workers.tests.captures import logs
+from workers.tests.measurement.log_files import log_of, read, row, shown, waterfall_of
+
+
+@pytest.mark.parametrize("name", ["h3", "h3-new-pool"])
+def test_quic_has_a_handshake_and_no_connect_and_one_session_carries_two_hosts(name: str) -> None:
+    waterfall = waterfall_of(name)
+    document, picture = waterfall.requests[0], row(waterfall, "cdn.test/b.png")
+    assert (document.protocol, shown(document)) == ("h3", "dns tls send wait download")
+    assert document.timing.dns is not None
+    assert document.timing.tls is not None
+    assert 30_000 <= document.timing.dns.duration_us <= 60_000
+    assert document.timing.dns.end_us <= document.timing.tls.start_us
+    assert document.timing.tls.duration_us < 20_000
+    assert (shown(picture), picture.reused, picture.flags) == (
+        "dns send wait download",
+        True,
+        (RowFlag.COALESCED,),
+    )
+    assert len(waterfall.connections) == 1
+    session = waterfall.connections[0]
+    assert (session.host, session.port, session.address, session.protocol, session.tls_version, session.requests) == (
+        "shop.test",
+        443,
+        "192.0.2.10",
+        "h3",
+        "TLSv1.3",
+        5,
+    )
+
+
+def test_every_request_finds_its_socket_in_chromes_new_pool_too() -> None:
+    by_url = {request.url.rpartition("/")[2]: request for request in waterfall_of("h1-new-pool").requests}
+    # As DevTools told of the same page.
+    same = [by_url[name].connection for name in ("", "s.css", "x.js")]
+    assert same == [1, 1, 1]
+    assert len({by_url[name].connection for name in ("", "a.png?wait=0.02", "b.png", "c.png?wait=0.03")}) == 4
+    assert shown(by_url["a.png?wait=0.02"]) == "connect tls send wait download"
+    assert shown(by_url["b.png"]) == "dns connect tls send wait download"
+    assert by_url["s.css"].reused is True
+
+
+def test_each_hop_in_chromes_new_pool_goes_to_its_own_connection_however_many_ask_at_once() -> None:
+    waterfall = waterfall_of("whole-new-pool")
+    hosts = {one.number: one.host for one in waterfall.connections}
+    used = [
+        (request.url.removeprefix("https://"), hosts[request.connection], request.reused)
+        for request in waterfall.requests
+        if request.connection is not None
+    ]
+    assert used == [
+        ("two.test/", "two.test", False),
+        ("two.test/a.js", "two.test", True),
+        ("img.two.test/0.png", "img.two.test", False),
+        ("one.test/0.png", "one.test", False),
+        ("one.test/1.png", "one.test", False),
+        ("two.test/go", "two.test", True),
+        ("cdn.test/data", "cdn.test", False),
+        ("two.test/never", "two.test", True),
+        ("two.test/hang", "two.test", True),
+        ("wss://one.test/talk", "one.test", False),
+        ("two.test/w.js", "two.test", True),
+        ("two.test/data.json", "two.test", True),
+        # Asked for without credentials, and where a redirect leads: a connection of its own.
+        ("cdn.test/0.png", "cdn.test", False),
+        ("cdn.test/data", "cdn.test", True),
+    ]
+    numbers = [request.connection for request in waterfall.requests if "cdn.test" in request.url]
+    assert numbers == [7, 8, 7]
+    assert [one.requests for one in waterfall.connections] == [7, 0, 1, 1, 1, 1, 2, 1]
+
+
+def test_what_a_server_pushed_is_flagged_at_the_request_that_took_it() -> None:
+    """As Chrome before 106 told of it: the session names the URL alone."""
+    log, session = NetworkLog(), 9
+    requests = Requests(log)
+
+    def happens(name: str, source: int, **params: Any) -> None:
+        requests.handlers[name](NetEvent(name, Phase.BEGIN, source, 10, params))
+
+    for source, url in ((1, "https://shop.test/a.js"), (2, "https://shop.test/a.js"), (3, "https://shop.test/b.js")):
+        happens("URL_REQUEST_START_JOB", source, url=url, method="GET")
+        if source == 1:
+            happens("HTTP_TRANSACTION_SEND_REQUEST", source)
+    happens("HTTP2_STREAM_ADOPTED_PUSH_STREAM", session, stream_id=2, url="https://shop.test/a.js")
+    assert [(hop.source, hop.pushed, hop.session) for hop in log.hops] == [
+        (1, False, None),
+        (2, True, session),
+        (3, False, None),
+    ]
+    assert [RowFlag.PUSHED in one.flags for one in rows_of(log, limit=9).waterfall.requests] == [False, True, False]
+
+
+def test_a_connection_of_no_use_stands_at_the_request_that_it_was_opened_for() -> None:
+    log = log_of("untrusted-host")
+    waterfall = rows_of(log, limit=100).waterfall
+    refused = row(waterfall, "bad.test/0.png")
+    assert (refused.failure, refused.connection, refused.reused) == ("ERR_CERT_AUTHORITY_INVALID", 2, False)
+    assert shown(refused) == "dns connect tls"
+    connection = waterfall.connections[1]
+    assert (connection.requests, connection.preconnected) == (1, False)
+    assert connection.certificate_error == "ERR_CERT_AUTHORITY_INVALID"
+
+
+@pytest.mark.parametrize(
+    ("began_ms", "asked_ms", "waited"),
+    [
+        # A second one for the same page, while the first connects, and once it has.
+        (40, 40, False),
+        (100, 100, False),
+        # Opened ahead: with the first one, and later.
+        (30, 300, True),
+        (100, 300, False),
+    ],
+)
+def test_a_lookup_is_paid_for_by_those_who_waited_for_it(began_ms: int, asked_ms: int, *, waited: bool) -> None:
+    """The new pool keeps one manager for all connections to a host, and the manager its lookup."""
+    manager, first, second = 1, 2, 3
+    log = NetworkLog(zero_ms=0)
+    log.openers = {
+        manager: Opener(dns=Stretch(0, 30), resolver=9),
+        first: Opener(manager=manager),
+        second: Opener(manager=manager),
+    }
+    for number, opener, begin_ms in ((11, first, 30), (12, second, began_ms)):
+        log.add_socket(NetSocket(number, begin_ms, opener, connect=Stretch(begin_ms, begin_ms + 30)))
+        log.adopt(manager, number)
+    for number, start_ms in ((11, 0), (12, asked_ms)):
+        sent = Stretch(start_ms + 100, start_ms + 100)
+        log.hops.append(NetHop(20 + number, "https://shop.test/", "GET", start_ms, link=number, send=sent))
+    paid, again = rows_of(log, limit=10).waterfall.requests
+    assert paid.timing.dns is not None
+    assert (again.timing.dns is not None) is waited
+    assert again.timing.connect is not None
+
+
+def test_what_was_sent_again_with_credentials_counts_and_shows_the_last_time() -> None:
+    found = read(logs.text_of("login")).log
+    first = found.hops[0]
+    assert (first.transactions, first.status, first.url) == (2, 200, "https://shop.test/auth")
+    assert [hop.transactions for hop in found.hops] == [2, 1, 1, 1]
+    told = rows_of(found, limit=100).waterfall.requests
+    assert {one.connection for one in told} == {1}
+    assert told[0].timing.tls is not None
+    assert told[0].timing.send is not None
+    # The first answer, a 401, lies between the handshake and what was sent last.
+    assert told[0].timing.send.start_us > told[0].timing.tls.end_us
+
+
+def test_what_is_sent_within_the_handshake_is_early_data() -> None:
+    first, again, last = waterfall_of("early-data-h3").requests
+    assert (first.flags, last.flags) == ((), ())
+    assert again.flags == (RowFlag.RESUMED, RowFlag.EARLY_DATA)
+    assert again.timing.tls is not None
+    assert again.timing.send is not None
+    assert again.timing.tls.start_us <= again.timing.send.start_us < again.timing.tls.end_us
+    assert again.timing.dns is None
+
+
+def test_a_host_that_shares_a_connection_of_http2_is_coalesced_after_its_own_lookup() -> None:
+    waterfall = waterfall_of("h2-new-pool")
+    shared = row(waterfall, "cdn.test/b.png")
+    assert (shown(shared), shared.flags) == ("dns send wait download", (RowFlag.COALESCED,))
+    assert len(waterfall.connections) == 1
+
+
+@pytest.mark.parametrize("name", ["silent-ipv6", "silent-ipv6-new-pool"])
+def test_connecting_begins_with_the_first_attempt_at_any_address_whoever_wins(name: str) -> None:
+    waterfall = waterfall_of(name)
+    for request in waterfall.requests:
+        timing, tries_ms = request.timing, {"shop.test": 250, "cdn.test": 300, "img.test": 0}
+        assert timing.dns is not None
+        assert timing.connect is not None
+        # Chrome waits a quarter of a second for an address that keeps silent, and goes at once from one that refuses.
+        waited_ms = tries_ms[request.url.split("/")[2]]
+        assert waited_ms <= timing.connect.duration_us / 1000 <= waited_ms + 60
+        assert 0 <= timing.connect.start_us - timing.dns.end_us <= 2000
+        assert request.address == "192.0.2.10"
+
+
+def test_each_hop_of_a_redirect_is_a_row_with_the_same_id() -> None:
+    rows = rows_of(read(logs.text_of("many")).log, limit=1000)
+    hops = [
+        (hop.source, hop.index, one.status, one.redirected_to)
+        for hop, one in zip(rows.hops, rows.waterfall.requests, strict=True)
+        if hop.source == 58
+    ]
+    assert hops == [
+        (58, 0, 302, "https://shop.test/redir?to=/plain"),
+        (58, 1, 302, "https://shop.test/plain"),
+        (58, 2, 200, None),
+    ]
+
+
+def test_what_is_special_about_a_request_is_flagged() -> None:
+    waterfall = waterfall_of("many")
+    hints = row(waterfall, "/hints")
+    assert hints.flags == (RowFlag.EARLY_HINTS,)
+    assert hints.timing.wait is not None
+    # The early answer came at once, the final one 50 ms later.
+    assert hints.timing.wait.duration_us >= 50_000
+    preflight = next(request for request in waterfall.requests if request.method == "OPTIONS")
+    assert preflight.flags == (RowFlag.PREFLIGHT,)
+    assert shown(preflight) == "dns connect tls send wait download"
+    given_up = row(waterfall, "/slow?wait=5")
+    assert (given_up.failure, given_up.flags, given_up.status) == ("ERR_ABORTED", (RowFlag.CANCELLED,), None)
+    talk = row(waterfall, "/ws")
+    assert (talk.status, talk.failure, talk.flags, shown(talk)) == (
+        101,
+        None,
+        (RowFlag.RESUMED,),
+        "connect tls send wait",
+    )
+    # Its request ends with the handshake, the talk does not.
+    assert talk.timing.end_us is None
+    unknown = row(waterfall, "nosuch.test/x.png")
+    assert (shown(unknown), unknown.connection, unknown.status) == ("dns", None, None)
+    kept = [request for request in waterfall.requests if request.served_from is ServedFrom.DISK_CACHE]
+    assert {shown(request) for request in kept} == {""}
+    assert {request.connection for request in kept} == {None}
+
+
+def test_thousands_of_attempts_for_one_origin_are_led_to_each_other_in_seconds() -> None:
+    """Half of them backups of the other half, all of them tries of one controller whose requests all failed."""
+    log, began = NetworkLog(zero_ms=0), time.process_time()
+    for number in range(4_000):
+        opener, socket = 100_000 + number, 200_000 + number
+        log.openers[opener] = Opener(group="https://shop.test", backup=number % 2 == 1, dns=Stretch(0, 1), resolver=9)
+        log.add_socket(NetSocket(socket, number, opener, connect=Stretch(number, number + 1)))
+        log.add_try(1, opener)
+    for number in range(800):
+        hop = NetHop(number, "https://shop.test/", "GET", 0, link=200_001 + 2 * number, send=Stretch(20_000, 20_000))
+        log.hops += [hop, NetHop(50_000 + number, "https://shop.test/", "GET", 0, controller=1, net_error=-102)]
+    assert len(rows_of(log, limit=10_000).waterfall.requests) == 1_600
+    assert time.process_time() - began < 10
