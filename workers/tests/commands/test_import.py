@@ -5,6 +5,8 @@ import io
 import json
 import os
 import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -68,7 +70,17 @@ def test_a_file_that_is_none_is_wrong_usage(
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@contextmanager
+def as_ordinary_user() -> Iterator[None]:
+    """Root may read everything: where it tests, it is nobody for a while."""
+    user = os.geteuid()
+    os.seteuid(user or pwd.getpwnam("nobody").pw_uid)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+
+
 @pytest.mark.parametrize("command", ["import", "netlog", "cdp"])
 def test_a_file_of_another_user_is_refused_with_who_may_not_and_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
@@ -76,9 +88,10 @@ def test_a_file_of_another_user_is_refused_with_who_may_not_and_what_to_do(
     path = tmp_path / "x.har"
     path.write_bytes(b"{}")
     path.chmod(0)
-    assert main([command, str(path)]) == 2
+    with as_ordinary_user():
+        assert main([command, str(path)]) == 2
+        user = pwd.getpwuid(os.geteuid()).pw_name
     said = capsys.readouterr().err
-    user = pwd.getpwuid(os.geteuid()).pw_name
     assert (f"the user {user}, who may not" in said, f"firstbyte {command} - < {path}" in said) == (True, True), said
 
 

@@ -110,8 +110,6 @@ JSON = st.recursive(
 
 
 NAMES = ["url", "method", "net_error", "source_dependency", "address", "byte_count", "headers"]
-
-
 NAMES += ["location", "host", "port", "state", "version", "group_id"]
 
 

@@ -2,7 +2,7 @@
 
 import functools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -66,22 +66,25 @@ def more_than(whole: dict[Key, Request], part: dict[Key, Request]) -> list[str]:
 
 @pytest.mark.parametrize("name", logs.NAMES)
 def test_a_log_that_begins_in_the_middle_of_requests_says_nothing_that_the_whole_does_not(name: str) -> None:
-    events, constants = whole(name)["events"], whole(name)["constants"]
-    full = read(constants, events)
-    zero_ms = full.log.zero_ms or 0
-    for cut in range(0, len(events), len(events) // _CUTS + 1):
-        part = rows(read(constants, events[cut:]), zero_ms)
-        assert more_than(rows(full, zero_ms), part) == [], cut
+    assert made_up(name, lambda events, cut: events[cut:]) == []
 
 
 @pytest.mark.parametrize("name", logs.NAMES)
 def test_a_log_that_breaks_off_knows_no_end_of_what_was_open(name: str) -> None:
+    assert made_up(name, lambda events, cut: events[:cut]) == []
+
+
+def made_up(name: str, part_of: Callable[[list[Any], int], list[Any]]) -> list[tuple[int, str]]:
+    """What parts of a log say that the whole does not, each with the place of the cut."""
     events, constants = whole(name)["events"], whole(name)["constants"]
     full = read(constants, events)
     zero_ms = full.log.zero_ms or 0
-    for cut in range(1, len(events), len(events) // _CUTS + 1):
-        part = rows(read(constants, events[:cut]), zero_ms)
-        assert more_than(rows(full, zero_ms), part) == [], cut
+    known = rows(full, zero_ms)
+    return [
+        (cut, said)
+        for cut in range(1, len(events), len(events) // _CUTS + 1)
+        for said in more_than(known, rows(read(constants, part_of(events, cut)), zero_ms))
+    ]
 
 
 @pytest.mark.parametrize("event", sorted(WANTED))

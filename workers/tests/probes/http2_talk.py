@@ -11,11 +11,7 @@ from workers.probes.http2 import Http2Conversation
 from workers.probes.request_fields import request_fields
 
 LIMIT = 200_000
-
-
 TARGET = parse_target("https://a.test/x?y=1")
-
-
 SETTINGS = bytes.fromhex("000000040000000000")
 
 

@@ -1,5 +1,6 @@
 """What the CDN page says and draws, from comparisons alone."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from random import Random
@@ -27,17 +28,7 @@ from workers.measurement.timing import Phases
 def test_a_verdict_that_cannot_come_is_not_promised(reused: bool) -> None:
     sample = PairSample(a=LegSample(phases=Phases(), status=301), b=LegSample(phases=Phases(), status=200))
     runs = [PairRun(cold=sample, reused=sample)] * 40
-    found = compare(runs)
-    region = Region(code="eu", name="Frankfurt")
-    one = RegionComparison(
-        region=region,
-        cold=found.cold,
-        reused=found.reused,
-        failed=0,
-        last_failure=None,
-        newest=None,
-        newest_at=None,
-    )
+    one = compared(Region(code="eu", name="Frankfurt"), runs)
     assert title_of([one], reused=reused).text == "Nothing to compare"
     assert never_comes(one.of(reused=reused)) == "40 pairs had answers of different status and are left out."
 
@@ -59,9 +50,13 @@ def region(name: str, cdn_ms: float, origin_ms: float, *, pairs: int = 24, sprea
         )
         for _ in range(pairs)
     ]
+    return compared(Region(code=name.lower(), name=name), runs)
+
+
+def compared(region: Region, runs: Sequence[PairRun]) -> RegionComparison:
     found = compare(runs)
     return RegionComparison(
-        region=Region(code=name.lower(), name=name),
+        region=region,
         cold=found.cold,
         reused=found.reused,
         failed=0,
@@ -72,11 +67,7 @@ def region(name: str, cdn_ms: float, origin_ms: float, *, pairs: int = 24, sprea
 
 
 FASTER, SLOWER = region("Virginia", 60, 410), region("Frankfurt", 121, 100)
-
-
 SAME, UNSURE = region("Oslo", 100, 100), region("Paris", 104, 100, spread_ms=60)
-
-
 EARLY = region("Lagos", 60, 100, pairs=7)
 
 
