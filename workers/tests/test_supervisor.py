@@ -35,12 +35,13 @@ def steady():
     return 0
 
 def last():
-    note("last")
     def end(*_):
         note("others-live" if others_live() else "others-gone")
         note("last-ended")
         sys.exit(0)
+    # Who is told of this life may end it at once.
     signal.signal(signal.SIGTERM, end)
+    note("last")
     while True:
         signal.pause()
 
