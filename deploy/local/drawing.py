@@ -20,7 +20,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-ROUNDS = 15
+ROUNDS = 30
 SCROLLS = 5
 # Milliseconds at most to the first frame, by number of requests.
 LIMITS_MS = {100: 50.0, 2_000: 60.0}
@@ -33,7 +33,10 @@ _WINDOW = (1320, 900)
 _HEAD = """<header class="top"><a class="brand" href="/">Firstbyte</a></header><main class="page"><h1>A page</h1>
 <p>What was <b>measured</b> <kbd>k</kbd></p><form class="inline"><input type="search"><select><option>all</select>
 <button class="button">Apply</button></form></main>"""
-_PAINTED = "() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 20)))"
+# Then for a while that is another one each time: whoever is asked at one instant between two frames only measures how
+# long it is from there to the next.
+_RESTED = "(rest_ms) => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, rest_ms)))"
+_REST_MS, _FRAME_MS = 20.0, 1000 / 60
 # Resolves with the milliseconds from the call of `draw` to the end of the frame that shows what it made.
 _TIMED = """
 const timed = (draw) => new Promise((resolve) => {
@@ -154,7 +157,10 @@ def _first_draw(browser: Browser, drawn: Mapping[str, str], requests: int, limit
     page, ours = _page(browser), _ours(drawn)
     plain = {"data": drawn["data"]}
     # The first of each warms the browser up.
-    pairs = [(_once(page, _OURS, ours), _once(page, _PLAIN, plain)) for _ in range(ROUNDS + 1)][1:]
+    instants = [0.0, *(number / ROUNDS for number in range(ROUNDS))]
+    pairs = [
+        (_once(page, _OURS, ours, instant=instant), _once(page, _PLAIN, plain, instant=instant)) for instant in instants
+    ][1:]
     page.close()
     ours_ms, plain_ms = (statistics.median(column) for column in zip(*pairs, strict=True))
     yield Figure(name=f"{requests:,} requests, first draw", value=ours_ms, limit=limit_ms)
@@ -190,10 +196,13 @@ def _page(browser: Browser) -> Page:
     return page
 
 
-def _once(page: Page, code: str, given: Mapping[str, str]) -> float:
-    """The milliseconds of one drawing, on a page that is empty below its head and has nothing else to do."""
+def _once(page: Page, code: str, given: Mapping[str, str], *, instant: float = 0.0) -> float:
+    """The milliseconds of one drawing, on a page that is empty below its head and has nothing else to do.
+
+    `instant`, from 0 to 1, is when between two frames it is asked for.
+    """
     page.evaluate("() => document.querySelector('body > div').replaceChildren()")
-    page.evaluate(_PAINTED)
+    page.evaluate(_RESTED, _REST_MS + instant * _FRAME_MS)
     return float(page.evaluate(code, given))
 
 

@@ -82,8 +82,6 @@ export interface SeriesPoint {
 
 export const PHASES = ["queued", "idle", "dns", "connect", "tls", "wait", "download"] as const;
 
-export const SHAPES = {"queued": [5, 4], "idle": [6, 2], "dns": [2, 10], "connect": [2, 10], "tls": [2, 10], "wait": [2, 10], "download": [0, 14]} as const;
-
 export const LANE_SHAPES = {"queued": [3, 2], "idle": [4, 1], "dns": [1, 6], "connect": [1, 6], "tls": [1, 6], "wait": [2, 4], "download": [0, 8]} as const;
 
 export const BAR_HEIGHT = 14 as const;

@@ -246,11 +246,16 @@ def _bar(row: Row, box: str) -> str:
 
 
 def _rectangle(bar: Bar, lanes: int) -> str:
-    top, height = place_of(bar.phase, bar.lane, lanes)
     tiny = " t" if bar.width < TINY_PERCENT else ""
     width = f'x="{number_text(bar.x)}" width="{number_text(bar.width)}"'
-    shape = f'class="p-{bar.phase}{tiny}" {width} y="{top}" height="{height}"'
+    shape = f'class="p-{bar.phase}{tiny}" {width}{_place(bar, lanes) if lanes > 1 else ""}'
     return f"<rect {shape}><title>{escape(bar.title)}</title></rect>" if bar.title else f"<rect {shape}/>"
+
+
+def _place(bar: Bar, lanes: int) -> str:
+    """Where one lane is all there is, `shapes.css` says it for all rows."""
+    top, height = place_of(bar.phase, bar.lane, lanes)
+    return f' y="{top}" height="{height}"'
 
 
 def _safe(html: str) -> SafeString:

@@ -18,6 +18,7 @@ from backend.testing import wait_until
 from backend.web.tests import measurements
 from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World
+from backend.web.waterfall.shapes import SHAPES
 from workers.measurement.messages import Measured
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -147,6 +148,19 @@ def test_rows_stay_where_they_are_while_time_is_zoomed(world: World, server: Liv
             page.keyboard.press("+")
         assert "zoom=" in page.url
         assert page.locator("#r1").bounding_box() == before
+
+
+def test_each_phase_has_its_own_height_and_place_in_a_row(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    drawn = """() => [...document.querySelectorAll("#r1 .wf-bar rect")].map((bar) => {
+        const box = bar.getBoundingClientRect();
+        return [bar.getAttribute("class"), box.top - bar.parentNode.getBoundingClientRect().top, box.height];
+    })"""
+    with browsing(world, server) as site:
+        bars = site.open(path).evaluate(drawn)
+    assert {phase for phase, *_ in bars} >= {"p-dns", "p-wait", "p-download"}
+    for phase, top, height in bars:
+        assert (top, height) == pytest.approx(SHAPES[phase.removeprefix("p-")])
 
 
 def test_bars_of_a_part_of_the_time_stay_out_of_the_words_beside_them(world: World, server: LiveServer) -> None:

@@ -1,6 +1,6 @@
 // One waterfall of a page: its rows, its lines and strips, and the part of the time it shows.
 
-import type { ChartData, Moment } from "../contract";
+import { type ChartData, type Moment, ROW_HEIGHT } from "../contract";
 import { readData } from "../mount";
 import { type Axis, lanesOf, marksOn, ticksOf } from "./axis";
 import { filmHtml } from "./film";
@@ -26,7 +26,7 @@ export class Pane {
     this.prefix = frame.dataset["pane"] ?? "r";
     this.full = { start_us: data.start_us, end_us: data.end_us, zero_us: data.zero_us };
     this.view = this.full;
-    if (!data.rows) letWait([...body.rows].slice(FIRST_ROWS));
+    if (!data.rows) letWait(body);
     this.rows = data.rows ? manyRows(body, data.rows, this.prefix, hrefOf) : pageRows(body, this.prefix);
   }
 
@@ -79,8 +79,15 @@ export class Pane {
   }
 }
 
-/** Rows out of sight are laid out when the first picture has been painted. */
-function letWait(rows: readonly HTMLTableRowElement[]): void {
+/** Rows out of sight are laid out when the first picture has been painted; until then they only keep their room. */
+function letWait(body: HTMLTableSectionElement): void {
+  const rows = [...body.rows].slice(FIRST_ROWS);
+  body.style.minHeight = `${body.rows.length * ROW_HEIGHT}px`;
   for (const row of rows) row.classList.add("waits");
-  requestAnimationFrame(() => setTimeout(() => rows.forEach((row) => row.classList.remove("waits"))));
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      body.style.minHeight = "";
+      for (const row of rows) row.classList.remove("waits");
+    }),
+  );
 }

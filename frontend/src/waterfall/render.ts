@@ -1,6 +1,6 @@
 // Rows and lines as HTML: the twin of backend/web/templatetags/waterfall.py, for what only the script draws.
 
-import { BAR_HEIGHT, LANE_HEIGHT, LANE_SHAPES, NOTE_SIGNS, PHASES, type RowData, SHAPES, TINY_PERCENT } from "../contract";
+import { BAR_HEIGHT, LANE_HEIGHT, LANE_SHAPES, NOTE_SIGNS, PHASES, type RowData, TINY_PERCENT } from "../contract";
 import { duration, size } from "../format";
 import { lanesOf, type Mark, type Tick } from "./axis";
 
@@ -81,17 +81,17 @@ function barHtml(row: RowData, box: string): string {
 function rectangle(bar: string, lanes: number): string {
   const [index, x, width, lane = "0", ...words] = bar.split(" ");
   const phase = PHASES[Number(index)] ?? "idle";
-  const [top, height] = placeOf(phase, Number(lane), lanes);
   const tiny = Number(width) < TINY_PERCENT ? " t" : "";
-  const shape = `class="p-${phase}${tiny}" x="${x}" width="${width}" y="${top}" height="${height}"`;
+  const shape = `class="p-${phase}${tiny}" x="${x}" width="${width}"${lanes === 1 ? "" : place(phase, Number(lane), lanes)}`;
   const title = words.join(" ");
   return title === "" ? `<rect ${shape}/>` : `<rect ${shape}><title>${escape(title)}</title></rect>`;
 }
 
-function placeOf(phase: keyof typeof SHAPES, lane: number, lanes: number): readonly [number, number] {
-  if (lanes === 1) return SHAPES[phase];
+/** Where one lane is all there is, `shapes.css` says it for all rows. */
+function place(phase: keyof typeof LANE_SHAPES, lane: number, lanes: number): string {
   const [top, height] = LANE_SHAPES[phase];
-  return lane < 0 ? [top, (lanes - 1) * LANE_HEIGHT + height] : [lane * LANE_HEIGHT + top, height];
+  const [y, h] = lane < 0 ? [top, (lanes - 1) * LANE_HEIGHT + height] : [lane * LANE_HEIGHT + top, height];
+  return ` y="${y}" height="${h}"`;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
