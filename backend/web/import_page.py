@@ -12,10 +12,17 @@ from backend.web.waterfall.text import host_of
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import PageMeasurement
 
+_OF_REQUESTS = ("Transferred", "Connections")
+
 
 def heading(upload: Upload) -> str:
     """Whose page it is."""
     return upload.site.name if upload.site is not None else host_of(upload.url) or upload.label
+
+
+def caption(upload: Upload) -> str:
+    """What stands over its picture."""
+    return f"{heading(upload)}, out of {upload.file_name}, {upload.started_at:%d %b %Y %H:%M} UTC"
 
 
 def about(upload: Upload) -> list[str]:
@@ -41,6 +48,10 @@ def warnings(upload: Upload) -> list[str]:
 def verdict(measurement: PageMeasurement | None) -> Verdict:
     if measurement is None:
         return Verdict(level="warn", title="This import cannot be read any more", text="Import the file again.")
+    vitals = measurement.vitals
+    if not measurement.waterfall.requests and vitals.lcp_us is None and vitals.load_us is None:
+        title = "The file says neither what the page asked for nor when it had loaded"
+        return Verdict(level="info", title=title, text="")
     found, document = measured_verdict(measurement), document_of(measurement)
     if document is None or (document.status or 0) < HTTPStatus.BAD_REQUEST:
         return found
@@ -48,7 +59,10 @@ def verdict(measurement: PageMeasurement | None) -> Verdict:
 
 
 def cards(measurement: PageMeasurement | None) -> tuple[Card, ...]:
-    return () if measurement is None else cards_of(measurement)
+    """Without requests nothing is known of what they brought and over what."""
+    found = () if measurement is None else cards_of(measurement)
+    known = measurement is not None and measurement.waterfall.requests
+    return found if known else tuple(card for card in found if card.name not in _OF_REQUESTS)
 
 
 def panel(measurement: PageMeasurement | None) -> Panel | None:

@@ -95,6 +95,7 @@ urlpatterns = [
     path("imports/", imports.overview, name="imports"),
     path("imports/<uuid:import_id>/", imports.page, name="import"),
     path("imports/<uuid:import_id>/requests/<int:number>", imports.details, name="import_details"),
+    path("imports/<uuid:import_id>/waterfall.svg", imports.export, name="import_waterfall"),
     path("imports/<uuid:import_id>/delete/", imports.delete, name="import_delete"),
     path("compare/", compare.page, name="compare"),
     path("compare/waterfall.svg", compare.export, name="compare_waterfall"),

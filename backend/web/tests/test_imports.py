@@ -74,6 +74,41 @@ def test_the_row_in_the_address_is_the_one_looked_at(world: World, client: Clien
     assert client.get(f"{place}requests/99").status_code == 404
 
 
+def test_its_waterfall_is_a_picture_to_keep(world: World, client: Client) -> None:
+    _, text = send(client, samples.devtools())
+    place = reverse("web:import", args=[Upload.objects.get().public_id])
+    assert f'href="{place}waterfall.svg?" data-export="svg"' in text
+    assert f'href="{place}waterfall.svg?" data-export="png"' in text
+    assert f'href="{place}waterfall.svg?q=app.js' in text_of(client, f"{place}?q=app.js")
+    response = client.get(f"{place}waterfall.svg?q=app.js")
+    picture = response.content.decode()
+    assert response["Content-Type"] == "image/svg+xml; charset=utf-8"
+    assert "sandbox" in response["Content-Security-Policy"]
+    assert ("app.js" in picture, "x.gif" in picture) == (True, False)
+    assert "shop.example, out of shop.har, 21 Nov 2026 12:00 UTC" in picture
+    Upload.objects.update(document=b"damaged")
+    assert client.get(f"{place}waterfall.svg").status_code == 404
+
+
+def test_a_page_load_without_requests_is_shown_with_its_figures(world: World, client: Client) -> None:
+    _, text = send(client, samples.har(pages=[samples.page()]))
+    for part in ("The file has no requests of its page loads, only their figures.", "The page loaded in 500 ms"):
+        assert part in text, part
+    for part in ("data-export", "wf-row", "Transferred", "Connections"):
+        assert part not in text, part
+    made = Upload.objects.get()
+    assert (made.requests, made.url) == (0, samples.HTML)
+    assert 'data-label="Requests" class="num">\N{EN DASH}' in text_of(client, LIST)
+    assert client.get(f"/api/v1/imports/{made.public_id}/har").status_code == 200
+
+
+def test_of_a_page_that_nobody_saw_load_nobody_says_that_it_did(world: World, client: Client) -> None:
+    _, text = send(client, samples.har(pages=[samples.page(title="Shop", pageTimings={"_firstContentfulPaint": 210})]))
+    assert "The file says neither what the page asked for nor when it had loaded" in text
+    assert "The page loaded" not in text
+    assert ">Shop</a>" in text_of(client, LIST)
+
+
 def test_a_repeat_view_of_webpagetest_can_be_looked_at(world: World, client: Client) -> None:
     _, text = send(client, samples.webpagetest(1000, 3000, 2000))
     assert "WebPageTest JSON of WebPageTest 21.07" in text

@@ -20,7 +20,7 @@ from backend.web.access import MemberRequest, needs
 from backend.web.confirm import Question, ask
 from backend.web.forms.imports import ImportForm
 from backend.web.pagination import position_before, position_of
-from backend.web.views.runs import row_details
+from backend.web.views.runs import drawing, row_details
 from backend.web.waterfall.board import board_of
 from backend.web.waterfall.text import printable
 
@@ -53,6 +53,7 @@ def page(request: MemberRequest, import_id: UUID) -> HttpResponse:
         "cards": import_page.cards(measurement),
         "panel": import_page.panel(measurement),
         "board": None if measurement is None else board_of(measurement, request.GET.dict()),
+        "exports": reverse("web:import_waterfall", args=[import_id]),
         "details_url": reverse("web:import_details", args=[import_id, 0]).removesuffix("0"),
     }
     return render(request, "imports/page.html", context)
@@ -63,6 +64,16 @@ def page(request: MemberRequest, import_id: UUID) -> HttpResponse:
 def details(request: MemberRequest, import_id: UUID, number: int) -> HttpResponse:
     """What the page's side panel says of one row: a piece of HTML for the script."""
     return row_details(request, _detail(request, import_id).measurement, number)
+
+
+@require_safe
+@needs(Permission.READ)
+def export(request: MemberRequest, import_id: UUID) -> HttpResponse:
+    """The waterfall that the rest of the address asks for, as a picture of its own."""
+    detail = _detail(request, import_id)
+    if detail.measurement is None:
+        raise Http404
+    return drawing(board_of(detail.measurement, request.GET.dict()), printable(import_page.caption(detail.upload)))
 
 
 @require_http_methods(["GET", "POST"])

@@ -13,6 +13,7 @@ from workers.measurement.waterfall import Request, Waterfall
 
 # As many as a page of our own keeps.
 MAX_ROWS = 2000
+_EMPTY = Waterfall(requests=(), connections=())
 _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 
@@ -34,15 +35,17 @@ class Draft:
 class View:
     """One page load of a file. `run` and `repeat` say, where the file does, which load of a series it was.
 
+    A file without requests has figures alone; its `url` may be empty then.
+
     `succeeded` is False when the tool itself called the load failed.
     """
 
     label: str
     url: str
     started_at: datetime
-    waterfall: Waterfall
     vitals: Vitals
-    document: int | None
+    waterfall: Waterfall = _EMPTY
+    document: int | None = None
     title: str | None = None
     browser: str | None = None
     run: int | None = None
@@ -63,8 +66,8 @@ class _Opened:
 class Rows:
     """Rows with their connections, and the number of the final document."""
 
-    waterfall: Waterfall
-    document: int | None
+    waterfall: Waterfall = _EMPTY
+    document: int | None = None
 
 
 def rows_of(drafts: Sequence[Draft]) -> Rows:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypedDict
 
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
 from workers.measurement.imports.draft import Draft, View, rows_of
@@ -41,6 +41,13 @@ _BY_THE_BOOK = (
 _VERSIONS = ("1.0", "1.1", "1.2", "1.3")
 
 
+class _Place(TypedDict):
+    """Which load of a series a page is, in the words of a View."""
+
+    run: int | None
+    repeat: bool
+
+
 @dataclass(slots=True)
 class _Group:
     """A page's own fields, and its entries with their places in the file."""
@@ -62,6 +69,9 @@ def read_har(document: Fields, ledger: Ledger) -> tuple[Source, list[View]]:
         entries = entries[:MAX_ENTRIES]
     source, dialect = _source(log), _dialect(log, entries)
     groups = _groups(log, entries)
+    if not entries:
+        return source, _bare_views(groups, log, ledger)
+    groups = _with_entries(groups, ledger)
     if len(groups) > MAX_PAGES:
         left = sum(len(group.entries) for group in groups[MAX_PAGES:])
         ledger.skip(f"The file has {len(groups)} pages, of which {MAX_PAGES} are read.", left)
@@ -137,7 +147,40 @@ def _groups(log: Fields, entries: Sequence[Any]) -> list[_Group]:
         named = entry.get("pageref") if isinstance(entry, dict) else None
         last = by_id.get(str(named), last)
         last.entries.append((place, entry))
+    return groups
+
+
+def _with_entries(groups: Sequence[_Group], ledger: Ledger) -> list[_Group]:
+    # Of a file that is read in part nobody knows which of its pages have none.
+    for number, group in enumerate(groups, start=1):
+        if not group.entries and not ledger.skipped:
+            ledger.note(f"page {number}: the file has no requests of it.")
     return [group for group in groups if group.entries]
+
+
+def _bare_views(groups: Sequence[_Group], log: Fields, ledger: Ledger) -> list[View]:
+    """The pages of an archive without requests that have figures of their own."""
+    views = []
+    for number, group in enumerate([one for one in groups if one.page][:MAX_PAGES], start=1):
+        started_at, vitals = _start_of(group.page), _vitals(group.page, 0, ledger)
+        if started_at is None or vitals == Vitals():
+            ledger.note(f"page {number}: the file has neither requests nor figures of it.")
+            continue
+        title = text_or_none(group.page, "title", MAX_TITLE_CHARS)
+        views.append(
+            View(
+                label=title or text_or_none(group.page, "id", MAX_NAME_CHARS) or f"page {number}",
+                url=title if title is not None and "://" in title else "",
+                started_at=started_at,
+                vitals=vitals,
+                title=_title(group.page, title),
+                browser=_browser(log),
+                **_place_of(group.page),
+            )
+        )
+    if views:
+        ledger.note("The file has no requests of its page loads, only their figures.")
+    return views
 
 
 def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View | None:
@@ -156,7 +199,6 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
     requests = rows.waterfall.requests
     document = next((row for row in requests if row.number == rows.document), requests[0])
     title = text_or_none(group.page, "title", MAX_TITLE_CHARS)
-    cached = group.page.get("_cached")
     return View(
         label=(title or text_or_none(group.page, "id", MAX_NAME_CHARS) or document.url)[:MAX_TITLE_CHARS],
         url=document.url,
@@ -166,9 +208,13 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
         document=rows.document,
         title=_title(group.page, title),
         browser=_browser(log),
-        run=run_number(group.page, "_"),
-        repeat=cached is True or cached == 1,
+        **_place_of(group.page),
     )
+
+
+def _place_of(page: Fields) -> _Place:
+    cached = page.get("_cached")
+    return {"run": run_number(page, "_"), "repeat": cached is True or cached == 1}
 
 
 def _skip_all(group: _Group, ledger: Ledger) -> None:

@@ -99,8 +99,8 @@ def _sample(view: View) -> ViewSample:
         state=_state(view),
         vitals=view.vitals,
         ttfb_us=None if document is None else document.timing.first_byte_us,
-        requests=len(rows),
-        received_bytes=sum(row.transferred_bytes or 0 for row in rows),
+        requests=len(rows) or None,
+        received_bytes=sum(row.transferred_bytes or 0 for row in rows) if rows else None,
         failure=None if view.succeeded else FailureKind.PAGE_ERROR.value,
     )
 

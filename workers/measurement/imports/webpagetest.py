@@ -1,14 +1,14 @@
 """WebPageTest's own JSON (`jsonResult.php`): runs, first and repeat views, steps. Times are milliseconds from the
 start of the view, and -1 is "not applicable"."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from workers.measurement.compute.texts import plain
 from workers.measurement.connection import Header
-from workers.measurement.imports.draft import Draft, View, rows_of
+from workers.measurement.imports.draft import Draft, Rows, View, rows_of
 from workers.measurement.imports.fields import (
     Fields,
     UnreadableError,
@@ -33,6 +33,7 @@ from workers.measurement.imports.words import (
     type_of,
     url_of,
 )
+from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, TimingSource
 
 MAX_VIEWS = 40
@@ -67,7 +68,7 @@ def read_webpagetest(document: Fields, ledger: Ledger) -> tuple[Source, list[Vie
     places = list(_places(test))
     if len(places) > MAX_VIEWS:
         ledger.skip(f"The file has {len(places)} views, of which {MAX_VIEWS} are read.", len(places) - MAX_VIEWS)
-    views = [view for place in places[:MAX_VIEWS] if (view := _view(place, test, ledger)) is not None]
+    views = _views(places[:MAX_VIEWS], test, ledger)
     if not views and not ledger.skipped:
         raise UnreadableFileError("The file has no view with requests. Ask WebPageTest for it with requests=1.")
     version = text_or_none(document, "webPagetestVersion", MAX_NAME_CHARS)
@@ -96,20 +97,31 @@ def _places(test: Fields) -> Iterator[_Place]:
                 yield _Place(run=int(digits), repeat=repeat, step=step, fields=fields)
 
 
+def _views(places: Sequence[_Place], test: Fields, ledger: Ledger) -> list[View]:
+    """Those with requests; where none has any, those with figures."""
+    listing = [place for place in places if list_of(place.fields, "requests")]
+    if listing:
+        for place in places:
+            if place not in listing:
+                ledger.note(f"{place.label}: it holds no requests.")
+        return [view for place in listing if (view := _view(place, test, ledger)) is not None]
+    bare = [_shown(place, test, Rows()) for place in places if vitals_in((place.fields,), "") != Vitals()]
+    if bare:
+        ledger.note("The file has no requests, only figures. Ask WebPageTest for it with requests=1.")
+    return bare
+
+
 def _view(place: _Place, test: Fields, ledger: Ledger) -> View | None:
-    fields = place.fields
-    listed = fields.get("requests")
-    if not isinstance(listed, list) or not listed:
-        ledger.note(f"{place.label}: it holds no requests.")
-        return None
-    drafts = _drafts(place, listed, ledger)
-    if not drafts:
-        return None
-    rows = rows_of(drafts)
-    document = next((row for row in rows.waterfall.requests if row.number == rows.document), rows.waterfall.requests[0])
+    drafts = _drafts(place, list_of(place.fields, "requests"), ledger)
+    return _shown(place, test, rows_of(drafts)) if drafts else None
+
+
+def _shown(place: _Place, test: Fields, rows: Rows) -> View:
+    fields, requests = place.fields, rows.waterfall.requests
+    document = next((row.url for row in requests if row.number == rows.document), requests[0].url if requests else "")
     return View(
         label=place.label,
-        url=text_or_none(fields, "URL", _MAX_URL_READ) or text_or_none(test, "url", _MAX_URL_READ) or document.url,
+        url=text_or_none(fields, "URL", _MAX_URL_READ) or text_or_none(test, "url", _MAX_URL_READ) or document,
         started_at=_started_at(fields, test),
         waterfall=rows.waterfall,
         vitals=vitals_in((fields,), ""),

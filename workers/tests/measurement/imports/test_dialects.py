@@ -237,3 +237,40 @@ def test_one_clock_for_all_rows_survives_a_page_that_is_kept_short() -> None:
     waterfall = only(har(*many)).waterfall
     assert (len(waterfall.requests), waterfall.truncated) == (2_000, True)
     assert replace(waterfall.requests[0], number=1) == waterfall.requests[0]
+
+
+def test_an_archive_without_requests_brings_the_figures_of_its_pages() -> None:
+    pages = [page("a"), page("b", pageTimings={"onLoad": 700}, title="Shop"), page("c", pageTimings={"onLoad": -1})]
+    found = read(har(pages=pages))
+    assert [(one.url, one.label) for one in found.pages] == [(samples.HTML, samples.HTML), ("", "Shop")]
+    assert [one.measurement.vitals.load_us for one in found.pages] == [500_000, 700_000]
+    assert {one.measurement.waterfall.requests for one in found.pages} == {()}
+    assert found.remarks == (
+        "page 3: the file has neither requests nor figures of it.",
+        "The file has no requests of its page loads, only their figures.",
+    )
+
+
+def test_a_page_without_requests_beside_others_is_told() -> None:
+    found = read(har(entry(pageref="b"), pages=[page("a", title="blank"), page("b")]))
+    assert len(found.pages) == 1
+    assert found.remarks == ("page 1: the file has no requests of it.",)
+
+
+def test_webpagetest_json_without_requests_brings_the_figures_of_its_runs() -> None:
+    document = samples.webpagetest(1000, 3000, 2000)
+    for run in document["data"]["runs"].values():
+        for view in run.values():
+            view["requests"] = 2
+    (one,) = (found := read(document)).pages
+    assert (one.label, one.measurement.vitals.load_us) == ("run 3, first view", 2_000_000)
+    assert [sample.vitals.load_us for sample in one.measurement.samples][::2] == [1_000_000, 3_000_000, 2_000_000]
+    assert found.remarks[-1] == "The file has no requests, only figures. Ask WebPageTest for it with requests=1."
+
+
+def test_a_run_of_webpagetest_without_requests_beside_others_is_told() -> None:
+    document = samples.webpagetest(1000, 3000, repeat=False)
+    document["data"]["runs"]["2"]["firstView"]["requests"] = []
+    found = read(document)
+    assert found.remarks == ("run 2, first view: it holds no requests.",)
+    assert found.pages[0].measurement.samples == ()
