@@ -15,7 +15,7 @@ from workers.diagnosis.resumption import (
     attempts_elsewhere,
     unshared_addresses,
 )
-from workers.diagnosis.stapling import refused_staples, staples
+from workers.diagnosis.stapling import refused_staples, staples, useless_staple
 from workers.diagnosis.tls_visits import (
     TLS13,
     completed,
@@ -78,8 +78,15 @@ def ocsp_stapling(judged: Judged) -> Told:
         return not_applicable("the certificate names no OCSP responder")
     if not told:
         return unknown(judged)
-    missing = "not stapled" if not any(one.stapled for one in first_visits(judged.case)) else "stapled too long ago"
+    missing = _missing_staple(judged)
     return no(f"demanded, {missing}" if chain[0].must_staple else missing)
+
+
+def _missing_staple(judged: Judged) -> str:
+    if not any(one.stapled for one in first_visits(judged.case)):
+        return "not stapled"
+    useless = useless_staple(judged.case)
+    return "stapled too long ago" if useless is None else f"stapled, but {useless}"
 
 
 def alpn(judged: Judged) -> Told:

@@ -10,9 +10,10 @@ from workers.diagnosis.tls_visits import first_visits, judged_chain
 from workers.measurement.evidence import Handshake, StapleWord
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# Firefox breaks off for these (NSSCertDBTrustDomain::CheckRevocation); what has run out, speaks of another certificate
-# or puts off until later it takes for no staple. Chrome looks at none of it.
+# Firefox breaks off for these (NSSCertDBTrustDomain::CheckRevocation); what has run out, speaks of another certificate,
+# puts off until later or is signed by nobody entitled it takes for no staple. Chrome looks at none of it.
 _REFUSED = frozenset({StapleWord.REVOKED, StapleWord.UNKNOWN, StapleWord.INVALID})
+_USELESS = {StapleWord.NOTHING: "nothing of this certificate", StapleWord.UNSIGNED: "signed by nobody entitled"}
 _NOT_YET = "not valid yet"
 # So far into the future Firefox takes a beginning for a clock that is wrong (mozilla::pkix).
 _MAX_EARLY = timedelta(days=1)
@@ -61,7 +62,7 @@ def _missing(case: Case, chain: Chain, told: list[bool]) -> Verdicts:
         evidence=facts(
             must_staple=leaf.must_staple,
             without_staple=seen(missing, len(told)),
-            staple_says=_of_another(case),
+            staple_says=useless_staple(case),
             staple_ended=_ended(case),
             responder=next(iter(leaf.ocsp_urls), None),
         ),
@@ -69,9 +70,10 @@ def _missing(case: Case, chain: Chain, told: list[bool]) -> Verdicts:
 
 
 def staples(case: Case) -> list[bool]:
-    """Of each first visit whether a word came along that vouches for the certificate. By the server's clock too: ours
-    may be wrong."""
-    return [_vouches(case, one) for one in first_visits(case) if one.stapled is not None]
+    """Of each first visit whether a word came along that vouches for the certificate, where it can be told who signed
+    that. By the server's clock too: ours may be wrong."""
+    told = (one for one in first_visits(case) if one.stapled is not None)
+    return [_vouches(case, one) for one in told if one.staple_word is not StapleWord.UNVERIFIED]
 
 
 def _vouches(case: Case, one: Handshake) -> bool:
@@ -92,9 +94,10 @@ def _is_early(case: Case, one: Handshake) -> bool:
     return one.staple_begins is not None and one.staple_begins > max(ours, server_time(case) or ours) + _MAX_EARLY
 
 
-def _of_another(case: Case) -> str | None:
-    nothing = any(one.staple_word is StapleWord.NOTHING for one in first_visits(case))
-    return "nothing of this certificate" if nothing else None
+def useless_staple(case: Case) -> str | None:
+    """Why a staple that came along is taken for none."""
+    words = (one.staple_word for one in first_visits(case))
+    return next((_USELESS[word] for word in words if word in _USELESS), None)
 
 
 def _ended(case: Case) -> str | None:

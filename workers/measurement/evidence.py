@@ -162,7 +162,11 @@ class StapleWord(StrEnum):
     UNKNOWN = "unknown"
     # Nothing: it speaks of other certificates, or puts us off until later. Browsers take that for no answer.
     NOTHING = "nothing"
-    # No answer at all, or the authority's error.
+    # By nobody who may speak for the leaf's issuer (4.2.2.2), whatever it says. Browsers take that for no answer.
+    UNSIGNED = "unsigned"
+    # It cannot be told who signed it: the leaf's issuer was not sent, or signs in a way that is not known here.
+    UNVERIFIED = "unverified"
+    # No answer at all, the authority's error, or a signature that is not that of the signer it names.
     INVALID = "invalid"
 
 

@@ -97,9 +97,9 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="The certificate comes without proof that it is valid",
         explanation=(
             "The certificate can be revoked by OCSP, and the server does not send the authority's current word along "
-            "(stapling). Clients that check have to ask the authority themselves; where the certificate demands a "
-            "staple, or what comes along is an error or says that the certificate is revoked, Firefox and others "
-            "refuse the connection."
+            "(stapling), or what it sends is signed by nobody entitled. Clients that check have to ask the authority "
+            "themselves; where the certificate demands a staple, or what comes along is an error or says that the "
+            "certificate is revoked, Firefox and others refuse the connection."
         ),
         advice=(
             "Switch stapling on and make sure that the server can reach the authority, or use a certificate without "

@@ -18,7 +18,8 @@ _ALGORITHMS = {
     for name, oid in vars(SignatureAlgorithmOID).items()
     if isinstance(oid, x509.ObjectIdentifier) and not name.startswith("_")
 }
-_UNREADABLE = (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, UnsupportedAlgorithm)
+# What a stranger's certificate may make the library raise.
+UNREADABLE = (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, UnsupportedAlgorithm)
 
 
 @lru_cache(maxsize=1024)
@@ -27,10 +28,10 @@ def chain_certificates(ders: tuple[bytes, ...]) -> tuple[ChainCertificate | None
 
     Remembered, because the same site is asked every minute, and signatures are dear.
     """
-    parsed = [_parse(der) for der in ders]
+    read = [parsed(der) for der in ders]
     return tuple(
-        None if one is None else replace(_certificate(der), issued_by=_issuer_of(one, parsed))
-        for der, one in zip(ders, parsed, strict=True)
+        None if one is None else replace(_certificate(der), issued_by=_issuer_of(one, read))
+        for der, one in zip(ders, read, strict=True)
     )
 
 
@@ -56,27 +57,29 @@ def missing_issuer_urls(ders: tuple[bytes, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _parse(der: bytes) -> x509.Certificate | None:
+def parsed(der: bytes) -> x509.Certificate | None:
+    """None of what is no certificate, or cannot be told."""
     try:
         one = x509.load_der_x509_certificate(der)
         # Read here, since they are what a certificate cannot be told without.
         _ = one.subject, one.issuer, one.extensions
-    except _UNREADABLE:
+    except UNREADABLE:
         return None
     return one
 
 
 def _issuer_of(one: x509.Certificate, among: list[x509.Certificate | None]) -> int | None:
     for index, other in enumerate(among):
-        if other is not None and other.subject == one.issuer and _signed(one, other):
+        if other is not None and other.subject == one.issuer and is_signed_by(one, other):
             return index
     return None
 
 
-def _signed(one: x509.Certificate, by: x509.Certificate) -> bool:
+def is_signed_by(one: x509.Certificate, by: x509.Certificate) -> bool:
+    """By name and by signature."""
     try:
         one.verify_directly_issued_by(by)
-    except (InvalidSignature, TypeError, *_UNREADABLE):
+    except (InvalidSignature, TypeError, *UNREADABLE):
         return False
     return True
 

@@ -175,7 +175,7 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
 
 
 def _staple(done: HandshakeCapture) -> Staple:
-    return read_staple(done.staple, done.chain[0]) if done.staple and done.chain else Staple()
+    return read_staple(done.staple, done.chain) if done.staple and done.chain else Staple()
 
 
 def _exchange(view: _View, seen: ExchangeCapture) -> Exchange:

@@ -5,8 +5,20 @@ from datetime import timedelta
 import pytest
 
 from workers.measurement.evidence import ProbeEvidence, StapleWord, Trial
-from workers.measurement.finding import Answer, CheckColumn, Confidence, FindingId, Severity
-from workers.tests.diagnosis.sites import HOST, INTERMEDIATE, LEAF, NOW, certificate, check, fact, finding, sent, shaken
+from workers.measurement.finding import Answer, CheckColumn, Confidence, FindingId, NotJudgedReason, Severity
+from workers.tests.diagnosis.sites import (
+    HOST,
+    INTERMEDIATE,
+    LEAF,
+    NOW,
+    certificate,
+    check,
+    fact,
+    finding,
+    left_open,
+    sent,
+    shaken,
+)
 
 _WITH_RESPONDER = certificate(HOST, "Issuing CA", ocsp_urls=("http://ocsp.example.net",))
 
@@ -44,13 +56,25 @@ def test_a_staple_of_the_day_after_tomorrow_is_refused(begins_days: float, refus
     assert not refused or fact(found, "staple_says") == "not valid yet"
 
 
-def test_a_staple_that_says_nothing_of_the_certificate_is_none() -> None:
-    found = finding(FindingId.TLS_OCSP, saying(StapleWord.NOTHING))
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [(StapleWord.NOTHING, "nothing of this certificate"), (StapleWord.UNSIGNED, "signed by nobody entitled")],
+)
+def test_a_staple_that_browsers_pass_over_is_none(word: StapleWord, why: str) -> None:
+    found = finding(FindingId.TLS_OCSP, saying(word))
     assert found is not None
     assert found.severity is Severity.LOW
-    assert fact(found, "staple_says") == "nothing of this certificate"
-    assert finding(FindingId.TLS_OCSP, saying(StapleWord.NOTHING, responder=False)) is None
-    assert check(CheckColumn.OCSP_STAPLING, saying(StapleWord.NOTHING)).answer is Answer.NO
+    assert fact(found, "staple_says") == why
+    assert finding(FindingId.TLS_OCSP, saying(word, responder=False)) is None
+    told = check(CheckColumn.OCSP_STAPLING, saying(word))
+    assert (told.answer, told.detail) == (Answer.NO, f"stapled, but {why}")
+
+
+def test_of_a_staple_whose_signer_is_not_known_nothing_is_said() -> None:
+    site = saying(StapleWord.UNVERIFIED)
+    assert finding(FindingId.TLS_OCSP, site) is None
+    assert left_open(FindingId.TLS_OCSP, site) is NotJudgedReason.NOT_MEASURED
+    assert check(CheckColumn.OCSP_STAPLING, site).answer is Answer.UNKNOWN
 
 
 def test_a_good_staple_of_a_certificate_without_responder_is_stapled() -> None:

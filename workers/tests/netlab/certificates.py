@@ -103,8 +103,10 @@ def make_staple(
     *,
     status: ocsp.OCSPCertStatus = ocsp.OCSPCertStatus.GOOD,
     life: Life = Life(begins=-1, ends=6),
+    responder: Holder | None = None,
 ) -> bytes:
-    """The issuer's word on the leaf, DER, as a server hands it out."""
+    """The issuer's word on the leaf, DER, as a server hands it out; a responder may speak for it."""
+    signer = responder or issuer
     now = datetime.now(UTC)
     builder = ocsp.OCSPResponseBuilder().add_response(
         cert=leaf,
@@ -116,8 +118,21 @@ def make_staple(
         revocation_time=now - timedelta(days=2) if status is ocsp.OCSPCertStatus.REVOKED else None,
         revocation_reason=None,
     )
-    builder = builder.responder_id(ocsp.OCSPResponderEncoding.HASH, issuer.certificate)
-    return builder.sign(issuer.key, hashes.SHA256()).public_bytes(Encoding.DER)
+    builder = builder.responder_id(ocsp.OCSPResponderEncoding.HASH, signer.certificate)
+    if signer.certificate != issuer.certificate:
+        builder = builder.certificates([signer.certificate])
+    return builder.sign(signer.key, hashes.SHA256()).public_bytes(Encoding.DER)
+
+
+def make_responder(
+    name: str, issuer: Holder, *, key: KeyKind = KeyKind.P256, entitled: bool = True, life: Life = USUAL_LIFE
+) -> Holder:
+    """Who may speak for that authority, where it is `entitled`."""
+    own = key_of(key, name)
+    builder = _begin(name, own, issuer, life)
+    purpose = ExtendedKeyUsageOID.OCSP_SIGNING if entitled else ExtendedKeyUsageOID.SERVER_AUTH
+    builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+    return Holder(certificate=_sign(builder, own, issuer), key=own)
 
 
 _SIGNS_CERTIFICATES = x509.KeyUsage(
