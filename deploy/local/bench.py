@@ -24,25 +24,29 @@ _BROWSER = "chromium"
 _MODULES = {
     "service": ("backend.bench",),
     "waterfall": ("deploy.local.drawing",),
+    "probes": ("workers.bench", "probes"),
     "pages": ("workers.bench", "pages"),
     "page-overhead": ("workers.bench", "page-overhead"),
     "pairs": ("workers.bench", "pairs"),
     "accuracy": ("workers.bench", "accuracy"),
     "page-accuracy": ("workers.bench", "page-accuracy"),
+    "soak": ("workers.bench", "soak"),
 }
+# 500 page runs in a row take most of an hour: only for who names them.
+_LONG = frozenset({"soak"})
 # Those that make networks of their own.
 _IN_NETWORKS = frozenset({"accuracy", "page-accuracy"})
 _PASSED_ON = ("FIRSTBYTE_BROWSERTIME", "FIRSTBYTE_LIGHTHOUSE")
 
 
 def bench(places: Places, arguments: Sequence[str]) -> int:
-    """Runs the parts named, or all of them; 0 when every limit is met. Raises StepError."""
+    """Runs the parts named, or all but the long ones; 0 when every limit is met. Raises StepError."""
     parts = {"start": partial(start_and_memory, places)}
     parts |= {name: partial(_module, places, name) for name in _MODULES}
     unknown = set(arguments) - set(parts)
     if unknown:
         raise StepError(f"There is no bench '{', '.join(sorted(unknown))}'. There are: {', '.join(parts)}.")
-    results = [parts[name]() for name in arguments or parts]
+    results = [parts[name]() for name in arguments or (name for name in parts if name not in _LONG)]
     return 0 if all(results) else 1
 
 
