@@ -45,6 +45,8 @@ GOOD_THINK_US = 50_000
 NOW_AND_THEN = 0.25
 # PROBING 7.33.
 MIN_BODY_STALL_US = 150_000
+# What is to be told with medium severity costs so much at least (PROBING 7, conventions).
+_WORTH_TELLING_US = 50_000
 BUFFERED_THINK_US = 150_000
 BUFFERED_BODY_BYTES = 14_000
 # On a path as unsteady as this part of its round trip thinking is not told from the way.
@@ -191,7 +193,8 @@ def buffered_response(case: Case) -> Verdicts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stall:
-    """Pauses of the server within one answer, and how much sooner it would have ended without them."""
+    """Pauses of the server within one answer, and how much sooner it would have ended without them. While a page needs
+    further round trips anyway, a pause may cost nothing."""
 
     pauses: int
     pause_us: int
@@ -331,8 +334,10 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     window = round(min(ruler.window_segments or USUAL_WINDOW, USUAL_WINDOW))
     needed_us = (rounds(turn.size_bytes, ruler.mss, window) - 1) * ruler.rtt_us
     saving_us = min(pause_us, turn.end_us - turn.start_us - needed_us)
+    if saving_us < _WORTH_TELLING_US:
+        return None
     before = pauses[0].gap.bytes_before
-    return _Stall(pauses=len(pauses), pause_us=pause_us, bytes_before=before, saving_us=max(0, saving_us))
+    return _Stall(pauses=len(pauses), pause_us=pause_us, bytes_before=before, saving_us=saving_us)
 
 
 def _is_stalled(pauses: Sequence[KnownGap]) -> bool:

@@ -96,6 +96,19 @@ def test_pauses_behind_the_first_window_are_the_servers_where_too_little_was_und
     assert finding.saving_us == pytest.approx(whole_us(pieces) - whole_us(whole), rel=0.01)
 
 
+@pytest.mark.parametrize("pause_ms", [160, 220, 290, 440, 480, 600, 900])
+@pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+def test_a_pause_is_told_for_what_it_costs_beside_the_round_trips_that_are_needed_anyway(
+    rtt_ms: int, pause_ms: int
+) -> None:
+    stall = (5_000, pause_ms * 1000)
+    paused, whole = (deep(Path(rtt_ms=rtt_ms), Server(body_bytes=20_000, body_stall=one)) for one in (stall, None))
+    real_us = whole_us(paused) - whole_us(whole)
+    finding = found(RULES, paused).get(Id.HTTP_BODY_STALL)
+    assert (finding is not None) is (real_us > 50_000)
+    assert finding is None or finding.saving_us == pytest.approx(real_us, rel=0.01)
+
+
 def test_pieces_that_come_as_slowly_as_a_round_trip_are_no_small_window() -> None:
     evidence = deep(Path(rtt_ms=80), Server(body_bytes=60_000, trickle=(3_000, 90_000)))
     rules = (*answers.RULES, *transport.RULES)
