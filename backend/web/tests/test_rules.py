@@ -159,6 +159,17 @@ def test_a_rule_is_changed_switched_and_deleted(world: World, send: Send) -> Non
     assert not Rule.objects.exists()
 
 
+def test_a_rule_is_deleted_only_after_a_question_that_says_what_ends(client: Client, world: World) -> None:
+    rule = make_rule(world, "failures")
+    make_incident(world, rule=rule)
+    address = reverse("web:rule_delete", args=[rule.public_id])
+    assert f'href="{address}"' in look(client, world.member, reverse("web:rule", args=[rule.public_id]))
+    text = look(client, world.member, address)
+    assert "Delete Failed runs of Shop?" in text
+    assert "1 open alert is over then" in text
+    assert Rule.objects.get() == rule
+
+
 def test_a_rule_is_tried_on_the_past_before_it_is_stored(world: World, send: Send) -> None:
     add = "/alerts/rules/add/?kind=failures"
     fields = USUAL | {"param_failed": "1", "param_of_last": "1", "param_regions": "1", "preview": "1"}

@@ -32,6 +32,7 @@ from backend.web.access import MemberRequest, needs
 from backend.web.cdn.caches import HEIGHT, bytes_text, hit_rows, missed_of
 from backend.web.cdn.export import csv_of, document_of
 from backend.web.cdn.page import page_of
+from backend.web.confirm import Question, ask
 from backend.web.forms.cdn import PairingForm
 from backend.web.hosts import hosts_of
 from backend.web.views.hosts import costs_of
@@ -204,11 +205,13 @@ def change(request: MemberRequest, site_id: UUID, pairing_id: UUID) -> HttpRespo
     return _form_page(request, site, form, pairing=pairing, status=400)
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @needs(Permission.EDIT_SITES)
 def delete(request: MemberRequest, site_id: UUID, pairing_id: UUID) -> HttpResponse:
-    """Ends a comparison."""
+    """Asks first; then ends a comparison."""
     _, pairing = _pairing(request, site_id, pairing_id)
+    if request.method == "GET":
+        return ask(request, _deletion_of(pairing))
     actions.delete_pairing(actor=request.user, pairing=pairing)
     messages.success(request, f"{pairing.name} is compared no longer.")
     return redirect("web:cdn", site_id)
@@ -246,6 +249,16 @@ def _form_page(
 ) -> HttpResponse:
     context = {"section": "sites", "tab": "cdn", "site": site, "form": form, "pairing": pairing}
     return render(request, "sites/pairing.html", context, status=status)
+
+
+def _deletion_of(pairing: Pairing) -> Question:
+    return Question(
+        title=f"Compare {pairing.name} no longer?",
+        text="All that was measured of it and the verdicts on it go with it. This cannot be undone.",
+        verb="Compare it no longer",
+        back=reverse("web:pairing", args=[pairing.site.public_id, pairing.public_id]),
+        section="sites",
+    )
 
 
 def _initial(pairing: Pairing) -> Mapping[str, Any]:

@@ -22,7 +22,9 @@ from backend.sites.actions import MAX_SITES
 from backend.sites.lists import sites_after
 from backend.sites.models import Site, SiteStatus
 from backend.sites.queries import site as site_of
+from backend.web import units
 from backend.web.access import MemberRequest, needs
+from backend.web.confirm import Question, ask
 from backend.web.forms.rules import KindForm, MaintenanceForm, RuleChoices, RuleForm
 from backend.web.rule_preview import cell_of, sentence, tried
 from backend.web.rules_page import (
@@ -152,10 +154,16 @@ def switch(request: MemberRequest, rule_id: UUID) -> HttpResponse:
     return _back_to(rule)
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @needs(Permission.EDIT_ALERTS)
 def delete(request: MemberRequest, rule_id: UUID) -> HttpResponse:
-    rule = _rule(request, rule_id)
+    """Asks first; then nobody looks for it any more."""
+    row = queries.rule_row(request.organisation, rule_id)
+    if row is None:
+        raise Http404
+    rule = row.rule
+    if request.method == "GET":
+        return ask(request, _deletion_of(row))
     title, back = rule.title, _back_to(rule)
     actions.delete_rule(actor=request.user, rule=rule)
     messages.success(request, f"{title} is deleted. Its past incidents stay.")
@@ -219,6 +227,19 @@ def _maintenance_page(request: MemberRequest, form: MaintenanceForm) -> HttpResp
         "section": "alerts",
     }
     return render(request, "rules/maintenance.html", context, status=400 if form.errors else 200)
+
+
+def _deletion_of(row: RuleRow) -> Question:
+    alerts = "1 open alert is" if row.open == 1 else f"{units.count(row.open)} open alerts are"
+    over = f" {alerts} over then." if row.open else ""
+    return Question(
+        title=f"Delete {row.rule.title} of {row.rule.site.name if row.rule.site else 'all sites'}?",
+        text=f"Nobody looks for this any more.{over} Past incidents stay. This cannot be undone; to stop it for a "
+        "while, switch it off.",
+        verb="Delete it",
+        back=reverse("web:rule", args=[row.rule.public_id]),
+        section="alerts",
+    )
 
 
 def _back_to(rule: Rule) -> HttpResponse:

@@ -145,7 +145,13 @@ def test_an_asset_is_named_changed_and_deleted(client: Client, world: World, bob
     assert client.post(change, sent | {"interval_s": "5"}).status_code == 400
     named = sent | {"origin": "www.shop.example", "name": "Script"}
     assert "Script" in client.post(change, named, follow=True).content.decode()
-    client.post(reverse("web:pairing_delete", args=[world.site.public_id, pairing.public_id]))
+    delete = reverse("web:pairing_delete", args=[world.site.public_id, pairing.public_id])
+    assert f'href="{delete}"' in client.get(change).content.decode()
+    asked = client.get(delete).content.decode()
+    assert "Compare Script no longer?" in asked
+    assert "go with it" in asked
+    assert Pairing.objects.exists()
+    client.post(delete)
     assert not Pairing.objects.exists()
 
 
