@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent
+from workers.measurement.compute.exchange import CARRIED
 
 Json = dict[str, Any]
 
@@ -39,6 +40,7 @@ EVENTS = (
 )
 # A stream for events stays open as long as the page: waiting for its end would be waiting for ever.
 _ENDLESS = frozenset({"EventSource", "WebSocket", "Ping"})
+_STREAM = "EventSource"
 
 
 class Recorder:
@@ -58,6 +60,8 @@ class Recorder:
         self._now = now
         self._events: list[DevToolsEvent] = []
         self._open: dict[str, str] = {}
+        self._carried: set[str] = set()
+        self._streams: set[str] = set()
         self._received: defaultdict[str, int] = defaultdict(int)
         self._closed = False
 
@@ -109,8 +113,13 @@ class Recorder:
             self.changed.set()
         elif method == _DATA:
             self.body_bytes += int(params.get("dataLength", 0))
-        if method.startswith("Network."):
+        if method.startswith("Network.") and not self._is_quiet(method, request_id):
             self.last_activity_s = self._now()
+
+    def _is_quiet(self, method: str, request_id: str) -> bool:
+        """Whether this is not the network at work for the page: its own content, or one more message of a stream, of
+        which those of a WebSocket are not even told."""
+        return request_id in self._carried or (method == _DATA and request_id in self._streams)
 
     def _has_script(self, url: str) -> None:
         """A worker that is there has its script, whose end is told to who was attached to it in time alone."""
@@ -119,8 +128,13 @@ class Recorder:
 
     def _asked(self, request_id: str, params: Json) -> None:
         self.requests += 1
-        if params.get("type") not in _ENDLESS:
-            self._open[request_id] = _url_in(params, "request")
+        kind, url = params.get("type"), _url_in(params, "request")
+        if url.startswith(CARRIED):
+            self._carried.add(request_id)
+        if kind == _STREAM:
+            self._streams.add(request_id)
+        if kind not in _ENDLESS:
+            self._open[request_id] = url
         if params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
             # The page gives way to another document: its load is what now counts.
             self.load_seen, self.load_s = False, None

@@ -10,6 +10,8 @@ Json = Mapping[str, Any]
 # DevTools' word for the kind of a WebSocket's handshake.
 SOCKET = "WebSocket"
 ON_THE_NETWORK = frozenset({ServedFrom.NETWORK})
+# What the page carries in itself is no request to the network, though DevTools tells of it as of one.
+CARRIED = ("data:", "blob:")
 
 
 @dataclass(slots=True)
@@ -61,7 +63,7 @@ class Exchange:
 
     @property
     def served_from(self) -> ServedFrom:
-        if self.url.startswith(("data:", "blob:")):
+        if self.url.startswith(CARRIED):
             return ServedFrom.DATA
         if self.from_memory:
             return ServedFrom.MEMORY_CACHE

@@ -95,7 +95,9 @@ def _document(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None
 
 def _milestones(capture: PageCapture, events: PageEvents, zero_us: int) -> Milestones:
     load_us = _since(events.load_us, zero_us)
-    ends = [exchange.ended_us for exchange in events.exchanges if exchange.ended_us is not None]
+    # What the page carried in itself came over no network: it may go on for ever.
+    asked = [exchange for exchange in events.exchanges if exchange.served_from is not ServedFrom.DATA]
+    ends = [exchange.ended_us for exchange in asked if exchange.ended_us is not None]
     quiet_us = max([*ends, events.load_us or 0], default=0) if capture.went_quiet else None
     return Milestones(
         zero_wall_s=events.exchanges[0].wall_s if events.exchanges else None,

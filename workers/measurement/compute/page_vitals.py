@@ -121,13 +121,14 @@ def layout_shift_score(shifts: Sequence[Mapping[str, Any]]) -> float | None:
     """The worst session window of layout shifts (Cumulative Layout Shift), without unit. None when nothing was
     observed.
 
-    An observer that started reports an empty shift first, so that "no shift" (0.0) is not "not observed".
+    An observer that started reports an empty shift first, so that "no shift" (0.0) is not "not observed". No window
+    begins with that.
     """
     if not shifts:
         return None
     worst = window = 0.0
     began_ms = previous_ms = -math.inf
-    for at_ms, value in sorted(_shift(shift) for shift in shifts):
+    for at_ms, value in sorted(shift for shift in map(_shift, shifts) if shift[1]):
         if at_ms - previous_ms >= _GAP_MS or at_ms - began_ms >= _WINDOW_MS:
             began_ms, window = at_ms, 0.0
         previous_ms, window = at_ms, window + value

@@ -14,8 +14,18 @@ def recorder_of(*events: tuple[str, dict[str, Any]]) -> Recorder:
     return recorder
 
 
-def asked(request_id: str, url: str) -> tuple[str, dict[str, Any]]:
-    return "Network.requestWillBeSent", {"requestId": request_id, "type": "Script", "request": {"url": url}}
+def asked(request_id: str, url: str, kind: str = "Script") -> tuple[str, dict[str, Any]]:
+    return "Network.requestWillBeSent", {"requestId": request_id, "type": kind, "request": {"url": url}}
+
+
+def active_s(*events: tuple[str, dict[str, Any]]) -> float:
+    """When the network last worked for a page, of whose events one comes each second from the first second on."""
+    now_s = 0.0
+    recorder = Recorder(lambda: now_s)
+    for method, params in events:
+        now_s += 1
+        recorder.take(method, params)
+    return recorder.last_activity_s
 
 
 def test_a_worker_that_began_has_its_script_although_nobody_heard_of_its_end() -> None:
@@ -25,3 +35,17 @@ def test_a_worker_that_began_has_its_script_although_nobody_heard_of_its_end() -
     assert recorder_of(asked("1", _SCRIPT), began).is_idle
     assert not recorder_of(asked("1", _SCRIPT), asked("2", "https://shop.test/slow.js"), began).is_idle
     assert recorder_of(asked("1", _SCRIPT), began, ("Network.loadingFinished", {"requestId": "1"})).is_idle
+
+
+def test_what_a_page_carries_in_itself_is_no_work_of_the_network() -> None:
+    page = asked("1", "https://shop.test/")
+    drawn = (asked("2", "data:image/png;base64,AAAA", "Image"), ("Network.loadingFinished", {"requestId": "2"}))
+    made = (asked("3", "blob:https://shop.test/1", "Fetch"), ("Network.loadingFailed", {"requestId": "3"}))
+    assert active_s(page, *drawn, *made) == 1
+    assert active_s(page, *drawn, ("Network.loadingFinished", {"requestId": "1"})) == 4
+
+
+def test_messages_of_a_stream_are_no_work_of_the_network_and_those_of_a_download_are() -> None:
+    message = ("Network.dataReceived", {"requestId": "1", "dataLength": 9})
+    assert active_s(asked("1", "https://shop.test/news", "EventSource"), message, message) == 1
+    assert active_s(asked("1", "https://shop.test/film", "Fetch"), message, message) == 3

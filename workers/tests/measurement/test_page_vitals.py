@@ -40,6 +40,11 @@ def test_a_window_lasts_five_seconds_at_most() -> None:
     assert layout_shift_score(steady) == pytest.approx(0.6)
 
 
+def test_a_window_begins_with_a_shift_and_not_with_the_beginning_of_the_observation() -> None:
+    steady = [(850.0 * number, 0.1) for number in range(1, 8)]
+    assert layout_shift_score(shifts((0, 0), *steady)) == layout_shift_score(shifts(*steady)) == pytest.approx(0.6)
+
+
 def test_no_shift_is_zero_and_not_observed_is_unknown() -> None:
     assert layout_shift_score(shifts((0, 0))) == 0
     assert layout_shift_score([]) is None
