@@ -20,13 +20,15 @@ from workers.measurement.compute.texts import without_login
 class PageEvents:
     """A page load as DevTools tells it.
 
-    The instants are the main frame's last; `reports` are our own scripts' words.
+    The instants are the main frame's last; `reports` are our own scripts' words. `workers` holds, for the URL of each
+    worker's script, whether it is a "worker" or a "service_worker".
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
     dom_content_loaded_us: int | None = None
     load_us: int | None = None
     reports: list[str] = field(default_factory=list)
+    workers: dict[str, str] = field(default_factory=dict)
 
 
 def read_devtools(events: Iterable[DevToolsEvent]) -> PageEvents:
@@ -49,7 +51,6 @@ class _Reader:
         self._sent: dict[str, list[Json]] = {}
         self._received: dict[str, list[Json]] = {}
         self._memory: set[str] = set()
-        self._askers: dict[str, str] = {}
         self._sockets: dict[str, Json] = {}
 
     def finish(self) -> PageEvents:
@@ -59,7 +60,7 @@ class _Reader:
             hops[-1].from_memory = request_id in self._memory
         for exchange in self.page.exchanges:
             if exchange.frame is None and exchange.kind != SOCKET:
-                exchange.asker = self._askers.get(exchange.document or "")
+                exchange.asker = self.page.workers.get(exchange.document or "")
         return self.page
 
     def sent(self, params: Json) -> None:
@@ -134,7 +135,7 @@ class _Reader:
     def worker(self, params: Json) -> None:
         target = params.get("targetInfo")
         if isinstance(target, dict) and target.get("type") in _WORKERS:
-            self._askers[str(target.get("url"))] = str(target["type"])
+            self.page.workers[str(target.get("url"))] = str(target["type"])
 
     # WebSockets have events of their own, of which only the handshake has an instant.
 

@@ -19,7 +19,8 @@ class Exchange:
     """One hop of one request: a redirect is an exchange of its own.
 
     `net_started_us` is when the network began with it. `document` is on whose behalf it was asked for; `asker` is
-    "worker" or "service_worker" where it was one. `cancelled` is DevTools' word for a page that gave up.
+    "worker" or "service_worker" where it was one. `cancelled` is DevTools' word for a page that gave up; `untold` is
+    what the network log alone shows.
     """
 
     request_id: str
@@ -49,6 +50,7 @@ class Exchange:
     body_bytes: int | None = None
     net_error: str | None = None
     from_memory: bool = False
+    untold: bool = False
     redirected_to: str | None = None
 
     @property

@@ -14,6 +14,11 @@ _MAX_URL_CHARS = 4096
 _MAX_WAITING = 64
 # What Chrome writes behind a URL from which it took a name and a password.
 _REDACTED = " (credentials redacted)"
+# More header lines than are ever shown, and more requests than rows.
+_MAX_LINES = 100
+_MAX_HEADED = 5_000
+# What Chrome tells, there and on the console, of an answer other than 101.
+_UPGRADE_REFUSED = re.compile(r"Unexpected response code: (\d{3})$")
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
 
 # Without these nobody knows of a request that is over when its last byte came.
@@ -49,6 +54,8 @@ class Requests:
             "HTTP_TRANSACTION_SEND_REQUEST": self._send,
             "HTTP_TRANSACTION_SEND_REQUEST_HEADERS": self._http1,
             "HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS": self._http2,
+            "HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS": self._http3,
+            "WEBSOCKET_UPGRADE_FAILURE": self._refused,
             "HTTP_TRANSACTION_READ_EARLY_HINTS_RESPONSE_HEADERS": self._hints,
             "HTTP_TRANSACTION_READ_RESPONSE_HEADERS": self._head,
             "HTTP_TRANSACTION_READ_BODY": self._body,
@@ -197,17 +204,23 @@ class Requests:
             hop.transactions += 1
             hop.send, hop.head_ms, hop.hints_ms, hop.ended_ms = Stretch(event.time_ms), None, None, None
             # That of a transaction before, such as 401.
-            hop.status = None
+            hop.status, hop.sent_lines, hop.answer_lines = None, (), ()
         elif event.phase is Phase.END:
             hop.send.end_ms = event.time_ms
 
     def _http1(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
             hop.protocol, hop.link = "http/1.1", None
+            hop.sent_lines = self._lines(event)
 
     def _http2(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
             hop.protocol, hop.link = "h2", None
+            hop.sent_lines = self._lines(event)
+
+    def _http3(self, event: NetEvent) -> None:
+        if (hop := self._current.get(event.source)) is not None:
+            hop.sent_lines = self._lines(event)
 
     def _hints(self, event: NetEvent) -> None:
         hop = self._current.get(event.source)
@@ -217,13 +230,24 @@ class Requests:
     def _head(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is None:
             return
-        hop.head_ms = event.time_ms
+        hop.head_ms, hop.answer_lines = event.time_ms, self._lines(event)[1:]
         match = _status_line(event)
         if match is not None:
             hop.status = int(match[2])
             # Of HTTP/2 and HTTP/3 Chrome makes up a line of HTTP/1.1.
             if hop.protocol == "http/1.1" and "." in match[1]:
                 hop.protocol = f"http/{match[1]}"
+
+    def _lines(self, event: NetEvent) -> list[object]:
+        """Header lines; of no more requests than a page may have, for they are large."""
+        lines = event.params.get("headers")
+        return lines[:_MAX_LINES] if isinstance(lines, list) and len(self._log.hops) <= _MAX_HEADED else []
+
+    def _refused(self, event: NetEvent) -> None:
+        """Of an answer that does not become a WebSocket the log tells no head, but why, as soon as it has read it."""
+        hop, match = self._current.get(event.source), _UPGRADE_REFUSED.search(event.text("message") or "")
+        if hop is not None and match is not None:
+            hop.head_ms, hop.status = event.time_ms, int(match[1])
 
     def _made_up(self, event: NetEvent) -> None:
         """Chrome answers for a server that once asked never to be asked in clear (HSTS)."""

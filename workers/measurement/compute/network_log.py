@@ -5,7 +5,7 @@ calls a connection by the number of its socket here, or by that of its session f
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -59,8 +59,9 @@ class NetHop:
     lets what matters little wait. `send` and `head_ms` are those of the last transaction, of which there are
     `transactions`: credentials that were asked for, or a connection that was lost, make a second. `head_ms` is when
     the final answer's head was there, `hints_ms` when an early one (103) was. `controller`, `job`, `manager` and
-    `opener` are who got it a connection, `session` (HTTP/2) and `link` are that connection. Once it is `over` nothing
-    more of it will come.
+    `opener` are who got it a connection, `session` (HTTP/2) and `link` are that connection. `sent_lines` and
+    `answer_lines` are the header lines of that transaction, as the log writes them. Once it is `over` nothing more of
+    it will come.
     """
 
     source: int
@@ -92,6 +93,8 @@ class NetHop:
     opener: int | None = None
     session: int | None = None
     link: int | None = None
+    sent_lines: Sequence[object] = ()
+    answer_lines: Sequence[object] = ()
 
     @property
     def is_socket(self) -> bool:

@@ -21,6 +21,7 @@ from workers.measurement.compute.page_vitals import Milestones, parse_reports, v
 from workers.measurement.compute.settle import settle
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
 from workers.measurement.compute.untold import Told, with_untold
+from workers.measurement.compute.worker_requests import name_workers
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import ServedFrom, TimingSource, Waterfall
 
@@ -48,6 +49,7 @@ def compute_page(capture: PageCapture) -> Page:
     settle(kept, pairs, log)
     told = with_untold(Told(kept, pairs), log, zero_us=zero_us)
     kept = told.exchanges[:MAX_ROWS]
+    name_workers(kept, events.workers)
     network = Network(exchanges=kept, pairs=told.pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)
     connections = connections_of(network)
     rows = tuple(row(network, connections, index, capture.secret_headers) for index in range(len(kept)))

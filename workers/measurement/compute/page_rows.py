@@ -4,24 +4,13 @@ from workers.measurement.compute.asker_flags import asker_flags
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.network_log import NetHop
 from workers.measurement.compute.page_connections import Connections, Network
+from workers.measurement.compute.resource_types import resource_type_of
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.row_timing import row_timing
 from workers.measurement.compute.texts import headers_of, plain, plain_or_none, short_url
 from workers.measurement.connection import Connection
-from workers.measurement.waterfall import Request, ResourceType, RowFlag, TimingSource
+from workers.measurement.waterfall import Request, RowFlag, TimingSource
 
-_TYPES = {
-    "Document": ResourceType.DOCUMENT,
-    "Stylesheet": ResourceType.STYLESHEET,
-    "Script": ResourceType.SCRIPT,
-    "Image": ResourceType.IMAGE,
-    "Font": ResourceType.FONT,
-    "Media": ResourceType.MEDIA,
-    "XHR": ResourceType.FETCH,
-    "Fetch": ResourceType.FETCH,
-    "EventSource": ResourceType.FETCH,
-    "WebSocket": ResourceType.WEBSOCKET,
-}
 # Chrome's words for what holds up the first paint; the others say that it does not, or only the parser.
 _BLOCKS = {
     "Blocking": True,
@@ -42,7 +31,7 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         number=index + 1,
         url=short_url(exchange.url),
         method=plain(exchange.method, 32),
-        resource_type=_TYPES.get(exchange.kind, ResourceType.OTHER),
+        resource_type=resource_type_of(exchange),
         timing=row_timing(network, connections, index),
         timing_source=TimingSource.NETLOG if hop is not None or not over_network else TimingSource.CDP,
         served_from=exchange.served_from,

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from workers.measurement.compute.exchange import ON_THE_NETWORK, SOCKET, Exchange
+from workers.measurement.compute.header_lines import header_of, headers_in
 from workers.measurement.compute.network_log import NetHop, NetworkLog
+from workers.measurement.compute.untold import answer_in
 
 _ABORTED = "ERR_ABORTED"
 
@@ -36,7 +38,8 @@ def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
     """The answer to a worker's script is told in a session that nobody may have opened in time. Its page then hears of
     its end when the worker has read it, and counts its head alone.
     """
-    exchange.response = {"status": hop.status, "protocol": hop.protocol}
+    exchange.response = answer_in(hop)
+    exchange.response_headers = exchange.response_headers or headers_in(hop.answer_lines)
     if exchange.net_error is not None or hop.ended_ms is None:
         return
     exchange.ended_us = hop.ended_ms * 1000
@@ -47,10 +50,10 @@ def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
 
 def _encoded_bytes(exchange: Exchange, hop: NetHop) -> int | None:
     """A body's size on the wire: the log counts what was unpacked."""
-    length = _header(exchange, "content-length")
+    length = header_of(exchange.response_headers, "content-length")
     if length is not None and length.isdecimal():
         return int(length)
-    return hop.body_bytes if _header(exchange, "content-encoding") is None else None
+    return hop.body_bytes if header_of(exchange.response_headers, "content-encoding") is None else None
 
 
 def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
@@ -66,11 +69,8 @@ def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
 
 
 def _is_empty(exchange: Exchange) -> bool:
-    return exchange.number("status") == 204 or _header(exchange, "content-length") == "0" or exchange.method == "HEAD"
-
-
-def _header(exchange: Exchange, name: str) -> str | None:
-    return next((str(value) for key, value in exchange.response_headers.items() if key.lower() == name), None)
+    length = header_of(exchange.response_headers, "content-length")
+    return exchange.number("status") == 204 or length == "0" or exchange.method == "HEAD"
 
 
 def _was_whole(exchange: Exchange, hop: NetHop) -> bool:

@@ -1,13 +1,15 @@
 """Requests that the network log shows and DevTools did not tell of, such as those of a worker that nobody heard.
 
-They are rows like all others, with what the log knows: no priority, no headers, no size on the wire, and who asked is
-not known.
+They are rows like all others, with what the log knows: no priority and no size on the wire. Who asked for them is not
+known, but for what a worker's own headers give away (`worker_requests`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.exchange import SOCKET, Exchange
+from workers.measurement.compute.header_lines import header_of, headers_in
 from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop, NetworkLog
 
 _SCHEMES = ("http:", "https:", "ws:", "wss:")
@@ -52,17 +54,29 @@ def _counts(hop: NetHop) -> bool:
 
 def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
     began_us = hop.started_ms * 1000
-    answered = hop.status is not None
     return Exchange(
         request_id=f"log {hop.source}",
         url=hop.url,
         method=hop.method,
         started_us=began_us,
+        kind=SOCKET if hop.is_socket else "Other",
+        untold=True,
         net_started_us=began_us,
-        response={"status": hop.status, "protocol": hop.protocol, "fromDiskCache": hop.cached} if answered else None,
+        request_headers=headers_in(hop.sent_lines),
+        response=answer_in(hop),
+        response_headers=headers_in(hop.answer_lines),
         ended_us=None if hop.ended_ms is None or hop.is_socket else hop.ended_ms * 1000,
         body_bytes=hop.body_bytes or None,
         redirected_to=hop.redirected_to,
         net_error=log.failure_of(hop),
         cancelled=hop.cancelled,
     )
+
+
+def answer_in(hop: NetHop) -> dict[str, Any] | None:
+    """An answer in DevTools' words, as far as the log tells; None where there was none."""
+    if hop.status is None:
+        return None
+    told = {"status": hop.status, "protocol": hop.protocol, "fromDiskCache": hop.cached and not hop.transactions}
+    kind = header_of(headers_in(hop.answer_lines), "content-type")
+    return told if kind is None else told | {"mimeType": kind.partition(";")[0].strip().lower()}

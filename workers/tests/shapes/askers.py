@@ -129,7 +129,7 @@ ASKERS = {
         },
         rows="""
             document    https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=330 download  early_hints
-            other       https://two.test/a.css  200 h2  1 reuses  send wait=30 download
+            stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait=30 download
             stylesheet  https://two.test/a.css  200 disk_cache  -  -  by https://two.test/
         """,
         connections="1  two.test:443  h2  2 requests",
@@ -176,8 +176,26 @@ ASKERS = {
         rows="""
             document  https://two.test/           200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
             script    https://two.test/w.js       200 h2  1 reuses  send wait=30 download  by https://two.test/
-            other     https://two.test/lib.js     200 h2  1 reuses  send wait=30 download
+            script    https://two.test/lib.js     200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
             fetch     https://two.test/data.json  200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
+        """,
+        connections="1  two.test:443  h2  4 requests",
+    ),
+    "shared-worker": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page("<script>new SharedWorker('s.js').port.start()</script>")),
+            "https://two.test/s.js": script("importScripts('lib.js'); fetch('data.json')"),
+            "https://two.test/lib.js": script("self.ran = true"),
+            "https://two.test/data.json": Reply(
+                body=b"{}", kind="application/json", headers=(("Set-Cookie", "of=worker"),)
+            ),
+        },
+        rows="""
+            document  https://two.test/           200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/s.js       200 h2  1 reuses  send wait=30 download  by https://two.test/
+            script    https://two.test/lib.js     200 h2  1 reuses  send wait=30 download  by https://two.test/s.js; worker
+            fetch     https://two.test/data.json  200 h2  1 reuses  send wait=30 download  by https://two.test/s.js; worker
         """,
         connections="1  two.test:443  h2  4 requests",
     ),
@@ -197,7 +215,7 @@ ASKERS = {
         },
         rows="""
             document  https://two.test/           200 h2              1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            other     https://two.test/sw.js      200 h2              1 reuses  send wait=30 download
+            script    https://two.test/sw.js      200 h2              1 reuses  send wait=30 download
             fetch     https://two.test/kept.png   200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
             document  https://two.test/again      200 service_worker  -         -                      by https://two.test/
             fetch     https://two.test/again      200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker

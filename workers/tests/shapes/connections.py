@@ -231,4 +231,19 @@ CONNECTIONS = {
             2  one.test:443  http/1.1  1 requests  resumed
         """,
     ),
+    "websocket-refused": Shape(
+        url="https://one.test/",
+        replies={
+            "https://one.test/": Reply(body=page("<script>new WebSocket('wss://one.test/talk')</script>")),
+            "https://one.test/talk": Reply(status=403, body=b"no", kind="text/plain"),
+        },
+        rows="""
+            document   https://one.test/    200 http/1.1  1 opens  dns=30 connect=30 tls=30 send wait=30 download
+            websocket  wss://one.test/talk  ERR_INVALID_RESPONSE 403  2 opens  connect=30 tls=30 send wait=30  by https://one.test/; resumed
+        """,
+        connections="""
+            1  one.test:443  http/1.1  1 requests
+            2  one.test:443  http/1.1  1 requests  resumed
+        """,
+    ),
 }

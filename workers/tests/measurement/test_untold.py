@@ -1,0 +1,116 @@
+"""Requests that the network log alone shows: what it honestly says of them, and no more."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.header_lines import headers_in
+from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.texts import REDACTED
+from workers.measurement.compute.worker_requests import name_workers
+from workers.measurement.waterfall import Request, ResourceType
+from workers.tests.shapes import golden
+
+_WORKER = "https://shop.test/worker.js"
+_DOCUMENT = "https://shop.test/"
+
+
+def row_of(capture: PageCapture, end: str) -> Request:
+    rows = compute_page(capture).measurement.waterfall.requests
+    return next(request for request in rows if request.url.endswith(end))
+
+
+def without(capture: PageCapture, end: str) -> PageCapture:
+    """As if DevTools had not told of a request."""
+    asked = (event.params for event in capture.events if event.method == "Network.requestWillBeSent")
+    gone = {params["requestId"] for params in asked if params["request"]["url"].endswith(end)}
+    assert gone
+    return replace(capture, events=tuple(one for one in capture.events if one.params.get("requestId") not in gone))
+
+
+def named(headers: Any) -> dict[str, str]:
+    return {header.name.lower(): header.value for header in headers}
+
+
+@pytest.mark.parametrize(
+    ("shape", "end"),
+    [("six-h1", "/1.js"), ("one-connection-h2", "/0.png"), ("forced-h3", "/0.png"), ("alt-svc-h3", "/0.png")],
+)
+def test_headers_and_type_are_those_that_devtools_would_have_told(shape: str, end: str) -> None:
+    capture = golden.load(shape)
+    told, untold = row_of(capture, end), row_of(without(capture, end), end)
+    assert named(untold.request_headers) == named(told.request_headers)
+    assert named(untold.response_headers) == named(told.response_headers)
+    assert untold.request_headers
+    for name in ("resource_type", "mime_type", "status", "protocol", "connection", "reused", "served_from"):
+        assert getattr(untold, name) == getattr(told, name), name
+
+
+def test_what_came_from_a_cache_after_a_question_is_told_like_the_answer() -> None:
+    """The second of two: what the first one brought is still good (304)."""
+    capture = golden.load("revalidated")
+    told = compute_page(capture).measurement.waterfall.requests[-1]
+    untold = compute_page(without(capture, "/a.js")).measurement.waterfall.requests[-1]
+    assert (told.status, untold.status) == (304, 304)
+    assert (told.served_from, untold.served_from) == ("network", "network")
+
+
+def test_secrets_in_the_log_are_kept_back_as_elsewhere() -> None:
+    capture = replace(golden.load("shared-worker"), secret_headers=frozenset({"accept-encoding"}))
+    row = row_of(capture, "/data.json")
+    assert named(row.response_headers)["set-cookie"] == REDACTED
+    assert named(row.request_headers)["accept-encoding"] == REDACTED
+    assert named(row.request_headers)["referer"] == "https://two.test/s.js"
+
+
+def exchange(url: str, **options: Any) -> Exchange:
+    referrer, wanted = options.pop("referrer", _DOCUMENT), options.pop("wanted", "empty")
+    headers = {"Referer": referrer, "sec-fetch-dest": wanted}
+    return Exchange(request_id=url, url=url, method="GET", started_us=0, request_headers=headers, **options)
+
+
+def asker_of(asked: Exchange, *others: Exchange, known: dict[str, str] | None = None) -> str | None:
+    name_workers([*others, asked], known or {})
+    return asked.asker
+
+
+def test_who_names_a_workers_script_as_its_referrer_is_that_worker_when_the_page_cannot_have_said_so() -> None:
+    script = exchange(_WORKER, wanted="sharedworker")
+    assert asker_of(exchange("/data", untold=True, referrer=_WORKER), script) == "worker"
+    assert asker_of(exchange("/part.js", wanted="worker", referrer=_WORKER), script) == "worker"
+    assert asker_of(exchange("/data", untold=True, referrer=_WORKER), known={_WORKER: "service_worker"}) == (
+        "service_worker"
+    )
+    # A script of the page may choose its referrer, and DevTools tells of what it asks for.
+    assert asker_of(exchange("/data", referrer=_WORKER), script) is None
+    assert asker_of(exchange("/data", untold=True), script) is None
+    assert asker_of(exchange("/data", untold=True, referrer="https://shop.test/other.js"), script) is None
+
+
+def test_a_document_that_is_a_workers_script_too_leaves_open_who_asked() -> None:
+    document = exchange(_WORKER, wanted="document", kind="Document", loader=_WORKER)
+    script = exchange(_WORKER, wanted="worker")
+    assert asker_of(exchange("/data", untold=True, referrer=_WORKER), document, script) is None
+
+
+def test_what_a_script_asks_for_is_a_fetch_and_what_is_sent_without_waiting_is_not() -> None:
+    beacon = row_of(without(golden.load("beacon"), "/beacon"), "/beacon")
+    assert (beacon.method, beacon.status, beacon.resource_type) == ("POST", 204, ResourceType.OTHER)
+    data = row_of(without(golden.load("worker"), "/data.json"), "/data.json")
+    assert data.resource_type is ResourceType.FETCH
+
+
+@given(st.lists(st.none() | st.integers() | st.text(max_size=8), max_size=6))
+def test_header_lines_of_every_kind_are_borne(lines: list[object]) -> None:
+    texts = [line for line in lines if isinstance(line, str)]
+    assert all(any(line.startswith(name) for line in texts) for name in headers_in(lines))
+
+
+def test_header_lines_of_one_name_are_one_list() -> None:
+    lines = [":method: GET", "Link: <a>", "Link: <b>", "no colon", "", ":", ": x", 7, "X-Empty:"]
+    assert headers_in(lines) == {":method": "GET", "Link": "<a>, <b>", "X-Empty": ""}
