@@ -1,6 +1,6 @@
 """The list of sites as it is shown: one verdict, a few numbers, a row a site. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -42,6 +42,7 @@ class Cell:
     ttfb_us: int | None
     lcp_us: int | None
     level: Level
+    has_agent: bool
 
     @property
     def seen(self) -> bool:
@@ -104,15 +105,14 @@ def overview_of(
     """What the list says of these sites and regions; `found` are the open causes by monitor, `incidents` those that are
     open by site, the worst first.
     """
-    regions = tuple(state.region for state in states)
-    unsorted = [_row(site, regions, found, _alarm_of(incidents.get(site.site.pk, ()))) for site in sites]
+    unsorted = [_row(site, states, found, _alarm_of(incidents.get(site.site.pk, ()))) for site in sites]
     rows = tuple(sorted(unsorted, key=lambda row: _WORST_FIRST[row.health.level]))
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
     verdict, reason = _verdict(rows, states)
     return Overview(
         verdict=verdict,
         reason=reason,
-        regions=regions,
+        regions=tuple(state.region for state in states),
         rows=rows,
         healthy=sum(row.health.level == "good" for row in rows),
         quiet=sum(row.health.level == "quiet" for row in rows),
@@ -133,23 +133,24 @@ def _alarm_of(incidents: Sequence[Incident]) -> Alarm | None:
 
 
 def _row(
-    site: SiteOverview, regions: Sequence[Region], found: Mapping[int, Sequence[FoundCause]], alarm: Alarm | None
+    site: SiteOverview, states: Sequence[RegionState], found: Mapping[int, Sequence[FoundCause]], alarm: Alarm | None
 ) -> SiteRow:
     runs = {(monitor.monitor.kind, last.region.pk): last.run for monitor in site.monitors for last in monitor.last}
     newest = max((run.received_at for run in runs.values() if run is not None), default=None)
-    health = _health(site)
+    health = _health(site, {state.region.pk for state in states if state.health == Health.NEVER})
     return SiteRow(
         site=site.site,
         health=alarm.word if alarm is not None and health.level != "bad" else health,
         every=_every(site.monitors),
-        cells=tuple(_cell(region, runs) for region in regions),
+        cells=tuple(_cell(state, runs) for state in states),
         last_run_at=newest,
         hint=hint_of([cause for one in site.monitors for cause in found.get(one.monitor.pk, ())]),
         alarm=alarm,
     )
 
 
-def _cell(region: Region, runs: dict[tuple[str, int], Run | None]) -> Cell:
+def _cell(state: RegionState, runs: dict[tuple[str, int], Run | None]) -> Cell:
+    region = state.region
     probe, page = runs.get((Kind.PROBE.value, region.pk)), runs.get((Kind.PAGE.value, region.pk))
     failed = any(run is not None and run.outcome == Outcome.FAILED for run in (probe, page))
     return Cell(
@@ -157,6 +158,7 @@ def _cell(region: Region, runs: dict[tuple[str, int], Run | None]) -> Cell:
         ttfb_us=_of(probe, "ttfb_us"),
         lcp_us=_of(page, "lcp_us"),
         level="bad" if failed else "info",
+        has_agent=state.health != Health.NEVER,
     )
 
 
@@ -165,11 +167,15 @@ def _of(run: Run | None, column: str) -> int | None:
     return getattr(run, column) if run is not None and run.outcome == Outcome.MEASURED else None
 
 
-def _health(site: SiteOverview) -> Word:
+def _health(site: SiteOverview, unmanned: Set[int]) -> Word:
+    """By the last runs in the regions that an agent has joined: what was never to be had is missed nowhere."""
     monitors = [monitor for monitor in site.monitors if not monitor.monitor.paused]
     if not monitors:
         return Word(level="quiet", text="Paused")
-    lasts = [last for monitor in monitors for last in monitor.last]
+    everywhere = [last for monitor in monitors for last in monitor.last]
+    lasts = [last for last in everywhere if last.region.pk not in unmanned]
+    if everywhere and not lasts:
+        return Word(level="warn", text="No agent measures it")
     runs = [last.run for last in lasts if last.run is not None]
     if not runs:
         return Word(level="quiet", text="First results are coming" if lasts else "No region measures it")
@@ -195,21 +201,27 @@ def _in(names: Sequence[str]) -> str:
 
 
 def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word, str]:
+    unmanned = [state.region.name for state in states if state.health == Health.NEVER]
+    if states and len(unmanned) == len(states):
+        return Word(level="warn", text="No agent has joined yet"), "Nothing is measured: start an agent in a region."
+    verdict, reason = _worst(rows, states)
+    places = unmanned[0] if len(unmanned) == 1 else f"{units.count(len(unmanned))} regions"
+    note = f" No agent has joined {places} yet: nothing is measured there." if unmanned else ""
+    return verdict, f"{reason}{note}"
+
+
+def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word, str]:
     alarmed = [row for row in rows if row.alarm is not None and row.health == row.alarm.word]
     failing = [row for row in rows if row.health.level == "bad" and row not in alarmed]
     missed = [row for row in rows if row.health.level == "warn" and row not in alarmed]
-    silent = [state.region.name for state in states if state.health in (Health.OFFLINE, Health.NEVER)]
+    silent = [state.region.name for state in states if state.health == Health.OFFLINE]
     if failing:
-        healthy = len(rows) - len(failing)
-        return Word(level="bad", text=_first_of(failing)), (
-            f"{healthy} of {units.count(len(rows))} sites are unaffected."
-        )
+        return Word(level="bad", text=_first_of(failing)), _beside(failing, alarmed, rows)
     if alarmed:
         others = f" and {units.count(len(alarmed) - 1)} more" if len(alarmed) > 1 else ""
         worst = alarmed[0]
-        return Word(level=worst.health.level, text=f"{worst.alarm.title if worst.alarm else ''}{others}"), (
-            f"{units.count(len(rows) - len(alarmed))} of {units.count(len(rows))} sites have no open alert."
-        )
+        text = f"{worst.alarm.title if worst.alarm else ''}{others}"
+        return Word(level=worst.health.level, text=text), f"{_rest(rows, alarmed, 'has', 'have', 'no open alert')}."
     if silent:
         return Word(level="warn", text=f"No agent is online {_in(silent)}"), (
             "What is due there is recorded as missed. See the regions for what was last heard."
@@ -221,7 +233,24 @@ def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Wo
     if rows and all(row.health.level == "quiet" for row in rows):
         return Word(level="info", text="Nothing is measured now"), "Every site is paused, or waits for its first run."
     whose = "every site that is not paused or new" if any(row.health.level == "quiet" for row in rows) else "every site"
-    return Word(level="good", text="Nothing is wrong"), f"The last run of {whose} was measured in every region."
+    where = "in every region that has an agent" if any(not state.agents for state in states) else "in every region"
+    return Word(level="good", text="Nothing is wrong"), f"The last run of {whose} was measured {where}."
+
+
+def _beside(failing: Sequence[SiteRow], alarmed: Sequence[SiteRow], rows: Sequence[SiteRow]) -> str:
+    """How the sites are that do not fail."""
+    text = _rest(rows, failing, "does", "do", "not fail")
+    if not alarmed:
+        return f"{text}."
+    return f"{text}; {units.count(len(alarmed))} of them {'has' if len(alarmed) == 1 else 'have'} an open alert."
+
+
+def _rest(rows: Sequence[SiteRow], ill: Sequence[SiteRow], one: str, many: str, well: str) -> str:
+    """How many are well: `2 of 3 sites do not fail`."""
+    rest = len(rows) - len(ill)
+    if not rest:
+        return "It is the only site" if len(rows) == 1 else f"Those are all {units.count(len(rows))} sites"
+    return f"{units.count(rest)} of {units.count(len(rows))} sites {one if rest == 1 else many} {well}"
 
 
 def _first_of(rows: Sequence[SiteRow]) -> str:

@@ -66,7 +66,7 @@ def test_what_is_paused_is_neither_healthy_nor_ill() -> None:
 def test_the_verdict_names_the_first_failing_site_and_counts_the_others() -> None:
     seen = overview(site(run("failed"), run()), site(run(), run(), name="Docs"))
     assert seen.verdict.text == "Shop: failing in Frankfurt"
-    assert seen.reason == "1 of 2 sites are unaffected."
+    assert seen.reason == "1 of 2 sites does not fail."
 
 
 def test_an_open_alert_is_said_where_all_runs_are_measured() -> None:
@@ -76,7 +76,7 @@ def test_an_open_alert_is_said_where_all_runs_are_measured() -> None:
     opened = [Incident(title=title, severity=severity) for severity in ("warning", "critical")]
     seen = overview_of([well, ill], [state(EU), state(US)], incidents={1: opened[:1]})
     assert (seen.verdict.level, seen.verdict.text, seen.healthy) == ("warn", title, 1)
-    assert seen.reason == "1 of 2 sites have no open alert."
+    assert seen.reason == "1 of 2 sites has no open alert."
     assert [(row.site.name, row.health.text) for row in seen.rows] == [("Shop", "Alert open"), ("Docs", "Healthy")]
     worse = overview_of([ill], [state(EU)], incidents={1: opened})
     assert (worse.verdict.level, worse.rows[0].health.text) == ("bad", "2 alerts open")
@@ -118,6 +118,48 @@ def test_a_region_without_agents_is_said_before_all_is_well() -> None:
     seen = overview(site(run(), run()), eu=Health.OFFLINE)
     assert (seen.verdict.level, seen.verdict.text) == ("warn", "No agent is online in Frankfurt")
     assert seen.regions_online == 1
+
+
+def unmanned(region: Region) -> RegionState:
+    """A region that no agent has joined yet."""
+    return RegionState(region=region, agents=())
+
+
+def test_a_region_that_no_agent_has_joined_spoils_no_verdict_and_is_said_once() -> None:
+    rows = [site(run("missed"), run()), site(None, run(), name="Docs")]
+    seen = overview_of(rows, [unmanned(EU), state(US)])
+    assert [row.health.text for row in seen.rows] == ["Healthy", "Healthy"]
+    assert (seen.verdict.level, seen.verdict.text) == ("good", "Nothing is wrong")
+    assert seen.reason.endswith("No agent has joined Frankfurt yet: nothing is measured there.")
+    assert [cell.has_agent for cell in seen.rows[0].cells] == [False, True]
+    failing = overview_of([site(run("missed"), run("failed"))], [unmanned(EU), state(US)])
+    assert failing.verdict.text == "Shop: failing in Virginia"
+    assert "No agent has joined Frankfurt yet" in failing.reason
+
+
+def test_a_site_that_only_regions_without_agents_measure_is_not_called_healthy() -> None:
+    seen = overview_of([site(run("missed"))], [unmanned(EU), state(US)])
+    assert (seen.rows[0].health.level, seen.rows[0].health.text) == ("warn", "No agent measures it")
+    assert seen.verdict.text == "Shop: no agent measures it"
+
+
+def test_without_any_agent_nothing_is_said_to_be_well() -> None:
+    seen = overview_of([site(None, None)], [unmanned(EU), unmanned(US)])
+    assert (seen.verdict.level, seen.verdict.text) == ("warn", "No agent has joined yet")
+    assert "start an agent" in seen.reason
+
+
+def test_a_failing_site_does_not_make_those_with_alerts_unaffected() -> None:
+    down, slow, well = site(run("failed"), run(), name="Docs"), site(run(), run()), site(run(), run(), name="Blog")
+    down.site.pk, slow.site.pk, well.site.pk = 1, 2, 3
+    alarms = {number: [Incident(title="Something", severity="warning")] for number in (1, 2)}
+    seen = overview_of([slow, down, well], [state(EU), state(US)], incidents=alarms)
+    assert seen.reason == "2 of 3 sites do not fail; 1 of them has an open alert."
+
+
+def test_where_no_site_is_well_none_is_counted() -> None:
+    assert overview(site(run("failed"), run())).reason == "It is the only site."
+    assert overview(site(run("failed"), run()), site(run("failed"), run())).reason == "Those are all 2 sites."
 
 
 def test_a_failed_run_shows_no_figure_as_if_it_were_comparable() -> None:
