@@ -47,6 +47,12 @@ class PageCase:
         return PaintPath.of(self.page)
 
     @cached_property
+    def blocking(self) -> tuple[Request, ...]:
+        """What the first paint waited for since it blocks rendering. A browser waits for an error as for an answer."""
+        rows = [row for row in self.page.waterfall.requests if row.render_blocking and self.paint.waits_for(row)]
+        return tuple(row for row in rows if row.served_from is ServedFrom.NETWORK and not _NOBODYS & set(row.flags))
+
+    @cached_property
     def largest(self) -> LargestPaint | None:
         """The way from the first paint to the largest, where that is a picture that came over the network."""
         return LargestPaint.of(self.page)

@@ -26,12 +26,14 @@ _READ = 0
 
 @dataclass(kw_only=True)
 class PaintPath:
-    """The first paint waits for the document and for all that blocks rendering. `ends` are their ends by row.
+    """The first paint waits for the document and for all that blocks rendering. `ends` are their ends by row, `after`
+    the row before which one could not be asked for, as what a style sheet imports.
 
     `sure` says whether the paint came of it directly; where it did not, nothing is gained for certain.
     """
 
     ends: Mapping[int, int]
+    after: Mapping[int, int]
     sure: bool
     _sooner: dict[int, int] = field(default_factory=dict)
 
@@ -40,7 +42,7 @@ class PaintPath:
         blocking = _blocking(page)
         ends = {row.number: row.timing.end_us or 0 for row in blocking} | _of_document(page, blocking)
         ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, max(ends.values(), default=0))}
-        return cls(ends=ends, sure=_is_direct(page, ends.values()))
+        return cls(ends=ends, after=_leads(blocking), sure=_is_direct(page, ends.values()))
 
     def waits_for(self, row: Request) -> bool:
         return row.number in self.ends
@@ -63,7 +65,12 @@ class PaintPath:
         return {number: self._sooner.get(number, 0) + sooner.get(number, 0) for number in {*self._sooner, *sooner}}
 
     def _paint_us(self, sooner: Mapping[int, int]) -> int:
-        return max((end - sooner.get(number, 0) for number, end in self.ends.items()), default=0)
+        return max((end - self._sooner_us(number, sooner) for number, end in self.ends.items()), default=0)
+
+    def _sooner_us(self, number: int, sooner: Mapping[int, int]) -> int:
+        """What leads to a row is always one with a smaller number."""
+        before = self.after.get(number)
+        return sooner.get(number, 0) + (0 if before is None else self._sooner_us(before, sooner))
 
 
 @dataclass(kw_only=True)
@@ -115,6 +122,17 @@ def _blocking(page: PageMeasurement) -> list[Request]:
     asked = [row for row in page.waterfall.requests if RowFlag.FRAME not in row.flags]
     rows = [row for row in asked if row.render_blocking and row.timing.end_us]
     return [row for row in rows if fcp_us is None or (row.timing.end_us or 0) <= fcp_us + _CLOCKS_US]
+
+
+def _leads(blocking: Sequence[Request]) -> dict[int, int]:
+    """By row the last one that had to come first."""
+    return {row.number: before.number for row in blocking for before in blocking if _leads_to(before, row)}
+
+
+def _leads_to(before: Request, row: Request) -> bool:
+    """Whether a row was asked for when this one had come: an import, what a script writes, a redirect."""
+    named = before.url == row.initiator_url or before.redirected_to == row.url
+    return named and before.number < row.number and (before.timing.end_us or 0) <= row.timing.start_us + _CLOCKS_US
 
 
 def _held_by_font(page: PageMeasurement, last_us: int) -> list[Request]:

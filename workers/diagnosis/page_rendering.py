@@ -14,7 +14,7 @@ _NAMED = 5
 
 def third_parties(case: PageCase) -> PageVerdicts:
     """page.third_party_blocking: somebody else's server decides when the page is painted. One finding a host."""
-    rows = [row for row in case.rows if row.render_blocking and case.paint.waits_for(row) and case.is_third_party(row)]
+    rows = [row for row in case.blocking if case.is_third_party(row)]
     if rows and (doubt := _doubt(case)):
         yield unjudged(FindingId.PAGE_THIRD_PARTY_BLOCKING, doubt)
         return
@@ -25,9 +25,7 @@ def third_parties(case: PageCase) -> PageVerdicts:
 
 def render_blocking(case: PageCase) -> PageVerdicts:
     """page.render_blocking: style sheets and scripts of the site's own that the first paint waits for."""
-    rows = [
-        row for row in case.rows if row.render_blocking and case.paint.waits_for(row) and not case.is_third_party(row)
-    ]
+    rows = [row for row in case.blocking if not case.is_third_party(row)]
     if rows and (doubt := _doubt(case)):
         yield unjudged(FindingId.PAGE_RENDER_BLOCKING, doubt)
         return
@@ -54,7 +52,7 @@ def _blocking(case: PageCase, id: FindingId, rows: Sequence[Request], host: str 
         host=host,
         evidence=facts(
             requests=len(rows),
-            files=tuple(named(row) for row in rows[:_NAMED]),
+            files=tuple(_told(row) for row in rows[:_NAMED]),
             first_paint_ms=in_ms(case.page.vitals.fcp_us),
             blocked_until_ms=in_ms(max(row.timing.end_us or 0 for row in rows)),
             document_read_ms=in_ms(_read_us(case)),
@@ -70,6 +68,10 @@ def _read_us(case: PageCase) -> int | None:
 
 def _host(row: Request) -> str:
     return host_of(row.url)
+
+
+def _told(row: Request) -> str:
+    return named(row) if row.failure is None else f"{named(row)}, {row.failure}"
 
 
 def named(row: Request) -> str:

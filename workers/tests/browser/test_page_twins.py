@@ -43,6 +43,7 @@ def _late_script() -> Slow:
 # Rules of gzip: words that are never the same, and yet letters alone.
 _LONG = " ".join(f".a{number * 7919 % 99991} {{ color: #{number * 104729 % 4096:03x} }}" for number in range(12_000))
 _LINE = 400_000
+_IMPORT = b"@import '/b.css';"
 _SLOW_STYLES = styles(think_s=0.35)
 # One with five times the width at which it is shown, one with twice: so many a dense screen needs.
 _BIG = Slow(body=noise(1500, 1000), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
@@ -93,6 +94,20 @@ PAIRS = {
         repaired={
             "/": html("<link rel=stylesheet href=/a.css>"),
             "/a.css": styles(body=_LONG.encode(), bytes_per_s=_LINE, compressed=True),
+        },
+        paint=_fcp,
+    ),
+    "compression ahead of an import": Pair(
+        id=FindingId.PAGE_UNCOMPRESSED,
+        faulty={
+            "/": html("<link rel=stylesheet href=/a.css>"),
+            "/a.css": styles(body=_IMPORT + _LONG.encode(), bytes_per_s=_LINE),
+            "/b.css": styles(think_s=0.1),
+        },
+        repaired={
+            "/": html("<link rel=stylesheet href=/a.css>"),
+            "/a.css": styles(body=_IMPORT + _LONG.encode(), bytes_per_s=_LINE, compressed=True),
+            "/b.css": styles(think_s=0.1),
         },
         paint=_fcp,
     ),

@@ -86,6 +86,35 @@ def test_async_scripts_and_print_styles_are_left_alone() -> None:
     assert diagnose_page(sketch(*rest, fcp_ms=340)).findings == ()
 
 
+@pytest.mark.parametrize(("host", "expected"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
+def test_a_file_that_never_came_held_the_paint_up_all_the_same(host: str, expected: FindingId) -> None:
+    refused = row(2, ResourceType.SCRIPT, 310, 900, host=host, render_blocking=True, status=None, failure="ERR_X")
+    found = told(sketch(refused, fcp_ms=920), expected)
+    assert found is not None
+    assert (found.saving_us, evidence_of(found)["files"]) == (600_000, ("2 2, ERR_X",))
+
+
+def test_what_makes_a_style_sheet_sooner_makes_those_sooner_that_it_imports() -> None:
+    plain = {"transferred_bytes": 90_200, "body_bytes": 90_000}
+    sheet = style(2, 310, 700, **plain)
+    slow = replace(sheet, timing=replace(sheet.timing, wait=span(311, 320), download=span(320, 700)))
+    imported = style(3, 701, 800, initiator_url=sheet.url)
+    page = sketch(slow, imported, fcp_ms=810, texts=(PlainText(request=2, body_bytes=90_000, gzip_bytes=30_000),))
+    found = told(page, UNCOMPRESSED)
+    assert found is not None
+    assert found.saving_us is not None
+    rest = told(page, BLOCKING)
+    assert rest is not None
+    assert found.saving_us + (rest.saving_us or 0) == 500_000
+    # One that the document names comes no sooner for it.
+    beside = replace(imported, initiator_url=f"https://{MAIN}/")
+    told_beside = told(
+        replace(page, waterfall=replace(page.waterfall, requests=(*page.waterfall.requests[:2], beside))), UNCOMPRESSED
+    )
+    assert told_beside is not None
+    assert told_beside.saving_us is None
+
+
 # The largest paint
 
 
