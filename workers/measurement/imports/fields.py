@@ -54,6 +54,11 @@ def count_or_none(fields: Fields, name: str) -> int | None:
     return None if value is None or not 0 <= value < MAX_COUNT else int(value)
 
 
+def number_or_none(fields: Fields, name: str) -> float | None:
+    """Any number, also one in quotes."""
+    return _number(fields.get(name))
+
+
 def text_or_none(fields: Fields, name: str, limit: int) -> str | None:
     """A text on one line, cut; None for what is none or empty."""
     value = fields.get(name)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from statistics import median_low
 from typing import Any, TypedDict
 
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
@@ -16,7 +17,7 @@ from workers.measurement.imports.fields import (
     object_of,
     text_or_none,
 )
-from workers.measurement.imports.har_row import Dialect, draft_of
+from workers.measurement.imports.har_row import LONGEST, Dialect, draft_of
 from workers.measurement.imports.imported import MAX_NAME_CHARS, Ledger, Source
 from workers.measurement.imports.metrics import run_number, vitals_in
 from workers.measurement.imports.source import UnreadableFileError
@@ -189,8 +190,8 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
     if not starts:
         _skip_all(group, ledger)
         return None
-    own, first = _start_of(group.page), min(starts)
-    is_known = own is not None and abs(first - own) <= _FAR
+    own, first = _start_of(group.page), _first(starts)
+    is_known = own is not None and any(abs(start - own) <= _FAR for start in starts)
     zero = own if own is not None and is_known and not dialect.no_start else first
     drafts = list(_drafts(group, zero, dialect, ledger))
     if not drafts:
@@ -215,6 +216,12 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
 def _place_of(page: Fields) -> _Place:
     cached = page.get("_cached")
     return {"run": run_number(page, "_"), "repeat": cached is True or cached == 1}
+
+
+def _first(starts: Sequence[datetime]) -> datetime:
+    """The earliest, but for those that another clock has stamped: rows further off than this are left out."""
+    middle = median_low(starts)
+    return min(start for start in starts if middle - start < LONGEST)
 
 
 def _skip_all(group: _Group, ledger: Ledger) -> None:

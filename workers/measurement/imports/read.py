@@ -8,6 +8,7 @@ from workers.measurement.compute.representative import representative
 from workers.measurement.compute.texts import short_url
 from workers.measurement.failure import FailureKind
 from workers.measurement.imports.draft import View
+from workers.measurement.imports.fields import Fields, object_of, text_or_none
 from workers.measurement.imports.har_file import read_har
 from workers.measurement.imports.imported import Imported, ImportedPage, Ledger
 from workers.measurement.imports.source import UnreadableFileError, document_in
@@ -15,6 +16,12 @@ from workers.measurement.imports.webpagetest import is_webpagetest, read_webpage
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView, ViewSample
+
+_STRANGERS = {
+    ("lighthouseVersion",): "The file is a Lighthouse report, which tells no phases. Export a HAR instead.",
+    ("constants", "events"): "The file is a network log of Chrome. firstbyte netlog reads it.",
+    ("traceEvents",): "The file is a trace of Chrome, which tells no phases. Export a HAR instead.",
+}
 
 __all__ = ["UnreadableFileError", "read_import"]
 
@@ -28,9 +35,7 @@ def read_import(data: bytes) -> Imported:
     elif is_webpagetest(document):
         source, views = read_webpagetest(document, ledger)
     else:
-        raise UnreadableFileError(
-            "The file is neither an HTTP Archive (it has no log) nor WebPageTest's JSON (it has no data.runs)."
-        )
+        raise UnreadableFileError(_named(document))
     pages = tuple(page for loads in _series(views) for page in _pages(loads))
     if not pages:
         if not ledger.skipped:
@@ -42,6 +47,15 @@ def read_import(data: bytes) -> Imported:
     if any(page.measurement.waterfall.truncated for page in pages):
         ledger.note("A page has more requests than are kept.")
     return Imported(source=source, pages=pages, skipped=ledger.skipped, remarks=tuple(ledger.remarks))
+
+
+def _named(document: Fields) -> str:
+    """What a file is that is none of those that are read."""
+    status = text_or_none(document, "statusText", 200) or text_or_none(object_of(document, "data"), "statusText", 200)
+    if "statusCode" in document and status is not None:
+        return f"The file holds no result. WebPageTest says: {status.rstrip('.')}."
+    known = next((said for keys, said in _STRANGERS.items() if all(key in document for key in keys)), None)
+    return known or "The file is neither an HTTP Archive (it has no log) nor WebPageTest's JSON (it has no data.runs)."
 
 
 def _series(views: Sequence[View]) -> list[list[View]]:

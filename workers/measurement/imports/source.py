@@ -36,7 +36,8 @@ def document_in(data: bytes) -> dict[str, Any]:
     _check_structure(text)
     try:
         document = from_json(text, allow_inf_nan=True)
-    except ValueError:
+    except ValueError as error:
+        _name(text, str(error))
         # Lone halves of surrogate pairs, which bodies may hold, are read by Python's parser alone.
         document = _parsed(text)
     if not isinstance(document, dict):
@@ -44,6 +45,14 @@ def document_in(data: bytes) -> dict[str, Any]:
             "The file holds JSON, but no object: it is neither an HTTP Archive nor WebPageTest's JSON."
         )
     return document
+
+
+def _name(text: bytes, said: str) -> None:
+    """Calls what is no JSON what it is. Raises UnreadableFileError."""
+    if text.lstrip().startswith(b"<"):
+        raise UnreadableFileError("The file is not JSON but a web page (HTML), perhaps of a sign-in or of an error.")
+    if said.startswith("EOF"):
+        raise UnreadableFileError("The file is not JSON: its end is missing. Save it again, and wait for all of it.")
 
 
 def _parsed(text: bytes) -> object:
@@ -63,22 +72,35 @@ def _unpacked(data: bytes) -> bytes:
         raise UnreadableFileError("The file is a ZIP archive. Unpack it, and import the .har or .json file in it.")
     if not data.startswith(_GZIP):
         return _bounded(data)
+    parts: list[bytes] = []
+    room = MAX_BYTES
+    # A file may be packed in several members (RFC 1952, 2.2); what follows the last one belongs to nobody.
+    while data.startswith(_GZIP):
+        member, data = _member(data, room)
+        parts.extend(member)
+        room -= sum(map(len, member))
+    unpacked = b"".join(parts)
+    if unpacked.startswith(_GZIP):
+        raise UnreadableFileError("The file is packed with gzip twice. Unpack it once, and import what comes out.")
+    return unpacked
+
+
+def _member(data: bytes, room: int) -> tuple[list[bytes], bytes]:
+    """The first member in pieces, and what follows it. Raises UnreadableFileError for more bytes than there is room."""
     unpacker = zlib.decompressobj(wbits=31)
-    parts, size = [], 0
-    pending = data
+    parts: list[bytes] = []
     try:
-        while pending and not unpacker.eof:
-            part = unpacker.decompress(pending, _CHUNK_BYTES)
-            pending = unpacker.unconsumed_tail
-            parts.append(part)
-            size += len(part)
-            if size > MAX_BYTES:
+        while data and not unpacker.eof:
+            parts.append(unpacker.decompress(data, _CHUNK_BYTES))
+            data = unpacker.unconsumed_tail
+            room -= len(parts[-1])
+            if room < 0:
                 raise _too_large()
     except zlib.error as error:
         raise UnreadableFileError(f"The file begins like gzip, and cannot be unpacked: {error}.") from error
     if not unpacker.eof:
         raise UnreadableFileError("The file is packed with gzip, and its end is missing.")
-    return b"".join(parts)
+    return parts, unpacker.unused_data
 
 
 def _bounded(data: bytes) -> bytes:

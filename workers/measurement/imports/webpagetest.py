@@ -15,6 +15,7 @@ from workers.measurement.imports.fields import (
     address_or_none,
     count_or_none,
     list_of,
+    number_or_none,
     object_of,
     text_or_none,
 )
@@ -40,6 +41,8 @@ MAX_VIEWS = 40
 _SUCCESS = (0, 99999)
 _MAX_WORD_CHARS = 100
 _MAX_URL_READ = 100_000
+# Seconds since 1970.
+_YEAR_2000, _YEAR_2100 = 946_684_800, 4_102_444_800
 _REDIRECTS = (301, 302, 303, 307, 308)
 
 
@@ -91,7 +94,8 @@ def _places(test: Fields) -> Iterator[_Place]:
         for name, repeat in (("firstView", False), ("repeatView", True)):
             view = object_of(run, name)
             steps: list[Fields] = [step for step in list_of(view, "steps") if isinstance(step, dict)]
-            if view and not steps:
+            # Of a run that failed its first view is empty; a repeat view that is was not asked for.
+            if not steps and (view or not repeat):
                 steps = [view]
             for step, fields in enumerate(steps, start=1):
                 yield _Place(run=int(digits), repeat=repeat, step=step, fields=fields)
@@ -203,8 +207,8 @@ def _headers(fields: Fields, side: str) -> tuple[Header, ...]:
 def _started_at(fields: Fields, test: Fields) -> datetime:
     """The view's own clock, else when the test was completed. Raises UnreadableFileError where neither is known."""
     for source, name in ((fields, "date"), (test, "completed")):
-        value = source.get(name)
-        if isinstance(value, int | float) and 946_684_800 < value < 4_102_444_800:
+        value = number_or_none(source, name)
+        if value is not None and _YEAR_2000 < value < _YEAR_2100:
             return datetime.fromtimestamp(value, UTC)
     raise UnreadableFileError("The file does not say when the test was made (data.completed is missing).")
 

@@ -274,3 +274,18 @@ def test_a_run_of_webpagetest_without_requests_beside_others_is_told() -> None:
     found = read(document)
     assert found.remarks == ("run 2, first view: it holds no requests.",)
     assert found.pages[0].measurement.samples == ()
+
+
+def test_a_run_of_webpagetest_that_brought_nothing_is_told() -> None:
+    document = samples.webpagetest(1000, 3000)
+    document["data"]["runs"]["2"] = {"firstView": [], "repeatView": []}
+    assert read(document).remarks == ("run 2, first view: it holds no requests.",)
+
+
+def test_webpagetest_may_write_its_dates_as_texts() -> None:
+    document = samples.webpagetest(1000, repeat=False)
+    document["data"]["runs"]["1"]["firstView"]["date"] = "1774569362.5"
+    assert read(document).pages[0].started_at.isoformat() == "2026-03-26T23:56:02.500000+00:00"
+    document["data"]["runs"]["1"]["firstView"]["date"] = None
+    document["data"]["completed"] = "1774566251"
+    assert read(document).pages[0].started_at.isoformat() == "2026-03-26T23:04:11+00:00"

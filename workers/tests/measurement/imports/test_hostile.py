@@ -98,13 +98,23 @@ def test_when_nothing_can_be_read_the_first_reason_is_told() -> None:
         (b'{"log": {}}', "has no entries"),
         (b'{"log": {"entries": []}}', "The file holds no requests. Load the page while the tool records"),
         (b'{"log": {"entries": [', "not JSON: "),
-        (b"<html>", "not JSON: "),
+        (b"<html>", "not JSON but "),
         (b'{"a": "\xff"}', "not UTF-8: byte 7 is wrong"),
         (b"\xff\xfe{", "not UTF-16-LE: byte 2 is wrong"),
         (b"PK\x03\x04rest", "ZIP archive. Unpack it"),
         (b"\x1f\x8brest", "cannot be unpacked"),
         (gzip.compress(b"{}", mtime=0)[:-4], "its end is missing"),
+        (gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), "packed with gzip twice"),
         (b'{"data": {"runs": {"1": {"firstView": {}}}}}', "no view with requests"),
+        (b"\n<!DOCTYPE html><html>", "not JSON but a web page (HTML), perhaps of a sign-in or of an error"),
+        (written(TWO)[:-300], "not JSON: its end is missing"),
+        (b'{"log": {"entries"', "not JSON: its end is missing"),
+        (b'{"log" 7, "entries"', "not JSON: Expecting ':' delimiter (line 1, column 8)"),
+        (written({"statusCode": 100, "statusText": "Test Started"}), "WebPageTest says: Test Started."),
+        (written({"statusCode": 400, "data": {"statusText": "Test not found."}}), "WebPageTest says: Test not found."),
+        (b'{"lighthouseVersion": "12.2.1", "audits": {}}', "a Lighthouse report, which tells no phases"),
+        (b'{"constants": {"logEventTypes": {}}, "events": []}', "a network log of Chrome. firstbyte netlog reads it"),
+        (b'{"traceEvents": []}', "a trace of Chrome, which tells no phases"),
         (b'{"data": {"runs": {"1": {"firstView": {"requests": [7]}}}}}', "request 1: it is not an object"),
     ],
 )
@@ -120,6 +130,14 @@ def test_any_unicode_is_read_packed_or_not(encoding: str, packed: bool) -> None:
     assert found.pages[0].url == "https://shop.example/ü"
 
 
+def test_what_was_packed_piece_by_piece_is_read_whole() -> None:
+    """RFC 1952, section 2.2: a file is a series of members. What follows the last one is none."""
+    data = written(TWO)
+    pieces = b"".join(gzip.compress(data[start : start + 100]) for start in range(0, len(data), 100))
+    for packed in (pieces, pieces + bytes(512), pieces + b"junk"):
+        assert len(read_import(packed).pages[0].measurement.waterfall.requests) == 2
+
+
 def test_half_a_surrogate_pair_in_a_body_spoils_nothing() -> None:
     made = entry()
     made["response"]["content"]["text"] = "\ud83d"
@@ -130,6 +148,7 @@ def test_half_a_surrogate_pair_in_a_body_spoils_nothing() -> None:
 
 def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "MAX_BYTES", 5_000_000)
+    assert "more than" in fault(gzip.compress(b" " * 3_000_000) * 2)
     assert "more than" in fault(gzip.compress(b" " * 50_000_000))
     assert "more than" in fault(b" " * 5_000_001)
 
@@ -168,6 +187,17 @@ def test_more_pages_and_entries_than_anybody_needs_are_counted(monkeypatch: pyte
         "The file has 6 entries, of which 4 are read.",
         "The file has 4 pages, of which 2 are read.",
     )
+
+
+@pytest.mark.parametrize("pages", [[], [samples.page()]])
+@pytest.mark.parametrize("stray", ["2025-11-21T12:00:00Z", "2027-01-01T00:00:00Z"])
+def test_one_clock_that_went_wrong_takes_no_other_row_with_it(pages: list[dict[str, Any]], stray: str) -> None:
+    entries = [at(f"https://shop.example/{n}", started=f"2026-11-21T12:00:0{n}Z") for n in range(1, 6)]
+    found = read_import(written(har(entry(stray), *entries, pages=pages)))
+    assert found.skipped == 1
+    assert found.remarks[0].startswith("entry 1: startedDateTime is ")
+    assert len(found.pages[0].measurement.waterfall.requests) == 5
+    assert found.pages[0].measurement.vitals.load_us == (500_000 if pages else None)
 
 
 def test_remarks_are_few() -> None:
