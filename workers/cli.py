@@ -76,6 +76,7 @@ Measures for a region until SIGTERM. Set up by the environment (every name also 
   FIRSTBYTE_EXTRA_PORTS        ports that may be measured besides 80, 443, 8080 and 8443
   FIRSTBYTE_AGENT_NAME         its name (the host's)
 """
+_LACKS = "measuring needs the package {package}, which is not here; install firstbyte with its part [worker]."
 _MAX_TIMEOUT_S = 120
 # A verdict needs 20; some more make it surer and still end within seconds.
 _PAIRS, _MAX_PAIRS = 30, 400
@@ -113,7 +114,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carries out one command and gives its exit code."""
     asked = parse(sys.argv[1:] if arguments is None else arguments)
-    run: Callable[[argparse.Namespace], int] = _module_of(asked.command).run
+    try:
+        run: Callable[[argparse.Namespace], int] = _module_of(asked.command).run
+    except ModuleNotFoundError as error:
+        print(f"firstbyte {asked.command}: {_LACKS.format(package=error.name)}", file=sys.stderr)
+        return 4
     try:
         return run(asked)
     except UsageError as error:

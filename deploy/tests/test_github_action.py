@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ GH = """\
 #!/bin/sh
 echo "$@" >>"$CALLS"
 case "$*" in *--paginate*) echo "$KNOWN" ;; esac
+"""
+# A runner's Python has no package but its own library.
+PYTHON = f"""\
+#!/bin/sh
+exec {sys._base_executable} -S "$@"
 """
 
 
@@ -37,7 +43,11 @@ def run_gate(stub: Stub, folder: Path, **inputs: str) -> "subprocess.CompletedPr
         "GITHUB_STEP_SUMMARY": str(folder / "summary"),
         "GITHUB_OUTPUT": str(folder / "output"),
     }
-    environment = os.environ | usual | inputs
+    python = folder / "bin" / "python3"
+    python.parent.mkdir(exist_ok=True)
+    python.write_text(PYTHON)
+    python.chmod(0o755)
+    environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"} | usual | inputs
     return subprocess.run(
         [ACTION / "gate.sh"], env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=60
     )

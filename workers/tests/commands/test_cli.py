@@ -137,6 +137,14 @@ def test_help_teaches_with_examples() -> None:
     assert "FIRSTBYTE_BROKER_URL" in firstbyte("agent", "--help").stdout
 
 
+def test_a_python_that_cannot_measure_says_what_it_lacks() -> None:
+    command = [sys._base_executable, "-S", "-m", "workers.cli", "probe", "https://shop.example/"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 4
+    assert "needs the package" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_version_is_the_packages() -> None:
     assert firstbyte("--version").stdout == f"firstbyte {VERSION}\n"
     project = (Path(__file__).parents[3] / "pyproject.toml").read_text()
