@@ -75,12 +75,13 @@ def choice_of(parameters: Mapping[str, str], kinds: Sequence[str], regions: Sequ
 def trend_of(found: Sequence[queries.RegionSeries], choice: Choice, since: datetime, until: datetime) -> PhaseSeries:
     """One region with all its phases, or the chosen metric of every region."""
     chosen = [one for one in found if choice.region in ("", one.region.code)]
+    by_name = sorted(chosen, key=lambda one: (one.region.name, one.region.code))
     return PhaseSeries(
         since_ms=round(since.timestamp() * 1000),
         until_ms=round(until.timestamp() * 1000),
         zone=timezone.get_current_timezone_name(),
         metrics=PHASES if choice.region else (choice.metric,),
-        regions=tuple(_region_series(one) for one in chosen),
+        regions=tuple(_region_series(one) for one in by_name),
     )
 
 

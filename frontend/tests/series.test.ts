@@ -30,6 +30,18 @@ test("one region is a line for each phase in the colour of the phase", () => {
   assert.deepEqual(datasets.slice(0, 3).map((set) => [set.label, set.borderColor]), [["First byte", "c-text"], ["DNS", "c-phase-dns"], ["Waiting", "c-phase-wait"]]);
 });
 
+test("a dot under another's of the same value is a ring around it", () => {
+  const places = ["Frankfurt", "Virginia", "Tokyo"].map((name, k) => ({ region: name, name, points: [point(0), point(HOUR, { ttfb_ms: 100 + 40 * k }), point(2 * HOUR, { ttfb_ms: null })] }));
+  const radii = chartConfig(series(places), THEME).data.datasets.map((set) => set.pointRadius);
+  assert.deepEqual(radii, [[2, 2, 2], [4, 2, 2], [6, 2, 2]]);
+});
+
+test("among many runs a measured one without neighbours is a dot, since no line leads to it", () => {
+  const many = Array.from({ length: 80 }, (_, k) => point(k * 60_000, k === 10 || k === 12 ? { ttfb_ms: null, missed: 1 } : {}));
+  const [line] = chartConfig(series([{ ...EU, points: many }]), THEME).data.datasets;
+  assert.deepEqual((line?.pointRadius as number[]).flatMap((radius, k) => (radius > 0 ? [k] : [])), [11]);
+});
+
 test("what was not measured is a gap, never zero", () => {
   const [line] = chartConfig(series([EU, US]), THEME).data.datasets;
   assert.deepEqual(line?.data.map((p) => p.y), [100, NaN, 100]);
@@ -40,8 +52,9 @@ test("failed and missed runs stand on the ground line with their number", () => 
   const config = chartConfig(series([EU, US]), THEME);
   const failed = config.data.datasets.find((set) => set.label === "Failed");
   assert.deepEqual(failed?.data, [{ x: HOUR, y: 0 }]);
-  assert.equal(faultWords(series([EU, US]), HOUR, "Failed"), "3 failed");
-  assert.equal(faultWords(series([EU, US]), 2 * HOUR, "Missed"), "1 missed");
+  assert.equal(faultWords(series([EU, US]), HOUR, "Failed"), "2 failed in Frankfurt, 1 in Virginia");
+  assert.equal(faultWords(series([EU, US]), 2 * HOUR, "Missed"), "1 missed in Frankfurt");
+  assert.equal(faultWords(series([EU]), HOUR, "Failed"), "2 failed");
 });
 
 test("without faults there are no marks", () => {

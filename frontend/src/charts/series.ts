@@ -9,6 +9,9 @@ import { timeText, timeTicks } from "./time";
 type Metric = PhaseSeries["metrics"][number];
 type Line = ChartDataset<"line", Point[]>;
 
+// Radii in CSS pixels; of more points than this only the line is drawn.
+const DOT = 2, RING = 2, MAX_DOTS = 60;
+
 const NAMES: Readonly<Record<Metric, readonly [name: string, color: string]>> = {
   ttfb_ms: ["First byte", "text"],
   dns_ms: ["DNS", "phase-dns"],
@@ -58,20 +61,37 @@ function phaseLines(region: RegionSeries, metrics: readonly Metric[], theme: The
 /** Several regions: one metric of each. */
 function regionLines(series: PhaseSeries, theme: Theme): Line[] {
   const metric = series.metrics[0] ?? "ttfb_ms";
-  return series.regions.map((region, index) => line(region.name, region.points, metric, theme.color(SERIES[index % SERIES.length] ?? "")));
+  return ringed(series.regions.map((region, index) => line(region.name, region.points, metric, theme.color(SERIES[index % SERIES.length] ?? ""))));
+}
+
+/** The first line is drawn last: a dot that lies under those of lines before it becomes a ring around them. */
+function ringed(lines: readonly Line[]): Line[] {
+  const near = Math.max(...lines.flatMap((line) => line.data.map((point) => point.y || 0))) / 100;
+  return lines.map((line, index) => {
+    const above = lines.slice(0, index).flatMap((other) => other.data);
+    const dots = line.pointRadius as number[];
+    return withDots(line, dots.map((radius, k) => radius && radius + RING * above.filter((other) => hides(other, line.data[k], near)).length));
+  });
+}
+
+function hides(other: Point, point: Point | undefined, near: number): boolean {
+  return other.x === point?.x && Math.abs((other.y ?? NaN) - (point.y ?? NaN)) <= near;
 }
 
 function line(label: string, points: readonly SeriesPoint[], metric: Metric, color: string): Line {
-  return {
-    label,
-    data: points.map((point) => ({ x: point.at_ms, y: point[metric] ?? NaN })),
-    borderColor: color,
-    backgroundColor: color,
-    borderWidth: 2,
-    pointRadius: points.length > 60 ? 0 : 2,
-    pointHoverRadius: 4,
-    spanGaps: false,
-  };
+  const data = points.map((point) => ({ x: point.at_ms, y: point[metric] ?? NaN }));
+  const style = { label, data, borderColor: color, backgroundColor: color, borderWidth: 2, spanGaps: false };
+  return withDots(style, data.map((_, k) => (data.length > MAX_DOTS && !isAlone(data, k) ? 0 : DOT)));
+}
+
+function withDots(line: Line, radii: number[]): Line {
+  return { ...line, pointRadius: radii, pointHoverRadius: radii.map((radius) => Math.max(radius, DOT) + 2) };
+}
+
+/** A value between two gaps: no line leads to it. */
+function isAlone(data: readonly Point[], place: number): boolean {
+  const isGap = (at: number) => Number.isNaN(data[at]?.y ?? NaN);
+  return !isGap(place) && isGap(place - 1) && isGap(place + 1);
 }
 
 /** Stretches with runs that failed or did not take place: shapes on the ground line, never a gap without a word. */
@@ -140,8 +160,11 @@ function tooltip(series: PhaseSeries) {
   };
 }
 
+/** How many, and where if there is more than one place: `2 failed in Frankfurt, 1 in Virginia`. */
 export function faultWords(series: PhaseSeries, at: number, label: string): string {
   const kind = label === "Failed" ? "failed" : "missed";
-  const count = series.regions.flatMap((region) => region.points).reduce((sum, point) => sum + (point.at_ms === at ? point[kind] : 0), 0);
-  return `${count} ${kind}`;
+  const counts = series.regions.map((region) => ({ name: region.name, count: region.points.find((point) => point.at_ms === at)?.[kind] ?? 0 }));
+  const [first, ...others] = counts.filter(({ count }) => count > 0);
+  if (!first || counts.length === 1) return `${first?.count ?? 0} ${kind}`;
+  return [`${first.count} ${kind} in ${first.name}`, ...others.map(({ count, name }) => `${count} in ${name}`)].join(", ");
 }
