@@ -19,7 +19,7 @@ case "$*" in *--paginate*) echo "$KNOWN" ;; esac
 # A runner's Python has no package but its own library.
 PYTHON = f"""\
 #!/bin/sh
-exec {sys._base_executable} -S "$@"
+exec {sys.base_prefix}/bin/python3 -S "$@"
 """
 
 

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -138,7 +139,7 @@ def test_help_teaches_with_examples() -> None:
 
 
 def test_a_python_that_cannot_measure_says_what_it_lacks() -> None:
-    command = [sys._base_executable, "-S", "-m", "workers.cli", "probe", "https://shop.example/"]
+    command = [f"{sys.base_prefix}/bin/python3", "-S", "-m", "workers.cli", "probe", "https://shop.example/"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 4
     assert "needs the package" in done.stderr
@@ -161,11 +162,20 @@ def test_colour_is_for_terminals_that_want_it(site: str, environment: dict[str, 
     subprocess.run(
         command, stdout=theirs, stderr=subprocess.DEVNULL, env=base | environment, check=True, timeout=PATIENCE_S
     )
-    output = os.read(ours, 65_536).decode()
-    os.close(ours)
     os.close(theirs)
+    output = all_of(ours)
     assert bool(re.search(r"\x1b\[\d+m", output)) is coloured
     assert "Wait" in output
+
+
+def all_of(terminal: int) -> str:
+    """What was said to it by those who have all left. The kernel brings it in parts, in its own time."""
+    said = b""
+    # Once nothing is left it says EIO.
+    with open(terminal, "rb", buffering=0) as file, suppress(OSError):
+        while part := file.read(65_536):
+            said += part
+    return said.decode()
 
 
 def test_a_terminal_that_knows_no_blocks_still_gets_its_figures(site: str) -> None:
