@@ -1,20 +1,29 @@
 """Ports of loopback that nobody else is given in the meantime."""
 
+import atexit
 import errno
+import os
 import socket
 from functools import cache
 from random import SystemRandom
 
 LOOPBACK = "127.0.0.1"
+# The processes of a run that is spread over several each have ports of their own: gw0, gw1 …
+_PROCESSES, _OURS = 16, int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 # Below those that the kernel gives to whoever asks for any. With dice of our own: pytest's fall alike in all processes.
-_CHOICE, _DICE = range(12_000, 32_000), SystemRandom()
+_CHOICE, _DICE = range(12_000 + _OURS % _PROCESSES, 32_000, _PROCESSES), SystemRandom()
+# A server may need a while until it has bound its own.
+_GIVEN: set[int] = set()
 
 
 def free_port() -> int:
     """One for a server, of TCP or UDP, that cannot let the kernel choose."""
     with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
         port = _take(tcp)
-        return port if _takes(udp, port) else free_port()
+        if port in _GIVEN or not _takes(udp, port):
+            return free_port()
+        _GIVEN.add(port)
+        return port
 
 
 def closed_port() -> int:
@@ -26,6 +35,7 @@ def closed_port() -> int:
 @cache
 def _taken() -> socket.socket:
     sock = socket.socket()
+    atexit.register(sock.close)
     _take(sock)
     return sock
 

@@ -3,6 +3,8 @@
 Everything is bound to 127.0.0.1 and a port that the kernel chose, and ends with its `with` block.
 """
 
+import errno
+import select
 import socket
 import ssl
 import struct
@@ -66,7 +68,6 @@ class Server:
     """Accepts TCP, TLS too when `context` is given, and runs the script in a thread of its own for each connection."""
 
     def __init__(self, script: Script, *, context: ssl.SSLContext | None = None, host: str = LOOPBACK) -> None:
-        self.requests: list[bytes] = []
         self.connections = 0
         self._script = script
         self._context = context
@@ -264,10 +265,8 @@ class DnsServer:
         self.questions = 0
         self._answer = answer
         self._truncating = truncating
-        self._tcp = socket.create_server((host, port))
+        self._tcp, self._udp = tcp_and_udp(host, port)
         self.port: int = self._tcp.getsockname()[1]
-        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._udp.bind((host, self.port))
         self._ending = threading.Event()
         self._threads = [threading.Thread(target=serve, daemon=True) for serve in (self._serve_udp, self._serve_tcp)]
 
@@ -309,15 +308,33 @@ class DnsServer:
             with suppress(OSError):
                 sock, _ = self._tcp.accept()
                 with sock:
-                    sock.settimeout(5)
+                    sock.settimeout(120)
                     self._answer_by_tcp(sock)
 
     def _answer_by_tcp(self, sock: socket.socket) -> None:
         with sock.makefile("rwb") as stream:
             size = int.from_bytes(stream.read(2))
-            reply = self._answer(dns.message.from_wire(stream.read(size)))
+            question = stream.read(size)
+            # Who asks may have been given no more time.
+            if not question or len(question) < size:
+                return
+            reply = self._answer(dns.message.from_wire(question))
             if reply is not None:
                 stream.write(reply.to_wire(prepend_length=True))
+
+
+def tcp_and_udp(host: str = LOOPBACK, port: int = 0) -> tuple[socket.socket, socket.socket]:
+    """A listener and a socket of UDP on one port: what the kernel chooses for the one may be taken for the other."""
+    while True:
+        tcp, udp = socket.create_server((host, port)), socket.socket(type=socket.SOCK_DGRAM)
+        try:
+            udp.bind((host, tcp.getsockname()[1]))
+            return tcp, udp
+        except OSError as error:
+            tcp.close()
+            udp.close()
+            if port or error.errno != errno.EADDRINUSE:
+                raise
 
 
 @contextmanager
@@ -332,6 +349,8 @@ def silent_port() -> Iterator[int]:
             for filler in fillers:
                 filler.setblocking(False)
                 filler.connect_ex((LOOPBACK, port))
+            # It can be read once a connection stands in the backlog, which is then full.
+            select.select([listener], [], [])
             yield port
         finally:
             for filler in fillers:

@@ -9,7 +9,7 @@ BODY = b"<!doctype html><title>A page</title><h1>Hello</h1>"
 
 
 class _Pages(BaseHTTPRequestHandler):
-    timeout = 5
+    timeout = 120
 
     def do_GET(self) -> None:
         if self.path == "/moved":

@@ -83,7 +83,7 @@ class _Server(ThreadingHTTPServer):
 
 def _handler(stub: StubService) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        timeout = 5
+        timeout = 120
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))

@@ -49,7 +49,7 @@ def test_a_person_who_waits_sees_progress_and_the_schedule_does_not_stand_in_the
 ) -> None:
     agent.start()
     for _ in range(3):
-        broker.publish(due_request("/sleep/60", kind=Kind.PAGE))
+        broker.publish(due_request("/sleep/600", kind=Kind.PAGE))
     run_id = broker.publish(due_request(kind=Kind.PAGE, urgent=True))
     wait_for(lambda: arrived(service, run_id), "the urgent result")
     wait_for(lambda: len(service.progress) == 2, "its progress")
@@ -64,7 +64,7 @@ def test_a_gates_run_does_not_wait_behind_the_schedule(
 ) -> None:
     agent.start()
     for _ in range(3):
-        broker.publish(due_request("/sleep/60", kind=kind))
+        broker.publish(due_request("/sleep/600", kind=kind))
     run_id = broker.publish(due_request(kind=kind), lane=Lane.GATE)
     wait_for(lambda: arrived(service, run_id), "the gate's result")
     assert len(service.results) == 1
@@ -133,14 +133,13 @@ def test_a_killed_process_is_replaced_and_its_run_is_no_longer_named(
     agent: Agent, broker: Broker, service: StubService
 ) -> None:
     agent.start()
-    kept = due_request("/sleep/60", kind=Kind.PAGE)
+    kept = due_request("/sleep/600", kind=Kind.PAGE)
     broker.publish(kept)
-    killed = due_request("/sleep/60")
+    killed = due_request("/sleep/600")
     broker.publish(killed)
     page_process = agent.process_of(kept.run_id)
     os.kill(agent.process_of(killed.run_id), signal.SIGKILL)
-    held = agent.spool_dir / "held"
-    wait_for(lambda: {path.name for path in held.glob("*/*")} == {str(kept.run_id)}, "the dead run to be forgotten")
+    wait_for(lambda: agent.held() == [str(kept.run_id)], "the dead run to be forgotten")
     after = broker.publish(due_request())
     wait_for(lambda: arrived(service, after), "a run after the death")
     assert Path(f"/proc/{page_process}").exists()
@@ -148,7 +147,7 @@ def test_a_killed_process_is_replaced_and_its_run_is_no_longer_named(
 
 
 def test_heartbeats_name_the_runs_of_all_processes(agent: Agent, broker: Broker, service: StubService) -> None:
-    requests = [due_request("/sleep/60"), due_request("/sleep/60", kind=Kind.PAGE)]
+    requests = [due_request("/sleep/600"), due_request("/sleep/600", kind=Kind.PAGE)]
     for request in requests:
         broker.publish(request)
     agent.start()
@@ -217,7 +216,7 @@ def test_a_run_that_does_not_end_after_sigterm_goes_back_to_the_queue(
 ) -> None:
     agent.settings["FIRSTBYTE_TEST_FINISH_S"] = "1"
     agent.start()
-    request = due_request("/sleep/60")
+    request = due_request("/sleep/600")
     broker.publish(request)
     agent.process_of(request.run_id)
     agent.stop()
@@ -281,7 +280,7 @@ def test_an_agent_waits_for_a_broker_that_is_not_there_yet(agent: Agent, broker:
 
 def test_an_agent_ends_while_its_broker_is_away(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
-    request = due_request("/sleep/60")
+    request = due_request("/sleep/600")
     broker.publish(request)
     agent.process_of(request.run_id)
     broker.kill()
@@ -303,7 +302,7 @@ def test_a_second_agent_in_the_same_spool_is_refused(agent: Agent, broker: Broke
 def test_a_full_set_of_probes_is_in_flight_at_once(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
     runs = {broker.publish(due_request("/until/all")) for _ in range(20)}
-    wait_for(lambda: len(list((agent.spool_dir / "held").glob("*/*"))) == 20, "20 runs at once")
+    wait_for(lambda: len(agent.held()) == 20, "20 runs at once")
     (agent.directory / "all").touch()
     wait_for(lambda: {result.run_id for result in service.results} == runs, "all results")
 

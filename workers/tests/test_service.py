@@ -70,7 +70,7 @@ def test_a_heartbeat_brings_back_the_services_clock(service: StubService) -> Non
     beat = Heartbeat(agent="eu-1", agent_version="1", sent_at=datetime.now(UTC), holding=(UUID(int=1),))
     reply = client(service).heartbeat(beat)
     assert service.heartbeats == [beat]
-    assert abs((reply.received_at - beat.sent_at).total_seconds()) < 5
+    assert beat.sent_at <= reply.received_at <= datetime.now(UTC)
 
 
 def test_progress_and_pictures_need_no_answer(service: StubService) -> None:

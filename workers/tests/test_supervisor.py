@@ -123,6 +123,7 @@ def test_a_child_that_dies_is_started_again_and_its_death_noticed(family: Family
 
 def test_a_child_that_fails_at_once_is_started_less_and_less(family: Family) -> None:
     family.start("failing", "steady")
+    family.first("steady")
     wait_for(lambda: len(family.lives("failing")) >= 3, "three tries")
     assert "ValueError: on purpose" in (family.place / "log").read_text()
     assert len(family.lives("steady")) == 1

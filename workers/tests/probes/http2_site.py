@@ -122,14 +122,14 @@ def refusing(port: int) -> Iterator[int]:
 
 
 def _let_in(sock: socket.socket, port: int) -> None:
-    sock.settimeout(20)
+    sock.settimeout(120)
     with sock, suppress(OSError):
         hello = _record(sock)
         if b"\x02h2" not in hello:
             sock.sendall(REFUSAL)
             sock.recv(1)
             return
-        with socket.create_connection((LOOPBACK, port), timeout=20) as inner:
+        with socket.create_connection((LOOPBACK, port), timeout=120) as inner:
             for one in (sock, inner):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             inner.sendall(hello)

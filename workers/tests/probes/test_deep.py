@@ -178,6 +178,16 @@ def test_a_request_goes_along_with_the_hello_where_tickets_allow_it(named: Lab, 
     assert resumptions(evidence, Trial.TLS12_SESSION_ID) == [True]
 
 
+def test_a_request_that_is_too_long_for_it_does_not_go_along_with_the_hello(named: Lab, tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    own = tuple(Header(name=f"x-{number}", value="y" * 4000) for number in range(5))
+    with serving(NginxConduct(), vault.chain(Recipe(names=(NAME,))), tmp_path) as port:
+        evidence = deep(named, f"https://{NAME}:{port}/", headers=own)
+    assert not evidence.of(Trial.EARLY_DATA)
+    assert {one.exchanges[0].status for one in evidence.trials if one.exchanges} == {200}
+
+
 def test_the_other_family_is_shaken_hands_with(named: Lab, tmp_path: Path) -> None:
     vault = Vault(tmp_path)
     named.configure(ca_file=vault.ca_file, allowed=parse_networks("127.0.0.0/8, ::1/128"))
@@ -424,9 +434,12 @@ def test_whatever_a_server_does_to_later_connections_is_evidence_and_ends_in_tim
     for timeout_us in (300_000, 1_000_000, 3_000_000):
         before = time.monotonic()
         with Server(then(well, later)) as server:
-            evidence = deep(named, server.url(host=NAME).replace("http:", "https:"), timeout_us=timeout_us)
-        if evidence.trials[0].failure is None:
+            url = server.url(host=NAME).replace("http:", "https:")
+            outcome = named.probe(url, depth=Depth.DEEP, timeout_us=timeout_us)
+        if isinstance(outcome, Measured):
             break
+    assert isinstance(outcome, Measured), outcome
+    evidence = evidence_of(outcome)
     assert evidence.trials[0].failure is None
     assert all(one.failure is not None for one in evidence.trials[1:])
     assert {Trial.RESUMED, Trial.TLS12, Trial.HTTP2} <= counted(evidence).keys()

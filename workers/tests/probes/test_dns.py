@@ -18,7 +18,7 @@ from workers.probes.faults import ProbeError
 from workers.probes.loop import DeadlineError
 from workers.tests.ports import closed_port
 from workers.tests.probes.resolver import Resolver, only
-from workers.tests.servers import Zone
+from workers.tests.servers import Zone, tcp_and_udp
 from workers.tests.waiting import wait_for
 
 
@@ -229,9 +229,9 @@ def test_a_flood_of_packets_that_answer_nothing_is_left(resolver: Resolver) -> N
 
 
 def test_an_answer_by_tcp_that_never_ends_is_waited_for_no_longer_than_others(resolver: Resolver) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+    listener, udp = tcp_and_udp()
+    with listener, udp:
         port = listener.getsockname()[1]
-        udp.bind(("127.0.0.1", port))
         udp.settimeout(0.2)
         listener.settimeout(0.2)
         gone = Event()

@@ -196,7 +196,7 @@ def test_nginx_is_understood(tmp_path: Path) -> None:
             fields = [field for field in request_fields(target, (), "agent/1") if field[0] != "accept-encoding"]
             client = Http2Conversation(fields, max_body_bytes=LIMIT, on_body=body.append)
             with (
-                socket.create_connection((LOOPBACK, nginx.origin), timeout=5) as sock,
+                socket.create_connection((LOOPBACK, nginx.origin), timeout=120) as sock,
                 context.wrap_socket(sock, server_hostname="origin.localhost") as secured,
             ):
                 assert secured.selected_alpn_protocol() == "h2"

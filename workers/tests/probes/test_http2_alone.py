@@ -43,6 +43,7 @@ from workers.tests.probes.http2_site import (
 )
 from workers.tests.probes.real_nginx import serving
 from workers.tests.servers import Peer, Script, Server, answering, finish, response
+from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
 
@@ -318,6 +319,7 @@ def test_a_hostile_server_costs_little_and_is_told_by_its_kind(named: Lab, name:
     assert (connection.received_bytes or 0) < MIB
 
 
+@undisturbed
 def test_a_server_that_only_agrees_and_keeps_silent_ends_in_time(named: Lab) -> None:
     with server_of(named, lambda peer: peer.pause(20)) as server:
         failed, _ = named.fail(server.url(host=NAME), timeout_us=500_000)

@@ -70,7 +70,8 @@ def test_what_came_in_time_is_handed_on_however_late_the_loop_looks(loop: Loop) 
         for one in (one for both in pairs for one in both):
             stack.enter_context(one)
         others = [loop.submit(read_once(one, in_ns(20))) for one, _ in pairs[:-1]]
-        deadline_ns = in_ns(0.5)
+        # Long enough for a busy machine to have them all wait and all sent to.
+        deadline_ns = in_ns(3)
         last = loop.submit(twice(pairs[-1][0], deadline_ns))
         loop.submit(keep_busy())
         assert blocked.wait(20)

@@ -32,7 +32,7 @@ class PairLab:
         self._engine = engine
 
     def pair(self, url: str, other: str, *, address: str | None = None, **changes: Any) -> Measured | Failed:
-        values: dict[str, Any] = {"run_id": A_FIRST, "timeout_us": 10_000_000} | changes
+        values: dict[str, Any] = {"run_id": A_FIRST, "timeout_us": 60_000_000} | changes
         target = PairTarget(url=other, address=address)
         return self._engine.pair(build_request(kind=Kind.PAIR, url=url, other=target, **values))
 

@@ -27,7 +27,7 @@ EQUAL = {"no_difference", "inconclusive"}
 
 def verdicts(engine: PairEngine, url: str, other: str) -> Iterator[tuple[str, str]]:
     """Of the cold and of the reused pairs, once for each repetition."""
-    request = {"kind": Kind.PAIR, "url": url, "other": PairTarget(url=other), "timeout_us": 10_000_000}
+    request = {"kind": Kind.PAIR, "url": url, "other": PairTarget(url=other), "timeout_us": 60_000_000}
     for _ in range(REPETITIONS):
         outcomes = [engine.pair(build_request(**request, run_id=uuid4())) for _ in range(PAIRS)]
         measured = [one.measurement for one in outcomes if isinstance(one, Measured)]
