@@ -179,10 +179,13 @@ class Pipe:
         return b""
 
     def write(self, data: bytes) -> None:
-        """Encrypts what is to be said. Raises SSL.Error."""
-        size = _lib.SSL_write(self._ssl, data, len(data))
-        if size <= 0:
-            self._connection._raise_ssl_error(self._ssl, size)
+        """Encrypts what is to be said, all of it: pyOpenSSL has OpenSSL take no more than a record at a time. Raises
+        SSL.Error."""
+        while data:
+            size = _lib.SSL_write(self._ssl, data, len(data))
+            if size <= 0:
+                self._connection._raise_ssl_error(self._ssl, size)
+            data = data[size:]
 
     def _raise_unless_wanting(self, result: int) -> None:
         if _lib.SSL_get_error(self._ssl, result) != _lib.SSL_ERROR_WANT_READ:

@@ -16,7 +16,7 @@ from workers.measurement.evidence import Trial
 from workers.measurement.messages import RunRequest
 from workers.measurement.target import ALLOWED_PORTS
 from workers.probes.dns import Resolution, look_deeper
-from workers.probes.exchange import Tell
+from workers.probes.exchange import Asking, Tell
 from workers.probes.guard import has_route
 from workers.probes.http3 import advertised_port
 from workers.probes.issuers import verify_with_issuers
@@ -36,6 +36,8 @@ _ISSUER_US = 5_000_000
 _H3 = "h3"
 # At so many other addresses it is tried whether sessions are shared; a CDN's name has dozens.
 _MOST_ELSEWHERE = 2
+# What leaves in one flight with a ClientHello of two packets, where the first window is ten.
+_MOST_EARLY_BYTES = 10_000
 
 
 class Work(Protocol):
@@ -49,6 +51,12 @@ def look_deeper_at(request: RunRequest, capture: ProbeCapture, place: Place, kit
     return _Dive(request, capture, place, kit, work).run()
 
 
+def _early_bytes(place: Place, kit: Kit) -> int:
+    """How long a request is; HTTP/2 says it in fewer."""
+    asking = Asking(target=place.target, user_agent=kit.settings.user_agent, headers=place.headers)
+    return len(asking.spoken(trusted=True))
+
+
 class _Dive:
     def __init__(self, request: RunRequest, capture: ProbeCapture, place: Place, kit: Kit, work: Work) -> None:
         self._request = request
@@ -60,8 +68,9 @@ class _Dive:
         self._deeper = Deeper.of(capture)
         self._redirected = len(capture.hops) > 1
         self._other_family = False
-        self._given_up: set[Trial] = set()
-        self._sessions = Sessions(Random(request.run_id.int))
+        early_bytes = _early_bytes(place, kit)
+        self._given_up = {Trial.EARLY_DATA} if early_bytes > _MOST_EARLY_BYTES else set()
+        self._sessions = Sessions(Random(request.run_id.int), early_bytes)
         kind = Trial.CLASSICAL if place.classical else Trial.FULL
         self._sessions.keep(kind, place.recorder, place.session, None)
         self._sessions.turn += len(self._deeper.own)

@@ -32,9 +32,9 @@ class _Kept:
     session: SSL.Session
     turn: int
 
-    def fits(self, kind: Trial) -> bool:
+    def fits(self, kind: Trial, early_bytes: int) -> bool:
         if kind is Trial.EARLY_DATA:
-            return self.kind not in _OLD and max_early_data_bytes(self.session) > 0
+            return self.kind not in _OLD and max_early_data_bytes(self.session) >= early_bytes
         return self.kind in _SOURCES.get(kind, ())
 
 
@@ -44,9 +44,12 @@ class Sessions:
 
     Behind one address servers may take turns, without knowing each other's sessions. So sessions are taken that are
     now so many, now so many connections old: if always the same, all attempts would meet the same fate.
+
+    `early_bytes` is the length of the request that is to be sent early.
     """
 
     random: Random
+    early_bytes: int = 1
     turn: int = 0
     _kept: list[_Kept] = field(default_factory=list)
     _given: set[Trial] = field(default_factory=set)
@@ -67,7 +70,7 @@ class Sessions:
 
     def take(self, kind: Trial) -> tuple[SSL.Session, int] | None:
         """For a trial of that kind, with its turn; None where there is none."""
-        fitting = [one for one in self._kept if one.fits(kind)]
+        fitting = [one for one in self._kept if one.fits(kind, self.early_bytes)]
         if not fitting:
             return None
         met = self._ages.setdefault(kind, Counter())
@@ -79,7 +82,7 @@ class Sessions:
     def used_up(self, kind: Trial) -> bool:
         """Whether servers gave sessions for such trials, of which none is left: then a trial would tell nothing."""
         given = kind is Trial.EARLY_DATA or bool(self._given & _SOURCES.get(kind, frozenset()))
-        return given and not any(one.fits(kind) for one in self._kept)
+        return given and not any(one.fits(kind, self.early_bytes) for one in self._kept)
 
     def _times_met(self, met: Counter[tuple[int, int]], one: _Kept) -> int:
         return sum(met[remainder] for remainder in _remainders(self.turn - one.turn))

@@ -1,16 +1,25 @@
 """A connected socket that notes every read and write of a connection."""
 
+import sys
 import time
+from contextlib import suppress
 from enum import Enum
-from socket import IPPROTO_TCP, TCP_QUICKACK, socket
+from fcntl import ioctl
+from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT, TCP_QUICKACK, socket
 
 from workers.probes.faults import broken_fault
-from workers.probes.loop import READABLE, WRITABLE, ready
+from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
 from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import receive, tcp_info
 
 # After so many reads in a row others have their turn, and the deadline is looked at.
 _MOST_IN_A_ROW = 8
+# More than this may be larger than the first window of a path whose packets are small (ten of 536 bytes, RFC 6928).
+_ONE_FLIGHT_BYTES = 4096
+# A server that reads no more may have answered already: so long its reading is waited for.
+_STANDSTILL_NS = 3_000_000_000
+# linux/sockios.h: how many bytes of those that the kernel took have not been sent once.
+_SIOCOUTQNSD = 0x894B
 
 
 class Acks(Enum):
@@ -56,7 +65,8 @@ class Wire:
             return data, self.recorder.note_read(len(data), arrival)
 
     async def write(self, data: bytes) -> int:
-        """Sends all of it; when its last part left, read before that call: after it, another thread may run first."""
+        """Sends all of it. Gives when its last part left, read before that call (after it, another thread may run
+        first), or by our own clock where a window held it back."""
         view = memoryview(data)
         left_ns = time.monotonic_ns()
         while view:
@@ -69,8 +79,24 @@ class Wire:
             except OSError as error:
                 raise broken_fault(error, self.recorder.stage) from error
             view = view[sent:]
+        if len(data) > _ONE_FLIGHT_BYTES and self._unsent_bytes():
+            left_ns = await self._until_sent()
         self.recorder.note_write(left_ns, len(data))
         return left_ns
+
+    def _unsent_bytes(self) -> int:
+        return int.from_bytes(ioctl(self._sock, _SIOCOUTQNSD, bytes(4)), sys.byteorder)
+
+    async def _until_sent(self) -> int:
+        """Waits until a window has let go all that the kernel took, or lets go nothing more, and gives the instant."""
+        self._sock.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, 1)
+        before, unsent_bytes = 0, self._unsent_bytes()
+        while unsent_bytes not in (0, before):
+            with suppress(DeadlineError):
+                await ready(self._sock, WRITABLE, min(self.deadline_ns, time.monotonic_ns() + _STANDSTILL_NS))
+            before, unsent_bytes = unsent_bytes, self._unsent_bytes()
+        self._sock.setsockopt(IPPROTO_TCP, TCP_NOTSENT_LOWAT, 0)
+        return time.monotonic_ns()
 
     def tcp_info(self) -> bytes:
         """What the kernel knows of the connection now."""

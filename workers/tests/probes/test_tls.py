@@ -297,3 +297,20 @@ def test_a_flight_that_comes_in_pieces_with_pauses_is_counted_by_the_pauses_only
     assert measurement.connections[0].tls_round_trips == 1
     assert measurement.tls_network_us is not None
     assert measurement.tls_network_us >= 49_000
+
+
+@pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
+def test_a_request_of_many_records_is_sent_to_its_end(named: Lab, version: str) -> None:
+    own = tuple(Header(name=f"x-{number}", value=f"{number}" * 4000) for number in range(9))
+    context = named.authority.context(NAME)
+    context.maximum_version = ssl.TLSVersion[version]
+    heard: list[bytes] = []
+
+    def script(peer: Peer) -> None:
+        heard.append(peer.read_request())
+        peer.send(response())
+        finish(peer)
+
+    with Server(script, context=context) as server:
+        named.measure(server.url(host=NAME), headers=own)
+    assert all(f"\r\n{one.name}: {one.value}\r\n".encode() in heard[0] for one in own)
