@@ -59,8 +59,15 @@ class PageCase:
 
     @cached_property
     def hint_us(self) -> int | None:
-        """When a hint in the head of the document would have been read, at the earliest."""
-        return None if self.document is None else self.document.timing.first_byte_us
+        """When a hint in the head of the document would have been obeyed: as soon as the first other thing that the
+        page asked for, since a busy machine reads late what came early, and before anything was painted."""
+        came_us = None if self.document is None else self.document.timing.first_byte_us
+        if came_us is None:
+            return None
+        asked = (row.timing.start_us for row in self.page.waterfall.requests if row.timing.start_us >= came_us)
+        vitals = self.page.vitals
+        read = [at_us for at_us in (*asked, vitals.fcp_us, vitals.dom_interactive_us) if at_us is not None]
+        return max(came_us, min(read, default=came_us))
 
     @cached_property
     def hinted(self) -> frozenset[str]:

@@ -5,6 +5,7 @@ The names stay: scripts read them. Adding a field keeps the number in `schema`, 
 
 from workers.diagnosis.diagnosis_document import diagnosis_parts
 from workers.diagnosis.page_content import Amount, HostShare, TypeShare, host_shares, types_of
+from workers.diagnosis.page_paths import largest_row
 from workers.measurement.compute.representative import Spread, representative, spreads
 from workers.measurement.connection import Connection
 from workers.measurement.document import (
@@ -104,8 +105,8 @@ def vitals_part(vitals: Vitals) -> Document:
 
 
 def _lcp_request(page: PageMeasurement) -> int | None:
-    url = page.vitals.lcp_url
-    return next((row.number for row in page.waterfall.requests if url and row.url == url), None)
+    row = largest_row(page)
+    return None if row is None else row.number
 
 
 def _long_tasks(vitals: Vitals) -> list[Document] | None:

@@ -20,7 +20,7 @@ def late(case: PageCase) -> PageVerdicts:
     largest, hint_us = case.largest, case.hint_us
     if largest is None or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
         return
-    if not largest.sure:
+    if not largest.sure or not largest.prompt:
         yield unjudged(FindingId.PAGE_LCP_LATE)
         return
     late_us = largest.asked_us - hint_us

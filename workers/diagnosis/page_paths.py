@@ -18,6 +18,7 @@ _WORKING_US = 500_000
 # DevTools' instants of a request's end and of a paint come from two processes.
 _CLOCKS_US = 5_000
 _TELLING = frozenset({ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FONT, ResourceType.FETCH})
+_NAMING = frozenset({ResourceType.DOCUMENT, ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FETCH})
 # Not needed at all: sooner by more than any load takes.
 GONE_US = 10**12
 # No row has this number: the part of the document that had been read.
@@ -77,10 +78,12 @@ class PaintPath:
 class LargestPaint:
     """A picture that is the largest paint. Before the first paint it cannot come: `left_us` is what lies between,
     less what was claimed of it. `sure` says whether the paint came directly after the picture. It was asked for at
-    `asked_us`, maybe under another address that led to this row."""
+    `asked_us`, maybe under another address that led to this row; `prompt` says whether directly after something that
+    came, or that the browser did: what waits for a clock or a visitor comes no sooner for a hint."""
 
     row: Request
     asked_us: int
+    prompt: bool
     left_us: int
     sure: bool
 
@@ -95,13 +98,24 @@ class LargestPaint:
             return None
         sure = vitals.lcp_us - row.timing.end_us <= 4 * DIRECTLY_US
         left_us = max(0, vitals.lcp_us - vitals.fcp_us)
-        return cls(row=row, asked_us=hops[0].timing.start_us, left_us=left_us, sure=sure)
+        asked_us = hops[0].timing.start_us
+        return cls(row=row, asked_us=asked_us, prompt=_is_prompt(page, asked_us), left_us=left_us, sure=sure)
 
     def claim(self, sooner_us: int) -> int:
         """What is gained if the picture came so much sooner; nobody gains it again."""
         gained = max(0, min(sooner_us, self.left_us)) if self.sure else 0
         self.left_us -= gained
         return gained
+
+
+def largest_row(page: PageMeasurement) -> Request | None:
+    """The row that brought the picture of the largest paint; None where it is none, or it cannot be told which."""
+    url, lcp_us = page.vitals.lcp_url, page.vitals.lcp_us
+    if url is None:
+        return None
+    hops = _hops_to(page, url, GONE_US if lcp_us is None else lcp_us)
+    named = [row for row in page.waterfall.requests if row.url == url]
+    return hops[-1] if hops else named[0] if len(named) == 1 else None
 
 
 def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int, int]:
@@ -178,7 +192,7 @@ def _was_busy(page: PageMeasurement, last_us: int) -> bool:
 def _hops_to(page: PageMeasurement, url: str, before_us: int) -> list[Request]:
     """The rows from the first that was asked for at an address to the answer that it led to, the last such before an
     instant; nothing where it came from a cache."""
-    rows = [row for row in page.waterfall.requests if row.served_from is ServedFrom.NETWORK]
+    rows = [row for row in page.waterfall.requests if row.served_from is ServedFrom.NETWORK and _may_be_shown(row)]
     for place in range(len(rows) - 1, -1, -1):
         hops = [rows[place]] if rows[place].url == url else []
         for row in rows[place + 1 :] if hops else ():
@@ -189,3 +203,22 @@ def _hops_to(page: PageMeasurement, url: str, before_us: int) -> list[Request]:
         if hops and hops[-1].redirected_to is None and (hops[-1].timing.end_us or GONE_US) <= before_us + _CLOCKS_US:
             return hops
     return []
+
+
+def _may_be_shown(row: Request) -> bool:
+    """What a script fetches and what a frame asks for may have the address of a picture of the page."""
+    return RowFlag.FRAME not in row.flags and row.resource_type is not ResourceType.FETCH
+
+
+def _is_prompt(page: PageMeasurement, asked_us: int) -> bool:
+    """Whether something was asked for up to the first paint, or directly after a thing that may name it: a file that
+    came, a milestone of the document, or a long task that such a thing began."""
+    vitals = page.vitals
+    for task in sorted(vitals.long_tasks or (), key=lambda task: -task.start_us):
+        if task.start_us <= asked_us <= task.end_us + DIRECTLY_US:
+            asked_us = task.start_us
+    ends = (row.timing.end_us for row in page.waterfall.requests if row.resource_type in _NAMING)
+    causes = [*ends, vitals.dom_interactive_us, vitals.dom_content_loaded_us, vitals.load_us]
+    return asked_us <= (vitals.fcp_us or 0) + DIRECTLY_US or any(
+        cause_us is not None and -_CLOCKS_US <= asked_us - cause_us <= DIRECTLY_US for cause_us in causes
+    )

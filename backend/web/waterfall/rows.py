@@ -12,6 +12,7 @@ from backend.web.waterfall.moments import document_of, page_moments, probe_momen
 from backend.web.waterfall.segments import SPOKEN, Phase, Segment, ahead_of, end_of, joined, segments_of
 from backend.web.waterfall.shapes import BLOCKS, LARGEST, TRAITS, Trait
 from backend.web.waterfall.text import host_of, name_of, printable
+from workers.diagnosis.page_paths import largest_row
 from workers.measurement.domains import registrable
 from workers.measurement.messages import Hop, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import Timing
@@ -110,10 +111,11 @@ def page_chart(page: PageMeasurement, axis: Axis | None = None) -> Chart:
     """One row a request, in order of start; on an axis of its own, or one that is shared."""
     requests = sorted(page.waterfall.requests, key=lambda request: (request.timing.start_us, request.number))
     axis = axis or own_axis(page)
-    own = own_domain(page)
+    own, largest = own_domain(page), largest_row(page)
+    number = None if largest is None else largest.number
     return Chart(
         unit="request",
-        rows=tuple(_request_row(request, axis, own, page.vitals.lcp_url) for request in requests),
+        rows=tuple(_request_row(request, axis, own, is_largest=request.number == number) for request in requests),
         axis=axis,
         moments=page_moments(page, axis.zero_us),
         truncated=page.waterfall.truncated,
@@ -176,9 +178,8 @@ def _axis_over(timings: Sequence[Timing], moments_us: Sequence[int]) -> Axis:
     return axis_of(start_us, max([0, *(end_of(timing) for timing in timings), *moments_us]))
 
 
-def _request_row(request: Request, axis: Axis, own: str, lcp_url: str | None) -> Row:
+def _request_row(request: Request, axis: Axis, own: str, *, is_largest: bool) -> Row:
     segments = segments_of(request.timing)
-    is_largest = lcp_url is not None and request.url == lcp_url
     return Row(
         number=request.number,
         name=name_of(request.url),

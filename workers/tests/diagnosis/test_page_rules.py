@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from workers.diagnosis.page_paths import largest_row
 from workers.diagnosis.page_returning import lifetime_s
 from workers.diagnosis.pages import diagnose_page
 from workers.measurement.connection import Connection
@@ -13,7 +14,7 @@ from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState, Protocol
 from workers.measurement.page_view import PlainText, RepeatView, ShownPicture
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, ResourceType, RowFlag, Waterfall
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, Waterfall
 from workers.tests.builders import build_connection, span
 from workers.tests.diagnosis.page_sketch import (
     KEPT,
@@ -31,6 +32,8 @@ BLOCKING, THIRD = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLO
 LATE, OVERSIZED = FindingId.PAGE_LCP_LATE, FindingId.PAGE_IMAGE_OVERSIZED
 UNCACHED, UNCOMPRESSED = FindingId.PAGE_UNCACHED, FindingId.PAGE_UNCOMPRESSED
 STRANGER = "cdn.example.net"
+# What names a picture at 685 ms.
+NAMING = row(9, ResourceType.SCRIPT, 310, 685)
 HERO = f"https://{MAIN}/hero.png"
 
 
@@ -120,9 +123,14 @@ def test_what_makes_a_style_sheet_sooner_makes_those_sooner_that_it_imports() ->
 
 def test_a_picture_that_is_asked_for_late_costs_what_a_hint_would_gain() -> None:
     vitals = {"lcp_us": 1_000_000, "lcp_url": HERO}
-    found = told(sketch(picture(2, 690, 980, path="hero.png"), fcp_ms=340, vitals=vitals), LATE)
+    found = told(sketch(picture(2, 690, 980, path="hero.png"), NAMING, fcp_ms=340, vitals=vitals), LATE)
     assert found is not None
-    assert found.saving_us == 400_000
+    assert (found.saving_us, evidence_of(found)["could_be_asked_at_ms"]) == (380_000, 310.0)
+
+
+def test_what_a_busy_machine_asked_for_late_was_not_found_late() -> None:
+    vitals = {"lcp_us": 1_000_000, "lcp_url": HERO, "dom_interactive_us": 720_000}
+    assert told(sketch(picture(2, 690, 980, path="hero.png"), fcp_ms=730, vitals=vitals), LATE) is None
 
 
 def test_a_picture_behind_a_redirect_is_the_largest_all_the_same() -> None:
@@ -130,12 +138,48 @@ def test_a_picture_behind_a_redirect_is_the_largest_all_the_same() -> None:
     page = sketch(
         first,
         picture(3, 790, 980, path="hero.png"),
+        NAMING,
         fcp_ms=340,
         vitals={"lcp_us": 1_000_000, "lcp_url": f"https://{MAIN}/r.png"},
     )
     found = told(page, LATE)
     assert found is not None
     assert (found.rows, evidence_of(found)["asked_at_ms"]) == ((3,), 690.0)
+
+
+def test_a_picture_that_a_clock_asked_for_comes_no_sooner_for_a_hint() -> None:
+    vitals = {"lcp_us": 2_020_000, "lcp_url": HERO, "load_us": 350_000, "dom_content_loaded_us": 345_000}
+    hero = picture(2, 1500, 2000, path="hero.png")
+    slide = sketch(hero, fcp_ms=340, vitals=vitals)
+    assert told(slide, LATE) is None
+    assert LATE in open_questions(slide)
+    fetched = row(3, ResourceType.FETCH, 310, 1480, path="data.json")
+    assert told(sketch(hero, fetched, fcp_ms=340, vitals=vitals), LATE) is not None
+    # A script that came before works until it asks.
+    script = row(3, ResourceType.SCRIPT, 310, 1200, path="app.js")
+    busy = vitals | {"long_tasks": (span(1205, 1360), span(1361, 1490))}
+    assert told(sketch(hero, script, fcp_ms=340, vitals=busy), LATE) is not None
+    timer = vitals | {"long_tasks": (span(1361, 1490),)}
+    assert told(sketch(hero, script, fcp_ms=340, vitals=timer), LATE) is None
+
+
+def test_the_row_of_the_largest_picture_is_the_one_that_brought_it() -> None:
+    vitals = {"lcp_us": 1_000_000, "lcp_url": HERO}
+    led = picture(2, 310, 400, path="hero.png", status=302, redirected_to=f"https://{MAIN}/real.png")
+    brought = picture(3, 400, 980, path="real.png")
+    fetched = row(4, ResourceType.FETCH, 400, 900, path="hero.png")
+    framed = picture(5, 400, 900, path="hero.png", flags=(RowFlag.FRAME,))
+    found = largest_row(sketch(led, brought, fetched, framed, fcp_ms=340, vitals=vitals))
+    assert found is not None
+    assert found.number == 3
+    # Of a data: address only its beginning is kept, which several pictures may share.
+    data = vitals | {"lcp_url": "data:image/png;base64,iVBOR"}
+    inline = [picture(n, 310, 312, url=data["lcp_url"], served_from=ServedFrom.DATA) for n in (2, 3)]
+    found = largest_row(sketch(inline[0], fcp_ms=340, vitals=data))
+    assert found is not None
+    assert found.number == 2
+    assert largest_row(sketch(*inline, fcp_ms=340, vitals=data)) is None
+    assert largest_row(sketch(brought, fcp_ms=340)) is None
 
 
 def test_a_circle_of_redirects_ends() -> None:
