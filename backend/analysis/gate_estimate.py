@@ -163,7 +163,7 @@ def refuse_failures(fresh: Values, name: str = "runs") -> int:
     runs = sum(len(series) for series in fresh.values())
     failed = sum(value is None for series in fresh.values() for value in series)
     if failed > MAX_FAILED_PART * runs:
-        raise TooLittleError(f"{failed} of {runs} {name} failed; at most {MAX_FAILED_PART:.0%} may")
+        raise TooLittleError(f"{failed} of {runs} {name} failed; at most {100 * MAX_FAILED_PART:.0f} % may")
     return failed
 
 

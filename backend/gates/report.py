@@ -67,8 +67,9 @@ def _notes(view: GateView) -> Iterable[str]:
     runs, failed = view.runs, view.runs.failed
     regions = len(view.gate.regions)
     places = "1 region" if regions == 1 else f"{regions:,} regions"
-    told = f"{runs.completed:,} runs in {places}, {runs.looks} of {runs.planned_looks} looks"
-    yield f"{told}, {failed:,} failed, confidence {view.gate.confidence:.1%}." if failed else f"{told}."
+    made = "1 run" if runs.completed == 1 else f"{runs.completed:,} runs"
+    told = f"{made} in {places}, {runs.looks} of {runs.planned_looks} looks"
+    yield f"{told}, {failed:,} failed, confidence {100 * view.gate.confidence:g} %." if failed else f"{told}."
     yield ""
     for pair in view.addresses:
         yield f"- {pair.monitor.kind}: {_plain(pair.after)} against {_plain(pair.before)}, measured in turns"

@@ -1,13 +1,14 @@
 """Gates as people see them: pills, sentences, and each rule's interval drawn against its limit. No I/O."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.alerts.metrics import METRICS, written
 from backend.gates.documents import Bounds, RuleFound
-from backend.gates.models import Gate, GateRule, GateRun, Level, Phase, RunState, Status, Verdict
+from backend.gates.models import Gate, GateRule, GateRun, Level, OnInconclusive, Phase, RunState, Status, Verdict
 from backend.gates.queries import GateLine, GateView, RuleView
 from backend.gates.wording import grown_sentence, limit_sentence, undecided_sentence
+from backend.web import units
 
 # The drawing's own units; the style sheet gives it its size.
 WIDTH, _PAD = 320, 12
@@ -92,9 +93,13 @@ _OPEN = {
 }
 _TITLES = {
     Verdict.PASS: "The release may go out",
-    Verdict.FAIL: "The release made it slower",
     Verdict.INCONCLUSIVE: "It cannot be decided",
     Verdict.ERROR: "It could not be measured",
+}
+# What a pipeline is told of a gate that cannot be decided, where it is not just that.
+_TOLD: Mapping[str, str] = {
+    OnInconclusive.PASS: " The pipeline lets it pass, as it asked.",
+    OnInconclusive.FAIL: " The pipeline fails, as it asked.",
 }
 
 
@@ -114,11 +119,18 @@ def headline_of(view: GateView) -> Headline:
         return Headline(level="good", mark="✓", title="It was measured before the release", text=gate.summary)
     if not gate.verdict:
         return Headline(level="info", mark="i", title="It was cancelled", text=gate.summary)
-    title = _TITLES[Verdict(gate.verdict)]
-    if view.addresses and gate.verdict == Verdict.FAIL:
-        # Nothing was made slower that is not there yet.
-        title = "The release is slower than its baseline"
-    return Headline(level=pill.level, mark=pill.mark, title=title, text=gate.summary)
+    title = _failure_of(view) if gate.verdict == Verdict.FAIL else _TITLES[Verdict(gate.verdict)]
+    text = f"{gate.summary}{_TOLD.get(gate.on_inconclusive, '')}" if gate.verdict == Verdict.INCONCLUSIVE else gate.summary
+    return Headline(level=pill.level, mark=pill.mark, title=title, text=text)
+
+
+def _failure_of(view: GateView) -> str:
+    """What failed: a limit of its own says nothing of how it was before."""
+    failed = [one for one in view.rules if one.rule.verdict == Verdict.FAIL and one.rule.level == Level.FAIL]
+    if failed and all(one.rule.max_value is not None for one in failed):
+        return "The release is over its limit" if len(failed) == 1 else "The release is over its limits"
+    # Nothing was made slower that is not there yet.
+    return "The release is slower than its baseline" if view.addresses else "The release made it slower"
 
 
 def headline_of_all(lines: Sequence[GateLine]) -> Headline:
@@ -147,8 +159,8 @@ def rows_of(lines: Sequence[GateLine]) -> list[ListRow]:
     return [ListRow(line=line, pill=pill_of(line.gate), release=release_of(line)) for line in lines]
 
 
-def rule_row(view: RuleView) -> RuleRow:
-    """A rule as a row of the table."""
+def rule_row(view: RuleView, names: Mapping[str, str]) -> RuleRow:
+    """A rule as a row of the table. `names` are those of regions by their codes, as in all of this."""
     rule, found = view.rule, view.found
     pct = found.pct if found else None
     return RuleRow(
@@ -165,7 +177,7 @@ def rule_row(view: RuleView) -> RuleRow:
         note=_note(rule, found),
         regions=tuple(
             RegionRow(
-                region=part.region,
+                region=names.get(part.region, part.region),
                 change=_signed(part.pct.value),
                 bounds=f"{_signed(part.pct.low)} to {_signed(part.pct.high)}",
             )
@@ -190,9 +202,16 @@ def interval_of(rule: GateRule, found: RuleFound) -> Interval | None:
 def runs_text(view: GateView) -> str:
     """How much was measured, in a line."""
     runs = view.runs
-    failed = f", {runs.failed} failed" if runs.failed else ""
+    failed = f", of which {units.count(runs.failed)} failed," if runs.failed else ""
     lasted = f" in {view.duration_s} s" if view.duration_s is not None else ""
-    return f"{runs.completed} runs{failed}{lasted}; the first {runs.discarded} only warmed caches"
+    first = "the first" if runs.discarded == 1 else f"the first {units.count(runs.discarded)}"
+    warmed = f"; {first} only warmed caches" if runs.discarded else ""
+    return f"{units.count(runs.completed)} run{'' if runs.completed == 1 else 's'}{failed}{lasted}{warmed}".replace(",;", ";")
+
+
+def regions_text(gate: Gate, names: Mapping[str, str]) -> str:
+    """Where a gate measures."""
+    return ", ".join(sorted(names.get(code, code) for code in gate.regions))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,7 +146,7 @@ def test_a_third_of_the_runs_failing_is_an_error_less_is_only_told() -> None:
     assert result.found.failed == 6
     fresh = {region: [*values, None] for region, values in fresh.items()}
     result = judged(Comparison(rule=TEN, history=series(200, 60), fresh=fresh))
-    assert (result.verdict, result.reason) == (Verdict.ERROR, "9 of 27 runs failed; at most 30% may.")
+    assert (result.verdict, result.reason) == (Verdict.ERROR, "9 of 27 runs failed; at most 30 % may.")
 
 
 def test_one_region_without_enough_is_left_out_but_not_most_of_them() -> None:

@@ -60,7 +60,7 @@ def test_nulls_are_runs_that_failed() -> None:
     told = ask(fresh={"ttfb_ms": {"fra": [200, 201, 199, None, None], "iad": [200, 202, 198]}})
     assert told["rules"][0]["after"] == {"n": 6, "median_ms": pytest.approx(201, abs=3), "failed": 2}
     told = ask(fresh={"ttfb_ms": {"fra": [None, None, None], "iad": [200, 202, 198]}})
-    assert (told["verdict"], told["rules"][0]["reason"]) == ("error", "3 of 6 runs failed; at most 30% may.")
+    assert (told["verdict"], told["rules"][0]["reason"]) == ("error", "3 of 6 runs failed; at most 30 % may.")
 
 
 @pytest.mark.parametrize(

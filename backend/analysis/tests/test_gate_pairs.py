@@ -94,7 +94,7 @@ def test_a_run_without_its_other_half_does_not_count() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "reason"),
     [
-        (side(100.0), {"0": [None] * 6, "1": [100.0] * 6, "2": [100.0] * 6}, "6 of 18 runs failed; at most 30% may."),
+        (side(100.0), {"0": [None] * 6, "1": [100.0] * 6, "2": [100.0] * 6}, "6 of 18 runs failed; at most 30 % may."),
         ({"0": [None] * 6, "1": [1.0] * 6, "2": [1.0] * 6}, side(100.0), "6 of 18 runs of the baseline failed"),
         (side(100.0, runs=2), side(100.0, runs=2), "2 pairs of runs in a region; at least 3 are needed."),
         ({}, side(100.0), "0 pairs of runs in a region"),

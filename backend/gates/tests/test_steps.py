@@ -229,7 +229,7 @@ def test_a_site_that_is_down_ends_it_early_and_says_why(world: World) -> None:
     world.history()
     gate = world.play(world.ask(), failing)
     assert (gate.verdict, view(world, gate).exit_code) == ("error", 4)
-    assert "runs failed; at most 30% may." in gate.summary
+    assert "runs failed; at most 30 % may." in gate.summary
     assert gate.runs.count() <= len(REGIONS) * 3
 
 

@@ -5,12 +5,13 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
+from backend.fleet.models import Region
 from backend.gates.addresses import Address
 from backend.gates.models import Gate
 from backend.gates.queries import gate_view
 from backend.gates.questions import AskedRule, Baseline, Runs
 from backend.gates.steps import step
-from backend.gates.tests.world import TEN, World, make_world
+from backend.gates.tests.world import TEN, World, failing, make_world
 from backend.sites.actions import record_deploy
 from backend.sites.deploys import DeployMarker
 from backend.web.gate_page import interval_of
@@ -51,6 +52,46 @@ def test_a_failed_release_says_so_first_and_what_grew(page: Client, world: World
     listed = text_of(page, "gates")
     assert "The newest release: fail" in listed
     assert "It is the only one." in listed
+
+
+def test_a_release_over_an_absolute_limit_is_not_said_to_have_become_slower(page: Client, world: World) -> None:
+    world.history()
+    gate = world.play(world.ask(TEN, AskedRule(metric="total", max_value=100)))
+    text = text_of(page, "gate", gate.public_id)
+    assert "The release is over its limit" in text
+    assert "made it slower" not in text
+
+
+def test_runs_are_counted_in_words_that_fit_their_number(page: Client, world: World) -> None:
+    world.history()
+    gate = world.play(world.ask(runs=Runs(discard_first=0)), failing)
+    text = text_of(page, "gate", gate.public_id)
+    assert "3 runs, of which 3 failed, in " in text
+    assert "only warmed" not in text
+    assert "3 of 3 runs failed; at most 30 % may" in text
+    world.silence("us", "ap")
+    one = world.play(world.ask(runs=Runs(regions=("eu",))))
+    assert "the first only warmed caches" in text_of(page, "gate", one.public_id)
+
+
+def test_regions_are_called_by_their_names_and_the_confidence_is_a_share(page: Client, world: World) -> None:
+    Region.objects.filter(code="eu").update(name="Frankfurt")
+    world.history()
+    text = text_of(page, "gate", world.play(world.ask(), lambda run: 1.5).public_id)
+    assert "<dd>Ap, Frankfurt, Us</dd>" in text
+    assert "<li>Frankfurt: " in text
+    assert '<td data-label="Region">Frankfurt</td>' in text
+    assert "a confidence of 95 %" in text
+
+
+@pytest.mark.parametrize(("answer", "told"), [("pass", "lets it pass"), ("fail", "fails")])
+def test_what_a_pipeline_is_told_of_an_undecided_gate_is_said(
+    page: Client, world: World, answer: str, told: str
+) -> None:
+    world.history()
+    few, rule = Runs(per_region=3, max_per_region=3), AskedRule(metric="ttfb", max_change_pct=0.1)
+    gate = world.play(world.ask(rule, runs=few, on_inconclusive=answer))
+    assert f"The pipeline {told}, as it asked." in text_of(page, "gate", gate.public_id)
 
 
 def test_two_addresses_are_named_and_neither_was_made_slower(page: Client, world: World) -> None:

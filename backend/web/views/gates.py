@@ -9,11 +9,21 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.permissions import Permission
+from backend.fleet.queries import usable_regions
 from backend.gates import actions, queries
 from backend.gates.report import markdown_report
 from backend.sites import queries as sites
 from backend.web.access import MemberRequest, needs
-from backend.web.gate_page import headline_of, headline_of_all, release_of, rows_of, rule_row, run_rows, runs_text
+from backend.web.gate_page import (
+    headline_of,
+    headline_of_all,
+    regions_text,
+    release_of,
+    rows_of,
+    rule_row,
+    run_rows,
+    runs_text,
+)
 from backend.web.pagination import position_before, position_of
 
 SHOWN = 50
@@ -44,13 +54,16 @@ def page(request: MemberRequest, gate_id: UUID) -> HttpResponse:
     view = queries.gate_view(request.organisation, gate_id)
     if view is None:
         raise Http404
+    names = {region.code: region.name for region in usable_regions(request.organisation)}
     context = {
         "section": "gates",
         "view": view,
         "gate": view.gate,
         "headline": headline_of(view),
         "release": release_of(view),
-        "rules": [rule_row(rule) for rule in view.rules],
+        "rules": [rule_row(rule, names) for rule in view.rules],
+        "regions": regions_text(view.gate, names),
+        "confidence": f"{100 * view.gate.confidence:g}",
         "runs_text": runs_text(view),
         "made": run_rows(view),
         "report": markdown_report(view, url=f"{django_settings.BASE_URL}/gates/{gate_id}/"),
