@@ -337,7 +337,7 @@ class Upload(models.Model):
     lcp_us = models.BigIntegerField(null=True)
     load_us = models.BigIntegerField(null=True)
     requests = models.IntegerField()
-    bytes = models.BigIntegerField()
+    bytes = models.BigIntegerField(null=True)
     skipped = models.IntegerField()
     remarks = models.JSONField(default=list)
     document = models.BinaryField()

@@ -19,6 +19,7 @@ from workers.measurement.imports.imported import Imported, ImportedPage
 from workers.measurement.imports.read import UnreadableFileError, read_import
 from workers.measurement.messages import Kind, Measured, RunResult
 from workers.measurement.timing import phases_of
+from workers.measurement.waterfall import received_bytes
 from workers.measurement.wire import encode
 
 # As sent; the reader bounds what it unpacks to.
@@ -116,7 +117,7 @@ def _upload(page: ImportedPage, found: Imported, file: UploadedFile, now: dateti
         lcp_us=measured.vitals.lcp_us,
         load_us=measured.vitals.load_us,
         requests=len(rows),
-        bytes=sum(row.transferred_bytes or 0 for row in rows),
+        bytes=received_bytes(rows) if rows else None,
         skipped=found.skipped,
         remarks=list(found.remarks),
     )

@@ -16,6 +16,7 @@ from backend.web.waterfall.side_by_side import Side, board_of_two
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import Phases, phases_of
+from workers.measurement.waterfall import received_bytes
 
 # What two loads of one page differ by anyway: less than either of the two is no news.
 _MIN_US = 50_000
@@ -173,7 +174,7 @@ def _first_byte(page: PageMeasurement) -> Number:
 
 
 def _bytes(page: PageMeasurement) -> Number:
-    return sum(request.transferred_bytes or 0 for request in page.waterfall.requests)
+    return received_bytes(page.waterfall.requests)
 
 
 def _thousandths(value: int) -> str:

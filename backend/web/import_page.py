@@ -7,6 +7,7 @@ from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Upload
 from backend.web.findings import Panel, of_run
 from backend.web.verdict import Card, Verdict, cards_of, measured_verdict
+from backend.web.waterfall.board import of_visit
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.text import host_of
 from workers.measurement.evidence import Depth
@@ -48,20 +49,21 @@ def warnings(upload: Upload) -> list[str]:
 def verdict(measurement: PageMeasurement | None) -> Verdict:
     if measurement is None:
         return Verdict(level="warn", title="This import cannot be read any more", text="Import the file again.")
-    vitals = measurement.vitals
-    if not measurement.waterfall.requests and vitals.lcp_us is None and vitals.load_us is None:
-        title = "The file says neither what the page asked for nor when it had loaded"
-        return Verdict(level="info", title=title, text="")
-    found, document = measured_verdict(measurement), document_of(measurement)
-    if document is None or (document.status or 0) < HTTPStatus.BAD_REQUEST:
-        return found
-    return replace(found, level="bad", title=f"The server answered {document.status}")
+    found, document, vitals = measured_verdict(measurement), document_of(measurement), measurement.vitals
+    if document is not None and (document.status or 0) >= HTTPStatus.BAD_REQUEST:
+        return replace(found, level="bad", title=f"The server answered {document.status}")
+    if vitals.lcp_us is None and vitals.load_us is None:
+        return replace(found, title="The file does not say when the page had loaded")
+    return found
 
 
-def cards(measurement: PageMeasurement | None) -> tuple[Card, ...]:
-    """Without requests nothing is known of what they brought and over what."""
-    found = () if measurement is None else cards_of(measurement)
-    known = measurement is not None and measurement.waterfall.requests
+def cards(measurement: PageMeasurement | None, visit: str = "") -> tuple[Card, ...]:
+    """The figures of the visit that is shown. Without requests nothing is known of what they brought and over what."""
+    if measurement is None:
+        return ()
+    shown = of_visit(measurement, visit)
+    found = cards_of(shown)
+    known = isinstance(shown, PageMeasurement) and shown.waterfall.requests
     return found if known else tuple(card for card in found if card.name not in _OF_REQUESTS)
 
 

@@ -23,7 +23,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import CacheState, Leg, LegExchange
 from workers.measurement.timing import Phases, Timing, phases_of
-from workers.measurement.waterfall import Request, ServedFrom, Waterfall
+from workers.measurement.waterfall import Request, ServedFrom, Waterfall, received_bytes
 
 Level = Literal["good", "warn", "bad", "info"]
 
@@ -232,7 +232,6 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
     document = document_of(page)
     vitals, requests = page.vitals, page.waterfall.requests
     hosts = {request.url.split("/")[2] for request in requests if "://" in request.url}
-    transferred = sum(request.transferred_bytes or 0 for request in requests)
     return (
         _first_byte_card(document),
         *_seen("Start render", vitals.start_render_us, "start-render"),
@@ -248,7 +247,7 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
         ),
         Card(
             name="Transferred",
-            value=units.size(transferred),
+            value=units.size(received_bytes(requests)),
             note=f"{_number(len(requests), 'request')}, {_number(len(hosts), 'host')}",
         ),
         Card(

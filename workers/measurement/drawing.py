@@ -25,7 +25,7 @@ from workers.measurement.messages import Failed, Hop, Measurement, Missed, Outco
 from workers.measurement.page_view import ConsoleLevel
 from workers.measurement.timing import PHASES, Timing, phases_of
 from workers.measurement.views_drawing import view_facts
-from workers.measurement.waterfall import Request
+from workers.measurement.waterfall import Request, received_bytes
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wait": "Wait", "download": "Download"}
@@ -151,14 +151,14 @@ def _bar(start_us: int, stop_us: int, end_us: int, columns: int) -> str:
 
 def _page_summary(page: PageMeasurement) -> list[list[str]]:
     rows = page.waterfall.requests
-    sizes = [row.transferred_bytes for row in rows if row.transferred_bytes is not None]
+    received = received_bytes(rows)
     failed = sum(row.failure is not None for row in rows)
     seen = [f"{name} {format_duration(us)}" for name, us in _marks(page) if us is not None]
     if page.vitals.cls is not None:
         seen.insert(min(_SHIFTS_AT, len(seen)), f"CLS {page.vitals.cls:.3f}")
     counts = [
         _count(len(rows), "request"),
-        format_bytes(sum(sizes)) if sizes else "",
+        format_bytes(received) if rows and received is not None else "",
         f"{failed} failed" if failed else "",
         _errors(page),
     ]

@@ -1,5 +1,6 @@
 """Everything a page asked for, on one clock: the document behind a waterfall."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +28,10 @@ class ServedFrom(StrEnum):
     DISK_CACHE = "disk_cache"
     SERVICE_WORKER = "service_worker"
     DATA = "data"
+
+
+# What may have come over the wire.
+ON_THE_NETWORK = frozenset({ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER})
 
 
 class TimingSource(StrEnum):
@@ -98,6 +103,14 @@ class Request:
     request_headers: tuple[Header, ...] = ()
     response_headers: tuple[Header, ...] = ()
     flags: tuple[RowFlag, ...] = ()
+
+
+def received_bytes(rows: Iterable[Request]) -> int | None:
+    """What rows brought over the network, heads included, as far as their sizes are known; None where of none that
+    used the network it is."""
+    sizes = [row.transferred_bytes for row in rows if row.served_from in ON_THE_NETWORK]
+    known = [size for size in sizes if size is not None]
+    return None if sizes and not known else sum(known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,7 +74,7 @@ class Import(Out):
     lcp_ms: Ms | None
     load_ms: Ms | None
     requests: int
-    bytes: Bytes
+    bytes: Bytes | None
     skipped: int
     page: Annotated[str, Field(description="The path of its page in the dashboard.")]
 

@@ -16,6 +16,7 @@ from backend.runs.uploads import UploadedFile, import_file
 from backend.web import uploading
 from backend.web.tests.world import World, make_world
 from workers.tests.measurement.imports import samples
+from workers.tests.measurement.imports.samples import at, entry
 
 pytestmark = pytest.mark.django_db
 LIST = "/imports/"
@@ -33,6 +34,11 @@ def send(client: Client, document: samples.Document | bytes, **fields: str) -> t
     file = SimpleUploadedFile("shop.har", content, content_type="application/json")
     response = client.post(LIST, {"file": file, **fields}, follow=True)
     return response.status_code, response.content.decode()
+
+
+def cards(text: str) -> str:
+    """The figures on top of a page."""
+    return text.partition('<div class="cards">')[2].partition("<h2")[0]
 
 
 def text_of(client: Client, path: str) -> str:
@@ -104,7 +110,7 @@ def test_a_page_load_without_requests_is_shown_with_its_figures(world: World, cl
 
 def test_of_a_page_that_nobody_saw_load_nobody_says_that_it_did(world: World, client: Client) -> None:
     _, text = send(client, samples.har(pages=[samples.page(title="Shop", pageTimings={"_firstContentfulPaint": 210})]))
-    assert "The file says neither what the page asked for nor when it had loaded" in text
+    assert "The file does not say when the page had loaded" in text
     assert "The page loaded" not in text
     assert ">Shop</a>" in text_of(client, LIST)
 
@@ -113,6 +119,32 @@ def test_a_repeat_view_of_webpagetest_can_be_looked_at(world: World, client: Cli
     _, text = send(client, samples.webpagetest(1000, 3000, 2000))
     assert "WebPageTest JSON of WebPageTest 21.07" in text
     assert "run 3, first view" in text
+
+
+def test_the_figures_of_the_repeat_view_stand_over_its_waterfall(world: World, client: Client) -> None:
+    send(client, samples.webpagetest(1000, 3000, 2000))
+    place = reverse("web:import", args=[Upload.objects.get().public_id])
+    first, repeat = text_of(client, place), text_of(client, f"{place}?visit=repeat")
+    assert ("2.00 s" in cards(first), "2.00 s" in cards(repeat), "1.00 s" in cards(repeat)) == (True, False, True)
+
+
+def test_loads_hosts_and_long_tasks_are_told_as_of_a_run(world: World, client: Client) -> None:
+    _, text = send(client, samples.webpagetest(1000, 3000, 2000))
+    for part in ("3 loads, first visit", "What the page is made of", "1 task held the main thread"):
+        assert part in text, part
+
+
+def test_sizes_that_a_file_does_not_tell_are_not_zero(world: World, client: Client) -> None:
+    """Safari and Charles tell none; what came from a cache is known to have cost nothing."""
+    untold = {"status": 200, "headers": [], "content": {}}
+    cached = at("https://shop.example/a.png", response=untold, _fetchType="Disk Cache")
+    _, text = send(client, samples.har(entry(response=untold), cached))
+    assert "0 B" not in cards(text)
+    assert Upload.objects.get().bytes is None
+    assert "The file does not say when the page had loaded" in text
+    Upload.objects.all().delete()
+    send(client, samples.har(cached))
+    assert Upload.objects.get().bytes == 0
 
 
 def test_what_could_not_be_read_is_told_on_the_page(world: World, client: Client) -> None:

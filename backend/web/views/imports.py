@@ -19,6 +19,7 @@ from backend.web import import_page
 from backend.web.access import MemberRequest, needs
 from backend.web.confirm import Question, ask
 from backend.web.forms.imports import ImportForm
+from backend.web.page_facts import page_facts
 from backend.web.pagination import position_before, position_of
 from backend.web.views.runs import drawing, row_details
 from backend.web.waterfall.board import board_of
@@ -50,8 +51,9 @@ def page(request: MemberRequest, import_id: UUID) -> HttpResponse:
         "about": import_page.about(detail.upload),
         "warnings": import_page.warnings(detail.upload),
         "verdict": import_page.verdict(measurement),
-        "cards": import_page.cards(measurement),
+        "cards": import_page.cards(measurement, request.GET.get("visit", "")),
         "panel": import_page.panel(measurement),
+        "facts": None if measurement is None else page_facts(measurement),
         "board": None if measurement is None else board_of(measurement, request.GET.dict()),
         "exports": reverse("web:import_waterfall", args=[import_id]),
         "details_url": reverse("web:import_details", args=[import_id, 0]).removesuffix("0"),

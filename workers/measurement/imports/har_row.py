@@ -33,11 +33,10 @@ from workers.measurement.imports.words import (
     url_of,
 )
 from workers.measurement.timing import Timing
-from workers.measurement.waterfall import Request, ServedFrom, TimingSource
+from workers.measurement.waterfall import ON_THE_NETWORK, Request, ServedFrom, TimingSource
 
 _MAX_WORD_CHARS = 100
 _MAX_URL_READ = 100_000
-_ON_THE_NETWORK = frozenset({ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER})
 # No load takes longer: what is further from its page's start was stamped by another clock.
 LONGEST = timedelta(days=1)
 _REDIRECTS = range(300, 400)
@@ -86,7 +85,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         served_from=served_from,
         status=status,
         protocol=protocol,
-        address=address_or_none(entry.get("serverIPAddress")) if served_from in _ON_THE_NETWORK else None,
+        address=address_or_none(entry.get("serverIPAddress")) if served_from in ON_THE_NETWORK else None,
         mime_type=mime_type,
         transferred_bytes=_transferred(entry, response, served_from, dialect),
         body_bytes=_body_bytes(entry, response),
@@ -139,7 +138,7 @@ def _timing(entry: Fields, exchange: Exchange, served_from: ServedFrom) -> Timin
     end_us = timing.end_us
     if end_us is None and timing.wait is None and total:
         end_us = timing.start_us + round(total * 1000)
-    if served_from not in _ON_THE_NETWORK:
+    if served_from not in ON_THE_NETWORK:
         return Timing(start_us=timing.start_us, end_us=end_us)
     return replace(timing, end_us=end_us)
 
@@ -167,7 +166,7 @@ def _protocol(entry: Fields, request: Fields, response: Fields) -> str | None:
 
 def _transferred(entry: Fields, response: Fields, served_from: ServedFrom, dialect: Dialect) -> int | None:
     """Head and body as they came over the wire."""
-    if served_from not in _ON_THE_NETWORK:
+    if served_from not in ON_THE_NETWORK:
         return 0
     for fields, name in ((response, "_transferSize"), (entry, "_transferSize"), (entry, "_bytesIn")):
         size = count_or_none(fields, name)

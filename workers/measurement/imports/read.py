@@ -16,6 +16,7 @@ from workers.measurement.imports.webpagetest import is_webpagetest, read_webpage
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView, ViewSample
+from workers.measurement.waterfall import received_bytes
 
 _STRANGERS = {
     ("lighthouseVersion",): "The file is a Lighthouse report, which tells no phases. Export a HAR instead.",
@@ -114,7 +115,7 @@ def _sample(view: View) -> ViewSample:
         vitals=view.vitals,
         ttfb_us=None if document is None else document.timing.first_byte_us,
         requests=len(rows) or None,
-        received_bytes=sum(row.transferred_bytes or 0 for row in rows) if rows else None,
+        received_bytes=received_bytes(rows) if rows else None,
         failure=None if view.succeeded else FailureKind.PAGE_ERROR.value,
     )
 
