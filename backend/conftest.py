@@ -1,15 +1,18 @@
 """Every backend test runs on a real PostgreSQL and Redis: those of the environment, or throw-away ones.
 
-`alice`, `bob`, `vera` and `charlie` are the cast (see `cast`); `broker` is a Redis of the test's own.
+`alice`, `bob`, `vera` and `charlie` are the cast (see `cast`); `broker` is a Redis of the test's own; with
+`standing_clock` a test lasts no time.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import time_machine
 from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 from django.core.cache import cache
@@ -59,6 +62,13 @@ def _private_state(settings: Settings, tmp_path: Path) -> Iterator[None]:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     yield
     cache.clear()
+
+
+@pytest.fixture
+def standing_clock() -> Iterator[None]:
+    """No second, minute or hour ends in a test that counts in them."""
+    with time_machine.travel(datetime.now(UTC), tick=False):
+        yield
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import os
 import pwd
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -72,7 +73,7 @@ def _start_postgres(folder: str) -> None:
 def redis(*, acl_file: bool = False) -> Iterator[str]:
     """The URL of a Redis on a unix socket that is gone afterwards; with `acl_file` it can save accounts."""
     with tempfile.TemporaryDirectory(prefix="fb-redis-", ignore_cleanup_errors=True) as folder:
-        socket, accounts = Path(folder) / "redis.sock", Path(folder) / "users.acl"
+        path, accounts = Path(folder) / "redis.sock", Path(folder) / "users.acl"
         accounts.write_text("user default on nopass ~* &* +@all\n")
         arguments = ["--aclfile", str(accounts)] if acl_file else []
         command = [
@@ -80,7 +81,7 @@ def redis(*, acl_file: bool = False) -> Iterator[str]:
             "--port",
             "0",
             "--unixsocket",
-            str(socket),
+            str(path),
             "--save",
             "",
             "--dir",
@@ -89,10 +90,16 @@ def redis(*, acl_file: bool = False) -> Iterator[str]:
         ]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
             try:
-                wait_until(socket.exists, "redis-server to listen")
-                yield f"unix://{socket}?db=0"
+                wait_until(lambda: _takes_connections(path), "redis-server to listen")
+                yield f"unix://{path}?db=0"
             finally:
                 process.terminate()
+
+
+def _takes_connections(path: Path) -> bool:
+    """Whether a server listens on the socket, which is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(str(path)) == 0
 
 
 def wait_until(condition: Callable[[], object], what: str, *, timeout_s: float = START_S) -> None:

@@ -89,6 +89,7 @@ def test_the_summary_counts_regions_and_knows_the_pace_of_scheduler_and_judge(cl
     assert (status, answer["status"], answer["judge"]) == (200, "degraded", "behind")
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -> None:
     fleet = make_fleet("eu")
     make_agent(fleet.region, seen_at=timezone.now() - timedelta(seconds=10))
@@ -107,7 +108,7 @@ def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -
         "firstbyte_notices_waiting 0.0",
     ):
         assert line in text, text
-    assert 'firstbyte_agent_last_seen_seconds{region="eu"} 1' in text
+    assert 'firstbyte_agent_last_seen_seconds{region="eu"} 10.0' in text
 
 
 def test_figures_without_a_broker_say_that_it_is_away(client: Client, settings: Settings) -> None:

@@ -129,9 +129,10 @@ def test_a_slower_shop_fails_its_gate_and_is_told_once_and_so_is_its_recovery(
     shop.work_longer(0)
     wait_until(lambda: len(slack.calls) >= 2, "the recovery", timeout_s=PATIENCE_S)
     assert len(slack.calls) == 2
+    # What Slack answered is written down after it was called.
+    wait_until(lambda: _answers(owner, incident) == [200, 200], "the answers to be noted", timeout_s=PATIENCE_S)
     told = owner.ask("GET", f"incidents/{incident['id']}")
     assert (told["status"], told["resolution"]) == ("resolved", "went_away"), [call.header for call in slack.calls]
-    assert [delivery["status"] for delivery in told["deliveries"]] == [200, 200]
 
     params = {"min_severity": "medium", "ids": [_SHOWN], "found": 1, "of_last": 1}
     owner.ask("POST", "rules", {"kind": "finding", "site": site, "params": params})
@@ -145,6 +146,11 @@ def test_a_slower_shop_fails_its_gate_and_is_told_once_and_so_is_its_recovery(
     assert json.loads(stopped.stdout)["verdict"] == "error"
 
 
+def _answers(owner: Owner, incident: dict[str, object]) -> list[object]:
+    """What the receivers of its messages answered."""
+    return [delivery["status"] for delivery in owner.ask("GET", f"incidents/{incident['id']}")["deliveries"]]
+
+
 def _measured_for_days(whole: Whole, owner: Owner, shop: Shop) -> str:
     """The shop registered, probed every 30 s, and with a past; the site's id."""
     site = owner.ask("POST", "sites", {"url": shop.site.shop.url, "name": "Demo shop"})
@@ -154,7 +160,8 @@ def _measured_for_days(whole: Whole, owner: Owner, shop: Shop) -> str:
     probed = "SELECT count(*) FROM runs_run WHERE kind = 'probe' AND outcome = 'measured' GROUP BY region_id"
     for _ in range(_SAMPLES):
         owner.ask("POST", f"monitors/{monitors['probe']}/tests", {"regions": list(REGIONS)})
-    wait_until(lambda: [n >= _SAMPLES for (n,) in whole.rows(probed)] == [True] * len(REGIONS), "runs of both regions")
+    enough = [True] * len(REGIONS)
+    wait_until(lambda: [n >= _SAMPLES for (n,) in whole.rows(probed)] == enough, "runs of all", timeout_s=PATIENCE_S)
     assert len(whole.rows(_PAST)) > 20_000
     return str(site["id"])
 

@@ -79,7 +79,7 @@ def _read(peer: Peer) -> Call:
     return Call(headers, body)
 
 
-def loopback(timeout_s: float = 5.0) -> Outbound:
+def loopback(timeout_s: float = 60.0) -> Outbound:
     """A client that may call this machine."""
     return Outbound(
         allowed=parse_networks("127.0.0.0/8"), extra_ports=frozenset(range(1024, 65536)), timeout_s=timeout_s

@@ -67,7 +67,7 @@ class Outbox:
         Delivery.objects.filter(attempts=0).update(next_try_at=self.now)
         return about
 
-    def step(self, timeout_s: float = 5.0) -> float:
+    def step(self, timeout_s: float = 60.0) -> float:
         return step(self.now, outbound=loopback(timeout_s))
 
     def wait(self, seconds: float) -> None:
@@ -217,7 +217,7 @@ def test_a_channel_that_is_gone_with_nobody_else_to_tell_is_switched_off(outbox:
 
 def test_a_slow_receiver_is_waited_for_no_longer_than_a_call_may_take(outbox: Outbox) -> None:
     released = threading.Event()
-    with StandIn(before_answer=lambda _: released.wait(10)) as slow:
+    with StandIn(before_answer=lambda _: released.wait(120)) as slow:
         outbox.tell(outbox.channel(slow.url))
         outbox.step(timeout_s=0.3)
         assert (the().state, the().answer) == ("waiting", "The host did not answer in time.")

@@ -113,6 +113,7 @@ def test_another_method_is_told_which_to_use(agent: Client) -> None:
     assert (response.status_code, response.headers["Allow"]) == (405, "POST")
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_a_heartbeat_is_noted_and_extends_the_leases_of_what_the_agent_holds(
     agent: Client, fleet: Fleet, pending: PendingRun
 ) -> None:
@@ -130,12 +131,12 @@ def test_a_heartbeat_is_noted_and_extends_the_leases_of_what_the_agent_holds(
     pending.refresh_from_db()
     assert pending.agent == "agent-1"
     assert pending.lease_until is not None
-    assert timedelta(seconds=40) < pending.lease_until - timezone.now() < timedelta(seconds=46)
+    assert pending.lease_until - timezone.now() == timedelta(seconds=45)
     mine.refresh_from_db()
     assert mine.agent == "", "a run of another region is not this agent's to hold"
     seen = Agent.objects.get()
     assert (seen.region, seen.holding) == (fleet.region, 3)
-    assert 2_000_000 < seen.clock_skew_us < 4_000_000
+    assert seen.clock_skew_us == 3_000_000
 
 
 def test_a_run_that_ended_or_was_begun_anew_is_not_lost_since_its_result_would_be_stored(

@@ -157,6 +157,7 @@ def test_an_agent_shows_its_browser_its_clock_and_what_it_holds(signed_in: Clien
         assert shown in text, shown
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_how_much_waits_and_for_how_long_is_shown(signed_in: Client, alice: Member, broker: str) -> None:
     make_region("eu", alice.organisation)
     with redis.Redis.from_url(broker) as client:

@@ -12,11 +12,11 @@ ENV = {"PATH": os.environ["PATH"]}
 
 
 def test_a_command_that_ends_well_has_no_fault(tmp_path: Path) -> None:
-    assert fault_of(["echo", "fine"], env=ENV, cwd=tmp_path, timeout_s=10) == ""
+    assert fault_of(["echo", "fine"], env=ENV, cwd=tmp_path, timeout_s=120) == ""
 
 
 def test_a_command_that_fails_shows_both_of_its_outputs(tmp_path: Path) -> None:
-    fault = fault_of(["sh", "-c", "echo found; echo said >&2; exit 1"], env=ENV, cwd=tmp_path, timeout_s=10)
+    fault = fault_of(["sh", "-c", "echo found; echo said >&2; exit 1"], env=ENV, cwd=tmp_path, timeout_s=120)
     assert fault.splitlines() == ["exit code 1", "found", "said"]
 
 

@@ -95,12 +95,14 @@ def test_a_service_that_does_not_heed_is_killed_with_all_it_started(tmp_path: Pa
 
 
 def test_orphans_of_a_service_that_ended_are_gone_after_the_stop(tmp_path: Path) -> None:
-    script = "setsid sh -c 'echo $$ >orphan; exec sleep 600' & while ! test -s orphan; do sleep 0.01; done; kill -9 $$"
+    # Its service, started again and again, writes the file again and again: it is there whole or not at all.
+    orphan = "setsid sh -c 'echo $$ >written; mv written orphan; exec sleep 600'"
+    script = f"{orphan} & while ! test -e orphan; do sleep 0.01; done; kill -9 $$"
     with running(tmp_path, {"name": "parent", "script": script, "ready": "orphan"}) as supervisor:
-        wait_until(lambda: (tmp_path / "orphan").exists() and (tmp_path / "orphan").read_text(), "the orphan")
-        orphan = int((tmp_path / "orphan").read_text())
+        wait_until((tmp_path / "orphan").exists, "the orphan")
+        pid = int((tmp_path / "orphan").read_text())
         supervisor.stop()
-        assert not alive(orphan)
+        assert not alive(pid)
 
 
 def test_services_end_when_their_supervisor_is_killed(tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_answers_are_nobody_elses(program: Program) -> None:
     assert headers["Vary"] == "Authorization, Cookie"
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_every_answer_says_how_much_is_left(program: Program) -> None:
     first, second = program.get("me").headers, program.get("me").headers
     assert first["RateLimit-Policy"] == f'"default";q={DEFAULT.quota};w={DEFAULT.window_s}'

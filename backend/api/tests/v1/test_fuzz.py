@@ -103,7 +103,7 @@ def test_a_stranger_finds_no_fault_and_no_surprise(alice: Member, tmp_path: Path
         f"--header=Authorization: Bearer {make_token(alice)}",
         *(f"--include-tag={tag}" for tag in tags),
         "--warnings=off",
-        "--request-timeout=20",
+        "--request-timeout=120",
         "--generation-database=none",
         "--continue-on-failure",
     ]

@@ -39,14 +39,14 @@ def world(alice: Member) -> World:
 def ask(world: World, server: LiveServer, *arguments: str, slower: float = 1.0) -> int:
     """The command's exit code, while the judge and the agents work."""
     token = make_token(world.member, Scope.GATES)
-    command = ["gate", "--url", server.url, "--token", token, "--site", "shop", "--timeout", "60", *arguments]
+    command = ["gate", "--url", server.url, "--token", token, "--site", "shop", "--timeout", "600", *arguments]
     known = Gate.objects.count()
     with ThreadPoolExecutor(1) as pool:
         code = pool.submit(main, command)
         wait_until(lambda: code.done() or Gate.objects.count() > known, "the gate to begin")
         if not code.done():
             world.play(Gate.objects.latest("pk"), lambda run: slower)
-        return code.result(timeout=60)
+        return code.result(timeout=300)
 
 
 def test_the_command_passes_what_is_unchanged_and_fails_what_is_slower(

@@ -205,10 +205,10 @@ def test_waiting_ends_as_soon_as_the_gate_does(program: Program, world: World) -
     timer = threading.Timer(0.3, _end_all)
     timer.start()
     began = timezone.now()
-    told = program.get(f"gates/{begun['id']}?wait=30").json()
+    told = program.get(f"gates/{begun['id']}?wait=60").json()
     timer.join()
     assert told["status"] == "done"
-    assert timezone.now() - began < timedelta(seconds=10)
+    assert timezone.now() - began < timedelta(seconds=50)
 
 
 def test_reading_a_gate_takes_few_statements(

@@ -317,7 +317,7 @@ def test_who_waits_is_told_as_soon_as_it_has_ended(program: Program, world: Worl
     timer = Timer(0.4, end)
     timer.start()
     with ThreadPoolExecutor(1) as threads:
-        answer = threads.submit(_asked, program, path + ("&" if "?" in path else "?") + "wait=30").result(timeout=25)
+        answer = threads.submit(_asked, program, path + ("&" if "?" in path else "?") + "wait=60").result(timeout=50)
     timer.join()
     told = answer.json()
     assert (told.get("state") or told["runs"][0]["state"]) == "done"

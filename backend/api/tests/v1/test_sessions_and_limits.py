@@ -77,6 +77,7 @@ def test_without_redis_requests_are_answered_uncounted(alice: Member, monkeypatc
     assert Program(make_token(alice)).get("me").status_code == 200
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_all_tokens_of_an_organisation_share_its_tests(alice: Member, charlie: Member) -> None:
     policy = limits.Policy(name="tests", quota=5, window_s=3600, of_organisation=True)
     callers = [_caller(member) for member in (alice, alice, charlie)]
