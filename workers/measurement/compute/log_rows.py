@@ -4,7 +4,7 @@ The log knows identity, phases and connections; it does not know who asked, what
 wire. Its resolution is one millisecond.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from workers.measurement.compute.connection_facts import (
@@ -16,7 +16,7 @@ from workers.measurement.compute.connection_facts import (
     tls_version,
 )
 from workers.measurement.compute.network_log import ABORTED, DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
-from workers.measurement.compute.payers import payers_of
+from workers.measurement.compute.payers import payers_of, reused_by
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.texts import plain, short_url
 from workers.measurement.connection import Connection
@@ -41,6 +41,7 @@ class _Uses:
 
     numbers: Mapping[int, int]
     payers: Mapping[int, NetHop]
+    reused: Callable[[NetHop], bool | None]
     lookups: Mapping[tuple[int, int], Wait]
     in_vain: frozenset[int]
 
@@ -59,6 +60,7 @@ def rows_of(log: NetworkLog, *, limit: int, zero_ms: int | None = None) -> LogRo
     uses = _Uses(
         numbers={socket.source: number for number, socket in enumerate(kept, 1)},
         payers=payers_of(log, users),
+        reused=reused_by(log, users),
         lookups=_lookups_of_guests(log, users),
         in_vain=frozenset(source for hop in log.hops for source in log.opened_in_vain(hop)),
     )
@@ -125,7 +127,7 @@ class _View:
             status=hop.status,
             protocol=hop.protocol,
             connection=None if used is None else used.number,
-            reused=None if used is None else not self.uses.pays(hop),
+            reused=None if used is None else self.uses.reused(hop),
             address=None if used is None else used.address,
             body_bytes=hop.body_bytes,
             redirected_to=None if hop.redirected_to is None else short_url(hop.redirected_to),

@@ -6,14 +6,19 @@ hands a socket to a job without naming it, but in one go: the job that ends next
 """
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.network_log import MAX_SOURCES, NetHop, NetworkLog
 
 Handlers = dict[str, Callable[[NetEvent], None]]
+N = TypeVar("N", int, bool)
 
-# Chrome's number for a socket that nobody has used or kept yet.
-_FRESH = 0
+# Chrome's numbers for a socket that nobody has used or kept yet, and for one that was used.
+_FRESH, _USED = 0, 2
+_OWN_JOB = "HTTP_STREAM_POOL_JOB_CONTROLLER_JOB_BOUND"
+# The first that a client may open (RFC 9113, 5.1.1).
+_FIRST_STREAM = 1
 
 
 class Links:
@@ -28,6 +33,7 @@ class Links:
         self._carried: dict[int, int] = {}
         self._found: dict[int, int] = {}
         self._handed: dict[int, int] = {}
+        self._follows: dict[int, bool] = {}
         self._handle: int | None = None
         self._direct: int | None = None
         self.handlers: Handlers = {
@@ -36,6 +42,7 @@ class Links:
             "HTTP_STREAM_JOB_BOUND_TO_QUIC_STREAM_FACTORY_JOB": self._tries_quic,
             "SOCKET_POOL_BOUND_TO_CONNECT_JOB": self._opened_by,
             "SOCKET_POOL_BOUND_TO_SOCKET": self._job_socket,
+            "SOCKET_POOL_REUSED_AN_EXISTING_SOCKET": self._reused,
             "HTTP2_SESSION_INITIALIZED": self._session,
             "HTTP2_SESSION_POOL_FOUND_EXISTING_SESSION": self._finds,
             "HTTP2_SESSION_SEND_HEADERS": self._carries,
@@ -50,6 +57,9 @@ class Links:
     def resolve(self, hop: NetHop) -> None:
         """Leads a request to its connection, as far as the log tells, once all events were taken."""
         hop.opener = hop.manager if hop.job is None else self._job_openers.get(hop.job)
+        if hop.follows is None:
+            known = (self._follows.get(who) for who in (hop.job, hop.controller) if who is not None)
+            hop.follows = next((one for one in known if one is not None), None)
         if hop.link is not None:
             return
         makers = [maker for maker in (hop.job, hop.manager) if maker is not None]
@@ -62,7 +72,7 @@ class Links:
             handed = None if hop.controller is None else self._handed.get(hop.controller)
             hop.link = handed if hop.job is None else self._job_sockets.get(hop.job)
 
-    def _note(self, where: dict[int, int], key: int, value: int | None) -> None:
+    def _note(self, where: dict[int, N], key: int, value: N | None) -> None:
         if value is None:
             return
         if len(where) >= MAX_SOURCES:
@@ -92,6 +102,9 @@ class Links:
     def _job_socket(self, event: NetEvent) -> None:
         self._note(self._job_sockets, event.source, event.dependency)
 
+    def _reused(self, event: NetEvent) -> None:
+        self._note(self._follows, event.source, True)
+
     # Sessions of HTTP/2
 
     def _session(self, event: NetEvent) -> None:
@@ -103,12 +116,15 @@ class Links:
     def _carries(self, event: NetEvent) -> None:
         if event.dependency is not None:
             self._note(self._carried, event.dependency, event.source)
+            if (later := follows(event)) is not None:
+                self._note(self._follows, event.dependency, later)
 
     # The new pool
 
     def _bound(self, event: NetEvent) -> None:
-        # Both sides write it; the controller's is the second. Without a job of its own, an idle socket follows.
-        self._direct = event.source
+        # Both sides write it; the controller's is the second. Without a job of its own, an idle socket follows, which
+        # cannot be told where jobs are not.
+        self._direct = event.source if _OWN_JOB in self._log.known else None
 
     def _shares(self, event: NetEvent) -> None:
         self._direct = None
@@ -122,6 +138,8 @@ class Links:
         # A socket that was never idle was made for a job.
         if self._direct is not None and event.number("reuse_type") != _FRESH:
             self._note(self._handed, self._direct, event.dependency)
+            if event.number("reuse_type") == _USED:
+                self._note(self._follows, self._direct, True)
             self._direct = None
         else:
             self._handle = event.dependency
@@ -133,3 +151,9 @@ class Links:
         if controller is not None and str(event.params.get("negotiated_protocol", "")).startswith("http/1"):
             self._note(self._handed, controller, self._handle)
         self._handle = None
+
+
+def follows(event: NetEvent) -> bool | None:
+    """Whether a session of HTTP/2 had carried a request before the one whose headers it sends."""
+    stream = event.number("stream_id")
+    return None if stream is None else stream > _FIRST_STREAM

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
+from workers.measurement.compute.netlog_links import follows
 from workers.measurement.compute.network_log import ABORTED, NetHop, NetworkLog, Stretch
 
 # A page has thousands at most; a log of many hours may have more than anybody looks at.
@@ -21,8 +22,10 @@ _MAX_HEADED = 5_000
 _UPGRADE_REFUSED = re.compile(r"Unexpected response code: (\d{3})$")
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
 
-# Without these nobody knows of a request that is over when its last byte came.
-_BODY = frozenset({"URL_REQUEST_START_JOB", "HTTP_TRANSACTION_READ_BODY", "URL_REQUEST_JOB_FILTERED_BYTES_READ"})
+# Without these nobody knows of a request that is over when its last byte came, or when it was given up.
+_BODY = frozenset(
+    {"CANCELLED", "URL_REQUEST_START_JOB", "HTTP_TRANSACTION_READ_BODY", "URL_REQUEST_JOB_FILTERED_BYTES_READ"}
+)
 
 
 class Requests:
@@ -165,7 +168,7 @@ class Requests:
         hop = self._hop(event)
         hop.controller = event.dependency
         # What follows is about another connection than that of an attempt before.
-        hop.job = hop.manager = hop.session = None
+        hop.job = hop.manager = hop.session = hop.follows = None
 
     def _manager(self, event: NetEvent) -> None:
         self._hop(event).manager = event.dependency
@@ -177,7 +180,7 @@ class Requests:
         source = -1 if event.dependency is None else event.dependency
         hop = self._current.get(source, self._strangers.get(source))
         if hop is not None:
-            hop.session = event.source
+            hop.session, hop.follows = event.source, follows(event)
 
     def _job(self, event: NetEvent) -> None:
         self._hop(event).job = event.dependency

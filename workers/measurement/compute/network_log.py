@@ -17,6 +17,12 @@ Wait = tuple[int, int]
 MAX_SOURCES = 200_000
 # What happens at once may lie on both sides of the clock's next tick.
 _TICK_MS = 1
+# A question that a search answers names it, and one that needs none says so; Chrome before 2020 said IMPL for MANAGER.
+_SEARCHES = frozenset({"HOST_RESOLVER_MANAGER_JOB_ATTACH", "HOST_RESOLVER_IMPL_JOB_ATTACH"})
+_AT_HAND = (
+    frozenset({"HOST_RESOLVER_MANAGER_CACHE_HIT", "HOST_RESOLVER_MANAGER_HOSTS_HIT"}),
+    frozenset({"HOST_RESOLVER_IMPL_CACHE_HIT", "HOST_RESOLVER_IMPL_HOSTS_HIT"}),
+)
 # Attempts of one opener, or for one request: Chrome tries a handful of addresses, in a handful of ways.
 _MAX_ATTEMPTS = 64
 _MAX_TRIES = 16
@@ -59,7 +65,8 @@ class NetHop:
     lets what matters little wait. `send` and `head_ms` are those of the last transaction, of which there are
     `transactions`: credentials that were asked for, or a connection that was lost, make a second. `head_ms` is when
     the final answer's head was there, `hints_ms` when an early one (103) was. `controller`, `job`, `manager` and
-    `opener` are who got it a connection, `session` (HTTP/2) and `link` are that connection. `sent_lines` and
+    `opener` are who got it a connection, `session` (HTTP/2) and `link` are that connection; `follows` is whether that
+    had carried a request before, where the log says so itself. `sent_lines` and
     `answer_lines` are the header lines of that transaction, as the log writes them. Once it is `over` nothing more of
     it will come.
     """
@@ -93,6 +100,7 @@ class NetHop:
     opener: int | None = None
     session: int | None = None
     link: int | None = None
+    follows: bool | None = None
     sent_lines: Sequence[object] = ()
     answer_lines: Sequence[object] = ()
 
@@ -231,13 +239,20 @@ class NetworkLog:
         if manager is not None and manager.manager is None and opener.dns.begin_ms is None:
             return self.dns_of(manager)
         begin_ms, end_ms = opener.dns.begin_ms, opener.dns.end_ms
-        if begin_ms is None:
-            return None
-        if opener.resolver is None and end_ms is not None and end_ms - begin_ms <= _TICK_MS:
+        if begin_ms is None or (opener.resolver is None and self._may_have_been_known(opener.dns)):
             return None
         attempts = [began for began in map(self._began, opener.sockets) if began is not None and began >= begin_ms]
         ends = [end for end in (end_ms, min(attempts, default=None)) if end is not None and end >= begin_ms]
         return (begin_ms, min(ends)) if ends else None
+
+    def _may_have_been_known(self, wait: Stretch) -> bool:
+        """Whether an answer for which no search is seen may have been at hand. A log that names searches would show
+        one; of one that does not, only what was neither in memory nor at once was searched for.
+        """
+        if self.known & _SEARCHES or not any(choice <= self.known for choice in _AT_HAND):
+            return True
+        whole = wait.whole
+        return whole is not None and _length(whole) <= _TICK_MS
 
     def lookup_for(self, socket: NetSocket, hop: NetHop | None) -> Wait | None:
         """The longest lookup that this connection waited for: its opener's own, that of an attempt in vain before it,

@@ -38,7 +38,7 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         status=exchange.number("status"),
         protocol=plain_or_none(_protocol(exchange, hop), _MAX_WORD_CHARS),
         connection=None if used is None else used.number,
-        reused=None if used is None else not pays or _from_before(exchange, used),
+        reused=None if used is None else not pays or _was_used(exchange, hop, used),
         address=_address(exchange, used) if over_network else None,
         mime_type=plain_or_none(exchange.text("mimeType"), _MAX_WORD_CHARS),
         transferred_bytes=exchange.transferred_bytes if over_network else 0,
@@ -69,9 +69,14 @@ def _flags(network: Network, index: int, used: Connection | None, *, pays: bool)
     return (*ways, *hop_flags(hop), *asker_flags(exchange, network.main_frame))
 
 
-def _from_before(exchange: Exchange, used: Connection) -> bool:
-    """Whether the connection is older than the view, as in a warm one: nobody pays for it here."""
-    return used.connect is None and (exchange.response or {}).get("connectionReused") is True
+def _was_used(exchange: Exchange, hop: NetHop | None, used: Connection) -> bool | None:
+    """Whether the first request of this view on a connection found it used, as in a warm one: nobody pays for that
+    here. Of one whose opening was not seen only Chrome can say it.
+    """
+    if used.connect is not None or used.tls is not None:
+        return False
+    told = (exchange.response or {}).get("connectionReused")
+    return told if isinstance(told, bool) else None if hop is None else hop.follows
 
 
 def _address(exchange: Exchange, used: Connection | None) -> str | None:

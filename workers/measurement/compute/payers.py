@@ -6,7 +6,7 @@ those may have been the first, nobody pays: better no cost than another's.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from workers.measurement.compute.connection_facts import host_and_port
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
@@ -24,6 +24,25 @@ def payers_of(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> dict[int, N
         for source, hops in users.items()
         if not _was_another_first(log.sockets[source], hops[0], lost, before)
     }
+
+
+def reused_by(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> Callable[[NetHop], bool | None]:
+    """Whether a request found its connection used; None where that cannot be known."""
+    payers, before = payers_of(log, users), _used_before(log)
+
+    def is_reused(hop: NetHop) -> bool | None:
+        if hop.link is None or hop.link not in users:
+            return None
+        first = users[hop.link][0]
+        if first is not hop:
+            return True
+        if payers.get(hop.link) is hop:
+            return False
+        sent_ms = before.get(hop.link)
+        is_second = sent_ms is not None and hop.send.begin_ms is not None and sent_ms < hop.send.begin_ms
+        return True if is_second else hop.follows
+
+    return is_reused
 
 
 def _was_another_first(socket: NetSocket, first: NetHop, lost: _Sent, before: Mapping[int, int]) -> bool:

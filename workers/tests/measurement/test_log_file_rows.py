@@ -1,17 +1,20 @@
 """The rows of network logs from files: each request with its own phases and flags, each connection at its payer."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.netlog_events import NetEvent, Phase
+from workers.measurement.compute.netlog import gather
+from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of, read_events
 from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Opener, Stretch
-from workers.measurement.waterfall import RowFlag, ServedFrom
+from workers.measurement.waterfall import Request, RowFlag, ServedFrom
 from workers.tests.captures import logs
 from workers.tests.measurement.log_files import log_of, read, row, shown, waterfall_of
+from workers.tests.shapes import golden
 
 
 @pytest.mark.parametrize("name", ["h3", "h3-new-pool"])
@@ -245,3 +248,27 @@ def test_thousands_of_attempts_for_one_origin_are_led_to_each_other_in_seconds()
         log.hops += [hop, NetHop(50_000 + number, "https://shop.test/", "GET", 0, controller=1, net_error=-102)]
     assert len(rows_of(log, limit=10_000).waterfall.requests) == 1_600
     assert time.process_time() - began < 10
+
+
+def first_after_the_beginning(shape: str, end: str, **changed: Any) -> Request:
+    """The row of a request whose log begins when it was asked for: its connection is older. `changed` are parameters of
+    what its session sends.
+    """
+    capture = golden.load(shape).netlog
+    assert capture is not None
+    names = names_of(capture.constants)
+    events = list(read_events(names, capture.lines))
+    begun = next(at for at, one in enumerate(events) if str(one.params.get("url")).endswith(end))
+    told = [
+        replace(one, params={**one.params, **changed}) if one.name == "HTTP2_SESSION_SEND_HEADERS" else one
+        for one in events[begun:]
+    ]
+    return row(rows_of(gather(names, told), limit=100).waterfall, end)
+
+
+def test_whether_a_connection_older_than_the_log_was_used_is_known_where_the_log_says_so() -> None:
+    assert first_after_the_beginning("one-connection-h2", "/0.png").reused is True
+    assert first_after_the_beginning("one-connection-h2", "/0.png", stream_id=1).reused is False
+    assert first_after_the_beginning("one-connection-h2", "/0.png", stream_id=None).reused is None
+    assert first_after_the_beginning("six-h1", "/0.js").reused is True
+    assert first_after_the_beginning("forced-h3", "/0.png").reused is None

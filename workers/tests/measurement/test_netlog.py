@@ -113,12 +113,66 @@ def test_a_lookup_ends_for_a_connection_when_it_begins_to_dial_with_a_part_of_th
     assert log.dns_of(log.openers[5]) == (100, 130)
 
 
-def test_the_resolver_events_of_older_chromes_are_read_too() -> None:
-    constants = {**CONSTANTS, "logEventTypes": {**CONSTANTS["logEventTypes"], "HOST_RESOLVER_MANAGER_REQUEST": 9001}}
-    begin = b'{"phase":1,"source":{"id":5,"type":5},"time":"10","type":9001},'
-    end = b'{"phase":2,"source":{"id":5,"type":5},"time":"25","type":9001},'
-    log = read_netlog(names_of(constants), [begin, end])
-    assert log.dns_of(log.openers[5]) == (10, 25)
+_ASKED, _ATTACHED, _SEARCH, _KNOWN, _LISTED = 9001, 9002, 9003, 9004, 9005
+
+
+@pytest.fixture(params=["IMPL", "MANAGER"])
+def resolver(request: pytest.FixtureRequest) -> dict[str, int]:
+    """Numbers of the resolver's events: as Chrome named them before 2020, and since."""
+    names = {"REQUEST": _ASKED, "JOB_ATTACH": _ATTACHED, "JOB": _SEARCH, "CACHE_HIT": _KNOWN, "HOSTS_HIT": _LISTED}
+    return {f"HOST_RESOLVER_{request.param}_{name}": number for name, number in names.items()}
+
+
+def lookup(types: dict[str, int], *events: tuple[int, Phase, int, int]) -> tuple[int, int] | None:
+    """How long source 5 looked for a name, by events of these types: number, phase, source, time."""
+    others = {name: number for name, number in CONSTANTS["logEventTypes"].items() if "HOST_RESOLVER" not in name}
+    pointer = {"params": {"source_dependency": {"id": 6}}}
+    lines = [
+        json.dumps(
+            {
+                **(pointer if number == _ATTACHED else {}),
+                "phase": int(phase),
+                "source": {"id": source},
+                "time": str(time_ms),
+                "type": number,
+            },
+            separators=(",", ":"),
+        ).encode()
+        for number, phase, source, time_ms in events
+    ]
+    log = read_netlog(names_of({**CONSTANTS, "logEventTypes": others | types}), lines)
+    return log.dns_of(log.openers[5])
+
+
+def test_the_resolver_events_of_all_chromes_are_read(resolver: dict[str, int]) -> None:
+    searched = (
+        (_ASKED, Phase.BEGIN, 5, 10),
+        (_SEARCH, Phase.BEGIN, 6, 11),
+        (_ATTACHED, Phase.NONE, 5, 11),
+        (_SEARCH, Phase.END, 6, 24),
+        (_ASKED, Phase.END, 5, 25),
+    )
+    assert lookup(resolver, *searched) == (11, 24)
+
+
+@pytest.mark.parametrize("said", [_KNOWN, _LISTED, None])
+@pytest.mark.parametrize("renamed", [None, _KNOWN, _LISTED, _ATTACHED])
+def test_an_answer_that_was_at_hand_is_no_lookup_whatever_this_chrome_calls_it(
+    resolver: dict[str, int], said: int | None, renamed: int | None
+) -> None:
+    """Also when a busy processor stretched it; an address is its own answer, and nothing is said."""
+    types = {name: number for name, number in resolver.items() if number != renamed}
+    hit = () if said is None else ((said, Phase.NONE, 5, 11),)
+    answered = lookup(types, (_ASKED, Phase.BEGIN, 5, 10), *hit, (_ASKED, Phase.END, 5, 23))
+    assert answered is None or (said, renamed) == (None, _ATTACHED)
+
+
+def test_a_chrome_that_names_no_searches_tells_of_those_that_were_not_answered_at_once(
+    resolver: dict[str, int],
+) -> None:
+    types = {name: number for name, number in resolver.items() if number not in (_ATTACHED, _SEARCH)}
+    assert lookup(types, (_ASKED, Phase.BEGIN, 5, 10), (_ASKED, Phase.END, 5, 25)) == (10, 25)
+    assert lookup(types, (_ASKED, Phase.BEGIN, 5, 10), (_ASKED, Phase.END, 5, 11)) is None
 
 
 def test_events_before_the_run_belong_to_another() -> None:

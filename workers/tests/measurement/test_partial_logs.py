@@ -59,6 +59,7 @@ def more_than(whole: dict[Key, Request], part: dict[Key, Request]) -> list[str]:
         wrong = (name for name, at_us in told(row.timing) if abs(at_us - instants.get(name, -_MUCH_US)) > _TICKS_US)
         found += [f"{row.url} {name}" for name in wrong]
         found += [f"{row.url} pays"] * (row.reused is False and known.reused is not False)
+        found += [f"{row.url} reuses"] * (row.reused is True and known.reused is not True)
         found += [f"{row.url} {row.protocol}"] * (row.protocol not in (None, known.protocol))
         found += [f"{row.url} {row.status}"] * (row.status not in (None, known.status))
     return found
@@ -88,7 +89,7 @@ def made_up(name: str, part_of: Callable[[list[Any], int], list[Any]]) -> list[t
 
 
 @pytest.mark.parametrize("event", sorted(WANTED))
-@pytest.mark.parametrize("name", ["h3", "many", "h1-new-pool"])
+@pytest.mark.parametrize("name", ["h3", "many", "h1-new-pool", "whole-new-pool"])
 def test_an_event_of_another_name_costs_what_it_told_and_makes_nothing_up(name: str, event: str) -> None:
     constants = whole(name)["constants"]
     types = {known: number for known, number in constants["logEventTypes"].items() if known != event}
