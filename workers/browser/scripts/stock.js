@@ -1,11 +1,21 @@
 // What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
 // page shows of them, and the addresses that it asks to connect to ahead.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
-// nobody knows how large it will be shown: then nothing is said of its address.
+// nobody knows how large it will be shown: then nothing is said of its address. Nor of one that is a background as well.
 (() => {
+  const elements = [];
+  const roots = [document];
+  for (const root of roots) {
+    for (const element of [...root.querySelectorAll("*")].slice(0, 5000 - elements.length)) {
+      elements.push(element);
+      if (element.shadowRoot) {
+        roots.push(element.shadowRoot);
+      }
+    }
+  }
   const scales = new Map();
   const sizes = new Map();
-  for (const image of [...document.images].slice(0, 2000)) {
+  for (const image of elements.filter((element) => element.localName === "img").slice(0, 2000)) {
     const url = image.currentSrc;
     if (!url.startsWith("http") || !image.complete || !image.naturalWidth || !image.naturalHeight) {
       continue;
@@ -19,8 +29,13 @@
     scales.set(url, Math.max(scales.get(url) || 0, unknown ? 1 : scale));
     sizes.set(url, [image.naturalWidth, image.naturalHeight]);
   }
-  const pictures = [...scales]
-    .filter(([, scale]) => scale < 0.5)
+  const large = [...scales].filter(([, scale]) => scale < 0.5);
+  const parts = large.length ? [undefined, "::before", "::after"] : [];
+  const backgrounds = elements
+    .flatMap((element) => parts.map((part) => getComputedStyle(element, part).backgroundImage))
+    .filter((image) => image.includes("url("));
+  const pictures = large
+    .filter(([url]) => !backgrounds.some((image) => image.includes(`"${url}"`)))
     .slice(0, 50)
     .map(([url, scale]) => [url.slice(0, 4096), ...sizes.get(url), scale]);
   const hints = [...document.querySelectorAll("link[rel~=preconnect i]")].slice(0, 100).map((link) => link.href);

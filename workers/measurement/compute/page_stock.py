@@ -12,8 +12,10 @@ _MAX_SIDE = 100_000
 
 
 def pictures_of(capture: PageCapture, exchanges: Sequence[Exchange]) -> tuple[ShownPicture, ...]:
-    """The pictures whose row is known, in the order of the rows, at most fifty."""
-    seen = {one.url: one for one in (PictureSeen(*raw) for raw in capture.pictures)}
+    """The pictures whose row is known, in the order of the rows, at most fifty. How large a frame shows one nobody
+    looked."""
+    framed = {exchange.url for exchange in exchanges if exchange.frame not in (None, capture.main_frame)}
+    seen = {one.url: one for one in (PictureSeen(*raw) for raw in capture.pictures) if one.url not in framed}
     return tuple(_pictures(seen, exchanges))[:MAX_PICTURES]
 
 
