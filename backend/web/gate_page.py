@@ -120,8 +120,8 @@ def headline_of(view: GateView) -> Headline:
     if not gate.verdict:
         return Headline(level="info", mark="i", title="It was cancelled", text=gate.summary)
     title = _failure_of(view) if gate.verdict == Verdict.FAIL else _TITLES[Verdict(gate.verdict)]
-    text = f"{gate.summary}{_TOLD.get(gate.on_inconclusive, '')}" if gate.verdict == Verdict.INCONCLUSIVE else gate.summary
-    return Headline(level=pill.level, mark=pill.mark, title=title, text=text)
+    told = _TOLD.get(gate.on_inconclusive, "") if gate.verdict == Verdict.INCONCLUSIVE else ""
+    return Headline(level=pill.level, mark=pill.mark, title=title, text=f"{gate.summary}{told}")
 
 
 def _failure_of(view: GateView) -> str:
@@ -202,11 +202,12 @@ def interval_of(rule: GateRule, found: RuleFound) -> Interval | None:
 def runs_text(view: GateView) -> str:
     """How much was measured, in a line."""
     runs = view.runs
-    failed = f", of which {units.count(runs.failed)} failed," if runs.failed else ""
+    made = f"{units.count(runs.completed)} run{'' if runs.completed == 1 else 's'}"
     lasted = f" in {view.duration_s} s" if view.duration_s is not None else ""
+    failed = f"; {units.count(runs.failed)} of them failed" if runs.failed else ""
     first = "the first" if runs.discarded == 1 else f"the first {units.count(runs.discarded)}"
     warmed = f"; {first} only warmed caches" if runs.discarded else ""
-    return f"{units.count(runs.completed)} run{'' if runs.completed == 1 else 's'}{failed}{lasted}{warmed}".replace(",;", ";")
+    return f"{made}{lasted}{failed}{warmed}"
 
 
 def regions_text(gate: Gate, names: Mapping[str, str]) -> str:
