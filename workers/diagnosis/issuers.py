@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from workers.diagnosis.chains import Chain, leaf_signed_itself, path_of
-from workers.measurement.evidence import ChainCertificate, Handshake
+from workers.measurement.evidence import CertificateFault, ChainCertificate, Handshake
 from workers.measurement.finding import Confidence, FindingId
 
 # OpenSSL's X509_V_ERR_… numbers (x509_vfy.h): a certificate without a known issuer, at some depth.
@@ -11,7 +11,8 @@ _ISSUER_UNKNOWN = frozenset({2, 20, 21})
 _LEAF_SIGNED_ITSELF = 18
 _ROOT_UNKNOWN = 19
 # Time, name and strength are other causes, with findings of their own.
-_OTHER_CAUSES = frozenset({9, 10, 62, 63, 64, 66, 67, 68})
+_TIMES = frozenset({9, 10})
+_OTHER_CAUSES = _TIMES | {62, 63, 64, 66, 67, 68}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,13 +27,19 @@ class Trust:
 
 def trust_fault(shaken: Handshake, chain: Chain) -> Trust | None:
     """None when the chain leads to an authority that the agent trusts, or fails for another cause alone."""
-    codes = {fault.code for fault in shaken.faults} - _OTHER_CAUSES
+    sent = len(path_of(chain))
+    codes = {one.code for one in shaken.faults if one.code not in _OTHER_CAUSES or _is_of_root(one, sent)}
     if not codes:
         return None
     words = next(fault.text for fault in shaken.faults if fault.code in codes)
     id, confidence = _judged(codes, shaken, chain)
     blamed = chain[0] if id is FindingId.TLS_CERT_SELF_SIGNED else path_of(chain)[-1]
     return Trust(id=id, confidence=confidence, certificate=blamed, words=words)
+
+
+def _is_of_root(fault: CertificateFault, sent: int) -> bool:
+    """Whether it is the authority itself whose time is over, or has not come: its certificate is the agent's own."""
+    return fault.code in _TIMES and fault.depth >= sent
 
 
 def _judged(codes: set[int], shaken: Handshake, chain: Chain) -> tuple[FindingId, Confidence]:

@@ -114,7 +114,8 @@ def issuer(case: Case) -> Verdicts:
         yield Finding(
             id=fault.id, severity=Severity.CRITICAL, confidence=fault.confidence, evidence=_issuer_facts(fault, shaken)
         )
-    if not is_in_order(chain) and (fault is None or fault.id is not FindingId.TLS_CHAIN_INCOMPLETE):
+    unordered = bool(shaken.in_other_order) or not is_in_order(chain)
+    if unordered and (fault is None or fault.id is not FindingId.TLS_CHAIN_INCOMPLETE):
         order = tuple(one.subject for one in chain[:_TOLD_CERTIFICATES])
         yield Finding(
             id=FindingId.TLS_CHAIN_INCOMPLETE,

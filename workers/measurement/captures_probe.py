@@ -113,7 +113,7 @@ class HandshakeCapture:
     `flights_sent_ns` are the instants at which our flights left, ClientHello first. `own_ns` is the processor time of
     our own cryptography. `chain` is DER, as the server sent it, or as it had sent it to the session that was resumed.
     `staple` is the OCSP answer that came along, DER, empty for none; None where none was asked for. `in_other_order`
-    tells that a chain that leads to no trusted issuer does once it is read in another order.
+    tells that a chain is trusted by another way through what was sent than the first, which `faults` do not speak of.
     """
 
     flights_sent_ns: tuple[int, ...]

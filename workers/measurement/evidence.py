@@ -211,6 +211,7 @@ class Handshake:
     chain_zlib_bytes: int | None = None
     faults: tuple[CertificateFault, ...] = ()
     verified_with_fetched_issuer: bool | None = None
+    in_other_order: bool | None = None
 
 
 @noun(frozen=True, slots=True, kw_only=True)

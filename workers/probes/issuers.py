@@ -16,40 +16,34 @@ from workers.probes.http1 import ResponseReader
 from workers.probes.link import Kit, Link, Manner
 from workers.probes.loop import DeadlineError
 from workers.probes.recorder import HopRecorder
-from workers.probes.trust import lacks_issuer
+from workers.probes.trust import another_way_may_help
 
 _MAX_BYTES = 64 * 1024
-_MAX_LEVELS = 3
+_MAX_FETCHES = 6
 _MAX_ISSUERS = 8
 
 
 async def verify_with_issuers(kit: Kit, shaken: HandshakeCapture, deadline_ns: int) -> bool | None:
-    """Whether its chain is trusted with the issuers that it points to. None where none is missing, none was found, or
-    what was sent is enough.
+    """Whether its chain is trusted with the issuers that it points to. None where nobody else's help is needed
+    or can help, or none was found.
 
     Addresses in certificates are a stranger's words: they are judged like any target, and redirects are not followed.
     """
     chain = shaken.chain
-    if shaken.in_other_order or not lacks_issuer(shaken.faults):
+    if not another_way_may_help(shaken.faults):
         return None
     fetched: tuple[bytes, ...] = ()
-    for _ in range(_MAX_LEVELS):
-        found = await _first(kit, missing_issuer_urls((*chain, *fetched)), deadline_ns)
-        if not found:
+    asked: set[str] = set()
+    for _ in range(_MAX_FETCHES):
+        url = next((one for one in missing_issuer_urls((*chain, *fetched)) if one not in asked), None)
+        if url is None:
             break
-        fetched += found
-        if kit.contexts.trusts(chain, fetched):
+        asked.add(url)
+        with suppress(ProbeError, DeadlineError, TargetError):
+            fetched += read_certificates(await _fetch(kit, url, deadline_ns))
+        if fetched and kit.contexts.trusts_another_way((*chain, *fetched)):
             return True
     return False if fetched else None
-
-
-async def _first(kit: Kit, urls: tuple[str, ...], deadline_ns: int) -> tuple[bytes, ...]:
-    for url in urls:
-        with suppress(ProbeError, DeadlineError, TargetError):
-            found = read_certificates(await _fetch(kit, url, deadline_ns))
-            if found:
-                return found
-    return ()
 
 
 async def _fetch(kit: Kit, url: str, deadline_ns: int) -> bytes:

@@ -25,7 +25,7 @@ from workers.probes.passage import Network
 from workers.probes.recorder import HopRecorder
 from workers.probes.settings import ProbeSettings
 from workers.probes.stamps import tcp_info
-from workers.probes.trust import leads_nowhere
+from workers.probes.trust import another_way_may_help, beside_the_way
 from workers.probes.wire import Acks, Wire
 
 
@@ -150,7 +150,8 @@ class Link(AbstractContextManager["Link"]):
         return channel
 
     def _judge(self, recorder: HopRecorder, shaken: HandshakeCapture) -> None:
-        if leads_nowhere(shaken.faults) and self._kit.contexts.trusts_in_other_order(shaken.chain):
-            recorder.handshake = replace(shaken, in_other_order=True)
+        if another_way_may_help(shaken.faults) and self._kit.contexts.trusts_another_way(shaken.chain):
+            shaken = replace(shaken, in_other_order=True, faults=beside_the_way(shaken.faults))
+            recorder.handshake = shaken
         error = certificate_error(shaken.faults)
         self.fault = None if error is None else ProbeError(error.kind, error.text)

@@ -14,7 +14,7 @@ from OpenSSL import SSL, crypto
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.nouns import noun
 from workers.probes.bindings import Notes, Pipe, Tap, missing_bindings, offer_groups, packed_address, verify_host
-from workers.probes.trust import chain_faults
+from workers.probes.trust import another_way_may_help, beside_the_way, chain_faults, ways
 from workers.probes.verdicts import Verdicts
 
 HTTP11, HTTP2 = (b"http/1.1",), (b"h2",)
@@ -92,18 +92,17 @@ class Contexts:
 
     def faults(self, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
         """What is wrong with a chain that came over no connection of OpenSSL's, as the notes say of one that did."""
-        return chain_faults(self._usual.get_cert_store() or crypto.X509Store(), chain, host)
+        faults = chain_faults(self._usual.get_cert_store() or crypto.X509Store(), chain, host)
+        return beside_the_way(faults) if another_way_may_help(faults) and self.trusts_another_way(chain) else faults
 
-    def trusts_in_other_order(self, chain: tuple[bytes, ...]) -> bool:
-        """Whether a chain that leads to nobody who is known does so by its order alone: the first of an issuer's
-        certificates may do that, and another one, cross-signed, lead to somebody who is. Browsers try each."""
-        leaf, *others = chain
-        turned = ((leaf, *others[place:], *others[:place]) for place in range(1, len(others)))
-        return any(self.trusts(one, ()) for one in turned)
+    def trusts_another_way(self, chain: tuple[bytes, ...]) -> bool:
+        """Whether any way from the leaf through the others leads to somebody who is known. The first of an issuer's
+        certificates may lead nowhere, or to one that has run out, and another one, cross-signed, to somebody who is."""
+        return any(self._trusts(way) for way in ways(chain))
 
-    def trusts(self, chain: tuple[bytes, ...], others: tuple[bytes, ...]) -> bool:
-        """Whether the leaf of a chain is trusted once the others (all DER) are at hand. The host is not looked at."""
-        leaf, *issuers = (crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in (*chain, *others))
+    def _trusts(self, way: tuple[bytes, ...]) -> bool:
+        """The host is not looked at."""
+        leaf, *issuers = (crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in way)
         store = self._usual.get_cert_store()
         if store is None:
             return False

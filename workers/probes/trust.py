@@ -1,18 +1,25 @@
 """Whether a chain is trusted that did not come over a connection of OpenSSL's: the same faults, by the same numbers."""
 
+from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import islice
 
 from cryptography import x509
 from OpenSSL import crypto
 
+from workers.measurement.compute.chain import is_signed_by, parsed
 from workers.measurement.evidence import CertificateFault
 
 # x509_vfy.h: X509_V_ERR_HOSTNAME_MISMATCH, …IP_ADDRESS_MISMATCH, …CERT_REJECTED.
 _WRONG_HOST, _WRONG_ADDRESS, _REJECTED = 62, 64, 28
-# …UNABLE_TO_GET_ISSUER_CERT(_LOCALLY) and …UNABLE_TO_VERIFY_LEAF_SIGNATURE.
-_ISSUER_MISSING = frozenset({2, 20, 21})
-# …SELF_SIGNED_CERT_IN_CHAIN.
-_ROOT_UNKNOWN = 19
+_OF_HOST = frozenset({_WRONG_HOST, _WRONG_ADDRESS})
+# …UNABLE_TO_GET_ISSUER_CERT(_LOCALLY), …CERT_SIGNATURE_FAILURE, …UNABLE_TO_VERIFY_LEAF_SIGNATURE, …PERMITTED_ and
+# …EXCLUDED_VIOLATION: what is said of a leaf for the certificates above it.
+_OF_LEAFS_ISSUER = frozenset({2, 7, 20, 21, 47, 48})
+# …INVALID_PURPOSE: not looked at when a way is tried.
+_UNFIT_PURPOSE = 26
+# Chromium gives up after some such number (CertPathBuilder's limit is of iterations).
+_MOST_WAYS = 32
 
 
 def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
@@ -36,14 +43,36 @@ def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -
     return tuple(faults)
 
 
-def lacks_issuer(faults: tuple[CertificateFault, ...]) -> bool:
-    """Whether a certificate's issuer is neither known nor was it sent where it was looked for."""
-    return any(fault.code in _ISSUER_MISSING for fault in faults)
+def another_way_may_help(faults: tuple[CertificateFault, ...]) -> bool:
+    """Whether nothing is wrong, the host's name apart, but the way that was taken from the leaf: OpenSSL takes one,
+    browsers try each."""
+    others = [fault for fault in faults if fault.code not in _OF_HOST]
+    return bool(others) and all(
+        fault.code in _OF_LEAFS_ISSUER if fault.depth == 0 else fault.code != _UNFIT_PURPOSE for fault in others
+    )
 
 
-def leads_nowhere(faults: tuple[CertificateFault, ...]) -> bool:
-    """Whether the way that was taken from the leaf ends without an issuer, or at a root that nobody knows."""
-    return lacks_issuer(faults) or any(fault.code == _ROOT_UNKNOWN for fault in faults)
+def beside_the_way(faults: tuple[CertificateFault, ...]) -> tuple[CertificateFault, ...]:
+    """What is still wrong once another way is known."""
+    return tuple(fault for fault in faults if fault.code in _OF_HOST)
+
+
+def ways(chain: tuple[bytes, ...]) -> Iterator[tuple[bytes, ...]]:
+    """Every way from the leaf through what was sent (DER), as far as signatures lead, but no more than browsers try."""
+    return islice(_ways_on((0,), chain, [parsed(der) for der in chain]), _MOST_WAYS)
+
+
+def _ways_on(
+    way: tuple[int, ...], chain: tuple[bytes, ...], read: list[x509.Certificate | None]
+) -> Iterator[tuple[bytes, ...]]:
+    """Those that go on from here, each as long as can be."""
+    last, ended = read[way[-1]], True
+    for place, upper in enumerate(read):
+        if last is not None and upper is not None and place not in way and is_signed_by(last, upper):
+            ended = False
+            yield from _ways_on((*way, place), chain, read)
+    if ended:
+        yield tuple(chain[place] for place in way)
 
 
 def is_for(leaf: x509.Certificate, host: str) -> bool:

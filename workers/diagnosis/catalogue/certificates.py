@@ -27,8 +27,9 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="An intermediate certificate is missing, or not in its place",
         explanation=(
             "The server sends its own certificate without the one that links it to a known authority, or not right "
-            "before it. Some browsers fetch what is missing and lose time, or put the chain in order; others, and many "
-            "programs, refuse the connection."
+            "before it, or before that another one which leads to no known authority or to one whose time is over. "
+            "Some browsers fetch what is missing and lose time, or find the right way; others, and many programs, "
+            "refuse the connection."
         ),
         advice=(
             "Serve the full chain in this order: the server's certificate first, then the intermediate that signed it, "
@@ -77,7 +78,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.TLS_CERT_UNTRUSTED: Entry(
         title="No known authority vouches for the certificate",
         explanation=(
-            "The chain that the server sends does not lead to an authority that is trusted here. Browsers show a "
+            "The chain that the server sends does not lead to an authority that is trusted here, or one of its "
+            "certificates must not be used for this (the evidence says what OpenSSL objects to). Browsers show a "
             "warning in place of the site."
         ),
         advice=(

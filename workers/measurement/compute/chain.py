@@ -42,19 +42,17 @@ def zlib_bytes(ders: tuple[bytes, ...]) -> int:
 
 
 def missing_issuer_urls(ders: tuple[bytes, ...]) -> tuple[str, ...]:
-    """Where a chain's last certificate says that its issuer is found, when the server did not send that one."""
+    """Where the certificates on the way from the leaf say that their issuers are found. The last one's come first: the
+    server did not send that issuer. Of the others another certificate than the one sent may be there."""
     certificates = chain_certificates(ders)
-    seen: set[int] = set()
-    at = 0
-    while at not in seen and at < len(certificates):
-        seen.add(at)
+    way: list[int] = []
+    at: int | None = 0
+    while at is not None and at not in way and at < len(certificates):
+        way.append(at)
         one = certificates[at]
-        if one is None:
-            return ()
-        if one.issued_by is None:
-            return one.issuer_urls
-        at = one.issued_by
-    return ()
+        at = None if one is None else one.issued_by
+    urls = (url for place in reversed(way) if (found := certificates[place]) for url in found.issuer_urls)
+    return tuple(dict.fromkeys(urls))
 
 
 def parsed(der: bytes) -> x509.Certificate | None:

@@ -170,7 +170,7 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         chain=chain,
         chain_zlib_bytes=zlib_bytes(done.chain) if chain else None,
         faults=done.faults,
-        verified_with_fetched_issuer=True if done.in_other_order else None,
+        in_other_order=done.in_other_order if chain else None,
     )
 
 

@@ -41,6 +41,7 @@ class Life:
 
 
 USUAL_LIFE = Life()
+AUTHORITYS_LIFE = Life(begins=-400, ends=4000)
 
 
 @cache
@@ -52,10 +53,12 @@ def key_of(kind: KeyKind, owner: str) -> PrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=int(kind.value))
 
 
-def make_authority(name: str, *, signer: Holder | None = None) -> Holder:
-    """A root, or an intermediate when somebody signs it."""
-    key = key_of(KeyKind.P256, name)
-    builder = _begin(name, key, signer, Life(begins=-400, ends=4000))
+def make_authority(
+    name: str, *, signer: Holder | None = None, life: Life = AUTHORITYS_LIFE, owner: str | None = None
+) -> Holder:
+    """A root, or an intermediate when somebody signs it. Its key is that of its name, or of another `owner`."""
+    key = key_of(KeyKind.P256, owner or name)
+    builder = _begin(name, key, signer, life)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     builder = builder.add_extension(_SIGNS_CERTIFICATES, critical=True)
     return Holder(certificate=_sign(builder, key, signer), key=key)

@@ -11,9 +11,6 @@ from tempfile import mkdtemp
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,7 +23,6 @@ from workers.measurement.finding import FindingId
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.probes import trial as trials
 from workers.probes.issuers import read_certificates
-from workers.tests.netlab.certificates import make_authority
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -319,33 +315,6 @@ def test_a_missing_issuer_is_fetched_from_where_the_certificate_says(
     handshake = evidence_of(outcome).trials[0].handshake
     assert handshake is not None
     assert handshake.verified_with_fetched_issuer is (True if points_to_issuer else None)
-
-
-@pytest.mark.parametrize("depth", Depth)
-@pytest.mark.parametrize("order", ["cross usual", "usual cross", "cross usual cross", "cross usual old"])
-def test_an_issuer_who_is_trusted_by_another_signature_than_the_first_is_found(
-    named: Lab, tmp_path: Path, order: str, depth: Depth
-) -> None:
-    vault = Vault(tmp_path)
-    named.configure(ca_file=vault.ca_file)
-    chain = vault.chain(Recipe(names=(NAME,)))
-    leaf, usual = x509.load_pem_x509_certificates(chain.chain_file.read_bytes())
-    issuer = usual.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
-    old = make_authority("Root of before")
-    cross = make_authority(str(issuer), signer=old).certificate
-    assert cross.public_key() == usual.public_key()
-    known = {"cross": cross, "usual": usual, "old": old.certificate}
-    sent = [leaf, *map(known.__getitem__, order.split())]
-    chain.chain_file.write_bytes(b"".join(one.public_bytes(Encoding.PEM) for one in sent))
-    with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), chain) as server:
-        outcome = named.probe(f"https://{NAME}:{server.port}/", depth=depth)
-    handshake = evidence_of(outcome).trials[0].handshake
-    assert handshake is not None
-    assert len(handshake.chain) == len(sent)
-    wrong = order.startswith("cross")
-    assert (isinstance(outcome, Failed), handshake.verified_with_fetched_issuer) == (wrong, True if wrong else None)
-    assert (FindingId.TLS_CHAIN_INCOMPLETE in findings_of(outcome)) is wrong
-    assert FindingId.TLS_CERT_UNTRUSTED not in findings_of(outcome)
 
 
 def findings_of(outcome: Outcome) -> set[FindingId]:
