@@ -76,6 +76,32 @@ test("time ticks are few, round and within the period", () => {
   }
 });
 
+test("days on which clocks are set have their ticks where days and hours begin", () => {
+  const told = (zone: string, since: number, hours: number): string[] => {
+    const style: Intl.DateTimeFormatOptions = hours > 48 ? { day: "numeric", month: "short" } : { timeStyle: "short", hourCycle: "h23" };
+    const format = new Intl.DateTimeFormat("en-US", { ...style, timeZone: zone });
+    return timeTicks(since, since + hours * HOUR, zone).map((at) => format.format(at));
+  };
+  const october = ["Oct 24", "Oct 25", "Oct 26", "Oct 27", "Oct 28", "Oct 29", "Oct 30"];
+  assert.deepEqual(told("Europe/Berlin", Date.UTC(2026, 9, 22, 23), 7 * 24), october);
+  const november = ["Oct 30", "Oct 31", "Nov 1", "Nov 2", "Nov 3", "Nov 4", "Nov 5"];
+  assert.deepEqual(told("America/St_Johns", Date.UTC(2026, 9, 29, 12), 7 * 24), november);
+  const night = ["21:00", "00:00", "03:00", "06:00", "09:00", "12:00", "15:00"];
+  assert.deepEqual(told("America/St_Johns", Date.UTC(2026, 9, 31, 23), 20), night);
+  assert.deepEqual(told("America/St_Johns", Date.UTC(2026, 2, 7, 23), 20), night);
+  for (const [zone, at] of [["Asia/Beirut", Date.UTC(2026, 2, 28, 22)], ["America/Havana", Date.UTC(2026, 2, 8, 5)]] as const) {
+    const days = timeTicks(at - 60 * HOUR, at + 80 * HOUR, zone);
+    assert.ok(days.includes(at), `${zone}: a day without midnight begins with its first hour`);
+  }
+});
+
+test("the hour that comes twice has ticks both times", () => {
+  const change = Date.UTC(2026, 9, 25, 1);
+  for (const since of [change - 50 * 60_000, change - 10 * 60_000, change + 10 * 60_000]) {
+    assert.equal(timeTicks(since, since + 33 * 60_000, "Europe/Berlin").length, 7);
+  }
+});
+
 test("the axis tells the hours of the reader's own zone, as the rest of the page does", () => {
   const since = Date.UTC(2026, 10, 20, 15, 10);
   const told = (zone: string) => timeTicks(since, since + 24 * HOUR, zone).map(timeText(24 * HOUR, zone));

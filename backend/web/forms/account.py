@@ -11,7 +11,8 @@ class ProfileForm(forms.Form):
     name = forms.CharField(label="Name", max_length=100, required=False)
     time_zone = forms.ChoiceField(
         label="Time zone",
-        choices=lambda: [(zone, zone) for zone in sorted({"UTC"} | available_timezones())],
+        # "localtime" is the server's own, which no browser knows.
+        choices=lambda: [(zone, zone) for zone in sorted({"UTC"} | available_timezones() - {"localtime"})],
         help_text="Times are shown in it; what is stored is UTC.",
     )
 

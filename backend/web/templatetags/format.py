@@ -46,6 +46,13 @@ def moment(at: datetime | None) -> str | SafeString:
 
 
 @register.filter
+def day_and_time(at: datetime) -> SafeString:
+    """`20 Nov 2025 14:32`: what may lie years ago."""
+    local = timezone.localtime(at)
+    return _time_tag(at, f"{local.day} {local:%b %Y %H:%M}")
+
+
+@register.filter
 def ago(at: datetime | None) -> str | SafeString:
     """`3 min ago`, with the exact time behind it; `never` when absent."""
     if at is None:

@@ -6,7 +6,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from backend.accounts.models import AuditEntry, Membership
+from backend.accounts.models import AuditEntry, Membership, User
 from backend.accounts.permissions import Role
 from backend.cast import Member
 from backend.runs import uploads
@@ -106,6 +106,15 @@ def test_a_page_load_without_requests_is_shown_with_its_figures(world: World, cl
     assert (made.requests, made.url) == (0, samples.HTML)
     assert 'data-label="Requests" class="num">\N{EN DASH}' in text_of(client, LIST)
     assert client.get(f"/api/v1/imports/{made.public_id}/har").status_code == 200
+
+
+def test_times_are_told_in_the_readers_zone(world: World, client: Client) -> None:
+    User.objects.filter(pk=world.member.user.pk).update(time_zone="America/St_Johns")
+    _, text = send(client, samples.har(entry("2025-01-01T02:00:00Z"), pages=[]))
+    assert 'title="2024-12-31 22:30:00 NST">31 Dec 2024 22:30</time>' in text
+    pending = world.pending("probe")
+    live = text_of(client, f"{reverse('web:trial', args=[world.site.public_id])}?run={pending.run_id}")
+    assert 'data-zone="America/St_Johns"' in live
 
 
 def test_of_a_page_that_nobody_saw_load_nobody_says_that_it_did(world: World, client: Client) -> None:

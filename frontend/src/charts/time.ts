@@ -7,10 +7,20 @@ const STEPS = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 *
 
 export function timeTicks(since: number, until: number, zone: string, most = 8): number[] {
   const step = STEPS.find((candidate) => (until - since) / candidate <= most) ?? Math.ceil((until - since) / most / DAY) * DAY;
-  const shift = -offset(since, zone);
+  const ahead = offset(since, zone);
+  // Steps of hours and days are the wall clock's: a day on which clocks are set has 23 or 25 hours. Shorter ones are not,
+  // since an hour that comes twice has all of them twice.
+  const place = step > HOUR ? (clock: number) => instant(clock, zone) : (clock: number) => clock - ahead;
   const ticks = [];
-  for (let at = Math.ceil((since - shift) / step) * step + shift; at <= until; at += step) ticks.push(at);
+  for (let clock = Math.ceil((since + ahead) / step) * step; place(clock) <= until; clock += step) ticks.push(place(clock));
   return ticks;
+}
+
+/** When the zone's clock shows this, or the first time after it where that time of day was left out. */
+function instant(clock: number, zone: string): number {
+  const near = clock - offset(clock, zone);
+  const at = clock - offset(near, zone);
+  return at + offset(at, zone) < clock ? near : at;
 }
 
 /** Hours within a day or two, days beyond. */

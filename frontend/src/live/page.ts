@@ -1,6 +1,6 @@
 // Follows runs on their way: asks the service and puts its words in place. The marks are described in sites/trial.html.
 
-import { Announcer, type LiveProgress, pauseMs, silence } from "./progress";
+import { Announcer, clockOf, type LiveProgress, pauseMs, silence } from "./progress";
 
 const ANNOUNCE_EVERY_MS = 5_000;
 
@@ -15,9 +15,11 @@ class LivePage {
   private summary: string;
   private changedAt = Date.now();
   private timer = 0;
+  private readonly clock: (atMs: number) => string;
 
   constructor(private readonly root: HTMLElement) {
     this.summary = this.part("summary")?.textContent ?? "";
+    this.clock = clockOf(root.dataset["zone"] ?? "UTC");
   }
 
   start(): void {
@@ -36,7 +38,7 @@ class LivePage {
     try {
       const progress = await this.ask();
       if (progress?.state === "done" || (progress && !this.show(progress))) return location.reload();
-      this.say([this.summary, silence(this.changedAt, Date.now(), clock)].filter(Boolean).join(". "));
+      this.say([this.summary, silence(this.changedAt, Date.now(), this.clock)].filter(Boolean).join(". "));
     } catch {
       this.say("The service does not answer; trying again.");
     }
@@ -86,8 +88,4 @@ class LivePage {
   private write(element: Element | null, text: string): void {
     if (element && element.textContent !== text) element.textContent = text;
   }
-}
-
-function clock(atMs: number): string {
-  return new Intl.DateTimeFormat(undefined, { timeStyle: "short" }).format(atMs);
 }

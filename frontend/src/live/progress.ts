@@ -42,3 +42,9 @@ export function silence(changedAtMs: number, nowMs: number, clock: (atMs: number
   const silentS = Math.floor((nowMs - changedAtMs) / 1000);
   return silentS < 60 ? "" : `Nothing new for ${silentS} s (last news ${clock(changedAtMs)}).`;
 }
+
+/** Hours and minutes in a zone, as the rest of the page tells them. */
+export function clockOf(zone: string): (atMs: number) => string {
+  const format = new Intl.DateTimeFormat("en", { timeZone: zone, hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  return (atMs) => format.format(atMs);
+}
