@@ -9,6 +9,8 @@ from workers.measurement.waterfall import Request, ResourceType, RowFlag
 from workers.measurement.web_address import host_of
 
 _TOLD = 5
+# A document that stands for longer than this shows something.
+MAX_READING_US = 1_000_000
 # What is no journey of the page itself.
 _ASIDE = frozenset({RowFlag.FRAME, RowFlag.PREFETCH, RowFlag.PRELOAD})
 
@@ -40,10 +42,17 @@ def _journey(case: PageCase) -> list[Request]:
     """From the first address to the document, as far back as each led to the next."""
     hops = [] if case.document is None else [case.document]
     for row in sorted(case.page.waterfall.requests, key=lambda row: -row.number):
-        leads = bool(hops) and row.number < hops[0].number and row.redirected_to == hops[0].url
-        if leads and row.resource_type is ResourceType.DOCUMENT and not _ASIDE & set(row.flags):
+        before = bool(hops) and row.number < hops[0].number and row.resource_type is ResourceType.DOCUMENT
+        if before and not _ASIDE & set(row.flags) and (row.redirected_to == hops[0].url or _gave_way(row, hops[0])):
             hops.insert(0, row)
     return hops
+
+
+def _gave_way(row: Request, later: Request) -> bool:
+    """Whether this document led to the later one by itself, by a script or a refresh, and did not stand to be read."""
+    read_us = row.timing.end_us or row.timing.first_byte_us
+    known = row.redirected_to is None and row.status is not None and read_us is not None
+    return known and 0 <= later.timing.start_us - (read_us or 0) <= MAX_READING_US
 
 
 def _needed_us(case: PageCase, hop: Request, hops: list[Request]) -> int:

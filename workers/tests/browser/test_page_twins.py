@@ -127,6 +127,15 @@ PAIRS = {
         repaired={"/": html("<style>p { color: #222 }</style>")},
         paint=_fcp,
     ),
+    "a document that leads elsewhere": Pair(
+        id=FindingId.HTTP_REDIRECT_COST,
+        faulty={
+            "/": Slow(body=b"<script>location.replace('/page')</script>", think_s=0.3),
+            "/page": html("<style>p { color: #222 }</style>"),
+        },
+        repaired={"/": html("<style>p { color: #222 }</style>")},
+        paint=_fcp,
+    ),
     "a picture larger than it is shown": Pair(
         id=FindingId.PAGE_IMAGE_OVERSIZED,
         faulty={"/": html("", f"{_TEXT}<img src=/big.png width=300 height=200>"), "/big.png": _BIG},

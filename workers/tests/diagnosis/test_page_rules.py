@@ -342,6 +342,18 @@ def test_several_redirects_are_told_once_and_each_with_its_cost() -> None:
     assert evidence_of(found)["costs_ms"] == (120.0, 120.0)
 
 
+def test_a_document_that_gives_way_to_another_one_by_itself_is_a_step_too() -> None:
+    first = moved(1, 0, 300, f"https://{MAIN}/page", status=200, redirected_to=None)
+    page = redirected(first)
+    assert (finding := told(page, REDIRECTS)) is not None
+    # The connection, open after 180 ms, is the document's too.
+    assert (finding.saving_us, finding.rows) == (120_000, (1,))
+    # One that stood for two seconds was there to be read.
+    rows = page.waterfall.requests
+    late = row(2, ResourceType.DOCUMENT, 2_300, 2_450, path="page")
+    assert told(replace(page, waterfall=replace(page.waterfall, requests=(rows[0], late))), REDIRECTS) is None
+
+
 def test_redirects_of_frames_and_files_are_none_of_the_page() -> None:
     framed = moved(1, 0, 300, f"https://{MAIN}/", flags=(RowFlag.FRAME,))
     script = row(1, ResourceType.SCRIPT, 0, 300, status=302, redirected_to=f"https://{MAIN}/")
