@@ -77,7 +77,7 @@ def test_a_browser_whose_log_has_grown_large_is_replaced(ca_file: Path, site: Si
     with BrowserPool(browser_settings(ca_file, recycle_netlog_bytes=1000)) as pool:
         before = workspaces()
         measured(pool.load(page_request(url)))
-        wait_for(lambda: workspaces() == before, "the browser to end")
+        wait_for(lambda: workspaces() <= before, "the browser to end")
 
 
 def test_an_idle_pool_ends_its_browser_and_driver_and_starts_again_when_asked(
@@ -95,10 +95,15 @@ def test_an_idle_pool_ends_its_browser_and_driver_and_starts_again_when_asked(
 
 
 def test_a_killed_browser_leaves_no_process_and_no_file(ca_file: Path, site: Site, temporary: Path) -> None:
-    url = site.page("/hang", "<script>for (;;) {}</script>")
+    told = "const told = new XMLHttpRequest(); told.open('GET', '/hangs', false); told.send();"
+    url = site.page("/", f"<script>{told} for (;;) {{}}</script>")
     before = set(processes.descendants())
     with BrowserPool(browser_settings(ca_file)) as pool:
-        failed(pool.load(page_request(url, timeout_us=500_000)))
+        # A busy machine has not come so far at once, and a page that does not hang yet costs no browser.
+        for timeout_us in (500_000, 3_000_000, 20_000_000):
+            failed(pool.load(page_request(url, timeout_us=timeout_us)))
+            if site.seen("/hangs"):
+                break
         wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
         wait_for(lambda: not any(temporary.iterdir()), "their directories to go")
 
@@ -153,7 +158,7 @@ def test_a_ca_file_without_certificates_is_told_before_any_page_is_loaded(tmp_pa
         outcome = failed(pool.load(page_request(site.url("/"))))
     assert outcome.failure.kind is FailureKind.BROWSER_FAILED
     assert "holds no certificate" in outcome.failure.detail
-    assert workspaces() == before
+    assert workspaces() <= before
 
 
 def test_directories_of_processes_that_are_gone_are_swept_and_those_of_the_living_kept(tmp_path: Path) -> None:

@@ -98,6 +98,7 @@ def test_each_frame_stands_where_the_page_changed(shown: Shown) -> None:
     assert frames[0].at_us < vitals.speed_index_us <= frames[-1].at_us
 
 
+@undisturbed
 def test_a_film_is_one_picture_of_its_frames_in_their_order(shown: Shown) -> None:
     run = shown(COLOURS)
     film = measured(run).film
