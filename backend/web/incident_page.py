@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from backend.alerts.models import Delivery, DeliveryState, IncidentEvent, Member, RuleKind
+from backend.alerts.models import Delivery, DeliveryState, Incident, IncidentEvent, Member, RuleKind
 from backend.alerts.models.incidents import EventKind, Silence
 from backend.alerts.queries.incidents import IncidentDetail
 from backend.alerts.wording import budget_evidence, joined
 from backend.runs.queries import RunDetail
+from backend.web import times
 from backend.web.compare_page import growth_of
 from backend.web.inbox import Line, line_of, regions_of, state_word
 from backend.web.run_page import verdict_of as run_verdict
@@ -112,12 +113,21 @@ def _text(detail: IncidentDetail, line: Line) -> str:
     """How long, what next, and who knows."""
     if line.resolved_at is not None:
         return f"{line.pill.text} after {line.spent}. {_told(detail.deliveries)}"
-    parts = [f"{line.pill.text} for {line.spent}."]
+    parts = [f"Open for {line.spent}.", _handled(detail.incident, line)]
     if detail.row.in_maintenance:
         parts.append("It is a time of maintenance: nothing is told.")
     if detail.incident.flapping:
         parts.append("It keeps coming and going; it is over once it was quiet for a while.")
-    return " ".join([*parts, _told(detail.deliveries)])
+    return " ".join(part for part in [*parts, _told(detail.deliveries)] if part)
+
+
+def _handled(incident: Incident, line: Line) -> str:
+    """What people have done about it: neither is as old as the incident."""
+    by = f" by {incident.acknowledged_by}" if incident.acknowledged_by else ""
+    known = f"Acknowledged{by}." if incident.acknowledged_at else ""
+    end = "it has recovered" if line.muted_until is None else times.short(line.muted_until)
+    muted = f"Muted until {end}." if line.status == "muted" else ""
+    return " ".join(part for part in (known, muted) if part)
 
 
 def _told(deliveries: Sequence[Delivery]) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from http import HTTPMethod
+from http import HTTPMethod, HTTPStatus
 from urllib.parse import urlsplit
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
@@ -56,6 +57,19 @@ def _page_of_form(request: HttpRequest) -> str:
         return "/"
     parts = urlsplit(page)
     return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+
+
+def form_address(get_response: GetResponse) -> GetResponse:
+    """Says what the address of a form is to who opens it by hand, where Django shows an empty page."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        is_page = request.method == HTTPMethod.GET and not request.path.startswith("/api/")
+        if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and is_page:
+            response.content = render_to_string("405.html", request=request).encode()
+        return response
+
+    return middleware
 
 
 def time_zone(get_response: GetResponse) -> GetResponse:

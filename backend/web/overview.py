@@ -261,7 +261,7 @@ def _first_of(rows: Sequence[SiteRow]) -> str:
 def _every(monitors: Sequence[MonitorOverview]) -> str:
     names = {Kind.PROBE.value: "probed", Kind.PAGE.value: "loaded"}
     parts = [
-        f"{names[one.monitor.kind]} every {_interval(one.monitor.interval_s)}"
+        f"{names[one.monitor.kind]} every {_interval(one.monitor.interval_s)}".replace(" ", "\N{NO-BREAK SPACE}")
         for one in monitors
         if not one.monitor.paused
     ]

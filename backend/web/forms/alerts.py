@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from backend.alerts.models.incidents import MAX_TEXT_CHARS
+from backend.web.forms.clock import ClockField
 
 LENGTHS = [("hour", "for 1 hour"), ("recovered", "until it has recovered"), ("date", "until a date")]
 
@@ -13,10 +14,10 @@ class MuteForm(forms.Form):
     """How long nothing is told. The date is in the person's own time zone."""
 
     length = forms.ChoiceField(label="Mute", choices=LENGTHS, widget=forms.RadioSelect, initial="hour")
-    until = forms.DateTimeField(
+    until = ClockField(
         label="Date and time",
         required=False,
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        later=True,
         help_text="Only for “until a date”; in your own time zone.",
     )
 

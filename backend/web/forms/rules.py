@@ -13,6 +13,7 @@ from backend.alerts.models import Channel
 from backend.alerts.models.rules import MAX_REASON_CHARS, MAX_RULE_NAME_CHARS
 from backend.alerts.parameters import KINDS, InvalidRuleError
 from backend.sites.models import Site
+from backend.web.forms.clock import ClockField
 from workers.diagnosis.catalogue import entry
 from workers.measurement.finding import FindingId
 from workers.measurement.finding import Severity as CauseSeverity
@@ -131,8 +132,8 @@ class MaintenanceForm(forms.Form):
     """A time in which nothing is told, in the person's own time zone."""
 
     site = forms.ChoiceField(label="Site", required=False)
-    starts_at = forms.DateTimeField(label="From", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
-    ends_at = forms.DateTimeField(label="To", widget=forms.DateTimeInput(attrs={"type": "datetime-local"}))
+    starts_at = ClockField(label="From")
+    ends_at = ClockField(label="To", later=True)
     reason = forms.CharField(label="Reason", max_length=MAX_REASON_CHARS, required=False)
 
     def __init__(self, data: Any = None, *, sites: Sequence[Site]) -> None:

@@ -102,6 +102,22 @@ def test_a_muted_alert_is_not_counted_and_says_until_when(world: World, look: Lo
     assert 'class="badge"' not in text
 
 
+def test_what_people_did_is_not_said_to_be_as_old_as_the_alert(world: World, look: Look) -> None:
+    now = timezone.now()
+    usual = {"opened_at": now - timedelta(days=3), "acknowledged_at": now, "acknowledged_by": world.member.user}
+    known = make_incident(world, **usual)
+    assert "Open for 3 days. Acknowledged by alice@acme.example. No channel" in look(world.member, path_of(known))
+    muted = make_incident(world, opened_at=now - timedelta(days=3), muted_until_recovery=True)
+    assert "Open for 3 days. Muted until it has recovered. No channel" in look(world.member, path_of(muted))
+
+
+def test_who_mutes_what_somebody_closed_meanwhile_is_told_so(client: Client, world: World) -> None:
+    over = make_over(world)
+    client.force_login(world.member.user)
+    answer = client.post(reverse("web:incident_mute", args=[over.public_id]), {"length": "hour"}, follow=True)
+    assert (answer.status_code, "It is over already." in answer.content.decode()) == (200, True)
+
+
 def test_what_is_only_watched_stands_beside(world: World, look: Look) -> None:
     rule = make_rule(world, "failures")
     monitor = world.monitor("probe")

@@ -38,6 +38,16 @@ def test_a_lost_visitor_keeps_the_navigation(client: Client, alice: Member, vera
     assert (refused.status_code, 'aria-label="Main"' in refused.content.decode()) == (403, True)
 
 
+def test_the_address_of_a_form_that_is_opened_by_hand_says_what_it_is(client: Client, alice: Member) -> None:
+    client.force_login(alice.user)
+    response = client.get("/alerts/00000000-0000-4000-8000-000000000000/mute/")
+    text = response.content.decode()
+    assert (response.status_code, response.headers["Allow"]) == (405, "POST")
+    assert "This address only takes a form" in text
+    assert 'aria-label="Main"' in text
+    assert client.delete("/api/v1/sites").headers["Content-Type"] == "application/problem+json"
+
+
 def test_a_stranger_sees_no_navigation(client: Client, db: None) -> None:
     assert 'aria-label="Main"' not in client.get("/account/login/").content.decode()
 

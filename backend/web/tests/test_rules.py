@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from backend.accounts.models import User
 from backend.alerts.models import Channel, Maintenance, Rule, RulePreview
 from backend.alerts.parameters import KINDS
 from backend.cast import Member
@@ -206,6 +207,9 @@ def test_suggestions_go_once_they_are_taken(world: World, send: Send) -> None:
     assert "Largest paint over 2.5 s" in text
     assert "the limit of good for the first byte" not in text
     assert send(world.member, reverse("web:rule_suggest", args=["pigeon"]))[0] == 404
+    _, text = send(world.member, reverse("web:rule_suggest", args=["ttfb"]))
+    assert "First byte over 800 ms: such a rule is there already." in text
+    assert Rule.objects.count() == 1
 
 
 def test_an_open_incident_is_counted_at_its_rule(client: Client, world: World) -> None:
@@ -274,6 +278,32 @@ def test_a_maintenance_is_planned_in_the_persons_own_time_zone(world: World, bob
     assert window.starts_at.isoformat() == "2027-01-11T03:00:00+00:00"
     assert (window.site, window.reason) == (world.site, "new database")
     assert "10 Jan 22:00" in text
+
+
+@pytest.mark.parametrize(
+    ("starts_at", "ends_at", "utc"),
+    [
+        # Of an hour that the clock shows twice: from its first beginning to its second end.
+        ("2027-10-31T02:30", "2027-10-31T02:45", ("2027-10-31T00:30", "2027-10-31T01:45")),
+        ("2027-10-31T01:30", "2027-10-31T02:30", ("2027-10-30T23:30", "2027-10-31T01:30")),
+        ("2027-03-28T01:30", "2027-03-28T03:30", ("2027-03-28T00:30", "2027-03-28T01:30")),
+    ],
+)
+def test_a_maintenance_over_the_night_on_which_clocks_are_set_is_never_too_short(
+    world: World, send: Send, starts_at: str, ends_at: str, utc: tuple[str, str]
+) -> None:
+    User.objects.update(time_zone="Europe/Berlin")
+    assert send(world.member, "/alerts/maintenance/", starts_at=starts_at, ends_at=ends_at)[0] == 200
+    window = Maintenance.objects.get()
+    assert tuple(f"{at:%Y-%m-%dT%H:%M}" for at in (window.starts_at, window.ends_at)) == utc
+
+
+def test_a_time_that_the_clock_leaves_out_is_refused_in_plain_words(world: World, send: Send) -> None:
+    User.objects.update(time_zone="Europe/Berlin")
+    fields = {"starts_at": "2027-03-28T02:30", "ends_at": "2027-03-28T04:00"}
+    status, text = send(world.member, "/alerts/maintenance/", **fields)
+    assert (status, "On that day the clock is set forward, and leaves this time out." in text) == (400, True)
+    assert send(world.member, "/alerts/maintenance/", **fields | {"starts_at": "0001-01-01T00:00"})[0] == 400
 
 
 def test_a_maintenance_that_makes_no_sense_is_said_at_its_field(world: World, send: Send) -> None:

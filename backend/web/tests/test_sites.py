@@ -73,7 +73,7 @@ def test_the_list_shows_health_and_figures_by_region(client: Client, world: Worl
     assert "Healthy" in text
     assert "Nothing is wrong" in text
     assert "102 ms · 420 ms" in text
-    assert "probed every 1 min, loaded every 15 min" in text
+    assert "probed every 1 min, loaded every 15 min" in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_the_list_opens_with_what_is_wrong(client: Client, world: World) -> None:

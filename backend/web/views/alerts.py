@@ -106,7 +106,11 @@ def mute(request: MemberRequest, incident_id: UUID) -> HttpResponse:
     try:
         actions.mute(actor=request.user, incident=incident, until=until)
     except actions.IncidentError as error:
-        form.add_error("until" if error.field == "until" else None, str(error))
+        if error.field != "until":
+            # It ended while the form was open, and the form with it.
+            messages.error(request, str(error))
+            return _back(request, incident_id)
+        form.add_error("until", str(error))
         return _page(request, incident_id, mute_form=form)
     messages.success(request, "Muted. It stays in the list, and nothing is told.")
     return _back(request, incident_id)

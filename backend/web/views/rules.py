@@ -100,6 +100,9 @@ def suggest(request: MemberRequest, slug: str) -> HttpResponse:
     wanted = next((one for one in SUGGESTIONS if one.slug == slug), None)
     if wanted is None:
         raise Http404
+    if wanted not in suggestions_for(queries.briefs(request.organisation)):
+        messages.info(request, f"{wanted.title}: such a rule is there already.")
+        return redirect("web:rules")
     settings = RuleSettings(kind=wanted.kind, params=wanted.params, name=wanted.title)
     try:
         actions.create_rule(actor=request.user, organisation=request.organisation, settings=settings)
