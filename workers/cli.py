@@ -7,9 +7,7 @@ import ssl
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from pathlib import Path
-from textwrap import wrap
 from typing import Any
 
 from workers.commands import (
@@ -20,6 +18,7 @@ from workers.commands import (
     pipeline_arguments,
     probe_arguments,
 )
+from workers.commands.help_layout import laid_out
 from workers.version import VERSION
 
 _EPILOG = """\
@@ -138,14 +137,10 @@ def _module_of(command: str) -> Any:
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Fills the sentences of descriptions to the terminal's width; lines that are indented stay as they are."""
+    """Lays descriptions out in the terminal's width."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        lines: list[str] = []
-        for is_prose, block in groupby(text.splitlines(), key=lambda line: line[:1].strip() != ""):
-            told = list(block)
-            lines += wrap(" ".join(told), width) if is_prose else told
-        return "".join(f"{indent}{line}\n" for line in lines)
+        return "".join(f"{indent}{line}\n" for line in laid_out(text, width))
 
 
 class _Parser(argparse.ArgumentParser):
