@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import pairwise
+from operator import le
 from pathlib import Path
 from threading import Event
 
@@ -210,7 +211,7 @@ def test_a_closed_lab_leaves_no_file_process_or_thread() -> None:
         with network(rtt_ms=1) as lab:
             process = lab.run_server(["sleep", "1000"])
         assert process.poll() is not None
-    wait_for(lambda: count() <= before, "files, threads and processes of the labs to go")
+    wait_for(lambda: all(map(le, count(), before)), "files, threads and processes of the labs to go")
 
 
 def test_a_killed_process_takes_its_servers_and_links_with_it() -> None:
