@@ -69,11 +69,15 @@ def _finding(finding: Finding, canvas: Canvas, server: str | None) -> list[str]:
     told = entry(finding.id)
     colour = RED if finding.severity in _LOUD else _YELLOW
     cost = f" · costs {ms(finding.saving_us)}" if finding.saving_us else ""
-    sure = "" if finding.confidence == "high" else f" · {finding.confidence} confidence"
-    title = fit(f"{_MARKS[finding.severity]} {told.title}{cost}{sure}", canvas.columns - len(finding.id) - 2)
-    lines = [f"{canvas.paint(title, colour)}  {canvas.paint(str(finding.id), DIM)}"]
-    if finding.evidence:
-        lines.append(canvas.paint(fit(f"    {_evidence(finding.evidence)}", canvas.columns), DIM))
+    sure = [] if finding.confidence == "high" else [f"{finding.confidence} confidence"]
+    room = canvas.columns - len(finding.id) - 2
+    title = f"{_MARKS[finding.severity]} {told.title}"
+    whole = " · ".join([title + cost, *sure])
+    fits = columns_of(whole) <= room
+    head = whole if fits else _shortened(title, room - columns_of(cost)) + cost
+    lines = [f"{canvas.paint(head, colour)}  {canvas.paint(str(finding.id), DIM)}"]
+    if seen := [*([] if fits else sure), *_evidence(finding.evidence)]:
+        lines.append(canvas.paint(_as_many(seen, "    ", canvas), DIM))
     fitting = None if _is_not_missing(finding) else setting_for(told.settings, server)
     setting = "" if fitting is None else f"({fitting.server}: {fitting.setting})"
     return lines + _advice(told.advice, setting, canvas)
@@ -103,8 +107,25 @@ def _title(finding: Finding) -> str:
     return f"{entry(finding.id).title} ({finding.id})"
 
 
-def _evidence(facts: Iterable[Fact]) -> str:
-    return ", ".join(f"{_plain(fact.name)} {_value(fact)}" for fact in facts if fact.value not in (None, ()))
+def _shortened(text: str, columns: int) -> str:
+    """As many of its words as fit, and a sign where some do not: what comes behind them stays readable."""
+    if columns_of(text) <= columns:
+        return text
+    words = text.split(" ")
+    while len(words) > 1 and columns_of(" ".join(words)) + 2 > columns:
+        words.pop()
+    return fit(f"{' '.join(words)} …", columns)
+
+
+def _as_many(facts: Sequence[str], begin: str, canvas: Canvas) -> str:
+    """As many as fit, the first ones first, none of them cut unless it stands alone."""
+    counts = range(len(facts), 0, -1)
+    lines = [f"{begin}{', '.join(facts[:count])}{'' if count == len(facts) else ' …'}" for count in counts]
+    return fit(next((line for line in lines if columns_of(line) <= canvas.columns), lines[-1]), canvas.columns)
+
+
+def _evidence(facts: Iterable[Fact]) -> list[str]:
+    return [f"{_plain(fact.name)} {_value(fact)}" for fact in facts if fact.value not in (None, ())]
 
 
 def _plain(name: str) -> str:
@@ -117,7 +138,8 @@ def _value(fact: Fact) -> str:
     if isinstance(fact.value, bool):
         return "yes" if fact.value else "no"
     if isinstance(fact.value, tuple):
-        return " ".join(str(one) for one in fact.value)
+        words = [_value(Fact(name=fact.name, value=one)) for one in fact.value]
+        return (", " if any(" " in word for word in words) else " ").join(words)
     if fact.name.endswith("_ms") and isinstance(fact.value, int | float):
         return ms(fact.value * 1000)
     in_bytes = fact.name.endswith("_bytes") or fact.name.startswith("bytes_")

@@ -57,6 +57,28 @@ def test_what_is_less_than_sure_says_so() -> None:
     assert "low confidence" in lines[1]
 
 
+def test_a_narrow_terminal_cuts_between_words_and_facts_and_never_what_it_costs() -> None:
+    steps = Finding(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        severity=Severity.HIGH,
+        confidence=Confidence.MEDIUM,
+        saving_us=345_000,
+        evidence=(
+            Fact(name="costs_ms", value=(120.0, 225.0)),
+            Fact(name="files", value=("2 app.css", "3 app.js")),
+            Fact(name="document_read_ms", value=23.0),
+        ),
+    )
+
+    lines = drawn(diagnosed(steps), width=80)
+
+    assert lines[1] == "● Style sheets or scripts hold the first … · costs 345 ms  page.render_blocking"
+    assert lines[2] == "    medium confidence, costs 120 ms, 225 ms, files 2 app.css, 3 app.js …"
+    wide = drawn(diagnosed(steps), width=120)
+    assert wide[1].endswith("hold the first paint up · costs 345 ms · medium confidence  page.render_blocking")
+    assert wide[2] == "    costs 120 ms, 225 ms, files 2 app.css, 3 app.js, document read 23 ms"
+
+
 def test_many_findings_fit_one_screen_and_the_rest_is_named() -> None:
     findings = tuple(
         Finding(
