@@ -8,12 +8,19 @@ Events of one request come in any order with their "extra info" (the headers rea
 no hop number: it belongs to the hops that announce it, in order.
 """
 
-from collections.abc import Iterable
+from bisect import insort
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from workers.measurement.captures_page import DevToolsEvent
-from workers.measurement.compute.exchange import SOCKET, Exchange, Json, monotonic_us
+from workers.measurement.compute.exchange import CARRIED, SOCKET, Exchange, Json, monotonic_us
 from workers.measurement.compute.texts import without_login
+
+# Two that are told of the same instant; what goes before it is the browser's own work.
+_SAME_US = 1_000
+_NOT_MODIFIED = 304
+# Longer URLs may be told cut off.
+_MAX_URL_CHARS = 4096
 
 
 @dataclass(slots=True)
@@ -52,11 +59,19 @@ class _Reader:
         self._received: dict[str, list[Json]] = {}
         self._memory: set[str] = set()
         self._sockets: dict[str, Json] = {}
+        self._pieces: dict[str, set[object]] = {}
+        # Requests of whose redirects the first was not told of.
+        self._late: set[str] = set()
+        # Requests of whose hops some were not told of at all: their headers, and if it is the last hop, also its end.
+        self._gaps: set[str] = set()
+        self._cut_off: set[str] = set()
 
     def finish(self) -> PageEvents:
         for request_id, hops in self._hops.items():
-            _hand_out_sent(hops, self._sent.get(request_id, []))
-            _hand_out_received(hops, self._received.get(request_id, []))
+            if request_id not in self._gaps:
+                others = int(request_id in self._late)
+                _hand_out_sent(hops, self._sent.get(request_id, []), others)
+                _hand_out_received(hops, self._received.get(request_id, []), others)
             hops[-1].from_memory = request_id in self._memory
         for exchange in self.page.exchanges:
             if exchange.frame is None and exchange.kind != SOCKET:
@@ -67,23 +82,31 @@ class _Reader:
         request, started_us = params.get("request"), monotonic_us(params.get("timestamp"))
         if not isinstance(request, dict) or started_us is None:
             return
-        request_id = str(params.get("requestId"))
-        if self._is_repeated(params, self._last(request_id), without_login(str(request.get("url", ""))), started_us):
+        request_id, url = str(params.get("requestId")), str(request.get("url", ""))
+        if self._is_repeated(params, request_id, without_login(url), started_us):
             return
-        self._close_redirect(params, request_id, started_us, str(request.get("url", "")))
+        self._close_redirect(params, request_id, started_us, url)
         exchange = _exchange(params, request, request_id, started_us)
-        self._hops.setdefault(request_id, []).append(exchange)
+        # Events may be saved in another order than that in which things happened.
+        insort(self._hops.setdefault(request_id, []), exchange, key=lambda hop: hop.started_us)
         self.page.exchanges.append(exchange)
 
-    @staticmethod
-    def _is_repeated(params: Json, hop: Exchange | None, url: str, started_us: int) -> bool:
+    def _is_repeated(self, params: Json, request_id: str, url: str, started_us: int) -> bool:
         """Whether another session, such as a worker's beside its page's, tells of the same hop once more."""
-        same = hop is not None and hop.url == url
-        return same and ("redirectResponse" not in params or (hop is not None and hop.started_us == started_us))
+        hops = self._hops.get(request_id, [])
+        again = "redirectResponse" not in params and hops and hops[-1].url == url
+        return bool(again) or any((hop.url, hop.started_us) == (url, started_us) for hop in hops)
 
     def _close_redirect(self, params: Json, request_id: str, ended_us: int, target: str) -> None:
-        response = params.get("redirectResponse")
-        if not isinstance(response, dict) or (hop := self._last(request_id)) is None:
+        response, hops = params.get("redirectResponse"), self._hops.get(request_id)
+        if not isinstance(response, dict):
+            return
+        if not hops:
+            self._late.add(request_id)
+            return
+        hop = _asker_of(response, [one for one in hops if one.started_us <= ended_us])
+        if hop is None:
+            self._gaps.add(request_id)
             return
         self._answer(hop, response)
         hop.ended_us, hop.redirected_to, hop.body_bytes = ended_us, target, 0
@@ -91,8 +114,14 @@ class _Reader:
         hop.has_extra_request = hop.has_extra_response = bool(params.get("redirectHasExtraInfo"))
 
     def responded(self, params: Json) -> None:
-        hop, response = self._last(str(params.get("requestId"))), params.get("response")
-        if hop is None or not isinstance(response, dict):
+        request_id, response = str(params.get("requestId")), params.get("response")
+        hops = self._hops.get(request_id)
+        if not hops or not isinstance(response, dict):
+            return
+        hop = _asker_of(response, hops[-1:])
+        if hop is None:
+            self._gaps.add(request_id)
+            self._cut_off.add(request_id)
             return
         self._answer(hop, response)
         hop.kind = str(params.get("type", hop.kind))
@@ -107,8 +136,11 @@ class _Reader:
             hop.net_started_us = monotonic_us(timing.get("requestTime"))
 
     def data(self, params: Json) -> None:
-        hop, count = self._last(str(params.get("requestId"))), _count(params.get("dataLength"))
-        if hop is not None and count:
+        request_id, at_s = str(params.get("requestId")), params.get("timestamp")
+        hop, count = self._last(request_id), _count(params.get("dataLength"))
+        told = self._pieces.setdefault(request_id, set())
+        if hop is not None and count and (at_s is None or (at_s, count) not in told):
+            told.add((at_s, count))
             hop.body_bytes = (hop.body_bytes or 0) + count
 
     def finished(self, params: Json) -> None:
@@ -148,7 +180,7 @@ class _Reader:
     def socket_sent(self, params: Json) -> None:
         request_id, started_us = str(params.get("requestId")), monotonic_us(params.get("timestamp"))
         made, request = self._sockets.pop(request_id, None), params.get("request")
-        if made is None or started_us is None or not isinstance(request, dict):
+        if made is None or started_us is None or not isinstance(request, dict) or request_id in self._hops:
             return
         exchange = _exchange({**made, **params, "type": SOCKET}, {**request, **made}, request_id, started_us)
         self._hops.setdefault(request_id, []).append(exchange)
@@ -172,8 +204,9 @@ class _Reader:
         self.page.reports.append(str(params.get("payload", "")))
 
     def _last(self, request_id: str) -> Exchange | None:
+        """The hop that has not led elsewhere, if it is known."""
         hops = self._hops.get(request_id)
-        return hops[-1] if hops else None
+        return hops[-1] if hops and hops[-1].redirected_to is None and request_id not in self._cut_off else None
 
 
 _HANDLERS = {
@@ -218,20 +251,44 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
     )
 
 
-def _hand_out_sent(hops: list[Exchange], extras: list[Json]) -> None:
+def _asker_of(response: Json, hops: list[Exchange]) -> Exchange | None:
+    """The last of these that asked for what this answers: answers say for which URL they are. What a worker or the page
+    itself gives may have another one.
+    """
+    url = response.get("url")
+    free = [hop for hop in hops if hop.redirected_to is None]
+    if not isinstance(url, str) or response.get("fromServiceWorker") or url.startswith(CARRIED):
+        return free[-1] if free else None
+    told = _bare(url)
+    return next((hop for hop in reversed(free) if _bare(hop.url) == told), None)
+
+
+def _bare(url: str) -> str:
+    return without_login(url[:_MAX_URL_CHARS]).partition("#")[0]
+
+
+def _hand_out_sent(hops: list[Exchange], extras: list[Json], others: int) -> None:
     # A hop without an answer never announces its extra info, so the last one takes what is left.
+    announced = [hop for hop in hops if hop.has_extra_request]
     takers = [hop for hop in hops if hop.has_extra_request or hop.response is None]
-    for hop, extra in zip(takers, _of_known(takers, extras), strict=False):
+    for hop, extra in _pairs((announced, takers), extras, others, _is_sent_by):
         headers, connect = extra.get("headers"), extra.get("connectTiming")
         hop.request_headers = headers if isinstance(headers, dict) else hop.request_headers
         if hop.net_started_us is None and isinstance(connect, dict):
             hop.net_started_us = monotonic_us(connect.get("requestTime"))
 
 
-def _hand_out_received(hops: list[Exchange], extras: list[Json]) -> None:
+def _is_sent_by(hop: Exchange, extra: Json) -> bool:
+    connect = extra.get("connectTiming")
+    began_us = monotonic_us(connect.get("requestTime")) if isinstance(connect, dict) else None
+    return began_us is None or hop.net_started_us is None or abs(began_us - hop.net_started_us) <= _SAME_US
+
+
+def _hand_out_received(hops: list[Exchange], extras: list[Json], others: int) -> None:
     # As above: of a worker's script the page hears the headers and not the answer.
+    announced = [hop for hop in hops if hop.has_extra_response]
     takers = [hop for hop in hops if hop.has_extra_response or hop.response is None]
-    for hop, extra in zip(takers, _of_known(takers, extras), strict=False):
+    for hop, extra in _pairs((announced, takers), extras, others, _is_received_by):
         headers, status = extra.get("headers"), extra.get("statusCode")
         hop.response_headers = headers if isinstance(headers, dict) else hop.response_headers
         # A revalidated resource shows 200 in `response`; the wire said 304.
@@ -239,9 +296,33 @@ def _hand_out_received(hops: list[Exchange], extras: list[Json]) -> None:
             hop.response = {**hop.response, "status": status}
 
 
-def _of_known(takers: list[Exchange], extras: list[Json]) -> list[Json]:
-    """Who began to listen in the middle of a redirect has heard the extra info of hops of which it knows nothing."""
-    return extras[-len(takers) :] if len(extras) > len(takers) > 0 else extras
+def _is_received_by(hop: Exchange, extra: Json) -> bool:
+    status, told = extra.get("statusCode"), hop.number("status")
+    return status is None or told is None or status in (told, _NOT_MODIFIED)
+
+
+def _pairs(
+    choices: tuple[list[Exchange], list[Exchange]],
+    extras: list[Json],
+    others: int,
+    may_be_of: Callable[[Exchange, Json], bool],
+) -> Iterator[tuple[Exchange, Json]]:
+    """Who takes which: in order, where as many came as hops announced, or as may take one. `others` hops before them
+    were not told of, but may have been heard. What came twice is passed over; where some are missing, one goes to the
+    only hop that it can be of.
+    """
+    takers = next((hops for hops in choices if len(hops) + others == len(extras)), choices[1])
+    if others or len(extras) > len(takers):
+        extras = [extra for at, extra in enumerate(extras) if extra not in extras[:at]]
+    if len(extras) >= len(takers) + others:
+        found = list(zip(takers, extras[len(extras) - len(takers) :], strict=True))
+        if all(may_be_of(*pair) for pair in found):
+            yield from found
+            return
+    for extra in extras if not others else ():
+        possible = [hop for hop in takers if may_be_of(hop, extra)]
+        if len(possible) == 1:
+            yield possible[0], extra
 
 
 def _count(value: object) -> int | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.compute.cdp import HANDLED, PageEvents, read_devtools
+from workers.measurement.compute.devtools_sessions import Sessions, own_id
 from workers.measurement.compute.exchange import monotonic_us
 from workers.measurement.compute.json_stream import JsonStream
 from workers.measurement.compute.network_log import NetworkLog
@@ -49,6 +50,7 @@ def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
             "it holds no events of DevTools' network domain, such as Network.requestWillBeSent: save what a session"
             " with Network.enable receives, as an array or one event a line"
         )
+    page.exchanges[:] = reader.sessions.settled(page.exchanges)
     kept = page.exchanges[:limit]
     zero_us = kept[0].started_us if kept else 0
     network = Network(exchanges=kept, pairs={}, log=NetworkLog(), zero_us=zero_us)
@@ -70,7 +72,7 @@ def _ids(page: PageEvents, limit: int) -> tuple[tuple[str, int], ...]:
     for exchange in page.exchanges[:limit]:
         hop = seen.get(exchange.request_id, 0)
         seen[exchange.request_id] = hop + 1
-        found.append((exchange.request_id, hop))
+        found.append((own_id(exchange.request_id), hop))
     return tuple(found)
 
 
@@ -79,6 +81,7 @@ class _Reader:
         self._stream = stream
         self._in_array = False
         self._closed = False
+        self.sessions = Sessions()
         self.found = False
         self.truncated = False
 
@@ -88,7 +91,7 @@ class _Reader:
         for number, raw in enumerate(one for value in self._values() for one in _unpacked(value)):
             if number >= _MAX_EVENTS:
                 self.truncated = True
-                return
+                break
             event = _event(raw)
             if event is None or event.method not in HANDLED:
                 continue
@@ -97,7 +100,8 @@ class _Reader:
             if event.method == _ASKED and requests > _MAX_REQUESTS:
                 self.truncated = True
                 continue
-            yield event
+            yield from self.sessions.take(event, _session_of(raw))
+        yield from self.sessions.rest()
 
     def _values(self) -> Iterator[object]:
         self._in_array = self._stream.take("[")
@@ -141,5 +145,22 @@ def _event(raw: object) -> DevToolsEvent | None:
         method, params = raw.get("method", raw.get("name")), raw.get("params")
         if isinstance(method, str) and isinstance(params, dict):
             return DevToolsEvent(method, params)
+        raw = raw.get("message")
+    return None
+
+
+def _session_of(raw: object) -> str | None:
+    """The session of an event, or the page whose it is, by who saved it."""
+    for _ in range(_MAX_WRAPPINGS):
+        if isinstance(raw, str):
+            try:
+                raw = json.loads(raw)
+            except (ValueError, RecursionError):
+                return None
+        if not isinstance(raw, dict):
+            return None
+        session = raw.get("sessionId", raw.get("webview"))
+        if isinstance(session, str):
+            return session
         raw = raw.get("message")
     return None
