@@ -1,4 +1,4 @@
-"""DevTools' events that are missing, doubled, in another order or of several browsers: what is told is right or null."""
+"""DevTools' events that are missing, doubled, out of order or of several browsers: what is told is right or null."""
 
 import json
 import random
