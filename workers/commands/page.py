@@ -33,8 +33,8 @@ from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement
 from workers.shaped_pages import ShapedLoader
 from workers.version import VERSION
 
-# The figures of each kind and the legend under a waterfall, an empty line, the prompt.
-_AROUND = 8
+# An empty line before each part below the waterfall, and the prompt after them.
+_AROUND = 3
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -102,5 +102,6 @@ def _drawing(outcome: Measured | Failed, canvas: Canvas, rows: int) -> list[str]
     found = draw_diagnosis(page, canvas, rows=rows // 2) if isinstance(page, PageMeasurement) else []
     warnings = page.warnings if isinstance(page, PageMeasurement) else ()
     told = [line for warning in warnings for line in hanging("! ", warning, canvas, RED)]
-    room = replace(canvas, rows=max(rows // 3, rows - len(found) - len(told) - _AROUND))
+    figures = draw(outcome, replace(canvas, rows=0)).count("\n") + 1
+    room = replace(canvas, rows=max(rows // 3, rows - len(found) - len(told) - figures - _AROUND))
     return [*draw(outcome, room).splitlines(), *(["", *found] if found else []), *(["", *told] if told else [])]

@@ -104,7 +104,8 @@ def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
     lines = [_row(row, end_us, label_columns, canvas) for row in rows[: canvas.rows]]
     if len(rows) > canvas.rows:
         lines.append(canvas.paint(f"… and {len(rows) - canvas.rows} more requests", DIM))
-    return [*lines, *(_joined(facts, canvas) for facts in [*_page_summary(page), *view_facts(page)]), _legend(canvas)]
+    kinds = [*_page_summary(page), *view_facts(page)]
+    return [*lines, *(line for facts in kinds for line in _in_lines(facts, canvas)), _legend(canvas)]
 
 
 def _row(row: Request, end_us: int, label_columns: int, canvas: Canvas) -> str:
@@ -171,7 +172,6 @@ def _errors(page: PageMeasurement) -> str:
 
 
 def _marks(page: PageMeasurement) -> list[tuple[str, int | None]]:
-    """The most telling first: a narrow terminal leaves out the last."""
     vitals = page.vitals
     document = next((row for row in page.waterfall.requests if row.number == page.document), None)
     return [
@@ -204,6 +204,15 @@ def _joined(facts: Sequence[str], canvas: Canvas) -> str:
     while len(facts) > 1 and columns_of(" · ".join(facts)) > canvas.columns:
         facts = facts[:-1]
     return fit(" · ".join(facts), canvas.columns)
+
+
+def _in_lines(facts: Sequence[str], canvas: Canvas) -> list[str]:
+    """All of them, in as many lines as they need."""
+    lines: list[str] = []
+    for fact in facts:
+        longer = f"{lines[-1]} · {fact}" if lines else fact
+        lines[-1:] = [longer] if columns_of(longer) <= canvas.columns else [*lines[-1:], fact]
+    return [fit(line, canvas.columns) for line in lines]
 
 
 def _short(url: str) -> str:

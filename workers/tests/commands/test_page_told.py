@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
 from workers.commands.page import _drawing
-from workers.measurement.canvas import Canvas
+from workers.diagnosis.pages import diagnose_page
+from workers.measurement.canvas import Canvas, columns_of
 from workers.measurement.messages import Measured, PageMeasurement
 from workers.measurement.profile import PROFILES
 from workers.shaped_pages import marked_page
-from workers.tests.diagnosis.test_pages import page
+from workers.tests.diagnosis.test_pages import asked, page
 
 
 def test_a_page_whose_profile_was_not_kept_is_told_with_its_picture() -> None:
@@ -18,3 +21,16 @@ def test_a_page_whose_profile_was_not_kept_is_told_with_its_picture() -> None:
     assert shaped.measurement.profile_verified is False
     told = " ".join(_drawing(shaped, Canvas(), 60)[-3:])
     assert "do not compare these times" in " ".join(told.split())
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (100, 40), (200, 60)])
+def test_a_page_is_told_in_one_screen_with_all_its_figures(columns: int, rows: int) -> None:
+    many = page(*(asked(number, "www.example.org", 1, 310, 400) for number in range(2, 90)))
+    vitals = replace(many.vitals, lcp_us=900_000, cls=0.25, load_us=1, tbt_us=2, speed_index_us=3, fully_loaded_us=4)
+    shown = replace(many, vitals=vitals)
+    lines = _drawing(Measured(measurement=replace(shown, diagnosis=diagnose_page(shown))), Canvas(width=columns), rows)
+    assert len(lines) < rows
+    assert max(map(columns_of, lines)) <= columns
+    told = " · ".join(lines)
+    for name in ("LCP 900 ms", "CLS 0.250", "TBT", "speed index", "fully loaded", "89 requests", "… and "):
+        assert name in told
