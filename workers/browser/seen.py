@@ -92,7 +92,8 @@ def _warnings(request: RunRequest, page: PageMeasurement) -> tuple[str, ...]:
     """What of the options showed: who was waited for in vain, and who spoke otherwise than was asked for."""
     rows = page.waterfall.requests
     dead = {urlsplit(row.url).hostname for row in rows if row.status is None} & set(request.page.black_holes)
-    warnings = [f"{host} was made not to answer." for host in sorted(filter(None, dead))]
+    without = "." if page.vitals.fcp_us is not None else ", and the page showed nothing."
+    warnings = [f"{host} was made not to answer{without}" for host in sorted(filter(None, dead))]
     protocol = request.page.protocol
     others = sum(row.protocol in _PROTOCOLS - {protocol} for row in rows)
     if protocol is not None and others:

@@ -202,6 +202,15 @@ def test_a_black_hole_hangs_the_page_and_the_rest_is_measured(ca_file: Path, sit
     assert any("dead.example" in warning for warning in page.warnings)
 
 
+def test_a_black_hole_in_the_head_is_said_to_leave_nothing_to_see(ca_file: Path, site: Site) -> None:
+    url = site.page("/", "<script src=https://dead.example/x.js></script><h1>never</h1>")
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        request = page_request(url, page=PageOptions(black_holes=("dead.example",)), timeout_us=4_000_000)
+        page = measured(pool.load(request))
+    assert page.vitals.fcp_us is None
+    assert "dead.example was made not to answer, and the page showed nothing." in page.warnings
+
+
 def test_a_black_hole_that_nothing_waits_for_lets_the_page_load(ca_file: Path, site: Site) -> None:
     url = site.page("/", "<h1>there</h1><script>fetch('https://dead.example/beacon')</script>")
     with BrowserPool(browser_settings(ca_file, settle_s=1.0)) as pool:
