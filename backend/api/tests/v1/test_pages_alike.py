@@ -53,7 +53,7 @@ def loaded() -> PageMeasurement:
     rest = (
         style(3, 510, 800),
         style(4, 510, 930, host=ELSEWHERE, path="site.css"),
-        picture(5, 1_200, 1_380, path="hero.png"),
+        picture(5, 940, 1_380, path="hero.png"),
         picture(6, 520, 530, served_from=ServedFrom.MEMORY_CACHE, connection=None, transferred_bytes=0),
         row(7, ResourceType.OTHER, 940, 990, method="OPTIONS", status=204, flags=(RowFlag.PREFLIGHT,)),
         row(8, ResourceType.SCRIPT, 520, 600, status=None, failure="ERR_ABORTED", transferred_bytes=None),
