@@ -49,7 +49,7 @@ def run_gate(stub: Stub, folder: Path, **inputs: str) -> "subprocess.CompletedPr
     python.chmod(0o755)
     environment = os.environ | {"PATH": f"{python.parent}:{os.environ['PATH']}"} | usual | inputs
     return subprocess.run(
-        [ACTION / "gate.sh"], env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=60
+        [ACTION / "gate.sh"], env=environment, cwd=folder, capture_output=True, text=True, check=False, timeout=240
     )
 
 
