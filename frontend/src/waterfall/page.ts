@@ -3,6 +3,7 @@
 import type { Moment } from "../contract";
 import { onKey } from "../keys";
 import type { Axis } from "./axis";
+import { tellWhatIsCut } from "./cut";
 import { DetailsPanel } from "./details";
 import { onDrag } from "./drag";
 import { mountPictures } from "./export";
@@ -83,6 +84,7 @@ class WaterfallPage {
     for (const pane of this.panes) onDrag(pane, (from, to) => this.zoom(() => partOf(pane.full, from, to)), () => this.zoom((one) => one.full));
     lineButtons(this.hidden, () => this.draw());
     mountSheet(this.root);
+    tellWhatIsCut(this.root);
     mountPictures(this.root);
     this.listen();
     if (this.panes.length > 1) this.pointOut();
