@@ -54,7 +54,7 @@ class PageCase:
 
     @cached_property
     def largest(self) -> LargestPaint | None:
-        """The way from the first paint to the largest, where that is a picture that came over the network."""
+        """The way from the first paint to the largest, where that waited for a picture or a font from the network."""
         return LargestPaint.of(self.page)
 
     @cached_property

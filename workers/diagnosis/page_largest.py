@@ -1,4 +1,4 @@
-"""Rules on the largest paint, where it is a picture: when it was found, over which connection it came."""
+"""Rules on the largest paint, where it waited for a picture or a font: when that was found, and over what it came."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MIN_LATE_US = 100_000
 def late(case: PageCase) -> PageVerdicts:
     """page.lcp_late: the browser learnt late that it needs the largest picture."""
     largest, hint_us = case.largest, case.hint_us
-    if largest is None or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
+    if largest is None or not largest.is_picture or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
         return
     if not largest.sure or not largest.prompt:
         yield unjudged(FindingId.PAGE_LCP_LATE)
@@ -81,7 +81,8 @@ def _before_largest(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
     if largest is None or not largest.sure or not _may_be_hinted(case, largest.row):
         return
     sooner_us = _sooner_us(case, largest.row, hint_us)
-    if largest.asked_us - hint_us < MIN_LATE_US and min(sooner_us, largest.left_us) >= MEDIUM_US:
+    is_late = largest.is_picture and largest.asked_us - hint_us >= MIN_LATE_US
+    if not is_late and min(sooner_us, largest.left_us) >= MEDIUM_US:
         host = host_of(largest.row.url)
         yield _Waiting(host=host, rows=[largest.row], claim=partial(largest.claim, sooner_us))
 

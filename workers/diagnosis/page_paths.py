@@ -76,8 +76,9 @@ class PaintPath:
 
 @dataclass(kw_only=True)
 class LargestPaint:
-    """A picture that is the largest paint. Before the first paint it cannot come: `left_us` is what lies between,
-    less what was claimed of it. `sure` says whether the paint came directly after the picture. It was asked for at
+    """What the largest paint waited for: the picture that it is, or the font of a text. Before the first paint it
+    cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
+    directly after the row. It was asked for at
     `asked_us`, maybe under another address that led to this row; `prompt` says whether directly after something that
     came, or that the browser did: what waits for a clock or a visitor comes no sooner for a hint."""
 
@@ -87,12 +88,16 @@ class LargestPaint:
     left_us: int
     sure: bool
 
+    @property
+    def is_picture(self) -> bool:
+        return self.row.resource_type is not ResourceType.FONT
+
     @classmethod
     def of(cls, page: PageMeasurement) -> "LargestPaint | None":
         vitals = page.vitals
-        if not vitals.lcp_url or vitals.lcp_us is None or vitals.fcp_us is None:
+        if vitals.lcp_us is None or vitals.fcp_us is None:
             return None
-        hops = _hops_to(page, vitals.lcp_url, vitals.lcp_us)
+        hops = _hops_to(page, vitals.lcp_url, vitals.lcp_us) if vitals.lcp_url else _font_of_text(page)
         row = hops[-1] if hops else None
         if row is None or row.timing.end_us is None:
             return None
@@ -158,6 +163,17 @@ def _held_by_font(page: PageMeasurement, last_us: int) -> list[Request]:
     return [
         row for row in fonts if last_us < (row.timing.end_us or 0) <= fcp_us <= (row.timing.end_us or 0) + DIRECTLY_US
     ]
+
+
+def _font_of_text(page: PageMeasurement) -> list[Request]:
+    """The font that a text waited for: the largest paint came directly after it, and after no script that may have made
+    the text. Chrome counts a text as painted for the first time that it does not show yet."""
+    fcp_us, lcp_us = page.vitals.fcp_us or 0, page.vitals.lcp_us or 0
+    ended = [row for row in page.waterfall.requests if 0 <= lcp_us - (row.timing.end_us or GONE_US) <= DIRECTLY_US]
+    if any(row.resource_type in (ResourceType.SCRIPT, ResourceType.FETCH) for row in ended):
+        return []
+    fonts = [row for row in ended if row.resource_type is ResourceType.FONT and (row.timing.end_us or 0) > fcp_us]
+    return sorted(fonts, key=lambda row: row.timing.end_us or 0)[-1:]
 
 
 def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:

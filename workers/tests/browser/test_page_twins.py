@@ -44,6 +44,8 @@ def _late_script() -> Slow:
 _LONG = " ".join(f".a{number * 7919 % 99991} {{ color: #{number * 104729 % 4096:03x} }}" for number in range(12_000))
 _LINE = 400_000
 _IMPORT = b"@import '/b.css';"
+_FACE = b"@font-face { font-family: F; src: url(%s/f.woff2) } body { font-family: F }"
+_FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=0.1, headers=(*_KEPT, ("Access-Control-Allow-Origin", "*")))
 _SLOW_STYLES = styles(think_s=0.35)
 # One with five times the width at which it is shown, one with twice: so many a dense screen needs.
 _BIG = Slow(body=noise(1500, 1000), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
@@ -117,6 +119,21 @@ PAIRS = {
         repaired={"/": html("<link rel=stylesheet href=/a.css>"), "/a.css": styles()},
         paint=_fcp,
         handshake_s=0.3,
+    ),
+    "a font of another host": Pair(
+        id=FindingId.PAGE_PRECONNECT_MISSING,
+        faulty={
+            "/": html("<link rel=stylesheet href=/a.css>"),
+            "/a.css": styles(body=_FACE % b"//other.localhost:PORT", think_s=0.3),
+            "/f.woff2": _FONT,
+        },
+        repaired={
+            "/": html("<link rel=stylesheet href=/a.css>"),
+            "/a.css": styles(body=_FACE % b"", think_s=0.3),
+            "/f.woff2": _FONT,
+        },
+        paint=_lcp,
+        handshake_s=0.2,
     ),
     "a redirect": Pair(
         id=FindingId.HTTP_REDIRECT_COST,

@@ -182,6 +182,22 @@ def test_the_row_of_the_largest_picture_is_the_one_that_brought_it() -> None:
     assert largest_row(sketch(brought, fcp_ms=340)) is None
 
 
+def test_a_text_that_waits_for_its_font_waits_for_the_connection_of_its_host() -> None:
+    font = row(3, ResourceType.FONT, 700, 1_000, host=STRANGER, connection=2)
+    far = build_connection(number=2, host=STRANGER, dns=span(700, 720), connect=span(720, 800), tls=span(800, 880))
+    page = sketch(style(2, 310, 690), font, fcp_ms=705, connections=(far,), vitals={"lcp_us": 1_020_000})
+    found = told(page, FindingId.PAGE_PRECONNECT_MISSING)
+    assert found is not None
+    assert (found.host, found.rows, found.saving_us) == (STRANGER, (3,), 180_000)
+    assert told(page, LATE) is None
+    swapped = replace(page, vitals=replace(page.vitals, lcp_us=705_000))
+    assert told(swapped, FindingId.PAGE_PRECONNECT_MISSING) is None
+    script = row(4, ResourceType.SCRIPT, 310, 1_010, render_blocking=False)
+    made = replace(page, waterfall=replace(page.waterfall, requests=(*page.waterfall.requests, script)))
+    assert told(made, FindingId.PAGE_PRECONNECT_MISSING) is None
+    assert told(replace(page, hints=(STRANGER,)), FindingId.PAGE_PRECONNECT_MISSING) is None
+
+
 def test_a_circle_of_redirects_ends() -> None:
     rows = [picture(n, 690, 700, path="r.png", status=302, redirected_to=f"https://{MAIN}/r.png") for n in (2, 3, 4)]
     vitals = {"lcp_us": 1_000_000, "lcp_url": f"https://{MAIN}/r.png"}
