@@ -104,8 +104,8 @@ def test_a_muted_alert_is_not_counted_and_says_until_when(world: World, look: Lo
 
 def test_what_people_did_is_not_said_to_be_as_old_as_the_alert(world: World, look: Look) -> None:
     now = timezone.now()
-    usual = {"opened_at": now - timedelta(days=3), "acknowledged_at": now, "acknowledged_by": world.member.user}
-    known = make_incident(world, **usual)
+    user = world.member.user
+    known = make_incident(world, opened_at=now - timedelta(days=3), acknowledged_at=now, acknowledged_by=user)
     assert "Open for 3 days. Acknowledged by alice@acme.example. No channel" in look(world.member, path_of(known))
     muted = make_incident(world, opened_at=now - timedelta(days=3), muted_until_recovery=True)
     assert "Open for 3 days. Muted until it has recovered. No channel" in look(world.member, path_of(muted))

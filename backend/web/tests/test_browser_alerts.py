@@ -18,6 +18,18 @@ from backend.web.tests.browsing import browsing
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel
 
+# Which of two presses were held back, before any of them leaves the page.
+PRESS_TWICE = """() => {
+    const button = [...document.querySelectorAll("button")].find((one) => one.textContent === "Add the comment");
+    const held = [];
+    const hear = (event) => { held.push(event.defaultPrevented); event.preventDefault(); };
+    window.addEventListener("submit", hear);
+    button.click();
+    button.click();
+    window.removeEventListener("submit", hear);
+    return held;
+}"""
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -76,6 +88,21 @@ def test_from_an_alert_to_its_mute_without_a_script(world: World, server: LiveSe
         page.get_by_role("button", name="Mute", exact=True).click()
         expect(page.locator(".lead .pill")).to_have_text("\N{EN DASH} Muted")
     assert Incident.objects.get().muted_until_recovery
+
+
+def test_a_form_whose_button_is_pressed_twice_is_sent_once(world: World, server: LiveServer, broker: str) -> None:
+    incident = make_incident(world)
+    with browsing(world, server) as site:
+        page = site.open(reverse("web:incident", args=[incident.public_id]))
+        page.get_by_label("Comment").fill("the new database")
+        assert page.evaluate(PRESS_TWICE) == [False, True]
+        page.reload()
+        for text in ("it is over", "it is not"):
+            page.get_by_label("Comment").fill(text)
+            page.get_by_role("button", name="Add the comment").click()
+            expect(page.locator(".timeline")).to_contain_text(text)
+            page.go_back()
+    assert incident.events.filter(kind="comment").count() == 2
 
 
 def meanwhile(act: Callable[[], object]) -> None:
