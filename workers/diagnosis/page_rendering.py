@@ -26,7 +26,7 @@ def third_parties(case: PageCase) -> PageVerdicts:
 def render_blocking(case: PageCase) -> PageVerdicts:
     """page.render_blocking: style sheets and scripts of the site's own that the first paint waits for."""
     rows = [row for row in case.blocking if not case.is_third_party(row)]
-    if rows and (doubt := _doubt(case)):
+    if (rows or _is_late(case)) and (doubt := _doubt(case)):
         yield unjudged(FindingId.PAGE_RENDER_BLOCKING, doubt)
         return
     yield from _blocking(case, FindingId.PAGE_RENDER_BLOCKING, rows, None)
@@ -37,6 +37,13 @@ def _doubt(case: PageCase) -> NotJudgedReason | None:
     if case.page.vitals.fcp_us is None:
         return NotJudgedReason.NOT_MEASURED
     return None if case.paint.sure else NotJudgedReason.PAINT_ELSEWHERE
+
+
+def _is_late(case: PageCase) -> bool:
+    """Whether the first paint came long after all that it had to wait for: a script in the body may have stopped the
+    document there, or have made what was painted."""
+    fcp_us, last_us = case.page.vitals.fcp_us, max(case.paint.ends.values(), default=0)
+    return fcp_us is not None and fcp_us - last_us >= 2 * MEDIUM_US
 
 
 def _blocking(case: PageCase, id: FindingId, rows: Sequence[Request], host: str | None) -> Iterator[Finding]:

@@ -118,6 +118,14 @@ def test_what_makes_a_style_sheet_sooner_makes_those_sooner_that_it_imports() ->
     assert told_beside.saving_us is None
 
 
+def test_a_paint_that_a_script_in_the_body_may_have_held_up_is_left_open() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 690, render_blocking=False)
+    page = sketch(script, fcp_ms=700)
+    assert told(page, BLOCKING) is None
+    assert BLOCKING in open_questions(page)
+    assert BLOCKING not in open_questions(sketch(script, fcp_ms=340))
+
+
 # The largest paint
 
 
