@@ -3,6 +3,8 @@
 import asyncio
 import functools
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 from playwright.async_api import Browser, BrowserContext, Error
@@ -19,19 +21,32 @@ _PATIENCE_S = 10.0
 
 
 async def examine(browser: Browser, tail: NetlogTail, page: LoopbackPage) -> str | None:
-    """What was not as in a first visit; None when all was. Raises playwright's Error when the browser is lost."""
+    """What was not as in a first visit; None when all was.
+
+    Raises playwright's Error when the browser is lost, TimeoutError when it does not answer.
+    """
     tail.skip()
     page.begin()
-    context = await browser.new_context()
-    try:
-        capture = await view(context, tail, page.url)
-    except (Error, TimeoutError) as error:
-        if not browser.is_connected():
-            raise
-        return f"it did not load: {str(error).splitlines()[0][:200] or 'no answer'}"
-    finally:
-        await context.close()
+    async with _context(browser) as context:
+        try:
+            capture = await view(context, tail, page.url)
+        except (Error, TimeoutError) as error:
+            if not browser.is_connected():
+                raise
+            return f"it did not load: {''.join(str(error).splitlines()[:1])[:200] or 'no answer'}"
     return fault_of(page, capture)
+
+
+@asynccontextmanager
+async def _context(browser: Browser) -> AsyncIterator[BrowserContext]:
+    """A fresh one. A browser that has stopped answers for neither its beginning nor its end, and says so nowhere."""
+    async with asyncio.timeout(_PATIENCE_S):
+        context = await browser.new_context()
+    try:
+        yield context
+    finally:
+        async with asyncio.timeout(_PATIENCE_S):
+            await context.close()
 
 
 def fault_of(page: LoopbackPage, capture: PageCapture) -> str | None:

@@ -125,7 +125,7 @@ class Session:
         try:
             fault = await examine(browser, self.tail, page)
         except (Error, TimeoutError) as error:
-            raise BrowserError(f"the browser was lost: {str(error)[:300]}") from error
+            raise BrowserError(f"the browser was lost: {str(error)[:300] or 'no answer'}") from error
         if fault is not None:
             raise CanaryError(fault)
 

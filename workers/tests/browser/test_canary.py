@@ -1,7 +1,10 @@
 """The page by which a browser proves that it is cold: it passes when it is, and tells what was not when it is not."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,6 +23,10 @@ from workers.measurement.failure import Blame, FailureKind
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Site
+
+
+# Of all waits for a browser that does not answer, and of a new one's start on a busy machine.
+_LONG_S = 150.0
 
 
 @asynccontextmanager
@@ -139,6 +146,24 @@ def test_a_browser_that_grows_warm_is_replaced_before_the_next_run(
         warm.append("the address of an earlier visit was remembered")
         measured(pool.load(page_request(url)))
         assert set(processes.browsers()) - before != first
+
+
+def test_a_browser_that_stops_answering_holds_up_no_run(ca_file: Path, site: Site) -> None:
+    """At our own page as anywhere else: what never answers is replaced, and the next run has a browser that does."""
+    url = site.page("/", "<p>page")
+    before = set(processes.browsers())
+    with BrowserPool(browser_settings(ca_file, canary_every=1)) as pool:
+        measured(pool.load(page_request(url)))
+        (stuck,) = set(processes.browsers()) - before
+        os.kill(stuck, signal.SIGSTOP)
+        with ThreadPoolExecutor(1) as caller:
+            asked = caller.submit(pool.load, page_request(url))
+            try:
+                measured(asked.result(timeout=_LONG_S))
+            except TimeoutError:
+                os.kill(stuck, signal.SIGCONT)
+                raise
+        assert stuck not in processes.browsers()
 
 
 def test_the_fault_of_a_process_that_is_gone_is_nobodys(tmp_path: Path) -> None:
