@@ -1,6 +1,7 @@
 """Pages for what went wrong say what, why, what to do, and carry the request's id."""
 
 import pytest
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, override_settings
 from django.urls import path
@@ -15,7 +16,11 @@ def fail(request: HttpRequest) -> HttpResponse:
     raise RuntimeError("a detail that is nobody's business")
 
 
-urlpatterns = [path("fail/", fail), *real]
+def lose_the_database(request: HttpRequest) -> HttpResponse:
+    raise OperationalError("connection to 10.0.0.7 failed")
+
+
+urlpatterns = [path("fail/", fail), path("away/", lose_the_database), *real]
 handler500 = "backend.web.views.errors.server_error"
 
 
@@ -63,6 +68,18 @@ def test_our_own_fault_is_called_so_and_tells_no_detail(alice: Member) -> None:
     assert "nobody's business" not in text
     assert response.headers["X-Request-Id"] in text
     assert response.headers["Content-Security-Policy"]
+
+
+@override_settings(ROOT_URLCONF=__name__)
+def test_a_database_that_is_away_is_no_fault_of_the_page_and_worth_another_try(alice: Member) -> None:
+    client = Client(raise_request_exception=False)
+    client.force_login(alice.user)
+    response = client.get("/away/")
+    text = response.content.decode()
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "10")
+    assert "The service cannot answer now" in text
+    assert "10.0.0.7" not in text
+    assert response.headers["X-Request-Id"] in text
 
 
 @pytest.mark.parametrize(
