@@ -281,6 +281,19 @@ def test_the_waterfall_is_saved_as_a_picture_that_runs_nothing(world: World, cli
     assert "waterfall.svg?q=404" in html(client, run, "?q=404")
 
 
+@pytest.mark.parametrize(("kind", "outcome"), [("page", PAGE), ("probe", PROBE)])
+def test_a_run_is_exported_as_an_archive_with_the_rows_of_its_page(
+    world: World, client: Client, kind: str, outcome: Outcome
+) -> None:
+    run = ended(world, kind, outcome)
+    text = html(client, run)
+    address = f"/api/v1/runs/{run.run_id}/har"
+    assert f'data-key="e" href="{address}" download>Export HAR</a>' in text
+    assert len(client.get(address).json()["log"]["entries"]) == text.count('class="wf-row')
+    unseen = ended(world, "probe" if kind == "page" else "page", FAILED)
+    assert "/har" not in html(client, unseen)
+
+
 def test_a_film_that_never_came_is_not_asked_for(world: World, client: Client) -> None:
     text = html(client, ended(world, "page", Measured(measurement=measurements.eventful_page(12))))
     assert "wf-film" not in text

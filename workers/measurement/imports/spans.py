@@ -22,10 +22,15 @@ class Exchange:
     ssl_apart: bool = False
 
 
+_PLACES = ("created", "all_start", "dns_start", "connect_start", "ssl_start", "load_start")
+
+
 def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
     """From WebPageTest's absolute milliseconds; None where there are none. Raises UnreadableError."""
-    at = {name: milliseconds(fields, prefix + name) for name in ("load_start", "all_start", "created", "all_end")}
-    start = next((at[name] for name in ("created", "all_start", "load_start") if at[name] is not None), None)
+    at = {name: milliseconds(fields, prefix + name) for name in _PLACES}
+    # Older files name no start of the row: it is that of its first phase.
+    first = min((at[name] for name in at if name.endswith("_start") and at[name] is not None), default=None)
+    start = next((one for one in (at["created"], at["all_start"], first) if one is not None), None)
     if start is None or (at["load_start"] is None and at["all_start"] is None):
         return None
     send = _span(fields, f"{prefix}send")

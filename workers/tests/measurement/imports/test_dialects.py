@@ -276,6 +276,14 @@ def test_a_run_of_webpagetest_without_requests_beside_others_is_told() -> None:
     assert found.pages[0].measurement.samples == ()
 
 
+def test_a_row_whose_file_names_no_start_begins_with_its_first_phase() -> None:
+    document = samples.webpagetest(1000, repeat=False)
+    for row in document["data"]["runs"]["1"]["firstView"]["requests"]:
+        del row["created"], row["all_start"]
+    first, second = only(document).waterfall.requests
+    assert (first.timing.start_us, second.timing.start_us) == (2_000, 160_000)
+
+
 def test_a_run_of_webpagetest_that_brought_nothing_is_told() -> None:
     document = samples.webpagetest(1000, 3000)
     document["data"]["runs"]["2"] = {"firstView": [], "repeatView": []}
