@@ -24,7 +24,6 @@ from workers.tests.browser import processes
 from workers.tests.browser.conftest import browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Site
 
-
 # Of all waits for a browser that does not answer, and of a new one's start on a busy machine.
 _LONG_S = 150.0
 
