@@ -29,7 +29,7 @@ def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
     """From WebPageTest's absolute milliseconds; None where there are none. Raises UnreadableError."""
     at = {name: milliseconds(fields, prefix + name) for name in _PLACES}
     # Older files name no start of the row: it is that of its first phase.
-    first = min((at[name] for name in at if name.endswith("_start") and at[name] is not None), default=None)
+    first = min((ms for name, ms in at.items() if name.endswith("_start") and ms is not None), default=None)
     start = next((one for one in (at["created"], at["all_start"], first) if one is not None), None)
     if start is None or (at["load_start"] is None and at["all_start"] is None):
         return None
