@@ -76,7 +76,11 @@ class Ruler:
 
     def waits_for_ack(self, us: float) -> bool:
         """A round trip, with or without a delayed acknowledgement."""
-        return self.near(us) or any(least <= us - self.rtt_us <= most for least, most in _DELAYS_US)
+        return self.near(us) or self.waits_for_late_ack(us)
+
+    def waits_for_late_ack(self, us: float) -> bool:
+        """A round trip with a delayed acknowledgement."""
+        return any(least <= us - self.rtt_us <= most for least, most in _DELAYS_US)
 
     def may_be_repeated(self, us: float) -> bool:
         """Whether a last segment that got lost is sent again after so long. Nothing behind it tells of that loss."""

@@ -3,6 +3,7 @@
 A pause before the server's first byte is its key's; a pause after that is put down to one cause by `gaps`.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from statistics import median
 
@@ -26,18 +27,57 @@ _SIGNED = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2, Trial.TLS12)
 # A pause must stand out of what the path itself does by so much.
 _JITTERS = 1.5
 _PACKETS = 3
+# What a delayed acknowledgement adds at least to a wait for it (Linux delays by 40 ms).
+_LEAST_DELAY_US = 25_000
 
 
 def cert_flush_stall(case: Case) -> Verdicts:
     """tls.cert_flush_stall: Nagle's algorithm holds the end of the server's handshake until we have acknowledged it."""
-    window = known_window(case)
-    sure = _sight(case, FindingId.TLS_CERT_FLUSH_STALL, GapKind.HELD, window)
+    id, window = FindingId.TLS_CERT_FLUSH_STALL, known_window(case)
+    sure = _sight(case, id, GapKind.HELD, window)
     if isinstance(sure, Sure):
         # A server whose window is four segments stops at the same byte: unless its window is known, that may be it.
         confidence = sure.confidence if window is not None else Confidence.MEDIUM
-        yield _paused(FindingId.TLS_CERT_FLUSH_STALL, sure, confidence)
-    elif sure is not None:
-        yield sure
+        yield _paused(id, sure, confidence)
+        return
+    held = case.once(_held_for_acks)
+    if isinstance(held, Sure):
+        yield _paused(id, held, held.confidence)
+        return
+    left_open = held or sure
+    if left_open is not None:
+        yield left_open
+
+
+def _held_for_acks(case: Case) -> Sure[tuple[KnownGap, ...]] | NotJudged | None:
+    """What shows at whatever byte the server stops: the rest comes a round trip later, and where we delay our
+    acknowledgements later by just that. Nothing but our acknowledgement can have been waited for."""
+    id, jitter = FindingId.TLS_CERT_FLUSH_STALL, jitter_us(case)
+
+    def small_rests(trial: TrialEvidence) -> Iterator[tuple[KnownGap, Ruler]]:
+        ruler = ruler_of(trial, jitter)
+        found = handshake_gaps(trial, ruler)
+        return ((one, ruler) for one in found if one.gap.bytes_after < ruler.mss and one.kind is not GapKind.WINDOW)
+
+    def soon(trial: TrialEvidence) -> tuple[KnownGap, ...] | None:
+        return tuple(one for one, ruler in small_rests(trial) if ruler.near(one.gap.duration_us)) or None
+
+    def late(trial: TrialEvidence) -> tuple[KnownGap, ...] | None:
+        return tuple(one for one, ruler in small_rests(trial) if ruler.waits_for_late_ack(one.gap.duration_us)) or None
+
+    delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if handshake_turns(trial)]
+    if not any(map(late, delayed)):
+        return None
+    quick = weigh(case, id, [trial for trial in visits(case) if handshake_turns(trial)], soon)
+    slow = weigh(case, id, delayed, late, counts_round_trips=False)
+    if not isinstance(quick, Sure) or not isinstance(slow, Sure):
+        return quick if not isinstance(quick, Sure) else slow
+    apart_us = min(map(_paused_us, slow.seen)) - max(map(_paused_us, quick.seen))
+    return quick if apart_us > _LEAST_DELAY_US else None
+
+
+def _paused_us(gaps: tuple[KnownGap, ...]) -> int:
+    return sum(one.gap.duration_us for one in gaps)
 
 
 def chain_exceeds_iw(case: Case) -> Verdicts:
@@ -48,13 +88,21 @@ def chain_exceeds_iw(case: Case) -> Verdicts:
         if sure is not None:
             yield sure
         return
-    if (window or USUAL_WINDOW) >= SMALL_BELOW:
+    if not all(map(_is_for_chain, sure.seen, sure.trials)):
+        yield NotJudged(id=id, reason=NotJudgedReason.PADDED)
+    elif (window or USUAL_WINDOW) >= SMALL_BELOW:
         yield _paused(id, sure, sure.confidence)
     elif _fits_usual_window(sure):
         # A chain of usual size: it is the window that is too small, and that is told with all that it costs.
         yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL)
     else:
         yield replace(_paused(id, sure, sure.confidence), saving_us=_beyond_usual_us(sure))
+
+
+def _is_for_chain(gaps: tuple[KnownGap, ...], trial: TrialEvidence) -> bool:
+    """Whether it would have fitted without any certificates: servers may fill their records up to any size."""
+    sent = None if trial.handshake is None else trial.handshake.certificate_message_bytes
+    return sent is None or gaps[0].turn.size_bytes - sent <= gaps[0].gap.bytes_before
 
 
 def _beyond_usual_us(sure: Sure[tuple[KnownGap, ...]]) -> int:
@@ -69,10 +117,10 @@ def handshake_stall(case: Case) -> Verdicts:
     """tls.handshake_stall: the server stops in the middle of its handshake, and not for the network."""
     sure = _sight(case, FindingId.TLS_HANDSHAKE_STALL, GapKind.SERVER, known_window(case), least_us=MIN_STALL_US)
     if not isinstance(sure, Sure):
-        if sure is not None:
+        if sure is not None and not isinstance(case.once(_held_for_acks), Sure):
             yield sure
         return
-    pauses = [sum(gap.gap.duration_us for gap in gaps) for gaps in sure.seen]
+    pauses = [_paused_us(gaps) for gaps in sure.seen]
     middle = median(pauses)
     if max(abs(pause - middle) for pause in pauses) > _STEADY * middle:
         yield NotJudged(id=FindingId.TLS_HANDSHAKE_STALL, reason=NotJudgedReason.NOT_REPEATED)
@@ -155,7 +203,7 @@ def _paused(
     severity: Severity = Severity.HIGH,
 ) -> Finding:
     """What it costs is the time in which nothing came."""
-    saving_us = round(median(sum(one.gap.duration_us for one in gaps) for gaps in sure.seen))
+    saving_us = round(median(map(_paused_us, sure.seen)))
     first = sure.seen[0][0]
     mss = mss_of(sure.trials[0])
     return Finding(

@@ -125,6 +125,7 @@ class NotJudgedReason(StrEnum):
     PAINT_ELSEWHERE = "paint_elsewhere"
     CLOCKS_APART = "clocks_apart"
     UNSTEADY = "unsteady"
+    PADDED = "padded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,8 +40,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.TLS_CERT_FLUSH_STALL: Entry(
         title="The server pauses in the middle of its certificate",
         explanation=(
-            "The server sends the first 4 KB of its handshake, then holds the small rest back until the client has "
-            "acknowledged them. That costs a round trip, and up to 200 ms more with clients that delay "
+            "The server sends a first part of its handshake, often 4 KB, then holds the small rest back until the "
+            "client has acknowledged that. It costs a round trip, and up to 200 ms more with clients that delay "
             "acknowledgements."
         ),
         advice=(

@@ -27,6 +27,7 @@ _TEXTS = {
     NotJudgedReason.UNSTEADY: (
         "because the way is so unsteady, or the pause so near to a round trip, that it has more than one explanation"
     ),
+    NotJudgedReason.PADDED: "because the server fills its records up, and not its certificates are what is large",
     NotJudgedReason.HIDDEN: "because another finding, to be mended first, hides it",
 }
 

@@ -122,7 +122,7 @@ TWINS = {
         cost="first byte",
     ),
     "a stall in the body": Twin(
-        id=Id.HTTP_BODY_STALL, bad=replace(PAGE, body_stall=(5000, 270_000)), good=PAGE, cost="whole"
+        id=Id.HTTP_BODY_STALL, bad=replace(PAGE, body_stall=(5000, 500_000)), good=PAGE, cost="whole"
     ),
     "a buffered page": Twin(
         id=Id.HTTP_BUFFERED_RESPONSE,

@@ -106,6 +106,13 @@ FLIGHTS = (
         cost=Cost.HANDSHAKE,
     ),
     Twin(
+        id=Id.TLS_CERT_FLUSH_STALL,
+        name="flush-stall-early",
+        positive=Served(conduct=Conduct(handshake_write_bytes=1000, handshake_nodelay=False)),
+        repaired=Served(conduct=Conduct(handshake_write_bytes=1000)),
+        cost=Cost.HANDSHAKE,
+    ),
+    Twin(
         id=Id.TLS_CHAIN_EXCEEDS_IW,
         name="chain-18k",
         positive=_chain(size_bytes=18_000),
