@@ -216,7 +216,8 @@ class _Timed(io.RawIOBase):
         self._sock.sendall(data)
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(self)
+        # http.client closes what it was given before the body of a last answer is read, as sockets count their files.
+        return io.BufferedReader(_Timed(self._sock, self._deadline))
 
     def readable(self) -> bool:
         return True

@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Iterator
 from itertools import chain, repeat
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 from pytest_django import Settings
@@ -197,6 +197,19 @@ def test_a_lookup_that_hangs_ends_with_the_call() -> None:
 def test_what_is_no_answer_is_told(script: object) -> None:
     with Server(script) as server:  # type: ignore[arg-type]  # Both are scripts.
         assert refused(server.url()).reason is Reason.BROKEN
+
+
+def test_a_body_that_comes_after_its_head_is_read_all_the_same() -> None:
+    def script(peer: Peer) -> None:
+        peer.read_request()
+        head, separator, body = response(b"invalid_token", headers=("Connection: close",)).partition(b"\r\n\r\n")
+        peer.send(head + separator)
+        sleep(0.2)
+        peer.send(body)
+        finish(peer)
+
+    with Server(script) as server:
+        assert post(server.url()).body == b"invalid_token"
 
 
 def test_a_large_answer_is_cut_and_a_broken_one_kept_for_its_status() -> None:
