@@ -27,7 +27,7 @@ def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
         return Verdict(level="bad", title=f"{_names(gone)} was switched off", text=text)
     if failing:
         last = failing[0].last
-        text = f"The last answer: {_answer(last.status, last.answer) if last else ''}"
+        text = _answer(last.status, last.answer, "The last answer") if last else ""
         return Verdict(level="warn", title=f"{_names(failing)} did not take the last message", text=text)
     if not working:
         return Verdict(level="warn", title="Nobody is told", text="Every channel is switched off.")
@@ -41,17 +41,16 @@ def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
 
 def test_sentence(name: str, sent: Sent) -> str:
     """What came of a test, in the other side's own words."""
-    words = _answer(sent.status, sent.answer)
-    if sent.outcome is Outcome.DELIVERED:
-        return f"{name} took the test. The answer: {words}"
-    return f"{name} did not take the test. The answer: {words}"
+    took = "took" if sent.outcome is Outcome.DELIVERED else "did not take"
+    return f"{name} {took} the test. {_answer(sent.status, sent.answer, 'The answer')}"
 
 
-def _answer(status: int | None, answer: str) -> str:
+def _answer(status: int | None, answer: str, name: str) -> str:
+    """What the other side said; our own sentence where it said nothing."""
     words = printable(answer, 300)
     if status is None:
-        return words or "none"
-    return f"{status} {words}".strip()
+        return words or "There was no answer."
+    return f"{name}: {status} {words}".strip()
 
 
 def _names(rows: Sequence[ChannelRow]) -> str:

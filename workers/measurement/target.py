@@ -25,6 +25,14 @@ class TargetError(ValueError):
     """The URL cannot be measured; the text is a sentence for the person who typed it."""
 
 
+class PortError(TargetError):
+    """The port is none of those that are allowed, which `allowed` lists."""
+
+    def __init__(self, port: int, allowed: frozenset[int]) -> None:
+        self.port, self.allowed = port, ", ".join(map(str, sorted(allowed)))
+        super().__init__(f"Port {port} may not be measured; allowed are {self.allowed}.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A URL taken apart. `host` is lower-case punycode without brackets; `path` starts with / and holds the query."""
@@ -64,9 +72,7 @@ def parse_target(url: str, *, extra_ports: frozenset[int] = frozenset()) -> Targ
     host = _canonical_host(parts.hostname or "")
     port = _port(parts)
     if port not in ALLOWED_PORTS | extra_ports:
-        raise TargetError(
-            f"Port {port} may not be measured; allowed are {', '.join(map(str, sorted(ALLOWED_PORTS | extra_ports)))}."
-        )
+        raise PortError(port, ALLOWED_PORTS | extra_ports)
     path = _canonical_path(parts)
     authority = Target(url="", scheme=parts.scheme, host=host, port=port, path=path).authority
     canonical = f"{parts.scheme}://{authority}{path}"

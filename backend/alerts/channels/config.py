@@ -14,7 +14,7 @@ from django.core.validators import validate_email
 
 from backend.alerts.models.channels import ChannelKind
 from backend.sites.targets import check_target
-from workers.measurement.target import TargetError
+from workers.measurement.target import PortError, TargetError
 
 MAX_ADDRESSES = 20
 # Standard Webhooks asks for 24 to 64 bytes.
@@ -98,6 +98,9 @@ def _checked_url(url: str) -> str:
         raise ChannelError("url", "Paste the address that is to be called.")
     try:
         return check_target(url).url
+    except PortError as error:
+        sentence = f"Port {error.port} may not be called; allowed are {error.allowed}."
+        raise ChannelError("url", f"{sentence} An operator adds others with FIRSTBYTE_EXTRA_PORTS.") from error
     except TargetError as error:
         raise ChannelError("url", str(error)) from error
 

@@ -50,6 +50,9 @@ class Parcel:
         return f"{self.base_url}{path}" if path.startswith("/") else self.base_url
 
 
+REDIRECTED = "It redirects, which is not followed: give the address it leads to."
+
+
 class Outcome(StrEnum):
     """What follows from an answer. `gone`: this channel will never take anything again."""
 
@@ -77,7 +80,8 @@ def unanswered(error: OutboundError) -> Sent:
 
 def answered(answer: Answer, outcome: Outcome, now: datetime) -> Sent:
     """An answer with its first words; anything may be in it, so it is cleaned and cut."""
-    words = clean(answer.body.decode("utf-8", "replace"), MAX_ANSWER_CHARS)
+    is_redirect = 300 <= answer.status < 400
+    words = REDIRECTED if is_redirect else clean(answer.body.decode("utf-8", "replace"), MAX_ANSWER_CHARS)
     return Sent(outcome=outcome, answer=words, status=answer.status, retry_after_s=_retry_after(answer, now))
 
 

@@ -18,6 +18,7 @@ from pytest_django import Settings
 
 from backend.alerts.channels import Item, Outcome, Parcel, Sent, email, send, slack, webhook
 from backend.alerts.channels.config import ChannelError, check, new_secret, rotated, secret_bytes, signing_secrets
+from backend.alerts.channels.parcel import REDIRECTED
 from backend.alerts.message import Event, Fact, Link, Message
 from backend.alerts.models import ChannelKind
 from backend.alerts.tests.standin import ARCHIVED, FAULT, INVALID_PAYLOAD, NO_SERVICE, OK, StandIn, limited, loopback
@@ -141,7 +142,7 @@ def test_many_at_once_are_one_message() -> None:
         (response(b"invalid_token", status="403 Forbidden"), False, Outcome.GONE, "invalid_token"),
         (response(b"action_prohibited", status="403 Forbidden"), False, Outcome.RETRY, "action_prohibited"),
         (FAULT, False, Outcome.RETRY, "rollup_error"),
-        (redirect("http://169.254.169.254/"), False, Outcome.RETRY, ""),
+        (redirect("http://169.254.169.254/"), False, Outcome.RETRY, REDIRECTED),
     ],
 )
 def test_slacks_answers_are_understood(answer: bytes, outcome: Outcome, words: str, *, plain: bool) -> None:

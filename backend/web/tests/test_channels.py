@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
@@ -16,6 +17,7 @@ from backend.alerts.tests.standin import NO_SERVICE, OK, StandIn
 from backend.cast import Member
 from backend.web.tests.world import make_channel
 from workers.measurement.addresses import parse_networks
+from workers.tests.ports import closed_port
 
 pytestmark = pytest.mark.django_db
 
@@ -67,6 +69,9 @@ def test_what_cannot_work_is_said_at_its_field_and_the_form_stays_open(client: C
     assert (status, "is not an e-mail address" in text) == (400, True)
     status, text = send(client, alice, "channel_add", "webhook", **{"webhook-url": "http://10.0.0.1/"})
     assert (status, "inside your network" in text) == (400, True)
+    status, text = send(client, alice, "channel_add", "webhook", **{"webhook-url": "http://hook.example:22/"})
+    assert (status, "Port 22 may not be called; allowed are 80, 443" in text) == (400, True)
+    assert "FIRSTBYTE_EXTRA_PORTS" in text
     assert send(client, alice, "channel_add", "pigeon")[0] == 404
 
 
@@ -96,6 +101,16 @@ def test_a_test_shows_the_real_answer(client: Client, alice: Member, there: Stan
     assert len(there.calls) == 2
     log = look(client, alice, "channel", channel.public_id)
     assert log.count("Test: alerts of Acme will arrive here") == 2
+
+
+def test_where_nobody_answers_no_answer_is_told(client: Client, alice: Member, settings: Settings) -> None:
+    gone = f"http://127.0.0.1:{closed_port()}"
+    settings.SLACK_ORIGINS, settings.EXTRA_PORTS = (gone,), frozenset({urlsplit(gone).port})
+    settings.PRIVATE_TARGETS = parse_networks("127.0.0.0/8")
+    send(client, alice, "channel_add", "slack", **{"slack-name": "ops", "slack-url": f"{gone}/services/x"})
+    _, text = send(client, alice, "channel_test", Channel.objects.get().public_id)
+    assert "ops did not take the test. The host did not take the connection." in text
+    assert "answer: The host" not in text
 
 
 def test_an_answer_cannot_write_on_our_page(client: Client, alice: Member) -> None:
