@@ -11,6 +11,7 @@ from backend.cast import Member
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
+from backend.sites import actions
 from backend.web.compare_page import growth_of, lines_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
@@ -98,6 +99,19 @@ def test_the_panel_is_of_either_side_and_its_links_lead_back_there(world: World,
 def test_connections_of_both_lie_side_by_side_too(world: World, client: Client) -> None:
     first, second = both(world)
     assert "Of the connections" in html(client, f"a={first.run_id}&b={second.run_id}&view=connections")
+
+
+def test_runs_of_two_sites_are_told_apart_wherever_they_are_named(world: World, client: Client) -> None:
+    first, second = both(world)
+    assert "Shop, " not in html(client, f"a={first.run_id}&b={second.run_id}")
+    site = actions.create_draft(
+        actor=world.member.user, organisation=world.member.organisation, url="https://cdn.shop.example/"
+    )
+    other = replace(world, site=actions.activate(actor=world.member.user, site=site, name="Shop on its CDN"))
+    far = ended(other, Measured(measurement=slower(BEFORE)), 5)
+    text = html(client, f"a={first.run_id}&b={far.run_id}")
+    for part in (">Shop, ", ">Shop on its CDN, ", "from Eu (Shop)</a>", "from Eu (Shop on its CDN)</a>"):
+        assert part in text, part
 
 
 def test_both_are_saved_as_one_picture(world: World, client: Client) -> None:

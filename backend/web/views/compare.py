@@ -49,6 +49,7 @@ def page(request: MemberRequest, template: str = "runs/compare.html") -> HttpRes
         "section": "sites",
         "first": first,
         "second": second,
+        "has_two_sites": second is not None and second.site.pk != first.site.pk,
         "offered": _offered(first, second),
         "picks": _picks(first, second),
         "exports": reverse("web:compare_waterfall"),
