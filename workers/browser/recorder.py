@@ -41,6 +41,8 @@ EVENTS = (
 # A stream for events stays open as long as the page: waiting for its end would be waiting for ever.
 _ENDLESS = frozenset({"EventSource", "WebSocket", "Ping"})
 _STREAM = "EventSource"
+# What a page is about to become; of one that it only fetches ahead DevTools tells in all else the same.
+_DOCUMENT = "Document"
 
 
 class Recorder:
@@ -135,7 +137,7 @@ class Recorder:
             self._streams.add(request_id)
         if kind not in _ENDLESS:
             self._open[request_id] = url
-        if params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
+        if kind == _DOCUMENT and params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
             # The page gives way to another document: its load is what now counts.
             self.load_seen, self.load_s = False, None
 

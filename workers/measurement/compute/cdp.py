@@ -74,7 +74,7 @@ class _Reader:
                 _hand_out_received(hops, self._received.get(request_id, []), others)
             hops[-1].from_memory = request_id in self._memory
         for exchange in self.page.exchanges:
-            if exchange.frame is None and exchange.kind != SOCKET:
+            if exchange.frame is None and exchange.kind != SOCKET and not _is_own_script(exchange):
                 exchange.asker = self.page.workers.get(exchange.document or "")
         return self.page
 
@@ -146,7 +146,8 @@ class _Reader:
     def finished(self, params: Json) -> None:
         if (hop := self._last(str(params.get("requestId")))) is not None:
             hop.ended_us = monotonic_us(params.get("timestamp"))
-            hop.transferred_bytes = _count(params.get("encodedDataLength"))
+            # Nothing at all is what it says where nobody counted.
+            hop.transferred_bytes = _count(params.get("encodedDataLength")) or None
 
     def failed(self, params: Json) -> None:
         if (hop := self._last(str(params.get("requestId")))) is not None:
@@ -232,7 +233,7 @@ HANDLED = frozenset(_HANDLERS)
 
 
 def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> Exchange:
-    initiator, headers, wall_s = params.get("initiator"), request.get("headers"), params.get("wallTime")
+    initiator, headers = params.get("initiator"), request.get("headers")
     return Exchange(
         request_id=request_id,
         url=without_login(str(request.get("url", ""))),
@@ -246,9 +247,13 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
         document=params.get("documentURL"),
         preloaded=request.get("isLinkPreload") is True,
         loader=params.get("loaderId"),
-        wall_s=wall_s if isinstance(wall_s, int | float) else None,
         request_headers=headers if isinstance(headers, dict) else {},
     )
+
+
+def _is_own_script(exchange: Exchange) -> bool:
+    """Whether this brought a worker itself, for which others asked."""
+    return exchange.url == exchange.document and exchange.initiator.get("type") != "script"
 
 
 def _asker_of(response: Json, hops: list[Exchange]) -> Exchange | None:
@@ -273,7 +278,8 @@ def _hand_out_sent(hops: list[Exchange], extras: list[Json], others: int) -> Non
     takers = [hop for hop in hops if hop.has_extra_request or hop.response is None]
     for hop, extra in _pairs((announced, takers), extras, others, _is_sent_by):
         headers, connect = extra.get("headers"), extra.get("connectTiming")
-        hop.request_headers = headers if isinstance(headers, dict) else hop.request_headers
+        if isinstance(headers, dict):
+            hop.request_headers, hop.is_sent_known = headers, True
         if hop.net_started_us is None and isinstance(connect, dict):
             hop.net_started_us = monotonic_us(connect.get("requestTime"))
 

@@ -10,6 +10,8 @@ Json = Mapping[str, Any]
 # DevTools' word for the kind of a WebSocket's handshake.
 SOCKET = "WebSocket"
 ON_THE_NETWORK = frozenset({ServedFrom.NETWORK})
+# … and for that of what is fetched ahead.
+_PREFETCH = "Prefetch"
 # What the page carries in itself is no request to the network, though DevTools tells of it as of one.
 CARRIED = ("data:", "blob:")
 
@@ -20,7 +22,7 @@ class Exchange:
 
     `net_started_us` is when the network began with it. `document` is on whose behalf it was asked for; `asker` is
     "worker" or "service_worker" where it was one. `cancelled` is DevTools' word for a page that gave up; `untold` is
-    what the network log alone shows.
+    what the network log alone shows, `is_sent_known` whether its headers are those that were sent.
     """
 
     request_id: str
@@ -37,7 +39,6 @@ class Exchange:
     preloaded: bool = False
     cancelled: bool = False
     loader: str | None = None
-    wall_s: float | None = None
     request_headers: Json = field(default_factory=dict)
     response: Json | None = None
     response_headers: Json = field(default_factory=dict)
@@ -51,6 +52,7 @@ class Exchange:
     net_error: str | None = None
     from_memory: bool = False
     untold: bool = False
+    is_sent_known: bool = False
     redirected_to: str | None = None
 
     @property
@@ -72,7 +74,9 @@ class Exchange:
         response = self.response or {}
         if response.get("fromServiceWorker"):
             return ServedFrom.SERVICE_WORKER
-        cached = response.get("fromDiskCache") or response.get("fromPrefetchCache")
+        # Of what is fetched ahead DevTools says that it comes from where it goes to.
+        ahead = self.kind != _PREFETCH and response.get("fromPrefetchCache")
+        cached = response.get("fromDiskCache") or ahead
         return ServedFrom.DISK_CACHE if cached else ServedFrom.NETWORK
 
     def text(self, name: str) -> str | None:

@@ -127,7 +127,8 @@ class Requests:
 
     def _cancelled(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:
-            hop.cancelled, hop.ended_ms = True, event.time_ms
+            # What is answered and becomes no WebSocket Chrome itself gives up.
+            hop.cancelled, hop.ended_ms = not (hop.is_socket and hop.status is not None), event.time_ms
             # Without a reason it is nobody's but the page's.
             hop.net_error = event.number("net_error") or ABORTED
 

@@ -21,6 +21,8 @@ def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: Netw
             _settle_untold_answer(exchange, hop)
         if _was_whole(exchange, hop):
             exchange.net_error, exchange.cancelled = None, False
+        if not exchange.is_sent_known and hop.sent_lines and exchange.kind != SOCKET:
+            exchange.request_headers = headers_in(hop.sent_lines)
         if exchange.response is not None:
             _settle_sizes(exchange, hop)
 

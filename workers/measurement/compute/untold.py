@@ -53,7 +53,8 @@ def _counts(hop: NetHop) -> bool:
 
 
 def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
-    began_us = hop.started_ms * 1000
+    began_us, failure = hop.started_ms * 1000, log.failure_of(hop)
+    is_connected = hop.is_socket and failure is None
     return Exchange(
         request_id=f"log {hop.source}",
         url=hop.url,
@@ -63,12 +64,13 @@ def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
         untold=True,
         net_started_us=began_us,
         request_headers=headers_in(hop.sent_lines),
+        is_sent_known=True,
         response=answer_in(hop),
         response_headers=headers_in(hop.answer_lines),
-        ended_us=None if hop.ended_ms is None or hop.is_socket else hop.ended_ms * 1000,
+        ended_us=None if hop.ended_ms is None or is_connected else hop.ended_ms * 1000,
         body_bytes=hop.body_bytes or None,
         redirected_to=hop.redirected_to,
-        net_error=log.failure_of(hop),
+        net_error=failure,
         cancelled=hop.cancelled,
     )
 

@@ -49,3 +49,17 @@ def test_messages_of_a_stream_are_no_work_of_the_network_and_those_of_a_download
     message = ("Network.dataReceived", {"requestId": "1", "dataLength": 9})
     assert active_s(asked("1", "https://shop.test/news", "EventSource"), message, message) == 1
     assert active_s(asked("1", "https://shop.test/film", "Fetch"), message, message) == 3
+
+
+def test_a_page_that_is_only_fetched_ahead_does_not_begin_the_load_anew() -> None:
+    """As by speculation rules, of which DevTools tells as of a page that the frame goes to."""
+    loaded = recorder_of(("Page.loadEventFired", {}))
+
+    def goes_to(kind: str) -> tuple[str, dict[str, Any]]:
+        name, params = asked("next", "https://shop.test/next")
+        return name, {**params, "type": kind, "frameId": "", "loaderId": "next"}
+
+    loaded.take(*goes_to("Prefetch"))
+    assert loaded.load_seen
+    loaded.take(*goes_to("Document"))
+    assert not loaded.load_seen

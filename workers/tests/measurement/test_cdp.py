@@ -7,6 +7,8 @@ from workers.measurement.compute.cdp import read_devtools
 from workers.measurement.compute.exchange import Exchange
 from workers.measurement.waterfall import ServedFrom
 
+_WORKER = "https://a.test/worker.js"
+
 
 def sent(request_id: str = "1", url: str = "https://a.test/", at: float = 10.0, **more: Any) -> DevToolsEvent:
     request = {"url": url, "method": "GET", "headers": {"Accept": "*/*"}, "initialPriority": "High"}
@@ -142,3 +144,26 @@ def test_events_that_lack_what_they_must_have_are_passed_over() -> None:
     read_devtools([DevToolsEvent(f"Network.{name}", nothing) for name in names])
     exchange = only(sent(), DevToolsEvent("Network.responseReceived", {"requestId": "1", "response": []}))
     assert exchange.response is None
+
+
+def test_a_page_fetched_ahead_comes_over_the_network_and_the_one_that_uses_it_does_not() -> None:
+    response = {"status": 200, "headers": {}, "fromPrefetchCache": True}
+    ahead = event("responseReceived", type="Prefetch", response=response)
+    assert only(sent(type="Prefetch"), ahead).served_from is ServedFrom.NETWORK
+    gone = event("responseReceived", type="Document", response=response)
+    assert only(sent(type="Document"), gone).served_from is ServedFrom.DISK_CACHE
+
+
+def test_nobody_asked_for_a_workers_own_script_but_those_who_began_it() -> None:
+    target = DevToolsEvent("Target.attachedToTarget", {"targetInfo": {"type": "service_worker", "url": _WORKER}})
+    own = sent("1", _WORKER, documentURL=_WORKER, initiator={"type": "other", "url": "https://a.test/"})
+    again = sent("2", _WORKER, documentURL=_WORKER, initiator={"type": "script"})
+    part = sent("3", "https://a.test/part.js", documentURL=_WORKER, initiator={"type": "other"})
+    askers = [exchange.asker for exchange in read_devtools([target, own, again, part]).exchanges]
+    assert askers == [None, "service_worker", "service_worker"]
+
+
+def test_no_answer_comes_over_the_network_in_no_bytes() -> None:
+    """Of a question that the browser asks for itself (CORS) and of what is refused to a frame DevTools says so."""
+    done = event("loadingFinished", timestamp=10.5, encodedDataLength=0)
+    assert only(sent(), responded(), done).transferred_bytes is None

@@ -13,7 +13,7 @@ from workers.measurement.compute.header_lines import headers_in
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.texts import REDACTED
 from workers.measurement.compute.worker_requests import name_workers
-from workers.measurement.waterfall import Request, ResourceType
+from workers.measurement.waterfall import Request, ResourceType, RowFlag
 from workers.tests.shapes import golden
 
 _WORKER = "https://shop.test/worker.js"
@@ -58,6 +58,17 @@ def test_what_came_from_a_cache_after_a_question_is_told_like_the_answer() -> No
     untold = compute_page(without(capture, "/a.js")).measurement.waterfall.requests[-1]
     assert (told.status, untold.status) == (304, 304)
     assert (told.served_from, untold.served_from) == ("network", "network")
+
+
+def test_a_refused_socket_says_its_status_and_has_ended_whoever_tells_of_it() -> None:
+    capture = golden.load("websocket-refused")
+    unheard = replace(capture, events=tuple(one for one in capture.events if "webSocket" not in one.method))
+    told, untold = row_of(capture, "/talk"), row_of(unheard, "/talk")
+    for row in (told, untold):
+        assert (row.status, row.failure, row.resource_type) == (403, "ERR_INVALID_RESPONSE", "websocket")
+        assert row.timing.wait is not None
+        assert row.timing.end_us is not None
+        assert RowFlag.CANCELLED not in row.flags
 
 
 def test_secrets_in_the_log_are_kept_back_as_elsewhere() -> None:

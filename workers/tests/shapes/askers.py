@@ -10,6 +10,14 @@ _LATER = "<script>setTimeout(() => {{ new Image().src = '{}' }}, 400)</script>"
 _KEPT = (("Cache-Control", "max-age=600"),)
 _CHECKED = (("Cache-Control", "no-cache"),)
 _FRAME = "document.body.append(Object.assign(document.createElement('iframe'), { src: 'frame' }))"
+_SPECULATE = """
+onload = () => setTimeout(() => {
+    const rules = { prefetch: [{ source: 'list', urls: ['/next'], eagerness: 'immediate' }] };
+    document.head.append(Object.assign(document.createElement('script'),
+        { type: 'speculationrules', textContent: JSON.stringify(rules) }));
+    setTimeout(() => { location.href = '/next' }, 300);
+}, 100)
+"""
 _INSTALL = """
 addEventListener('install', event => event.waitUntil(
     caches.open('c').then(cache => cache.add('kept.png')).then(() => skipWaiting())));
@@ -116,6 +124,21 @@ ASKERS = {
             other     https://two.test/next.js  200 h2  1 reuses  send wait=30 download  by https://two.test/; prefetch
         """,
         connections="1  two.test:443  h2  2 requests",
+    ),
+    "page-fetched-ahead": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page(f"<p>text<script>{_SPECULATE}</script>")),
+            "https://two.test/next": Reply(body=page("<p>next<img src=0.png>")),
+            "https://two.test/0.png": image(),
+        },
+        rows="""
+            document  https://two.test/       200 h2          1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            other     https://two.test/next   200 h2          1 reuses  send wait=30 download  by https://two.test/; prefetch
+            document  https://two.test/next   200 disk_cache  -         -                      by https://two.test/
+            image     https://two.test/0.png  200 h2          1 reuses  send wait=30 download  by https://two.test/next
+        """,
+        connections="1  two.test:443  h2  3 requests",
     ),
     "early-hints": Shape(
         url="https://two.test/",

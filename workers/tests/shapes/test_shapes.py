@@ -22,6 +22,7 @@ def test_an_answer_that_came_whole_has_its_bytes_counted(name: str) -> None:
             (int(header.value) for header in row.response_headers if header.name.lower() == "content-length"), None
         )
         encoded = any(header.name.lower() == "content-encoding" for header in row.response_headers)
+        assert row.served_from is not ServedFrom.NETWORK or row.status is None or row.transferred_bytes != 0, row.url
         whole = row.failure is None and row.method != "HEAD" and row.status == 200 and not encoded
         if told is not None and whole and row.timing.end_us is not None and row.served_from is ServedFrom.NETWORK:
             # Of what is kept for later without being read nobody counts the bytes.
