@@ -19,6 +19,7 @@ from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_stock import pictures_of, texts_of
 from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of
 from workers.measurement.compute.settle import settle
+from workers.measurement.compute.sight import zero_of
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
 from workers.measurement.compute.untold import Told, with_untold
 from workers.measurement.compute.worker_requests import name_workers
@@ -101,8 +102,9 @@ def _milestones(capture: PageCapture, events: PageEvents, zero_us: int) -> Miles
     asked = [exchange for exchange in events.exchanges if exchange.served_from is not ServedFrom.DATA]
     ends = [exchange.ended_us for exchange in asked if exchange.ended_us is not None]
     quiet_us = max([*ends, events.load_us or 0], default=0) if capture.went_quiet else None
+    zero = zero_of(capture.events)
     return Milestones(
-        zero_wall_s=events.exchanges[0].wall_s if events.exchanges else None,
+        zero_wall_s=None if zero is None else zero.wall_s,
         dom_content_loaded_us=_since(events.dom_content_loaded_us, zero_us),
         load_us=load_us,
         fully_loaded_us=_since(quiet_us, zero_us),

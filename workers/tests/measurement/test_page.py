@@ -1,5 +1,6 @@
 """Pages computed from recorded captures."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 
@@ -247,3 +248,12 @@ def test_text_from_outside_is_bounded_and_on_one_line() -> None:
     assert page.title is not None
     assert len(page.title) == 300
     assert "\n" not in page.title
+
+
+def test_paints_of_a_second_document_are_not_moved_by_a_clock_that_was_read_late() -> None:
+    wall_s, second_ms = 1_795_000_000.0, 1_795_000_000_500.0
+    readings = ((10.0, wall_s + 0.2), (10.1, wall_s + 0.1), (10.5, wall_s + 0.5), (10.6, wall_s + 0.6))
+    asked = [sent(str(at), f"https://a.test/{at}", at, wallTime=wall) for at, wall in readings]
+    told = DevToolsEvent("Runtime.bindingCalled", {"payload": json.dumps(["fcp", second_ms, {"at": 50.0}])})
+    page = compute_page(PageCapture(url="https://a.test/", main_frame="f", events=(*asked, told))).measurement
+    assert page.vitals.fcp_us == 550_000
