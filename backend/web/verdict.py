@@ -123,6 +123,11 @@ def _told_of(failure: Failure) -> str:
             "It says nothing of what people are shown, and counts for no chart, baseline or release. To be measured, "
             "let the addresses of this region's agents pass where the site tells programs from people."
         )
+    if failure.kind is FailureKind.BLOCKED_DESTINATION:
+        return (
+            "Agents measure public addresses only. Either the name leads to the wrong place, or the range of its "
+            "addresses must be allowed where this region's agents run (FIRSTBYTE_PRIVATE_TARGETS)."
+        )
     return f"The fault lies with {_BLAMES[failure.blame]}."
 
 

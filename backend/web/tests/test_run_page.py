@@ -118,6 +118,12 @@ def test_a_failure_before_anything_was_seen_has_a_page_too(world: World, client:
     assert "wf-row" not in text
 
 
+def test_an_address_that_may_not_be_measured_is_told_with_what_would_allow_it(world: World, client: Client) -> None:
+    text = html(client, ended(world, "probe", Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "shop.example"))))
+    assert "FIRSTBYTE_PRIVATE_TARGETS" in text
+    assert "The fault lies with the measured site" not in text
+
+
 def test_a_missed_run_says_why_and_accuses_nobody(world: World, client: Client) -> None:
     text = html(client, ended(world, "probe", Missed(reason=MissedReason.LATE)))
     assert "This run did not take place" in text
