@@ -7,6 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from backend.texts import joins
+
 # More than any channel shows; a channel that shows less cuts again.
 MAX_SENTENCES, MAX_FACTS, MAX_LINKS = 10, 10, 5
 MAX_CHARS = 1_000
@@ -16,9 +18,14 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Cn", "Zl", "Zp"})
 
 def clean(text: str, limit: int = MAX_CHARS) -> str:
     """A text of others on one line: no control characters, no half characters, no changes of direction, and cut."""
-    visible = "".join(" " if unicodedata.category(char) in _UNSEEN else char for char in text[: 4 * limit])
+    start = text[: 4 * limit]
+    visible = "".join(" " if _is_unseen(start, place) else char for place, char in enumerate(start))
     joined = " ".join(visible.split())
     return joined if len(joined) <= limit else joined[: limit - 1].rstrip() + "…"
+
+
+def _is_unseen(text: str, place: int) -> bool:
+    return unicodedata.category(text[place]) in _UNSEEN and not joins(text, place)
 
 
 def _clean_json(value: Any) -> Any:

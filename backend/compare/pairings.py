@@ -7,6 +7,7 @@ from backend.compare.origins import other_leg
 from backend.sites.keeping import without_headers
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, InvalidMonitorError, MonitorSettings, defaults
 from backend.sites.targets import check_target
+from backend.texts import is_one_line
 from workers.measurement.messages import Kind
 from workers.measurement.pair import PairTarget
 from workers.measurement.target import MAX_URL_CHARS, Target, TargetError
@@ -42,7 +43,7 @@ class InvalidPairingError(ValueError):
 def settings_for(draft: PairingDraft, known: MonitorSettings | None = None) -> MonitorSettings:
     """The settings of the pair monitor; what the draft does not say stays as known. Raises InvalidPairingError."""
     faults: dict[str, str] = {}
-    if len(draft.name) > MAX_NAME_CHARS or not draft.name.isprintable():
+    if len(draft.name) > MAX_NAME_CHARS or not is_one_line(draft.name):
         faults["name"] = f"The name must be one line of at most {MAX_NAME_CHARS} characters."
     cdn = _cdn(draft, faults)
     other = _other(cdn, draft, faults)

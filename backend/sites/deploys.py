@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
+from backend.texts import is_one_line
 from workers.measurement.target import MAX_URL_CHARS
 
 # Clocks of build machines are a little wrong; what is further ahead is a mistake.
@@ -46,7 +47,7 @@ def validate(marker: DeployMarker, *, now: datetime) -> None:
 def _text_fault(field: str, text: str) -> str | None:
     if len(text) > MAX_CHARS[field]:
         return f"{field} may have at most {MAX_CHARS[field]} characters."
-    return None if text.isprintable() else f"{field} must be one line without control characters."
+    return None if is_one_line(text) else f"{field} must be one line without control characters."
 
 
 def _is_web_address(text: str) -> bool:

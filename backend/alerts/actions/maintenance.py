@@ -10,6 +10,7 @@ from backend.accounts.models import Organisation, User
 from backend.alerts.models import Maintenance
 from backend.alerts.models.rules import MAX_REASON_CHARS
 from backend.sites.models import Site
+from backend.texts import is_one_line
 
 MAX_LENGTH = timedelta(days=31)
 MAX_AHEAD = timedelta(days=366)
@@ -74,7 +75,7 @@ def _check(organisation: Organisation, site: Site | None, starts_at: datetime, e
         raise MaintenanceError("ends_at", f"It may last at most {MAX_LENGTH.days} days.")
     if starts_at > now + MAX_AHEAD:
         raise MaintenanceError("starts_at", "It may begin at most a year from now.")
-    if len(reason.strip()) > MAX_REASON_CHARS or not reason.isprintable():
+    if len(reason.strip()) > MAX_REASON_CHARS or not is_one_line(reason):
         raise MaintenanceError("reason", f"The reason is one line of at most {MAX_REASON_CHARS} characters.")
     if Maintenance.objects.filter(organisation=organisation, ends_at__gt=now).count() >= MAX_WINDOWS:
         raise MaintenanceError("starts_at", f"There are {MAX_WINDOWS} windows ahead; end one first.")

@@ -16,6 +16,7 @@ from backend.alerts.models.rules import MAX_RULE_NAME_CHARS
 from backend.alerts.parameters import KINDS, MAX_DELAY_S, InvalidRuleError, checked
 from backend.alerts.upkeep import release
 from backend.sites.models import Monitor, Site
+from backend.texts import is_one_line
 
 MAX_RULES = 5_000
 REMIND_RANGE_S = (300, 7 * 24 * 3600)
@@ -147,7 +148,7 @@ def _check(organisation: Organisation, settings: RuleSettings) -> dict[str, Any]
         params = checked(settings.kind, settings.params)
     except InvalidRuleError as error:
         faults |= error.faults
-    if len(settings.name.strip()) > MAX_RULE_NAME_CHARS or not settings.name.isprintable():
+    if len(settings.name.strip()) > MAX_RULE_NAME_CHARS or not is_one_line(settings.name):
         faults["name"] = f"A name is one line of at most {MAX_RULE_NAME_CHARS} characters."
     if settings.severity is not None and settings.severity not in set(Severity):
         faults["severity"] = f"The severity must be one of {', '.join(Severity)}."

@@ -3,13 +3,17 @@
 import unicodedata
 from urllib.parse import urlsplit
 
+from backend.texts import is_one_line, joins
+
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def printable(text: str, limit: int = 2_000) -> str:
     """The text with each control, format and unassigned character shown as a replacement, cut at `limit` characters."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
-    return cut if cut.isprintable() else "".join(REPLACEMENT if _is_hidden(char) else char for char in cut)
+    if is_one_line(cut):
+        return cut
+    return "".join(REPLACEMENT if _is_hidden(cut, place) else char for place, char in enumerate(cut))
 
 
 def host_of(url: str) -> str:
@@ -33,5 +37,5 @@ def name_of(url: str) -> str:
     return printable(f"{name}?{parts.query}" if parts.query else name, 120)
 
 
-def _is_hidden(char: str) -> bool:
-    return unicodedata.category(char).startswith("C")
+def _is_hidden(text: str, place: int) -> bool:
+    return unicodedata.category(text[place]).startswith("C") and not joins(text, place)
