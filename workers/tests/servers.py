@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import dns.exception
 import dns.flags
 import dns.message
 import dns.rcode
@@ -292,8 +293,13 @@ class DnsServer:
             data, address = self._udp.recvfrom(65535)
             if self._ending.is_set():
                 break
+            try:
+                question = dns.message.from_wire(data)
+            except dns.exception.DNSException:
+                # What somebody sent to whoever had the port before.
+                continue
             self.questions += 1
-            reply = self._answer(dns.message.from_wire(data))
+            reply = self._answer(question)
             if reply is not None:
                 self._udp.sendto(self._cut(reply).to_wire(), address)
 
