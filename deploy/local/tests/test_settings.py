@@ -8,6 +8,7 @@ import pytest
 
 from deploy.local.process import StepError
 from deploy.local.settings import first_free, is_free, read_settings, settle
+from workers.tests.ports import free_port
 
 
 @pytest.fixture
@@ -36,16 +37,19 @@ def test_secrets_do_not_appear_when_settings_are_printed(tmp_path: Path) -> None
     assert settings.fernet_keys not in repr(settings)
 
 
-def test_a_port_that_is_taken_by_now_is_chosen_again_and_the_secrets_stay(tmp_path: Path) -> None:
-    before = settle(tmp_path / "env")
-    with socket.create_server(("127.0.0.1", before.shop_port)):
-        after = settle(tmp_path / "env")
-    assert after.shop_port not in (before.shop_port, after.cdn_port, after.web_port)
+def test_a_port_that_is_taken_by_now_is_chosen_again_and_the_secrets_stay(tmp_path: Path, taken_port: int) -> None:
+    before, env = settle(tmp_path / "env"), tmp_path / "env"
+    env.write_text(env.read_text().replace(f"SHOP_PORT={before.shop_port}\n", f"SHOP_PORT={taken_port}\n"))
+    chosen = read_settings(env)
+    assert chosen is not None
+    assert chosen.shop_port == taken_port
+    after = settle(env)
+    assert after.shop_port not in (taken_port, after.cdn_port, after.web_port)
     assert after.secret_key == before.secret_key
 
 
 def test_a_port_that_was_asked_for_is_taken_or_said_to_be_in_use(tmp_path: Path, taken_port: int) -> None:
-    free = first_free(20_000 + os.getpid() % 10_000)
+    free = free_port()
     assert settle(tmp_path / "env", web_port=free).base_url == f"http://127.0.0.1:{free}"
     with pytest.raises(StepError, match=f"Port {taken_port} is taken"):
         settle(tmp_path / "env", web_port=taken_port)
