@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
@@ -19,6 +19,8 @@ from workers.measurement.messages import Kind
 
 Level = Literal["good", "warn", "bad", "info", "quiet"]
 MARKS: dict[Level, str] = {"good": "✓", "warn": "!", "bad": "✕", "info": "i", "quiet": "○"}
+# A run that is due waits and is tried again for a while: what is later than this does not come.
+_OVERDUE, _PATIENCE = 3, timedelta(minutes=5)
 _WORST_FIRST: dict[Level, int] = {"bad": 0, "warn": 1, "info": 2, "good": 3, "quiet": 4}
 
 
@@ -32,6 +34,9 @@ class Word:
     @property
     def mark(self) -> str:
         return MARKS[self.level]
+
+
+SILENT = Word(level="warn", text="No new results")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,11 +106,12 @@ def overview_of(
     found: Mapping[int, Sequence[FoundCause]] = {},
     *,
     incidents: Mapping[int, Sequence[Incident]] = {},
+    now: datetime,
 ) -> Overview:
     """What the list says of these sites and regions; `found` are the open causes by monitor, `incidents` those that are
     open by site, the worst first.
     """
-    unsorted = [_row(site, states, found, _alarm_of(incidents.get(site.site.pk, ()))) for site in sites]
+    unsorted = [_row(site, states, found, _alarm_of(incidents.get(site.site.pk, ())), now) for site in sites]
     rows = tuple(sorted(unsorted, key=lambda row: _WORST_FIRST[row.health.level]))
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
     verdict, reason = _verdict(rows, states)
@@ -133,11 +139,15 @@ def _alarm_of(incidents: Sequence[Incident]) -> Alarm | None:
 
 
 def _row(
-    site: SiteOverview, states: Sequence[RegionState], found: Mapping[int, Sequence[FoundCause]], alarm: Alarm | None
+    site: SiteOverview,
+    states: Sequence[RegionState],
+    found: Mapping[int, Sequence[FoundCause]],
+    alarm: Alarm | None,
+    now: datetime,
 ) -> SiteRow:
     runs = {(monitor.monitor.kind, last.region.pk): last.run for monitor in site.monitors for last in monitor.last}
     newest = max((run.received_at for run in runs.values() if run is not None), default=None)
-    health = _health(site, {state.region.pk for state in states if state.health == Health.NEVER})
+    health = _health(site, {state.region.pk for state in states if state.health == Health.NEVER}, now)
     return SiteRow(
         site=site.site,
         health=alarm.word if alarm is not None and health.level != "bad" else health,
@@ -167,7 +177,7 @@ def _of(run: Run | None, column: str) -> int | None:
     return getattr(run, column) if run is not None and run.outcome == Outcome.MEASURED else None
 
 
-def _health(site: SiteOverview, unmanned: Set[int]) -> Word:
+def _health(site: SiteOverview, unmanned: Set[int], now: datetime) -> Word:
     """By the last runs in the regions that an agent has joined: what was never to be had is missed nowhere."""
     monitors = [monitor for monitor in site.monitors if not monitor.monitor.paused]
     if not monitors:
@@ -185,11 +195,19 @@ def _health(site: SiteOverview, unmanned: Set[int]) -> Word:
             "everywhere" if len(failed) > 1 and len(failed) == len({last.region.pk for last in lasts}) else _in(failed)
         )
         return Word(level="bad", text=f"Failing {places}")
+    if _is_silent(min(monitors, key=lambda one: one.monitor.interval_s), unmanned, now):
+        return SILENT
     if all(run.outcome == Outcome.MISSED for run in runs):
         return Word(level="warn", text="Not measured")
     if any(run.outcome == Outcome.MISSED for run in runs):
         return Word(level="warn", text="Partly measured")
     return Word(level="good", text="Healthy")
+
+
+def _is_silent(one: MonitorOverview, unmanned: Set[int], now: datetime) -> bool:
+    """Whether others should have come since the last runs: also missed ones come, unless the service itself stands."""
+    came = [last.run.received_at for last in one.last if last.run is not None and last.region.pk not in unmanned]
+    return bool(came) and now - max(came) > _OVERDUE * timedelta(seconds=one.monitor.interval_s) + _PATIENCE
 
 
 def _lower(sentence: str) -> str:
@@ -225,6 +243,10 @@ def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word
     if silent:
         return Word(level="warn", text=f"No agent is online {_in(silent)}"), (
             "What is due there is recorded as missed. See the regions for what was last heard."
+        )
+    if missed and missed[0].health == SILENT:
+        return Word(level="warn", text=_first_of(missed)), (
+            "Results should have come since. If it stays, a process of the service stands still: /healthz says which."
         )
     if missed:
         return Word(level="warn", text=_first_of(missed)), (

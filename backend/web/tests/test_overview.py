@@ -33,7 +33,7 @@ def site(*runs: Run | None, name: str = "Shop", paused: bool = False) -> SiteOve
 
 
 def overview(*sites: SiteOverview, eu: Health = Health.ONLINE) -> Overview:
-    return overview_of(sites, [state(EU, eu), state(US)])
+    return overview_of(sites, [state(EU, eu), state(US)], now=NOW)
 
 
 def test_all_measured_is_healthy() -> None:
@@ -74,11 +74,11 @@ def test_an_open_alert_is_said_where_all_runs_are_measured() -> None:
     ill.site.pk, well.site.pk = 1, 2
     title = "Shop: First byte 328 ms in Frankfurt, over the limit of 285 ms"
     opened = [Incident(title=title, severity=severity) for severity in ("warning", "critical")]
-    seen = overview_of([well, ill], [state(EU), state(US)], incidents={1: opened[:1]})
+    seen = overview_of([well, ill], [state(EU), state(US)], now=NOW, incidents={1: opened[:1]})
     assert (seen.verdict.level, seen.verdict.text, seen.healthy) == ("warn", title, 1)
     assert seen.reason == "1 of 2 sites has no open alert."
     assert [(row.site.name, row.health.text) for row in seen.rows] == [("Shop", "Alert open"), ("Docs", "Healthy")]
-    worse = overview_of([ill], [state(EU)], incidents={1: opened})
+    worse = overview_of([ill], [state(EU)], now=NOW, incidents={1: opened})
     assert (worse.verdict.level, worse.rows[0].health.text) == ("bad", "2 alerts open")
 
 
@@ -86,7 +86,7 @@ def test_a_failing_site_is_named_before_one_with_an_alert() -> None:
     down, slow = site(run("failed"), run(), name="Docs"), site(run(), run(), name="Shop")
     down.site.pk, slow.site.pk = 1, 2
     alarms = {number: [Incident(title="Something", severity="critical")] for number in (1, 2)}
-    seen = overview_of([slow, down], [state(EU), state(US)], incidents=alarms)
+    seen = overview_of([slow, down], [state(EU), state(US)], now=NOW, incidents=alarms)
     assert seen.verdict.text == "Docs: failing in Frankfurt"
 
 
@@ -127,24 +127,24 @@ def unmanned(region: Region) -> RegionState:
 
 def test_a_region_that_no_agent_has_joined_spoils_no_verdict_and_is_said_once() -> None:
     rows = [site(run("missed"), run()), site(None, run(), name="Docs")]
-    seen = overview_of(rows, [unmanned(EU), state(US)])
+    seen = overview_of(rows, [unmanned(EU), state(US)], now=NOW)
     assert [row.health.text for row in seen.rows] == ["Healthy", "Healthy"]
     assert (seen.verdict.level, seen.verdict.text) == ("good", "Nothing is wrong")
     assert seen.reason.endswith("No agent has joined Frankfurt yet: nothing is measured there.")
     assert [cell.has_agent for cell in seen.rows[0].cells] == [False, True]
-    failing = overview_of([site(run("missed"), run("failed"))], [unmanned(EU), state(US)])
+    failing = overview_of([site(run("missed"), run("failed"))], [unmanned(EU), state(US)], now=NOW)
     assert failing.verdict.text == "Shop: failing in Virginia"
     assert "No agent has joined Frankfurt yet" in failing.reason
 
 
 def test_a_site_that_only_regions_without_agents_measure_is_not_called_healthy() -> None:
-    seen = overview_of([site(run("missed"))], [unmanned(EU), state(US)])
+    seen = overview_of([site(run("missed"))], [unmanned(EU), state(US)], now=NOW)
     assert (seen.rows[0].health.level, seen.rows[0].health.text) == ("warn", "No agent measures it")
     assert seen.verdict.text == "Shop: no agent measures it"
 
 
 def test_without_any_agent_nothing_is_said_to_be_well() -> None:
-    seen = overview_of([site(None, None)], [unmanned(EU), unmanned(US)])
+    seen = overview_of([site(None, None)], [unmanned(EU), unmanned(US)], now=NOW)
     assert (seen.verdict.level, seen.verdict.text) == ("warn", "No agent has joined yet")
     assert "start an agent" in seen.reason
 
@@ -153,8 +153,19 @@ def test_a_failing_site_does_not_make_those_with_alerts_unaffected() -> None:
     down, slow, well = site(run("failed"), run(), name="Docs"), site(run(), run()), site(run(), run(), name="Blog")
     down.site.pk, slow.site.pk, well.site.pk = 1, 2, 3
     alarms = {number: [Incident(title="Something", severity="warning")] for number in (1, 2)}
-    seen = overview_of([slow, down, well], [state(EU), state(US)], incidents=alarms)
+    seen = overview_of([slow, down, well], [state(EU), state(US)], now=NOW, incidents=alarms)
     assert seen.reason == "2 of 3 sites do not fail; 1 of them has an open alert."
+
+
+def test_a_site_of_which_nothing_has_come_for_long_is_not_called_healthy() -> None:
+    old = site(run(seconds_ago=600), run(seconds_ago=700))
+    seen = overview(old)
+    assert (seen.rows[0].health.level, seen.rows[0].health.text) == ("warn", "No new results")
+    assert seen.verdict.text == "Shop: no new results"
+    assert "/healthz says which" in seen.reason
+    assert overview(site(run(seconds_ago=600), run())).rows[0].health.text == "Healthy"
+    assert overview(site(run("failed", seconds_ago=600), run(seconds_ago=600))).rows[0].health.level == "bad"
+    assert overview(site(run(seconds_ago=400), run(seconds_ago=400))).rows[0].health.text == "Healthy"
 
 
 def test_where_no_site_is_well_none_is_counted() -> None:

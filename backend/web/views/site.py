@@ -53,7 +53,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
     overview = overview_of(
-        site_overview(request.organisation, site), states, incidents=open_by_site(request.organisation, site)
+        site_overview(request.organisation, site), states, incidents=open_by_site(request.organisation, site), now=now
     )
     monitors = {monitor.kind: monitor for monitor in site.monitors.all()}
     regions = [state.region for state in states]

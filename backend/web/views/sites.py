@@ -38,7 +38,7 @@ def overview(request: MemberRequest) -> HttpResponse:
     rows = site_overview(request.organisation)
     probes = [one.monitor.pk for row in rows for one in row.monitors if one.monitor.kind == Kind.PROBE]
     causes = worst_findings(probes, [state.region.pk for state in states])
-    seen = overview_of(rows, states, causes, incidents=open_by_site(request.organisation))
+    seen = overview_of(rows, states, causes, incidents=open_by_site(request.organisation), now=now)
     query = request.GET.get("q", "").strip()[:200]
     context = {
         "overview": seen,
