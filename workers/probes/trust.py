@@ -5,8 +5,10 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import islice
 
 from cryptography import x509
+from cryptography.x509.oid import SignatureAlgorithmOID
 from OpenSSL import crypto
 
+from workers.measurement.compute.certificate import key_of
 from workers.measurement.compute.chain import is_signed_by, parsed
 from workers.measurement.evidence import CertificateFault
 
@@ -18,6 +20,10 @@ _OF_HOST = frozenset({_WRONG_HOST, _WRONG_ADDRESS})
 _OF_LEAFS_ISSUER = frozenset({2, 7, 20, 21, 47, 48})
 # …INVALID_PURPOSE: not looked at when a way is tried.
 _UNFIT_PURPOSE = 26
+# What a way is not tried for either; OpenSSL asks for it in connections alone (SSL_CTX_set_security_level).
+_BROKEN = frozenset({SignatureAlgorithmOID.RSA_WITH_MD5, SignatureAlgorithmOID.RSA_WITH_SHA1})
+_BROKEN |= {SignatureAlgorithmOID.ECDSA_WITH_SHA1, SignatureAlgorithmOID.DSA_WITH_SHA1}
+_LEAST_RSA_BITS = 2048
 # Chromium gives up after some such number (CertPathBuilder's limit is of iterations).
 _MOST_WAYS = 32
 
@@ -59,7 +65,17 @@ def beside_the_way(faults: tuple[CertificateFault, ...]) -> tuple[CertificateFau
 
 def ways(chain: tuple[bytes, ...]) -> Iterator[tuple[bytes, ...]]:
     """Every way from the leaf through what was sent (DER), as far as signatures lead, but no more than browsers try."""
-    return islice(_ways_on((0,), chain, [parsed(der) for der in chain]), _MOST_WAYS)
+    read = [parsed(der) for der in chain]
+    strong = [None if one is None or (place and _is_weak(one)) else one for place, one in enumerate(read)]
+    return islice(_ways_on((0,), chain, strong), _MOST_WAYS)
+
+
+def _is_weak(one: x509.Certificate) -> bool:
+    """Whether an issuer's certificate is refused on every way, for its key or how it is signed. How a root has signed
+    itself is nobody's concern."""
+    kind, bits = key_of(one)
+    short = kind == "RSA" and (bits or 0) < _LEAST_RSA_BITS
+    return short or (one.subject != one.issuer and one.signature_algorithm_oid in _BROKEN)
 
 
 def _ways_on(

@@ -54,10 +54,15 @@ def key_of(kind: KeyKind, owner: str) -> PrivateKey:
 
 
 def make_authority(
-    name: str, *, signer: Holder | None = None, life: Life = AUTHORITYS_LIFE, owner: str | None = None
+    name: str,
+    *,
+    signer: Holder | None = None,
+    life: Life = AUTHORITYS_LIFE,
+    owner: str | None = None,
+    kind: KeyKind = KeyKind.P256,
 ) -> Holder:
     """A root, or an intermediate when somebody signs it. Its key is that of its name, or of another `owner`."""
-    key = key_of(KeyKind.P256, owner or name)
+    key = key_of(kind, owner or name)
     builder = _begin(name, key, signer, life)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     builder = builder.add_extension(_SIGNS_CERTIFICATES, critical=True)

@@ -10,8 +10,9 @@ from workers.measurement.evidence import Depth, Handshake
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Finding, FindingId, Severity
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
+from workers.probes.trust import ways
 from workers.tests.diagnosis.sites import fact
-from workers.tests.netlab.certificates import Holder, LeafWish, Life, make_authority, make_leaf
+from workers.tests.netlab.certificates import Holder, KeyKind, LeafWish, Life, make_authority, make_leaf
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -144,6 +145,13 @@ def test_a_way_that_begins_at_the_leafs_own_address_for_its_issuer_is_found(name
     incomplete = found[FindingId.TLS_CHAIN_INCOMPLETE]
     assert (incomplete.severity, fact(incomplete, "trusted_with_fetched_issuer")) == (Severity.CRITICAL, True)
     assert not found.keys() & {FindingId.TLS_CERT_UNTRUSTED, FindingId.TLS_CERT_EXPIRED}
+
+
+def test_no_way_leads_over_a_key_that_is_too_short() -> None:
+    weak = make_authority("Weak CA", signer=ROOT, kind=KeyKind.RSA_1024)
+    leaf = make_leaf(LeafWish(names=(NAME,)), weak)
+    chain = tuple(one.certificate.public_bytes(Encoding.DER) for one in (leaf, weak))
+    assert list(ways(chain)) == [chain[:1]]
 
 
 def test_however_many_ways_there_are_few_are_tried(named: Lab, tmp_path: Path) -> None:
