@@ -321,7 +321,9 @@ def _pairs(
     if others or len(extras) > len(takers):
         extras = [extra for at, extra in enumerate(extras) if extra not in extras[:at]]
     if len(extras) >= len(takers) + others:
-        found = list(zip(takers, extras[len(extras) - len(takers) :], strict=True))
+        # More than were announced are of hops behind the last that was told of, or else before the first.
+        first = len(extras) - len(takers) if others else 0
+        found = list(zip(takers, extras[first : first + len(takers)], strict=True))
         if all(may_be_of(*pair) for pair in found):
             yield from found
             return

@@ -23,6 +23,8 @@ _BY_DESTINATION = {
     "worker": ResourceType.SCRIPT,
     "sharedworker": ResourceType.SCRIPT,
     "serviceworker": ResourceType.SCRIPT,
+    "audioworklet": ResourceType.SCRIPT,
+    "paintworklet": ResourceType.SCRIPT,
     "style": ResourceType.STYLESHEET,
     "image": ResourceType.IMAGE,
     "font": ResourceType.FONT,

@@ -1,6 +1,7 @@
 """What DevTools tells of some requests too late, wrongly or not at all, set right by the network log."""
 
 from collections.abc import Iterable, Mapping
+from urllib.parse import urljoin
 
 from workers.measurement.compute.exchange import ON_THE_NETWORK, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
@@ -8,6 +9,8 @@ from workers.measurement.compute.network_log import NetHop, NetworkLog
 from workers.measurement.compute.untold import answer_in
 
 _ABORTED = "ERR_ABORTED"
+# RFC 9110, 15.4: those that are followed.
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: NetworkLog) -> None:
@@ -42,12 +45,27 @@ def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
     """
     exchange.response = answer_in(hop)
     exchange.response_headers = exchange.response_headers or headers_in(hop.answer_lines)
+    if (target := _target_of(hop)) is not None:
+        # What was told of its end is that of another hop.
+        exchange.redirected_to, exchange.body_bytes, exchange.transferred_bytes = target, 0, None
+        exchange.net_error, exchange.cancelled = None, False
     if exchange.net_error is not None or hop.ended_ms is None:
         return
     exchange.ended_us = hop.ended_ms * 1000
     body_bytes = 0 if _is_empty(exchange) else _encoded_bytes(exchange, hop)
     if exchange.transferred_bytes is not None:
         exchange.transferred_bytes = None if body_bytes is None else exchange.transferred_bytes + body_bytes
+
+
+def _target_of(hop: NetHop) -> str | None:
+    """Where it led. The redirect of a worker's script is followed by a request of its own."""
+    location = header_of(headers_in(hop.answer_lines), "location") if hop.status in _REDIRECTS else None
+    if hop.redirected_to is not None or location is None:
+        return hop.redirected_to
+    try:
+        return urljoin(hop.url, location)
+    except ValueError:
+        return None
 
 
 def _encoded_bytes(exchange: Exchange, hop: NetHop) -> int | None:

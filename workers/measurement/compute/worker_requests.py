@@ -23,12 +23,20 @@ def name_workers(exchanges: Sequence[Exchange], known: Mapping[str, str]) -> Non
     for document in (one.url for one in exchanges if one.is_document):
         scripts.pop(document, None)
     for exchange in exchanges:
-        is_certain = exchange.untold or _wanted(exchange) in _WORKERS
-        referrer = header_of(exchange.request_headers, "referer")
-        asker = scripts.get(referrer or "") if is_certain and exchange.kind != SOCKET else None
-        if asker is not None and exchange.asker is None:
-            exchange.asker = asker
-            exchange.initiator = {"type": "script", "url": referrer}
+        script = _asking_script(exchange)
+        if script in scripts and exchange.asker is None:
+            exchange.asker = scripts[script]
+            exchange.initiator = {"type": "script", "url": script}
+
+
+def _asking_script(exchange: Exchange) -> str:
+    """The script that asked, if it is a worker's; also that to which a worker's script was redirected."""
+    if exchange.kind == SOCKET:
+        return ""
+    if exchange.untold or _wanted(exchange) in _WORKERS:
+        return header_of(exchange.request_headers, "referer") or ""
+    is_own = exchange.url == exchange.document
+    return exchange.document or "" if exchange.frame is None and not is_own else ""
 
 
 def _wanted(exchange: Exchange) -> str:

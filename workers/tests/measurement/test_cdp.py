@@ -167,3 +167,16 @@ def test_no_answer_comes_over_the_network_in_no_bytes() -> None:
     """Of a question that the browser asks for itself (CORS) and of what is refused to a frame DevTools says so."""
     done = event("loadingFinished", timestamp=10.5, encodedDataLength=0)
     assert only(sent(), responded(), done).transferred_bytes is None
+
+
+def test_of_headers_of_more_hops_than_were_told_the_first_are_the_first_ones() -> None:
+    """The script of a worker that was moved: DevTools tells of its first hop alone."""
+    found = only(
+        sent(),
+        event("requestWillBeSentExtraInfo", headers={"X": "first"}, connectTiming={"requestTime": 10.01}),
+        event("responseReceivedExtraInfo", headers={"Location": "/b"}, statusCode=302),
+        event("requestWillBeSentExtraInfo", headers={"X": "second"}, connectTiming={"requestTime": 10.2}),
+        event("responseReceivedExtraInfo", headers={"Server": "y"}, statusCode=200),
+    )
+    assert (found.request_headers, found.response_headers) == ({"X": "first"}, {"Location": "/b"})
+    assert found.net_started_us == 10_010_000

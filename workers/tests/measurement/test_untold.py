@@ -103,6 +103,16 @@ def test_who_names_a_workers_script_as_its_referrer_is_that_worker_when_the_page
     assert asker_of(exchange("/data", untold=True, referrer="https://shop.test/other.js"), script) is None
 
 
+def test_what_a_worker_asks_for_is_its_own_also_after_its_script_was_moved() -> None:
+    """DevTools names the worker by its first URL, and what it asks for by its last."""
+    moved = exchange("https://shop.test/old.js", wanted="worker")
+    script = exchange(_WORKER, wanted="worker", untold=True)
+    asked = exchange("/data", document=_WORKER, referrer=_WORKER)
+    assert asker_of(asked, moved, script, known={"https://shop.test/old.js": "worker"}) == "worker"
+    assert asked.initiator == {"type": "script", "url": _WORKER}
+    assert asker_of(exchange("/data", document=_WORKER, frame="F"), moved, script) is None
+
+
 def test_a_document_that_is_a_workers_script_too_leaves_open_who_asked() -> None:
     document = exchange(_WORKER, wanted="document", kind="Document", loader=_WORKER)
     script = exchange(_WORKER, wanted="worker")

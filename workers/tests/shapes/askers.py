@@ -4,7 +4,7 @@ The whole Chromium connects twice to where it is about to go. What it connects a
 behalf.
 """
 
-from workers.tests.shapes.site import Reply, Shape, image, page, script, style
+from workers.tests.shapes.site import Reply, Shape, image, moved, page, script, style
 
 _LATER = "<script>setTimeout(() => {{ new Image().src = '{}' }}, 400)</script>"
 _KEPT = (("Cache-Control", "max-age=600"),)
@@ -201,6 +201,22 @@ ASKERS = {
             script    https://two.test/w.js       200 h2  1 reuses  send wait=30 download  by https://two.test/
             script    https://two.test/lib.js     200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
             fetch     https://two.test/data.json  200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
+        """,
+        connections="1  two.test:443  h2  4 requests",
+    ),
+    "worker-moved": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page("<script>new Worker('old.js')</script>")),
+            "https://two.test/old.js": moved("/new.js"),
+            "https://two.test/new.js": script("fetch('data.json')"),
+            "https://two.test/data.json": Reply(body=b"{}", kind="application/json"),
+        },
+        rows="""
+            document  https://two.test/           200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/old.js     302 h2  1 reuses  send wait=30 download  by https://two.test/; to https://two.test/new.js
+            script    https://two.test/new.js     200 h2  1 reuses  send wait=30 download
+            fetch     https://two.test/data.json  200 h2  1 reuses  send wait=30 download  by https://two.test/new.js; worker
         """,
         connections="1  two.test:443  h2  4 requests",
     ),
