@@ -20,6 +20,7 @@ from workers.measurement.vitals import Vitals
 
 _PROTOCOLS = frozenset(map(str, Protocol))
 MayMeasure = Callable[[str], bool]
+_NO_REPEAT = "There is no second view: after the first one the browser could not be used again."
 _RESTLESS = "The page never stopped asking for more: when it was fully loaded, and how long it blocked, is not known."
 
 
@@ -60,11 +61,23 @@ def views_of(request: RunRequest, number: int, load: Load, may_measure: MayMeasu
     def may_lead(address: str) -> bool:
         return address == load.hole or may_measure(address)
 
-    views = [View(load=number, state=PageState.COLD, run=run_of(request, load.first, may_lead))]
+    first = run_of(request, load.first, may_lead)
+    if request.page.repeat is not None and load.repeat is None:
+        first = _without_repeat(first)
+    views = [View(load=number, state=PageState.COLD, run=first)]
     if load.repeat is not None and request.page.repeat is not None:
         run = run_of(request, load.repeat, may_lead)
         views.append(View(load=number, state=request.page.repeat, run=run))
     return views
+
+
+def _without_repeat(run: PageRun) -> PageRun:
+    """A failed load has said already why nobody came back."""
+    page = run.outcome.measurement
+    if isinstance(run.outcome, Failed) or not isinstance(page, PageMeasurement):
+        return run
+    told = replace(page, warnings=(*page.warnings, _NO_REPEAT))
+    return replace(run, outcome=replace(run.outcome, measurement=told))
 
 
 def failed_view(number: int, reason: Failure) -> View:

@@ -1,0 +1,40 @@
+"""What a run says of its views beside their figures."""
+
+from workers.browser.capture import Loaded
+from workers.browser.seen import View, views_of
+from workers.browser.views import Load
+from workers.measurement.captures_page import DevToolsEvent, PageCapture
+from workers.measurement.page_options import PageOptions, PageState
+from workers.tests.browser.conftest import page_request
+from workers.tests.measurement.test_cdp import responded, sent
+
+URL = "https://shop.test/"
+
+
+def view(status: int = 200, **options: PageState) -> View:
+    """Of a load that came alone."""
+    asked = sent(url=URL, type="Document", frameId="f", loaderId="1")
+    answered = responded(status=status).params | {"type": "Document"}
+    events = (asked, DevToolsEvent("Network.responseReceived", answered))
+    capture = PageCapture(url=URL, main_frame="f", events=events, load_seen=True, went_quiet=True)
+    load = Load(first=Loaded(capture=capture, screenshot=None, sound=False))
+    (only,) = views_of(page_request(URL, page=PageOptions(**options)), 1, load, lambda _: True)
+    return only
+
+
+def told(one: View) -> bool:
+    assert one.page is not None
+    return any("no second view" in warning for warning in one.page.warnings)
+
+
+def test_a_second_view_that_was_asked_for_and_did_not_come_is_missed_aloud() -> None:
+    again = view(repeat=PageState.WARM_CACHE)
+    assert again.failure is None
+    assert told(again)
+    assert not told(view())
+
+
+def test_who_failed_at_the_first_view_misses_no_second_one() -> None:
+    failed = view(500, repeat=PageState.WARM_CACHE)
+    assert failed.failure is not None
+    assert not told(failed)
