@@ -11,14 +11,14 @@ from workers.tests.measurement.test_cdp import responded, sent
 URL = "https://shop.test/"
 
 
-def view(status: int = 200, **options: PageState) -> View:
+def view(status: int = 200, repeat: PageState | None = None) -> View:
     """Of a load that came alone."""
     asked = sent(url=URL, type="Document", frameId="f", loaderId="1")
     answered = responded(status=status).params | {"type": "Document"}
     events = (asked, DevToolsEvent("Network.responseReceived", answered))
     capture = PageCapture(url=URL, main_frame="f", events=events, load_seen=True, went_quiet=True)
     load = Load(first=Loaded(capture=capture, screenshot=None, sound=False))
-    (only,) = views_of(page_request(URL, page=PageOptions(**options)), 1, load, lambda _: True)
+    (only,) = views_of(page_request(URL, page=PageOptions(repeat=repeat)), 1, load, lambda _: True)
     return only
 
 
