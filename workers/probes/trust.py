@@ -5,7 +5,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import islice
 
 from cryptography import x509
-from cryptography.x509.oid import SignatureAlgorithmOID
+from cryptography.x509.oid import ExtendedKeyUsageOID, SignatureAlgorithmOID
 from OpenSSL import crypto
 
 from workers.measurement.compute.certificate import key_of
@@ -18,7 +18,7 @@ _OF_HOST = frozenset({_WRONG_HOST, _WRONG_ADDRESS})
 # …UNABLE_TO_GET_ISSUER_CERT(_LOCALLY), …CERT_SIGNATURE_FAILURE, …UNABLE_TO_VERIFY_LEAF_SIGNATURE, …PERMITTED_ and
 # …EXCLUDED_VIOLATION: what is said of a leaf for the certificates above it.
 _OF_LEAFS_ISSUER = frozenset({2, 7, 20, 21, 47, 48})
-# …INVALID_PURPOSE: not looked at when a way is tried.
+# …INVALID_PURPOSE: it is mostly the leaf's own.
 _UNFIT_PURPOSE = 26
 # What a way is not tried for either; OpenSSL asks for it in connections alone (SSL_CTX_set_security_level).
 _BROKEN = frozenset({SignatureAlgorithmOID.RSA_WITH_MD5, SignatureAlgorithmOID.RSA_WITH_SHA1})
@@ -66,13 +66,26 @@ def beside_the_way(faults: tuple[CertificateFault, ...]) -> tuple[CertificateFau
 def ways(chain: tuple[bytes, ...]) -> Iterator[tuple[bytes, ...]]:
     """Every way from the leaf through what was sent (DER), as far as signatures lead, but no more than browsers try."""
     read = [parsed(der) for der in chain]
-    strong = [None if one is None or (place and _is_weak(one)) else one for place, one in enumerate(read)]
-    return islice(_ways_on((0,), chain, strong), _MOST_WAYS)
+    fit = [None if one is None or (place and _is_unfit(one)) else one for place, one in enumerate(read)]
+    return islice(_ways_on((0,), chain, fit), _MOST_WAYS)
+
+
+def _is_unfit(one: x509.Certificate) -> bool:
+    """Whether no way leads over this issuer's certificate, which a verification without a connection does not ask."""
+    return _is_weak(one) or not _may_serve(one)
+
+
+def _may_serve(one: x509.Certificate) -> bool:
+    """Whether those it vouches for may be servers (RFC 5280, 4.2.1.12)."""
+    try:
+        purposes = one.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except x509.ExtensionNotFound:
+        return True
+    return bool({ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE} & set(purposes))
 
 
 def _is_weak(one: x509.Certificate) -> bool:
-    """Whether an issuer's certificate is refused on every way, for its key or how it is signed. How a root has signed
-    itself is nobody's concern."""
+    """By its key or how it is signed. How a root has signed itself is nobody's concern."""
     kind, bits = key_of(one)
     short = kind == "RSA" and (bits or 0) < _LEAST_RSA_BITS
     return short or (one.subject != one.issuer and one.signature_algorithm_oid in _BROKEN)

@@ -12,7 +12,7 @@ from workers.measurement.finding import Finding, FindingId, Severity
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.probes.trust import ways
 from workers.tests.diagnosis.sites import fact
-from workers.tests.netlab.certificates import Holder, KeyKind, LeafWish, Life, make_authority, make_leaf
+from workers.tests.netlab.certificates import Holder, KeyKind, LeafWish, Life, make_authority, make_leaf, make_responder
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -151,6 +151,13 @@ def test_no_way_leads_over_a_key_that_is_too_short() -> None:
     weak = make_authority("Weak CA", signer=ROOT, kind=KeyKind.RSA_1024)
     leaf = make_leaf(LeafWish(names=(NAME,)), weak)
     chain = tuple(one.certificate.public_bytes(Encoding.DER) for one in (leaf, weak))
+    assert list(ways(chain)) == [chain[:1]]
+
+
+def test_no_way_leads_over_who_may_not_vouch_for_servers() -> None:
+    answering_only = make_responder("Answering CA", ROOT)
+    leaf = make_leaf(LeafWish(names=(NAME,)), answering_only)
+    chain = tuple(one.certificate.public_bytes(Encoding.DER) for one in (leaf, answering_only))
     assert list(ways(chain)) == [chain[:1]]
 
 
