@@ -3,7 +3,7 @@
 from workers.browser.pool import BrowserPool
 from workers.measurement.failure import FailureKind
 from workers.measurement.messages import PageMeasurement, ProgressStage
-from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, TimingSource
 from workers.tests.browser.conftest import Load, failed, measured, page_request
 from workers.tests.browser.sites import IMAGE, SCRIPT, Answer, Site
 from workers.tests.ports import closed_port
@@ -75,6 +75,10 @@ def test_what_workers_ask_for_is_told_and_a_page_with_workers_comes_to_rest(load
         assert asked.timing.end_us is not None, path
         assert asked.timing_source is TimingSource.NETLOG, path
         assert len(site.seen(path)) == 1
+        # Whoever told of it, DevTools or the network log alone: who asked is known, and what was sent.
+        assert (RowFlag.WORKER in asked.flags) is (path != "/worker.js"), path
+        sent = {header.name.lower(): header.value for header in asked.request_headers}
+        assert sent["user-agent"] == site.seen(path)[0]["user-agent"], path
     assert page.vitals.fully_loaded_us is not None
 
 
