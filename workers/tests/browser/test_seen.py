@@ -14,7 +14,7 @@ URL = "https://shop.test/"
 def view(status: int = 200, repeat: PageState | None = None) -> View:
     """Of a load that came alone."""
     asked = sent(url=URL, type="Document", frameId="f", loaderId="1")
-    answered = responded(status=status).params | {"type": "Document"}
+    answered = {**responded(status=status).params, "type": "Document"}
     events = (asked, DevToolsEvent("Network.responseReceived", answered))
     capture = PageCapture(url=URL, main_frame="f", events=events, load_seen=True, went_quiet=True)
     load = Load(first=Loaded(capture=capture, screenshot=None, sound=False))

@@ -8,9 +8,7 @@ import pytest
 from workers.diagnosis.page_paths import largest_row
 from workers.diagnosis.page_returning import lifetime_s
 from workers.diagnosis.pages import diagnose_page
-from workers.measurement.connection import Connection
 from workers.measurement.finding import FindingId, Severity
-from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState, Protocol
 from workers.measurement.page_view import PlainText, RepeatView, ShownPicture
 from workers.measurement.vitals import Vitals
@@ -323,71 +321,6 @@ def _again(*rest: Request) -> RepeatView:
         vitals=Vitals(fcp_us=260_000 if rest else 120_000),
         document=1,
     )
-
-
-# What stands before the document
-
-REDIRECTS = FindingId.HTTP_REDIRECT_COST
-
-
-def moved(number: int, start_ms: float, end_ms: float, to: str, **changes: Any) -> Request:
-    return row(number, ResourceType.DOCUMENT, start_ms, end_ms, **({"status": 301, "redirected_to": to} | changes))
-
-
-def redirected(*before: Request, connection: int = 1, connections: tuple[Connection, ...] = ()) -> PageMeasurement:
-    """The document is asked for when the last of these has been answered."""
-    start_ms = (before[-1].timing.end_us or 0) / 1000
-    number = len(before) + 1
-    document = row(number, ResourceType.DOCUMENT, start_ms, start_ms + 150, path="", connection=connection)
-    page = sketch(*before[1:], document, fcp_ms=900, document=before[0], connections=connections)
-    return replace(page, document=number)
-
-
-def test_a_redirect_costs_what_no_later_step_would_need() -> None:
-    # The connection, open after 180 ms, is the document's too.
-    found = told(redirected(moved(1, 0, 400, f"https://{MAIN}/")), REDIRECTS)
-    assert found is not None
-    assert (found.saving_us, found.rows) == (220_000, (1,))
-    # From plain HTTP only the name need not be looked up again.
-    plain = moved(1, 0, 300, f"https://{MAIN}/", url=f"http://{MAIN}/", connection=2)
-    first = build_connection(number=2, host=MAIN, dns=span(0, 40), connect=span(40, 120), tls=None)
-    found = told(redirected(plain, connections=(first,)), REDIRECTS)
-    assert found is not None
-    assert found.saving_us == 260_000
-
-
-def test_several_redirects_are_told_once_and_each_with_its_cost() -> None:
-    first = moved(1, 0, 300, "https://example.net/b", host="example.net", path="a", connection=2)
-    second = moved(2, 300, 420, f"https://{MAIN}/", host="example.net", path="b", connection=2, reused=True)
-    other = build_connection(number=2, host="example.net", dns=span(0, 20), connect=span(20, 100), tls=span(100, 180))
-    found = told(redirected(first, second, connections=(other,)), REDIRECTS)
-    assert found is not None
-    assert (found.saving_us, found.rows) == (240_000, (1, 2))
-    assert evidence_of(found)["costs_ms"] == (120.0, 120.0)
-
-
-def test_a_document_that_gives_way_to_another_one_by_itself_is_a_step_too() -> None:
-    first = moved(1, 0, 300, f"https://{MAIN}/page", status=200, redirected_to=None)
-    page = redirected(first)
-    assert (finding := told(page, REDIRECTS)) is not None
-    # The connection, open after 180 ms, is the document's too.
-    assert (finding.saving_us, finding.rows) == (120_000, (1,))
-    # One that stood for two seconds was there to be read.
-    rows = page.waterfall.requests
-    late = row(2, ResourceType.DOCUMENT, 2_300, 2_450, path="page")
-    assert told(replace(page, waterfall=replace(page.waterfall, requests=(rows[0], late))), REDIRECTS) is None
-
-
-def test_redirects_of_frames_and_files_are_none_of_the_page() -> None:
-    framed = moved(1, 0, 300, f"https://{MAIN}/", flags=(RowFlag.FRAME,))
-    script = row(1, ResourceType.SCRIPT, 0, 300, status=302, redirected_to=f"https://{MAIN}/")
-    for before in (
-        framed,
-        script,
-        moved(1, 0, 300, "https://elsewhere.example/"),
-        moved(1, 0, 200, f"https://{MAIN}/"),
-    ):
-        assert told(redirected(before), REDIRECTS) is None
 
 
 # Protocols
