@@ -1,5 +1,6 @@
 """The pages of rules and of maintenance."""
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -166,6 +167,24 @@ def test_a_rule_is_changed_switched_and_deleted(world: World, send: Send) -> Non
     send(world.member, reverse("web:rule_switch", args=[rule.public_id]), on="1")
     send(world.member, reverse("web:rule_delete", args=[rule.public_id]))
     assert not Rule.objects.exists()
+
+
+def test_who_saves_what_was_changed_meanwhile_is_told_before_it_is_lost(
+    client: Client, world: World, send: Send
+) -> None:
+    rule = make_rule(world, "failures")
+    path = reverse("web:rule", args=[rule.public_id])
+    (opened,) = re.findall(r'name="seen" value="(.+?)"', look(client, world.member, path))
+    mine, theirs = ({"param_failed": number, "param_of_last": "9", "param_regions": "1"} for number in ("2", "4"))
+    assert send(world.member, path, **USUAL | theirs, seen=opened)[0] == 200
+    status, text = send(world.member, path, **USUAL | mine, seen=opened)
+    assert (status, "This was changed after you had opened it" in text, 'value="2"' in text) == (400, True, True)
+    rule.refresh_from_db()
+    assert rule.params["failed"] == 4
+    (again,) = re.findall(r'name="seen" value="(.+?)"', text)
+    assert send(world.member, path, **USUAL | mine, seen=again)[0] == 200
+    rule.refresh_from_db()
+    assert rule.params["failed"] == 2
 
 
 def test_a_rule_is_deleted_only_after_a_question_that_says_what_ends(client: Client, world: World) -> None:

@@ -26,6 +26,7 @@ from backend.web import units
 from backend.web.access import MemberRequest, needs
 from backend.web.confirm import Question, ask
 from backend.web.forms.rules import KindForm, MaintenanceForm, RuleChoices, RuleForm
+from backend.web.meanwhile import CHANGED, stamp_of, was_changed
 from backend.web.rule_preview import cell_of, sentence, tried
 from backend.web.rules_page import (
     SUGGESTIONS,
@@ -122,6 +123,9 @@ def change(request: MemberRequest, rule_id: UUID) -> HttpResponse:
     form = RuleForm(request.POST if request.method == "POST" else None, choices=choices)
     kept = kept_of(rule) if request.method != "POST" else None
     trial = None if kept is None else sentence(kept.preview, timezone.now())
+    stamp = stamp_of(actions.settings_of(rule))
+    if request.method == "POST" and "preview" not in request.POST and was_changed(request, stamp):
+        form.add_error(None, CHANGED)
     if request.method == "POST" and form.is_valid():
         try:
             if "preview" not in request.POST:
@@ -129,7 +133,7 @@ def change(request: MemberRequest, rule_id: UUID) -> HttpResponse:
             trial = tried(request.organisation, form.settings(), site=rule.site, monitor=rule.monitor)
         except InvalidRuleError as error:
             form.add_faults(error)
-    context = {"form": form, "rule": rule, "words": in_words(rule), "trial": trial, "section": "alerts"}
+    context = {"form": form, "rule": rule, "words": in_words(rule), "trial": trial, "section": "alerts", "stamp": stamp}
     return render(request, "rules/rule.html", context, status=400 if form.errors else 200)
 
 

@@ -24,6 +24,7 @@ from backend.web.access import MemberRequest, needs
 from backend.web.confirm import Question, ask
 from backend.web.forms.pages import PageMonitorForm
 from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm
+from backend.web.meanwhile import CHANGED, was_changed
 from backend.web.overview import overview_of
 from backend.web.views.trial import first_choice, live_url
 from workers.measurement.messages import Kind
@@ -74,6 +75,8 @@ def change_monitor(request: MemberRequest, site_id: UUID, kind: str) -> HttpResp
     site = _site(request, site_id)
     monitor = _monitor(site, kind)
     form = _monitor_form(monitor, usable_regions(request.organisation), request.POST)
+    if was_changed(request, str(monitor.config_version)):
+        form.add_error(None, CHANGED)
     if not form.is_valid():
         return _settings_page(request, site, monitor_form=form)
     try:
