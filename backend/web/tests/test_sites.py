@@ -3,20 +3,20 @@
 from typing import Any
 
 import pytest
-from cryptography.fernet import Fernet
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries, DjangoCaptureOnCommitCallbacks, Settings
+from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import AuditEntry
 from backend.cast import Member
 from backend.runs.models import PendingRun, Run, Schedule
 from backend.runs.tests.factories import make_region
 from backend.runs.tests.results import FAILED
-from backend.sites.models import Monitor, Site
+from backend.sites.models import Site
 from backend.sites.monitor_settings import stored_settings
+from backend.web.tests.monitor_form import change, text_of
 from backend.web.tests.world import World, make_world
 from workers.measurement.page_options import (
     PHONE,
@@ -39,32 +39,6 @@ pytestmark = pytest.mark.django_db
 def world(alice: Member, client: Client) -> World:
     client.force_login(alice.user)
     return make_world(alice)
-
-
-def text_of(client: Client, name: str, *arguments: object) -> str:
-    response = client.get(reverse(f"web:{name}", args=arguments))
-    assert response.status_code == 200, response.content[:500]
-    return response.content.decode()
-
-
-def fields(monitor: Monitor, **changes: object) -> dict[str, object]:
-    """What the settings form would send for a monitor as it is, with changes."""
-    values: dict[str, object] = {
-        "url": monitor.url,
-        "interval_s": monitor.interval_s,
-        "timeout_s": monitor.timeout_s,
-        "profile": monitor.profile,
-    }
-    if monitor.kind == "page":
-        values |= {"device": "desktop", "loads": 1}
-    return {f"{monitor.kind}-{name}": value for name, value in (values | changes).items()}
-
-
-def change(client: Client, world: World, kind: str = "probe", **changes: Any) -> tuple[int, str]:
-    monitor = world.monitor(kind)
-    address = reverse("web:monitor_change", args=[world.site.public_id, kind])
-    response = client.post(address, fields(monitor, **changes), follow=True)
-    return response.status_code, response.content.decode()
 
 
 def test_the_list_shows_health_and_figures_by_region(client: Client, world: World) -> None:
@@ -95,50 +69,6 @@ def test_the_list_costs_the_same_statements_for_many_sites(
         )
     with django_assert_num_queries(statements):
         text_of(client, "sites")
-
-
-def test_a_lost_key_takes_away_the_settings_but_no_list(client: Client, world: World, settings: Settings) -> None:
-    change(client, world, headers="Authorization: secret")
-    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
-    assert "Shop" in text_of(client, "sites")
-    assert "Shop" in text_of(client, "site", world.site.public_id)
-    text = text_of(client, "site_settings", world.site.public_id)
-    assert "No key of FIRSTBYTE_FERNET_KEYS opens the request headers that cannot be read" in text
-    assert text.count("Forget what cannot be read") == 1
-
-
-def test_a_monitor_whose_key_is_lost_is_changed_and_mended_on_its_page(
-    client: Client, world: World, settings: Settings
-) -> None:
-    change(client, world, headers="Authorization: secret")
-    keys, settings.FERNET_KEYS = settings.FERNET_KEYS, (Fernet.generate_key().decode(),)
-    assert change(client, world, interval_s=300)[0] == 200
-    assert change(client, world, url="https://other.example/")[0] == 400
-    assert change(client, world, "page", interval_s=300)[0] == 200
-    with_keys_back = settings.FERNET_KEYS
-    settings.FERNET_KEYS = keys
-    stored = stored_settings(world.monitor("probe"))
-    assert (stored.interval_s, [header.value for header in stored.headers]) == (300, ["secret"])
-    settings.FERNET_KEYS = with_keys_back
-    assert "cannot be read" not in change(client, world, headers="X-Env: prod")[1]
-    assert [header.value for header in stored_settings(world.monitor("probe")).headers] == ["prod"]
-    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
-    assert "cannot be read" not in change(client, world, forget_unreadable="on")[1]
-    assert stored_settings(world.monitor("probe")).headers == ()
-
-
-def test_who_tests_a_monitor_whose_key_is_lost_is_told_why_nothing_is_measured(
-    client: Client,
-    world: World,
-    settings: Settings,
-    django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
-) -> None:
-    change(client, world, headers="Authorization: secret")
-    settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
-    with django_capture_on_commit_callbacks(execute=True):
-        response = client.post(reverse("web:test_now", args=[world.site.public_id]), {"kind": "probe"})
-    text = client.get(response.headers["Location"]).content.decode()
-    assert "no key of FIRSTBYTE_FERNET_KEYS opens them" in text
 
 
 def test_secrets_are_asked_for_again_where_another_server_would_get_them(client: Client, world: World) -> None:

@@ -11,12 +11,15 @@ import pytest
 
 from workers.measurement.addresses import parse_networks
 from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement
+from workers.probes import trial as trials
 from workers.probes.engine import Engine
 from workers.probes.settings import NameServer, NameSettings, ProbeSettings
 from workers.tests.builders import build_request
 from workers.tests.probes.resolver import Resolver
 from workers.tests.servers import Authority, DnsServer, Zone
 
+# What a probe of a site behind a name asks for.
+NAME = "www.example.test"
 EXTRA_PORTS = frozenset(range(1024, 65536))
 
 
@@ -84,3 +87,11 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 def resolver(tmp_path: Path) -> Iterator[Resolver]:
     with ExitStack() as stack:
         yield Resolver(stack, tmp_path)
+
+
+@pytest.fixture
+def named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """On loopback no window is lost in a pause, however long."""
+    monkeypatch.setattr(trials, "PAUSE_NS", 100_000_000)
+    lab.zone.a[NAME] = ["127.0.0.1"]
+    return lab

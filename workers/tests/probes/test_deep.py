@@ -1,65 +1,29 @@
 """Deep probes of real servers: what each connection learns, and that none can harm us."""
 
-import os
 import socket
 import ssl
-import time
-from collections import Counter
-from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from workers.measurement.addresses import parse_networks
-from workers.measurement.compute.trial_plan import MAX_CONNECTIONS
 from workers.measurement.connection import Header
-from workers.measurement.evidence import Depth, Direction, EarlyData, ProbeEvidence, Trial, TrialEvidence
+from workers.measurement.evidence import Depth, EarlyData, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
-from workers.measurement.finding import FindingId
-from workers.measurement.messages import Failed, Measured, ProbeMeasurement
-from workers.probes import trial as trials
-from workers.probes.issuers import read_certificates
+from workers.measurement.messages import Failed
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.misbehaving import MisbehavingServer
 from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.nginx import ORIGIN, running_nginx
 from workers.tests.ports import closed_port
-from workers.tests.probes.conftest import Lab
+from workers.tests.probes.conftest import NAME, Lab
+from workers.tests.probes.deep_probes import counted, deep, evidence_of
 from workers.tests.probes.real_nginx import serving
-from workers.tests.servers import Peer, Script, Server, answering, keeping, redirect, response
+from workers.tests.servers import Peer, Server, answering, keeping, redirect, response
 from workers.tests.waiting import undisturbed, wait_for
-
-NAME = "www.example.test"
-Outcome = Measured | Failed
-
-
-@pytest.fixture
-def named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    """On loopback no window is lost in a pause, however long."""
-    monkeypatch.setattr(trials, "PAUSE_NS", 100_000_000)
-    lab.zone.a[NAME] = ["127.0.0.1"]
-    return lab
-
-
-def evidence_of(outcome: Outcome) -> ProbeEvidence:
-    assert isinstance(outcome.measurement, ProbeMeasurement), outcome
-    assert outcome.measurement.evidence is not None
-    return outcome.measurement.evidence
-
-
-def deep(lab: Lab, url: str, **changes: Any) -> ProbeEvidence:
-    outcome = lab.probe(url, depth=Depth.DEEP, **changes)
-    assert isinstance(outcome, Measured), outcome
-    return evidence_of(outcome)
-
-
-def counted(evidence: ProbeEvidence) -> Counter[Trial]:
-    return Counter(trial.trial for trial in evidence.trials)
 
 
 def test_a_deep_probe_that_fails_at_once_was_deep_all_the_same(lab: Lab) -> None:
@@ -296,130 +260,3 @@ def test_what_a_monitor_keeps_secret_is_said_only_over_tls_to_whom_it_trusts(nam
     assert len(evidence_of(outcome).trials) > 8
     assert len(heard) > 8
     assert not any(b"secret" in one for one in heard)
-
-
-@pytest.mark.parametrize("points_to_issuer", [True, False])
-def test_a_missing_issuer_is_fetched_from_where_the_certificate_says(
-    named: Lab, tmp_path: Path, points_to_issuer: bool
-) -> None:
-    vault = Vault(tmp_path)
-    named.configure(ca_file=vault.ca_file)
-    with Server(lambda peer: answering(response(issuers[0]))(peer)) as authority:
-        url = authority.url("/issuer.der") if points_to_issuer else None
-        chain = vault.chain(Recipe(names=(NAME,), intermediates_sent=False, issuer_url=url))
-        issuers = [chain.issuer]
-        with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), chain) as server:
-            outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
-    assert isinstance(outcome, Failed)
-    assert outcome.failure.kind is FailureKind.CERTIFICATE_UNTRUSTED
-    handshake = evidence_of(outcome).trials[0].handshake
-    assert handshake is not None
-    assert handshake.verified_with_fetched_issuer is (True if points_to_issuer else None)
-
-
-def findings_of(outcome: Outcome) -> set[FindingId]:
-    assert isinstance(outcome.measurement, ProbeMeasurement)
-    assert outcome.measurement.diagnosis is not None
-    return {one.id for one in outcome.measurement.diagnosis.findings}
-
-
-def test_an_issuers_address_on_the_inside_is_not_asked(named: Lab, tmp_path: Path) -> None:
-    vault = Vault(tmp_path)
-    named.configure(ca_file=vault.ca_file)
-    recipe = Recipe(names=(NAME,), intermediates_sent=False, issuer_url="http://10.0.0.1/issuer.der")
-    with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), vault.chain(recipe)) as server:
-        outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
-    handshake = evidence_of(outcome).trials[0].handshake
-    assert handshake is not None
-    assert handshake.verified_with_fetched_issuer is None
-
-
-def then(first: Script, later: Script) -> Script:
-    """One connection is served well, those after it otherwise."""
-    served = count()
-
-    def script(peer: Peer) -> None:
-        (first if next(served) == 0 else later)(peer)
-
-    return script
-
-
-def rubbish(peer: Peer) -> None:
-    peer.sock.recv(65536)
-    peer.send(os.urandom(3000))
-    peer.sock.recv(65536)
-
-
-def silence(peer: Peer) -> None:
-    peer.pause(20)
-
-
-def reset(peer: Peer) -> None:
-    peer.sock.recv(65536)
-    peer.reset()
-
-
-def dripping(peer: Peer) -> None:
-    """A handshake record of which a byte comes now and then."""
-    peer.send(bytes.fromhex("1603033fff"))
-    while not peer.gone.is_set():
-        peer.send(b"\x02")
-        peer.pause(0.02)
-
-
-def empty_records(peer: Peer) -> None:
-    peer.sock.recv(65536)
-    while not peer.gone.is_set():
-        peer.send(bytes.fromhex("1603030000") * 4000)
-
-
-def warnings(peer: Peer) -> None:
-    peer.sock.recv(65536)
-    while not peer.gone.is_set():
-        peer.send(bytes.fromhex("15030300020164") * 2000)
-
-
-def endless_certificate(peer: Peer) -> None:
-    """A handshake message of 16 MB, as it were."""
-    peer.sock.recv(65536)
-    peer.send(bytes.fromhex("16030340000bffffff"))
-    while not peer.gone.is_set():
-        peer.send(b"\0" * 16379 + bytes.fromhex("1603034000"))
-
-
-@pytest.mark.parametrize(
-    "later",
-    [rubbish, silence, reset, dripping, empty_records, warnings, endless_certificate],
-    ids=lambda one: one.__name__,
-)
-def test_whatever_a_server_does_to_later_connections_is_evidence_and_ends_in_time(named: Lab, later: Script) -> None:
-    context = named.authority.context(NAME)
-
-    def well(peer: Peer) -> None:
-        with context.wrap_socket(peer.sock, server_side=True) as secured:
-            keeping(response())(Peer(secured, peer.gone))
-
-    # A busy machine may need longer than that for the first, which is not what is tried here.
-    for timeout_us in (300_000, 1_000_000, 3_000_000):
-        before = time.monotonic()
-        with Server(then(well, later)) as server:
-            url = server.url(host=NAME).replace("http:", "https:")
-            outcome = named.probe(url, depth=Depth.DEEP, timeout_us=timeout_us)
-        if isinstance(outcome, Measured):
-            break
-    assert isinstance(outcome, Measured), outcome
-    evidence = evidence_of(outcome)
-    assert evidence.trials[0].failure is None
-    assert all(one.failure is not None for one in evidence.trials[1:])
-    assert {Trial.RESUMED, Trial.TLS12, Trial.HTTP2} <= counted(evidence).keys()
-    assert all(received_bytes(one) < 512 * 1024 for one in evidence.trials)
-    assert time.monotonic() - before < max(60, MAX_CONNECTIONS * timeout_us / 1e6)
-
-
-def received_bytes(trial: TrialEvidence) -> int:
-    return sum(one.size_bytes for one in trial.transfers if one.direction is Direction.RECEIVED)
-
-
-@given(st.binary(max_size=300))
-def test_no_bytes_break_the_reading_of_issuers(data: bytes) -> None:
-    assert read_certificates(data) == ()

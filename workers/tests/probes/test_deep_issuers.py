@@ -1,0 +1,54 @@
+"""Issuers that a server does not send, fetched from where its certificate says."""
+
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.evidence import Depth
+from workers.measurement.failure import FailureKind
+from workers.measurement.messages import Failed
+from workers.probes.issuers import read_certificates
+from workers.tests.netlab.chains import Recipe, Vault
+from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.misbehaving import MisbehavingServer
+from workers.tests.probes.conftest import NAME, Lab
+from workers.tests.probes.deep_probes import evidence_of
+from workers.tests.servers import Server, answering, response
+
+
+@pytest.mark.parametrize("points_to_issuer", [True, False])
+def test_a_missing_issuer_is_fetched_from_where_the_certificate_says(
+    named: Lab, tmp_path: Path, points_to_issuer: bool
+) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    with Server(lambda peer: answering(response(issuers[0]))(peer)) as authority:
+        url = authority.url("/issuer.der") if points_to_issuer else None
+        chain = vault.chain(Recipe(names=(NAME,), intermediates_sent=False, issuer_url=url))
+        issuers = [chain.issuer]
+        with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), chain) as server:
+            outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is FailureKind.CERTIFICATE_UNTRUSTED
+    handshake = evidence_of(outcome).trials[0].handshake
+    assert handshake is not None
+    assert handshake.verified_with_fetched_issuer is (True if points_to_issuer else None)
+
+
+def test_an_issuers_address_on_the_inside_is_not_asked(named: Lab, tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    recipe = Recipe(names=(NAME,), intermediates_sent=False, issuer_url="http://10.0.0.1/issuer.der")
+    with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), vault.chain(recipe)) as server:
+        outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
+    handshake = evidence_of(outcome).trials[0].handshake
+    assert handshake is not None
+    assert handshake.verified_with_fetched_issuer is None
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_break_the_reading_of_issuers(data: bytes) -> None:
+    assert read_certificates(data) == ()
