@@ -23,6 +23,16 @@ def processes_ahead(count: int) -> Iterator[ProcessPoolExecutor]:
         yield processes
 
 
+@contextmanager
+def ahead() -> Iterator[None]:
+    """The calling thread, and what it starts meanwhile."""
+    go_ahead()
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+
+
 def go_ahead() -> None:
     """The calling thread and all that it starts. Where it may not, it takes its turn with the others."""
     with suppress(PermissionError):

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from workers.tests.netlab.ahead import processes_ahead
+from workers.tests.netlab.ahead import ahead, processes_ahead
 
 _TELL = "import os; print(os.sched_getscheduler(0))"
 
@@ -15,9 +15,20 @@ def policies() -> tuple[int, int]:
     return os.sched_getscheduler(0), int(said)
 
 
-def test_a_process_and_what_it_starts_are_ahead_where_that_is_allowed() -> None:
+def allowed_policy() -> int:
     allowed = subprocess.run(["chrt", "--rr", "1", "true"], capture_output=True).returncode == 0
-    policy = os.SCHED_RR if allowed else os.SCHED_OTHER
+    return os.SCHED_RR if allowed else os.SCHED_OTHER
+
+
+def test_a_process_and_what_it_starts_are_ahead_where_that_is_allowed() -> None:
+    policy = allowed_policy()
     with processes_ahead(1) as processes:
         assert processes.submit(policies).result() == (policy, policy)
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+def test_a_test_is_ahead_as_long_as_it_lasts() -> None:
+    policy = allowed_policy()
+    with ahead():
+        assert policies() == (policy, policy)
     assert os.sched_getscheduler(0) == os.SCHED_OTHER

@@ -22,6 +22,8 @@ from workers.tests.netlab.served import ChainWish, Network, Served
 from workers.tests.second_tries import measured_again
 from workers.tests.waiting import undisturbed
 
+pytestmark = pytest.mark.usefixtures("ahead")
+
 RTT_MS = 380
 # What a figure of an article may differ by.
 TOLERANCE = 0.03

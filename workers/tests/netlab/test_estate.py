@@ -15,6 +15,8 @@ from workers.tests.netlab.nginx import NginxConduct, Plain
 from workers.tests.netlab.served import ChainWish, Served
 from workers.tests.waiting import undisturbed
 
+pytestmark = pytest.mark.usefixtures("ahead")
+
 SITES = {
     "nginx": Served(),
     "old": Served(conduct=Conduct(newest="TLSv1.2"), chain=ChainWish(size_bytes=5500)),

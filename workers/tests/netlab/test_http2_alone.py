@@ -7,6 +7,8 @@ from statistics import median
 from tempfile import mkdtemp
 from uuid import UUID
 
+import pytest
+
 from workers.measurement.messages import Kind, PairMeasurement, ProbeMeasurement
 from workers.measurement.pair import Leg, PairTarget, Protocols
 from workers.measurement.timing import phases_of
@@ -21,6 +23,8 @@ from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.estate import Estate
 from workers.tests.netlab.served import Network, Served
 from workers.tests.waiting import undisturbed
+
+pytestmark = pytest.mark.usefixtures("ahead")
 
 RTT_MS = 80
 PROBES = 5

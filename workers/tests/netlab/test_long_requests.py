@@ -17,6 +17,8 @@ from workers.tests.netlab.served import Served
 from workers.tests.netlab.test_matrix import diagnosis_of, ids
 from workers.tests.waiting import undisturbed
 
+pytestmark = pytest.mark.usefixtures("ahead")
+
 RTT_MS = 380
 LONG = tuple(Header(name=f"x-{number}", value="y" * 4000) for number in range(12))
 SITES = {"http1": Served(conduct=Conduct()), "plain": Served(conduct=Conduct(), scheme="http")}

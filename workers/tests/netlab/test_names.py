@@ -8,10 +8,13 @@ from contextlib import contextmanager
 import dns.message
 import dns.query
 import dns.rcode
+import pytest
 from dns.message import Message
 
 from workers.tests.netlab.names import Entry, NameServer, Naming
 from workers.tests.waiting import undisturbed
+
+pytestmark = pytest.mark.usefixtures("ahead")
 
 NAME = "www.lab.test"
 

@@ -19,6 +19,8 @@ from workers.tests.netlab.odd_tls import Act, OddServer, Reframe, Talk, in_piece
 from workers.tests.netlab.test_matrix import diagnosis_of
 from workers.tests.waiting import undisturbed
 
+pytestmark = pytest.mark.usefixtures("ahead")
+
 RTT_MS = 80
 BODY_BYTES = 20_000
 _HEAD = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {BODY_BYTES}\r\n\r\n".encode()

@@ -17,6 +17,8 @@ from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.netlab.served import ChainWish, Network, Served
 from workers.tests.waiting import undisturbed
 
+pytestmark = pytest.mark.usefixtures("ahead")
+
 RTT_MS = 80
 MSS = 1448
 

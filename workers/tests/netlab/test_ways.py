@@ -21,6 +21,8 @@ from workers.tests.netlab.test_matrix import diagnosis_of, ids
 from workers.tests.netlab.twin import SHY_OF_LOSS
 from workers.tests.waiting import undisturbed
 
+pytestmark = pytest.mark.usefixtures("ahead")
+
 RTT_MS = 80
 # Every third packet with data arrives behind the next ones of its flight.
 MIXED = Overtaken(direction=Direction.DOWN, every=3, by_us=2000)

@@ -4,6 +4,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic_ns
@@ -136,9 +137,12 @@ def test_the_handshake_is_told(prober: Prober) -> None:
 
 def test_datagrams_are_transfers_in_their_order(prober: Prober) -> None:
     trial = prober.ask(prober.serve(answering(b"x" * 5000)))
-    first, second = trial.transfers[:2]
+    first = trial.transfers[0]
     assert (first.direction, first.at_us, first.size_bytes) == (Direction.SENT, 0, 1200)
-    assert second.direction is Direction.RECEIVED
+    assert [one.at_us for one in trial.transfers] == sorted(one.at_us for one in trial.transfers)
+    # Nothing but the hello, again where a busy machine keeps the server from answering at once.
+    before = list(takewhile(lambda one: one.direction is Direction.SENT, trial.transfers))
+    assert {one.size_bytes for one in before} == {1200}
     received = [one for one in trial.transfers if one.direction is Direction.RECEIVED]
     assert sum(one.size_bytes for one in received) > 5000
     assert not trial.truncated
