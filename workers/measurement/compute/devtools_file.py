@@ -7,6 +7,7 @@ Known forms of an event are {"method", "params"}, {"name", "params"}, ["method",
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.compute.cdp import HANDLED, PageEvents, read_devtools
@@ -132,6 +133,21 @@ def _unpacked(raw: object) -> Iterator[object]:
 
 
 def _event(raw: object) -> DevToolsEvent | None:
+    for one in _unwrapped(raw):
+        method, params = one.get("method", one.get("name")), one.get("params")
+        if isinstance(method, str) and isinstance(params, dict):
+            return DevToolsEvent(method, params)
+    return None
+
+
+def _session_of(raw: object) -> str | None:
+    """The session of an event, or the page whose it is, by who saved it."""
+    sessions = (one.get("sessionId", one.get("webview")) for one in _unwrapped(raw))
+    return next((session for session in sessions if isinstance(session, str)), None)
+
+
+def _unwrapped(raw: object) -> Iterator[dict[str, Any]]:
+    """An event as it was saved, and each message that is in it, whether as text or as a pair."""
     for _ in range(_MAX_WRAPPINGS):
         if isinstance(raw, list) and len(raw) == _PAIR:
             raw = {"method": raw[0], "params": raw[1]}
@@ -139,28 +155,8 @@ def _event(raw: object) -> DevToolsEvent | None:
             try:
                 raw = json.loads(raw)
             except (ValueError, RecursionError):
-                return None
+                return
         if not isinstance(raw, dict):
-            return None
-        method, params = raw.get("method", raw.get("name")), raw.get("params")
-        if isinstance(method, str) and isinstance(params, dict):
-            return DevToolsEvent(method, params)
+            return
+        yield raw
         raw = raw.get("message")
-    return None
-
-
-def _session_of(raw: object) -> str | None:
-    """The session of an event, or the page whose it is, by who saved it."""
-    for _ in range(_MAX_WRAPPINGS):
-        if isinstance(raw, str):
-            try:
-                raw = json.loads(raw)
-            except (ValueError, RecursionError):
-                return None
-        if not isinstance(raw, dict):
-            return None
-        session = raw.get("sessionId", raw.get("webview"))
-        if isinstance(session, str):
-            return session
-        raw = raw.get("message")
-    return None

@@ -5,22 +5,20 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import cycle
-from types import TracebackType
-from typing import Self
 
 from OpenSSL import SSL
 
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.listening import Listening
 from workers.tests.netlab.over_http2 import Answer, answer_over_http2
 from workers.tests.netlab.wire_side import GoneError, Instead, PlainSide, TlsSide, Wire, make_context
 
 _END_OF_HEAD = b"\r\n\r\n"
 _LONGEST_HEAD_BYTES = 65536
-_POLL_S = 0.1
 
 
-class MisbehavingServer:
+class MisbehavingServer(Listening):
     """Serves a listening socket from a thread per connection until its `with` block ends. Plain without a chain.
 
     Sessions that it gives can be continued with those whose `keys` it has, and with none else.
@@ -34,17 +32,12 @@ class MisbehavingServer:
         *,
         keys: "MisbehavingServer | None" = None,
     ) -> None:
-        self.port: int = listener.getsockname()[1]
-        self.connections = 0
-        self._listener = listener
+        super().__init__(listener)
         self._conduct = conduct
         self._contexts: dict[int, SSL.Context] = self._make_contexts(chain) if keys is None else keys._contexts
         self._instead = _compressing(chain) if chain is not None and conduct.compresses_certificates else None
-        self._turns = cycle(conduct.nodes)
         self._thinks = cycle(conduct.think_s)
         self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._accept, daemon=True)
 
     def _make_contexts(self, chain: Chain | None) -> dict[int, SSL.Context]:
         if chain is None:
@@ -52,29 +45,11 @@ class MisbehavingServer:
         files = str(chain.chain_file), str(chain.key_file)
         return {node: make_context(self._conduct, *files) for node in sorted(set(self._conduct.nodes))}
 
-    def __enter__(self) -> Self:
-        self._listener.settimeout(_POLL_S)
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._closing.set()
-        self._thread.join()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while not self._closing.is_set():
-            with suppress(TimeoutError):
-                sock, _ = self._listener.accept()
-                self.connections += 1
-                threading.Thread(target=self._serve, args=(sock, next(self._turns)), daemon=True).start()
-
-    def _serve(self, sock: socket.socket, node: int) -> None:
+    def serve(self, sock: socket.socket, number: int) -> None:
+        node = self._conduct.nodes[number % len(self._conduct.nodes)]
         # Clients that leave, and handshakes that fail, are what half of the lab is about.
         with sock, suppress(OSError, SSL.Error):
-            wire = Wire(sock, self._closing)
+            wire = Wire(sock, self.closing)
             side = self._side(wire, node)
             if side.protocol and side.protocol == self._conduct.garbage_over:
                 side.write(b"\xff" * 100)

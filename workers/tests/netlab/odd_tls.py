@@ -6,15 +6,13 @@ import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from types import TracebackType
-from typing import Self
 
 from workers.tests.netlab.chains import Chain
+from workers.tests.netlab.listening import Listening
 
 _END_OF_HEAD = b"\r\n\r\n"
 _READ_BYTES = 65536
 _HANDSHAKE = 22
-_POLL_S = 0.1
 _PATIENCE_S = 30.0
 # Where CPython's objects of `ssl` keep OpenSSL's: behind their own head, and behind the socket.
 _CONTEXT_AT, _CONNECTION_AT = 16, 24
@@ -111,37 +109,17 @@ class Talk:
         self._into.write(data)
 
 
-class OddServer:
-    """Has each connection served by `act` until its `with` block ends."""
+class OddServer(Listening):
+    """Has each connection served by `act`."""
 
     def __init__(self, listener: socket.socket, context: ssl.SSLContext, act: Act) -> None:
-        self.port: int = listener.getsockname()[1]
-        self._listener, self._context, self._act = listener, context, act
-        self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._accept, daemon=True)
+        super().__init__(listener)
+        self._context, self._act = context, act
 
-    def __enter__(self) -> Self:
-        self._listener.settimeout(_POLL_S)
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._closing.set()
-        self._thread.join()
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while not self._closing.is_set():
-            with suppress(TimeoutError):
-                sock, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
-
-    def _serve(self, sock: socket.socket) -> None:
+    def serve(self, sock: socket.socket, number: int) -> None:
         # Clients that leave, and handshakes that fail, are what this is about.
         with sock, suppress(OSError, EOFError, ssl.SSLError):
-            self._act(Talk(sock, self._context, self._closing))
+            self._act(Talk(sock, self._context, self.closing))
 
 
 def server_context(chain: Chain) -> ssl.SSLContext:
