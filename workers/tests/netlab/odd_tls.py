@@ -66,13 +66,17 @@ class Talk:
         self.flush()
 
     def request(self) -> bytes:
-        """The head of the next one."""
+        """The head of the next one; nothing when the client takes its leave."""
         data = b""
         while _END_OF_HEAD not in data:
             try:
-                data += self._tls.read(_READ_BYTES)
+                part = self._tls.read(_READ_BYTES)
             except ssl.SSLWantReadError:
                 self._read()
+                continue
+            if not part:
+                return b""
+            data += part
         return data
 
     def say(self, *parts: bytes) -> None:
