@@ -117,6 +117,9 @@ class Recorder:
             self.body_bytes += int(params.get("dataLength", 0))
         if method.startswith("Network.") and not self._is_quiet(method, request_id):
             self.last_activity_s = self._now()
+        if method in _ENDED:
+            self._carried.discard(request_id)
+            self._streams.discard(request_id)
 
     def _is_quiet(self, method: str, request_id: str) -> bool:
         """Whether this is not the network at work for the page: its own content, or one more message of a stream, of

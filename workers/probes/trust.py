@@ -24,8 +24,8 @@ _UNFIT_PURPOSE = 26
 _BROKEN = frozenset({SignatureAlgorithmOID.RSA_WITH_MD5, SignatureAlgorithmOID.RSA_WITH_SHA1})
 _BROKEN |= {SignatureAlgorithmOID.ECDSA_WITH_SHA1, SignatureAlgorithmOID.DSA_WITH_SHA1}
 _LEAST_RSA_BITS = 2048
-# Chromium gives up after some such number (CertPathBuilder's limit is of iterations).
-_MOST_WAYS = 32
+# Cross-signed chains have two to four. A hostile one of sixteen large keys costs no more than half a second.
+_MOST_WAYS = 8
 
 
 def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
@@ -64,7 +64,7 @@ def beside_the_way(faults: tuple[CertificateFault, ...]) -> tuple[CertificateFau
 
 
 def ways(chain: tuple[bytes, ...]) -> Iterator[tuple[bytes, ...]]:
-    """Every way from the leaf through what was sent (DER), as far as signatures lead, but no more than browsers try."""
+    """Each way from the leaf through what was sent (DER), as far as signatures lead, and no more than there may be."""
     read = [parsed(der) for der in chain]
     fit = [None if one is None or (place and _is_unfit(one)) else one for place, one in enumerate(read)]
     return islice(_ways_on((0,), chain, fit), _MOST_WAYS)

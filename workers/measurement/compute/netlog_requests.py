@@ -15,9 +15,9 @@ _MAX_URL_CHARS = 4096
 _MAX_WAITING = 64
 # What Chrome writes behind a URL from which it took a name and a password.
 _REDACTED = " (credentials redacted)"
-# More header lines than are ever shown, and more requests than rows.
+# More header lines than are ever shown of a request, and more text than those of a page of thousands of rows have.
 _MAX_LINES = 100
-_MAX_HEADED = 5_000
+_MAX_LINES_CHARS = 16_000_000
 # What Chrome tells, there and on the console, of an answer other than 101.
 _UPGRADE_REFUSED = re.compile(r"Unexpected response code: (\d{3})$")
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
@@ -34,6 +34,7 @@ class Requests:
     def __init__(self, log: NetworkLog) -> None:
         self._log = log
         self._current: dict[int, NetHop] = {}
+        self._lines_chars = 0
         self._hops: dict[int, int] = {}
         self._waiting: dict[int, NetEvent] = {}
         self._preflights: set[int] = set()
@@ -243,9 +244,11 @@ class Requests:
                 hop.protocol = f"http/{match[1]}"
 
     def _lines(self, event: NetEvent) -> list[object]:
-        """Header lines; of no more requests than a page may have, for they are large."""
-        lines = event.params.get("headers")
-        return lines[:_MAX_LINES] if isinstance(lines, list) and len(self._log.hops) <= _MAX_HEADED else []
+        """Header lines, as long as there is room: those of a hostile server are large."""
+        found = event.params.get("headers")
+        lines = found[:_MAX_LINES] if isinstance(found, list) else []
+        self._lines_chars += sum(len(line) for line in lines if isinstance(line, str))
+        return lines if self._lines_chars <= _MAX_LINES_CHARS else []
 
     def _refused(self, event: NetEvent) -> None:
         """Of an answer that does not become a WebSocket the log tells no head, but why, as soon as it has read it."""

@@ -106,6 +106,24 @@ def test_what_a_server_pushed_is_flagged_at_the_request_that_took_it() -> None:
     assert [RowFlag.PUSHED in one.flags for one in rows_of(log, limit=9).waterfall.requests] == [False, True, False]
 
 
+def test_heads_of_hostile_servers_are_kept_as_long_as_there_is_room() -> None:
+    log = NetworkLog()
+    requests = Requests(log)
+    lines = ["HTTP/1.1 200", *(f"x-{number}: {'y' * 10_000}" for number in range(500))]
+    for source in range(1, 101):
+        for name, params in (
+            ("URL_REQUEST_START_JOB", {"url": f"https://shop.test/{source}", "method": "GET"}),
+            ("HTTP_TRANSACTION_SEND_REQUEST", {}),
+            ("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", {"headers": lines}),
+        ):
+            requests.handlers[name](NetEvent(name, Phase.BEGIN, source, 10, params))
+    kept = [hop.answer_lines for hop in log.hops]
+    assert len(kept[0]) == 99
+    assert kept[-1] == []
+    assert sum(len(str(line)) for found in kept for line in found) < 20_000_000
+    assert [hop.status for hop in log.hops] == [200] * 100
+
+
 def test_a_connection_of_no_use_stands_at_the_request_that_it_was_opened_for() -> None:
     log = log_of("untrusted-host")
     waterfall = rows_of(log, limit=100).waterfall

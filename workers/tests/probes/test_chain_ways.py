@@ -171,6 +171,8 @@ def test_however_many_ways_there_are_few_are_tried(named: Lab, tmp_path: Path) -
         if one != other
     }
     leaf = make_leaf(LeafWish(names=(NAME,)), holders[0])
+    sent = tuple(one.certificate.public_bytes(Encoding.DER) for one in (leaf, *cross.values()))
+    assert len(list(ways(sent))) < len(cross)
     SENT.update(cross)
     try:
         outcome = probe(named, leaf, " ".join(cross), Depth.LIGHT)
