@@ -19,6 +19,8 @@ from workers.measurement.compute.texts import without_login
 # Two that are told of the same instant; what goes before it is the browser's own work.
 _SAME_US = 1_000
 _NOT_MODIFIED = 304
+# Chrome follows twenty redirects. More is made up, and each hop is held against the others of its request.
+_MAX_HOPS, _MAX_EXTRAS = 64, 256
 # Longer URLs may be told cut off.
 _MAX_URL_CHARS = 4096
 
@@ -83,7 +85,8 @@ class _Reader:
         if not isinstance(request, dict) or started_us is None:
             return
         request_id, url = str(params.get("requestId")), str(request.get("url", ""))
-        if self._is_repeated(params, request_id, without_login(url), started_us):
+        is_full = len(self._hops.get(request_id, ())) >= _MAX_HOPS
+        if is_full or self._is_repeated(params, request_id, without_login(url), started_us):
             return
         self._close_redirect(params, request_id, started_us, url)
         exchange = _exchange(params, request, request_id, started_us)
@@ -157,10 +160,10 @@ class _Reader:
             hop.cancelled = params.get("canceled") is True
 
     def extra_sent(self, params: Json) -> None:
-        self._sent.setdefault(str(params.get("requestId")), []).append(params)
+        _keep(self._sent, params)
 
     def extra_received(self, params: Json) -> None:
-        self._received.setdefault(str(params.get("requestId")), []).append(params)
+        _keep(self._received, params)
 
     def from_memory(self, params: Json) -> None:
         self._memory.add(str(params.get("requestId")))
@@ -249,6 +252,12 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
         loader=params.get("loaderId"),
         request_headers=headers if isinstance(headers, dict) else {},
     )
+
+
+def _keep(extras: dict[str, list[Json]], params: Json) -> None:
+    of_request = extras.setdefault(str(params.get("requestId")), [])
+    if len(of_request) < _MAX_EXTRAS:
+        of_request.append(params)
 
 
 def _is_own_script(exchange: Exchange) -> bool:

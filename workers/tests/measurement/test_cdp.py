@@ -180,3 +180,13 @@ def test_of_headers_of_more_hops_than_were_told_the_first_are_the_first_ones() -
     )
     assert (found.request_headers, found.response_headers) == ({"X": "first"}, {"Location": "/b"})
     assert found.net_started_us == 10_010_000
+
+
+def test_of_a_request_that_moves_for_ever_as_no_browser_follows_it_a_part_is_told() -> None:
+    redirect = {"status": 302, "headers": {}}
+    events = [sent(url="https://a.test/0", at=10.0)]
+    for number in range(1, 20_000):
+        url, before = f"https://a.test/{number}", f"https://a.test/{number - 1}"
+        extra = event("requestWillBeSentExtraInfo", headers={"X-Number": str(number)})
+        events += [extra, sent(url=url, at=10 + number / 1000, redirectResponse=redirect | {"url": before})]
+    assert 20 < len(read_devtools(events).exchanges) < 200
