@@ -1,25 +1,64 @@
 """What a test measured more than once before it was content, told at the end of the run.
 
 A busy machine spoils a measurement now and then. Who reads which ones it spoiled sees what will be refused one day,
-before it is.
+before it is. Another try waits until no other process of the run is loud: what it spoiled once it would spoil again.
 """
 
+import fcntl
+import os
+import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 _NAME = "measured again"
 _MAX_WORDS = 160
 _MAX_LINES = 40
+# Longer than anybody is loud.
+_PATIENCE_S = 400.0
+_POLL_S = 0.1
 # Of the test that runs in this process, since its last report.
 _noted: list[str] = []
 
 
 def measured_again(why: object) -> None:
-    """Notes that the test under way makes another try, and what was wrong with the one before."""
+    """Notes that the test under way makes another try, and what was wrong with the one before; waits for quiet."""
     words = " ".join(str(why).split())
     kind = f"{type(why).__name__}: " if isinstance(why, Exception) else ""
     _noted.append(f"{kind}{words}"[:_MAX_WORDS])
+    wait_for_quiet()
+
+
+@contextmanager
+def loud() -> Iterator[None]:
+    """For what keeps the processors busy for long. Several processes may be loud at a time."""
+    with _lock_file().open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+        yield
+
+
+def wait_for_quiet() -> None:
+    """Until nobody of this run is loud, or for as long as is reasonable."""
+    deadline = time.monotonic() + _PATIENCE_S
+    with _lock_file().open("ab") as file:
+        while not _is_quiet(file.fileno()) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+
+
+def _is_quiet(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _lock_file() -> Path:
+    """`./dev test` gives each run a folder of its own for what is temporary."""
+    return Path(tempfile.gettempdir()) / f"firstbyte-loud-{os.getuid()}"
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -4,6 +4,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
+
+from workers.tests.second_tries import loud, wait_for_quiet
 
 _ROOT = Path(__file__).parents[2]
 _TESTS = """
@@ -53,3 +56,20 @@ def test_each_test_that_was_measured_again_is_told_with_its_last_reason(tmp_path
     assert told[1].startswith("test_made_up.py::test_spoiled_twice: 3 tries; AssertionError: took 2 ms")
     assert "test_at_once" not in done.stdout
     assert done.returncode == 0
+
+
+def test_another_try_waits_until_the_last_of_the_loud_is_done() -> None:
+    done: list[str] = []
+
+    def again() -> None:
+        wait_for_quiet()
+        done.append("another try")
+
+    other = Thread(target=again)
+    with loud():
+        with loud():
+            other.start()
+        other.join(0.3)
+        done.append("quiet")
+    other.join(60)
+    assert done == ["quiet", "another try"]

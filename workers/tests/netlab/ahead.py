@@ -4,36 +4,47 @@ Other work may take the processor from a server, or from a probe, for as long as
 that from a slow server. What a column of the matrix computes is little, a fifth of one processor; it only must come at
 once. Measured on two processors beside other work (a load of two to ten): of eight columns at 20 and 80 ms six had
 something told wrongly the first time, and ahead of that work none of eight.
+
+What computes long, as keys and imports, is not ahead: the kernel stops all that is where it takes more than 0.95 s of a
+second (`sched_rt_runtime_us`), for 50 ms, and what measures just then finds a slow server five times out of five.
 """
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from multiprocessing import get_context
 
 # Behind the links, which let out the packets of all. Of those that measure the matrix has the shortest round trips.
-_PRIORITY, _BEHIND_THE_MATRIX = 5, 4
+MATRIX = 5
+_BEHIND_THE_MATRIX = 4
 
 
 @contextmanager
-def processes_ahead(count: int) -> Iterator[ProcessPoolExecutor]:
-    """Each has an interpreter of its own. What it starts, as servers, is as much ahead."""
-    with ProcessPoolExecutor(count, get_context("spawn"), initializer=go_ahead) as processes:
-        yield processes
-
-
-@contextmanager
-def ahead() -> Iterator[None]:
+def ahead(priority: int = _BEHIND_THE_MATRIX) -> Iterator[None]:
     """The calling thread, and what it starts meanwhile."""
-    go_ahead(_BEHIND_THE_MATRIX)
+    go_ahead(priority)
     try:
         yield
     finally:
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        go_with_others()
 
 
-def go_ahead(priority: int = _PRIORITY) -> None:
-    """The calling thread and all that it starts. Where it may not, it takes its turn with the others."""
-    with suppress(PermissionError):
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
+@contextmanager
+def with_others() -> Iterator[int]:
+    """The calling thread and what it starts meanwhile take their turn. Gives how much ahead it was, for `go_ahead`."""
+    priority = os.sched_getparam(0).sched_priority
+    go_with_others()
+    try:
+        yield priority
+    finally:
+        go_ahead(priority)
+
+
+def go_ahead(priority: int) -> None:
+    """The calling thread and all that it starts, unless that is 0. Where it may not, it takes its turn."""
+    if priority:
+        with suppress(PermissionError):
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(priority))
+
+
+def go_with_others() -> None:
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))

@@ -11,6 +11,7 @@ from threading import Lock
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from workers.tests.netlab.ahead import with_others
 from workers.tests.netlab.certificates import (
     USUAL_LIFE,
     Holder,
@@ -92,7 +93,8 @@ class Vault:
     def chain(self, recipe: Recipe) -> Chain:
         with self._lock:
             if recipe not in self._chains:
-                self._chains[recipe] = self._make(recipe)
+                with with_others():
+                    self._chains[recipe] = self._make(recipe)
             return self._chains[recipe]
 
     def _make(self, recipe: Recipe) -> Chain:

@@ -11,6 +11,7 @@ from pathlib import Path
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import ProbeMeasurement
 from workers.shaping.settings import Direction, Drop
+from workers.tests.netlab import ahead as way
 from workers.tests.netlab.chains import Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.estate import Estate
@@ -25,7 +26,7 @@ LOSS = (Drop(direction=Direction.DOWN, nth=2, least_bytes=1400, port=443),)
 # On short paths a queue at a processor weighs more, so that fewer are under way at a time. Those that begin together
 # stay together, and what they then compute at once is a delay for each: so one begins after the other.
 _AT_ONCE = {20: 8, 80: 40, 380: 150}
-_APART_S = 0.15
+_APART_S = 0.25
 # What a connection may take: its pauses and the server's, and round trips, lost packets included.
 _CALM_S, _TRIPS = 5.0, 15
 
@@ -48,6 +49,7 @@ def measure(
         return probe(*where, Asking(depth=depth, timeout_s=calm_s + trips * rtt_ms / 1000))
 
     with (
+        way.ahead(way.MATRIX),
         _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder) as places,
         ThreadPoolExecutor(_AT_ONCE[rtt_ms]) as pool,
     ):

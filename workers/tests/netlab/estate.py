@@ -16,6 +16,7 @@ import workers
 from workers.probes.settings import NameServer, NameSettings
 from workers.shaping import netlink
 from workers.shaping.cable import INTERFACE
+from workers.tests.netlab.ahead import with_others
 from workers.tests.netlab.chains import Chain, Recipe, Vault
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.lab import Lab
@@ -49,7 +50,9 @@ class Estate:
         )
         self._give_addresses()
         self._start_nginx()
-        self._start_process()
+        # Its imports are not ahead of anybody.
+        with with_others() as priority:
+            self._start_process(priority)
         for name, site in self._sites.items():
             lab.wait_for_port(443 if site.scheme == "https" else 80, self._addresses[name])
 
@@ -97,12 +100,13 @@ class Estate:
             assert program is not None
             self._lab.run_server([program, *Nginx(folder, sites).argv[1:]])
 
-    def _start_process(self) -> None:
+    def _start_process(self, priority: int) -> None:
         plan = Plan(
             ready_file=self._folder / "ready",
             names_address=_NAMES,
             authority=_AUTHORITY,
             issuer=self._vault.chain(Recipe(names=("any.lab.test",))).issuer,
+            priority=priority,
             names=self._entries() | {_AUTHORITY_NAME: Entry(a=_AUTHORITY)},
             servers=tuple(one for name in self._sites for one in self._listening(name)),
             quic=tuple((self._addresses[name], self._chain(name)) for name, site in self._sites.items() if site.quic),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from workers.tests.netlab.ahead import go_ahead
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -37,13 +38,15 @@ class Listening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """`authority` is the address at which any path on port 80 is `issuer`, DER; `ready_file` is made once all serve."""
+    """`authority` is the address at which any path on port 80 is `issuer`, DER; `ready_file` is made once all serve.
+    `priority` is how much ahead of other work they are, 0 for not."""
 
     ready_file: Path
     names_address: str
     authority: str
     issuer: bytes
     names: dict[str, Entry]
+    priority: int
     servers: tuple[Listening, ...] = ()
     quic: tuple[tuple[str, Chain], ...] = ()
 
@@ -68,6 +71,7 @@ class _Issuer(BaseHTTPRequestHandler):
 def main(plan_file: str) -> None:
     sys.setswitchinterval(_SWITCH_S)
     plan: Plan = pickle.loads(Path(plan_file).read_bytes())
+    go_ahead(plan.priority)
     life = _serve_names_apart(plan)
     with life, ExitStack() as stack:
         _Issuer.issuer = plan.issuer

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from workers.tests.netlab.ahead import ahead, processes_ahead
+from workers.tests.netlab.ahead import MATRIX, ahead, with_others
 
 _TELL = "import os; print(os.sched_getscheduler(0))"
 
@@ -20,15 +20,23 @@ def allowed_policy() -> int:
     return os.SCHED_RR if allowed else os.SCHED_OTHER
 
 
-def test_a_process_and_what_it_starts_are_ahead_where_that_is_allowed() -> None:
-    policy = allowed_policy()
-    with processes_ahead(1) as processes:
-        assert processes.submit(policies).result() == (policy, policy)
-    assert os.sched_getscheduler(0) == os.SCHED_OTHER
-
-
-def test_a_test_is_ahead_as_long_as_it_lasts() -> None:
+def test_a_test_and_what_it_starts_are_ahead_where_that_is_allowed() -> None:
     policy = allowed_policy()
     with ahead():
         assert policies() == (policy, policy)
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+
+
+def test_what_computes_long_meanwhile_takes_its_turn() -> None:
+    policy = allowed_policy()
+    with ahead(MATRIX):
+        with with_others() as priority:
+            assert policies() == (os.SCHED_OTHER, os.SCHED_OTHER)
+        assert os.sched_getscheduler(0) == policy
+        assert os.sched_getparam(0).sched_priority == priority
+
+
+def test_what_was_not_ahead_does_not_get_ahead() -> None:
+    with with_others() as priority:
+        assert priority == 0
     assert os.sched_getscheduler(0) == os.SCHED_OTHER

@@ -1,8 +1,9 @@
 """Every cause is found where it is and nowhere else, near and far, with and without loss; and it costs what is said."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,13 +12,12 @@ import pytest
 from workers.diagnosis.diagnose import diagnose
 from workers.measurement.finding import Diagnosis, FindingId, NotJudgedReason
 from workers.measurement.messages import ProbeMeasurement
-from workers.tests.netlab.ahead import processes_ahead
 from workers.tests.netlab.chains import Vault
 from workers.tests.netlab.column import Measurements, measure, sites_of
 from workers.tests.netlab.costs import UnseenError, cost_us
 from workers.tests.netlab.twin import RTTS_MS, SHY_OF_LOSS, Cost, Twin
 from workers.tests.netlab.twins import OF_THE_NETWORK, PAGE_LEVEL, TWINS
-from workers.tests.second_tries import measured_again
+from workers.tests.second_tries import loud, measured_again
 
 # Of the difference that a repair really makes, and what a busy machine adds to a short one.
 _SAVING_SHARE = 0.10
@@ -57,9 +57,10 @@ def told(
     parameters = (getattr(item, "callspec", None) for item in request.session.items)
     asked = {one.params["column"] for one in parameters if one is not None and "column" in one.params}
     places = {column: tmp_path_factory.mktemp("column") for column in sorted(asked, key=COLUMNS.index)}
-    with processes_ahead(_AT_ONCE) as processes:
-        first = {column: processes.submit(complained, column, TWINS, place) for column, place in places.items()}
-        wait(first.values())
+    with ProcessPoolExecutor(_AT_ONCE, get_context("spawn")) as processes:
+        with loud():
+            first = {column: processes.submit(complained, column, TWINS, place) for column, place in places.items()}
+            wait(first.values())
         with ThreadPoolExecutor(1) as alone:
             yield {
                 column: alone.submit(judge, column, first[column].result(), processes, place)
