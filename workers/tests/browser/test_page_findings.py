@@ -11,6 +11,7 @@ from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.sites import picture
 from workers.tests.browser.slow_site import Slow, noise, slowly_serving
 from workers.tests.browser.test_page_twins import at_port, html, styles
+from workers.tests.waiting import undisturbed
 
 TEXT = "<h1>Hello</h1><p>Words to be painted first.</p>"
 KEPT = (("Cache-Control", "max-age=31536000, immutable"),)
@@ -202,6 +203,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@undisturbed
 def test_a_page_is_told_what_holds_it_up_and_nothing_else(load: Load, name: str) -> None:
     case = CASES[name]
     with slowly_serving({}) as site:

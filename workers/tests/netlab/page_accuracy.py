@@ -138,11 +138,10 @@ class Packets:
         quic = [flow for (protocol, end, _), flow in flows.items() if protocol == UDP and end[1] == _SECURE]
         tcp = [flow for (protocol, _, _), flow in flows.items() if protocol == TCP]
         data = [[seen for seen in flow if seen.packet.payload_bytes] for flow in [*tcp, *quic]]
+        self._handshakes = [pair for flow in tcp if (pair := _handshake(flow)) is not None]
         self._points = {
             "dns asked": [flow[0].at_ns for flow in names],
             "dns answered": [flow[-1].at_ns for flow in names if not flow[-1].sent],
-            "syn": _stamps(tcp, SYN),
-            "syn answered": _stamps(tcp, SYN | ACK),
             "hello": [flow[0].at_ns for flow in data if flow],
             "says": [seen.at_ns for flow in data for seen in flow if seen.sent],
             "said": [word[-1].at_ns for flow in data for word in _words(flow, sent=True)],
@@ -151,27 +150,47 @@ class Packets:
 
     def length_us(self, phase: str, span: Span, zero_us: int) -> int | None:
         """What the packets next to both ends of a phase say of its length."""
+        if phase == "connect":
+            return self._connect_us(span, zero_us)
         begin, end = _ENDS[phase]
         first, last = self._near(begin, zero_us + span.start_us), self._near(end, zero_us + span.end_us)
         return None if first is None or last is None else (last - first) // 1000
 
+    def _connect_us(self, span: Span, zero_us: int) -> int | None:
+        """Of one connection: a browser opens two at nearly the same time, one of them ahead of need."""
+        ends_ns = [self._wall_ns(zero_us + end) for end in (span.start_us, span.end_us)]
+        off_ns = {
+            pair: max(abs(stamp - end) for stamp, end in zip(pair, ends_ns, strict=True)) for pair in self._handshakes
+        }
+        nearest = min(off_ns, key=off_ns.__getitem__, default=None)
+        if nearest is None or off_ns[nearest] > _NEAR_NS:
+            return None
+        return (nearest[1] - nearest[0]) // 1000
+
     def _near(self, kind: str, monotonic_us: int) -> int | None:
-        at_ns = monotonic_us * 1000 + self._offset_ns
+        at_ns = self._wall_ns(monotonic_us)
         nearest = min(self._points[kind], key=lambda stamp: abs(stamp - at_ns), default=None)
         return nearest if nearest is not None and abs(nearest - at_ns) <= _NEAR_NS else None
+
+    def _wall_ns(self, monotonic_us: int) -> int:
+        return monotonic_us * 1000 + self._offset_ns
 
 
 _ENDS = {
     "dns": ("dns asked", "dns answered"),
-    "connect": ("syn", "syn answered"),
     # The browser is done with a handshake when it has said its last word of it.
     "tls": ("hello", "says"),
     "wait": ("said", "heard"),
 }
 
 
-def _stamps(flows: Iterable[Sequence[Seen]], flags: int) -> list[int]:
-    return [seen.at_ns for flow in flows for seen in flow if seen.packet.flags & (SYN | ACK) == flags]
+def _handshake(flow: Sequence[Seen]) -> tuple[int, int] | None:
+    """When a connection's SYN went, and when its answer came."""
+    asked, answered = (
+        next((seen.at_ns for seen in flow if seen.packet.flags & (SYN | ACK) == flags), None)
+        for flags in (SYN, SYN | ACK)
+    )
+    return None if asked is None or answered is None else (asked, answered)
 
 
 def _words(flow: Sequence[Seen], *, sent: bool) -> list[list[Seen]]:
