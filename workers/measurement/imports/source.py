@@ -4,6 +4,7 @@ import codecs
 import json
 import re
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic_core import from_json
@@ -14,6 +15,9 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_VALUES = 3_000_000
 MAX_DEPTH = 100
 _CHUNK_BYTES = 1024 * 1024
+_GIVEN_BYTES = 64 * 1024
+# Programs that pack while they write begin a new member now and then.
+_MAX_MEMBERS = 10_000
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 # The longer marks first: that of UTF-32 begins with that of UTF-16.
 _MARKS = (
@@ -72,35 +76,42 @@ def _unpacked(data: bytes) -> bytes:
         raise UnreadableFileError("The file is a ZIP archive. Unpack it, and import the .har or .json file in it.")
     if not data.startswith(_GZIP):
         return _bounded(data)
-    parts: list[bytes] = []
-    room = MAX_BYTES
-    # A file may be packed in several members (RFC 1952, 2.2); what follows the last one belongs to nobody.
-    while data.startswith(_GZIP):
-        member, data = _member(data, room)
-        parts.extend(member)
-        room -= sum(map(len, member))
-    unpacked = b"".join(parts)
+    unpacked = b"".join(_pieces(memoryview(data)))
     if unpacked.startswith(_GZIP):
         raise UnreadableFileError("The file is packed with gzip twice. Unpack it once, and import what comes out.")
     return unpacked
 
 
-def _member(data: bytes, room: int) -> tuple[list[bytes], bytes]:
-    """The first member in pieces, and what follows it. Raises UnreadableFileError for more bytes than there is room."""
-    unpacker = zlib.decompressobj(wbits=31)
-    parts: list[bytes] = []
-    try:
-        while data and not unpacker.eof:
-            parts.append(unpacker.decompress(data, _CHUNK_BYTES))
-            data = unpacker.unconsumed_tail
-            room -= len(parts[-1])
+def _pieces(data: memoryview) -> Iterator[bytes]:
+    """What a file in several members holds (RFC 1952, 2.2); what follows the last one belongs to nobody.
+
+    Raises UnreadableFileError for more bytes or members than anybody exports.
+    """
+    room = MAX_BYTES
+    for _ in range(_MAX_MEMBERS):
+        unpacker = zlib.decompressobj(wbits=31)
+        while not unpacker.eof:
+            piece, data = _piece(unpacker, data)
+            room -= len(piece)
             if room < 0:
                 raise _too_large()
+            yield piece
+        if data[: len(_GZIP)] != _GZIP:
+            return
+    raise UnreadableFileError(f"The file is packed with gzip in more than {_MAX_MEMBERS} parts. Export it again.")
+
+
+def _piece(unpacker: "zlib._Decompress", data: memoryview) -> tuple[bytes, memoryview]:
+    """What comes next, and what it leaves. A little is given at a time, since what is left of that is copied."""
+    given = data[:_GIVEN_BYTES]
+    try:
+        piece = unpacker.decompress(given, _CHUNK_BYTES)
     except zlib.error as error:
         raise UnreadableFileError(f"The file begins like gzip, and cannot be unpacked: {error}.") from error
-    if not unpacker.eof:
+    if not given and not piece and not unpacker.eof:
         raise UnreadableFileError("The file is packed with gzip, and its end is missing.")
-    return parts, unpacker.unused_data
+    left = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+    return piece, data[len(given) - len(left) :]
 
 
 def _bounded(data: bytes) -> bytes:

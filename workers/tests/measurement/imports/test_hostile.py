@@ -153,6 +153,10 @@ def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "more than" in fault(b" " * 5_000_001)
 
 
+def test_a_file_of_very_many_empty_members_is_given_up_early() -> None:
+    assert "more than 10000 parts" in fault(gzip.compress(b"", mtime=0) * 1_000_000)
+
+
 def test_small_brackets_do_not_make_large_objects() -> None:
     began = time.process_time()
     assert "values" in fault(b'{"log": [' + b"[]," * (source.MAX_VALUES + 1) + b"0]}")
