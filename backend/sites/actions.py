@@ -103,6 +103,7 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
         return monitor
     _apply(monitor, after)
     monitor.config_version += 1
+    monitor.due_since = timezone.now()
     monitor.save()
     moved = account(replace(settings, url=after.url), before)
     detail = {"changed": changed} | ({"moved": moved} if moved else {})
@@ -113,9 +114,12 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
 @transaction.atomic
 def set_paused(*, actor: User | None, monitor: Monitor, paused: bool) -> Monitor:
     """Pauses or resumes; what is under way ends as usual."""
-    if Monitor.objects.filter(pk=monitor.pk).exclude(paused=paused).update(paused=paused):
+    due_since = monitor.due_since if paused else timezone.now()
+    changed = Monitor.objects.filter(pk=monitor.pk).exclude(paused=paused).update(paused=paused, due_since=due_since)
+    if changed:
         action = "pause_monitor" if paused else "resume_monitor"
         record(action, monitor, actor=actor, organisation=monitor.site.organisation)
+        monitor.due_since = due_since
     monitor.paused = paused
     return monitor
 

@@ -205,9 +205,15 @@ def _health(site: SiteOverview, unmanned: Set[int], now: datetime) -> Word:
 
 
 def _is_silent(one: MonitorOverview, unmanned: Set[int], now: datetime) -> bool:
-    """Whether others should have come since the last runs: also missed ones come, unless the service itself stands."""
+    """Whether others should have come since the last runs, and since it is due as it is.
+
+    Also missed ones come, unless the service itself stands.
+    """
     came = [last.run.received_at for last in one.last if last.run is not None and last.region.pk not in unmanned]
-    return bool(came) and now - max(came) > _OVERDUE * timedelta(seconds=one.monitor.interval_s) + _PATIENCE
+    if not came:
+        return False
+    since = max(*came, one.monitor.due_since or came[0])
+    return now - since > _OVERDUE * timedelta(seconds=one.monitor.interval_s) + _PATIENCE
 
 
 def _lower(sentence: str) -> str:

@@ -107,6 +107,24 @@ def test_pausing_twice_is_one_act(site: Site, alice: Member) -> None:
     assert AuditEntry.objects.filter(action="pause_monitor").count() == 1
 
 
+def test_a_monitor_is_due_since_it_was_resumed_or_changed(site: Site, alice: Member) -> None:
+    monitor, before = probe_of(site), timezone.now()
+    actions.set_paused(actor=alice.user, monitor=monitor, paused=False)
+    assert probe_of(site).due_since is None
+    actions.set_paused(actor=alice.user, monitor=monitor, paused=True)
+    assert probe_of(site).due_since is None
+    actions.set_paused(actor=alice.user, monitor=monitor, paused=False)
+    resumed = probe_of(site).due_since
+    assert resumed is not None
+    assert resumed > before
+    actions.change_monitor(
+        actor=alice.user, monitor=monitor, settings=replace(stored_settings(monitor), interval_s=7200)
+    )
+    changed = probe_of(site).due_since
+    assert changed is not None
+    assert changed > resumed
+
+
 def test_a_deleted_site_takes_its_monitors_along(site: Site, alice: Member) -> None:
     actions.delete_site(actor=alice.user, site=site)
     assert not Monitor.objects.exists()

@@ -168,6 +168,14 @@ def test_a_site_of_which_nothing_has_come_for_long_is_not_called_healthy() -> No
     assert overview(site(run(seconds_ago=400), run(seconds_ago=400))).rows[0].health.text == "Healthy"
 
 
+def test_what_was_not_due_since_it_was_paused_is_not_missed() -> None:
+    resumed = site(run(seconds_ago=6000), run(seconds_ago=7000))
+    resumed.monitors[0].monitor.due_since = NOW - timedelta(seconds=100)
+    assert overview(resumed).rows[0].health.text == "Healthy"
+    resumed.monitors[0].monitor.due_since = NOW - timedelta(seconds=600)
+    assert overview(resumed).rows[0].health.text == "No new results"
+
+
 def test_where_no_site_is_well_none_is_counted() -> None:
     assert overview(site(run("failed"), run())).reason == "It is the only site."
     assert overview(site(run("failed"), run()), site(run("failed"), run())).reason == "Those are all 2 sites."
