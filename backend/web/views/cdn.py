@@ -35,6 +35,7 @@ from backend.web.cdn.page import page_of
 from backend.web.confirm import Question, ask
 from backend.web.forms.cdn import PairingForm
 from backend.web.hosts import hosts_of
+from backend.web.meanwhile import CHANGED, stamp_of, was_changed
 from backend.web.views.hosts import costs_of
 from backend.web.views.trial import live_url
 from backend.web.views.whole_page import MAX_ROWS, whole_page_of
@@ -194,6 +195,8 @@ def change(request: MemberRequest, site_id: UUID, pairing_id: UUID) -> HttpRespo
         form = PairingForm(regions=regions, initial=_initial(pairing), headers=headers)
         return _form_page(request, site, form, pairing=pairing)
     form = PairingForm(request.POST, regions=regions, headers=headers)
+    if was_changed(request, stamp_of(_initial(pairing))):
+        form.add_error(None, CHANGED)
     if form.is_valid():
         try:
             actions.change_pairing(actor=request.user, pairing=pairing, draft=form.draft())
@@ -247,7 +250,8 @@ def _empty(request: MemberRequest, site: Site) -> HttpResponse:
 def _form_page(
     request: MemberRequest, site: Site, form: PairingForm, *, pairing: Pairing | None = None, status: int = 200
 ) -> HttpResponse:
-    context = {"section": "sites", "tab": "cdn", "site": site, "form": form, "pairing": pairing}
+    stamp = "" if pairing is None else stamp_of(_initial(pairing))
+    context = {"section": "sites", "tab": "cdn", "site": site, "form": form, "pairing": pairing, "stamp": stamp}
     return render(request, "sites/pairing.html", context, status=status)
 
 
