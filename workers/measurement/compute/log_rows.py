@@ -197,13 +197,13 @@ class _View:
 
     def _exchange(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
         send = hop.send.whole
-        if send is None or hop.head_ms is None:
+        first_ms = self.log.first_byte_of(hop)
+        if send is None or first_ms is None:
             return send, None, None
-        head_ms = max(hop.head_ms, send[1])
-        ended_ms = _ended_ms(self.log, hop)
+        first_ms, ended_ms = max(first_ms, send[1]), _ended_ms(self.log, hop)
         if ended_ms is None or hop.is_socket or self.log.failure_of(hop):
-            return send, (send[1], head_ms), None
-        return send, (send[1], head_ms), (head_ms, max(ended_ms, head_ms))
+            return send, (send[1], first_ms), None
+        return send, (send[1], first_ms), (first_ms, max(ended_ms, first_ms))
 
     def _flags(self, hop: NetHop, used: Connection | None) -> tuple[RowFlag, ...]:
         cancelled = hop.cancelled and hop.net_error == ABORTED

@@ -45,6 +45,9 @@ class Sockets:
             "SSL_HANDSHAKE_MESSAGE_SENT": self._we_spoke,
             "SSL_HANDSHAKE_MESSAGE_RECEIVED": self._server_spoke,
             "SOCKET_BYTES_RECEIVED": self._received,
+            "SOCKET_BYTES_SENT": self._we_sent,
+            "SSL_SOCKET_BYTES_RECEIVED": self._turned,
+            "SSL_SOCKET_BYTES_SENT": self._we_sent,
         }
 
     def finish(self) -> None:
@@ -127,6 +130,17 @@ class Sockets:
         count = event.number("byte_count")
         if (socket := self._of(event)) is not None and count is not None and count > 0:
             socket.received_bytes += count
+            self._turned(event)
+
+    def _we_sent(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None and _is_carried(event, socket):
+            socket.asked = True
+
+    def _turned(self, event: NetEvent) -> None:
+        socket = self._of(event)
+        if socket is not None and socket.asked and _is_carried(event, socket) and len(socket.turns) < MAX_SOURCES:
+            socket.asked = False
+            socket.turns.append(event.time_ms)
 
     # TLS
 
@@ -252,6 +266,11 @@ class Sessions:
         if (socket := self._of(event)) is not None and socket.tls.end_ms is None:
             socket.connect_error = True
             socket.tls_facts = {**socket.tls_facts, "net_error": event.params.get("net_error")}
+
+
+def _is_carried(event: NetEvent, socket: NetSocket) -> bool:
+    """Whether these bytes are of what was asked and answered, and none of the handshake or its tickets."""
+    return event.name.startswith("SSL_") == (socket.tls.begin_ms is not None)
 
 
 def _narrow(wait: Stretch, lookup: Stretch) -> None:

@@ -4,7 +4,7 @@ The log has a resolution of one millisecond; a span of 0 ms is one that began an
 calls a connection by the number of its socket here, or by that of its session for QUIC.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -138,8 +138,9 @@ class Opener:
 class NetSocket:
     """One connection: a TCP socket, or a QUIC session (`quic`), whose handshake is `tls` and which has no `connect`.
 
-    `flights` counts turns from our handshake messages to the server's. `group` is the origin, when it says so itself;
-    `older` that it was there before the log began.
+    `flights` counts turns from our handshake messages to the server's. `turns` are the instants at which the server
+    began to speak after we had, in what TLS carries where there is TLS; `asked` says that we spoke last. `group` is
+    the origin, when it says so itself; `older` that it was there before the log began.
     """
 
     source: int
@@ -158,6 +159,8 @@ class NetSocket:
     flights: int = 0
     spoke_last: bool = False
     received_bytes: int = 0
+    turns: list[int] = field(default_factory=list)
+    asked: bool = False
 
     @property
     def was_opened(self) -> bool:
@@ -224,6 +227,18 @@ class NetworkLog:
         if hop.net_error is None or hop.net_error in _NO_FAILURES:
             return None
         return self.errors.get(hop.net_error, f"ERR_{-hop.net_error}")
+
+    def first_byte_of(self, hop: NetHop) -> int | None:
+        """When the final answer began: on a connection of HTTP/1.1, which carries one at a time, its socket was read;
+        elsewhere, and behind an early answer (103), its head was there. None where there was no answer.
+        """
+        socket = None if hop.link is None else self.sockets.get(hop.link)
+        sent_ms, head_ms = hop.send.begin_ms, hop.head_ms
+        is_alone = (hop.protocol or "").startswith("http/1") and hop.hints_ms is None
+        if head_ms is None or sent_ms is None or socket is None or not is_alone:
+            return head_ms
+        at = bisect_left(socket.turns, sent_ms)
+        return min([head_ms, *socket.turns[at : at + 1]])
 
     def opener_of(self, socket: NetSocket) -> Opener | None:
         return None if socket.opener is None else self.openers.get(socket.opener)

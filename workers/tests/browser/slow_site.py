@@ -21,11 +21,14 @@ from workers.tests.browser.sites import certificate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slow:
-    """What a path answers: after `think_s`, then at `bytes_per_s` where that is given."""
+    """What a path answers: after `think_s`, its head in two pieces with `head_s` between them, then at `bytes_per_s`
+    where that is given.
+    """
 
     body: bytes
     kind: str = "text/html; charset=utf-8"
     think_s: float = 0.0
+    head_s: float = 0.0
     bytes_per_s: int | None = None
     compressed: bool = False
     status: int = 200
@@ -79,6 +82,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = _gzipped(answer.body) if answer.compressed else answer.body
         encoding = (("Content-Encoding", "gzip"),) if answer.compressed else ()
         self.send_response(answer.status)
+        if answer.head_s:
+            self.flush_headers()
+            site.wait(answer.head_s)
         for name, value in (("Content-Type", answer.kind), *encoding, *answer.headers):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
