@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -92,6 +93,21 @@ def test_very_many_requests_come_in_windows_with_all_rows_for_the_script(world: 
     assert text.count('class="wf-row') == 100
     assert "Rows 1 to 100 of 700" in text
     assert '"number": 700' in text
+
+
+@pytest.mark.parametrize("query", ["?from=1001&request=1150", "?q=1150", "?view=connections&request=2"])
+def test_rows_beyond_a_thousand_are_led_to_by_plain_numbers(world: World, client: Client, query: str) -> None:
+    page = measurements.page(1200)
+    requests = page.waterfall.requests
+    later = tuple(replace(one, initiator_url=requests[1099].url) if one.number == 1150 else one for one in requests)
+    run = ended(world, "page", Measured(measurement=replace(page, waterfall=replace(page.waterfall, requests=later))))
+    text = html(client, run, query)
+    assert re.findall(r'(?:href|id|aria-rowcount|data-row)="[^"]*\d,\d{3}[^"]*"', text) == []
+    if "from" in query:
+        assert "from=901" in text
+        assert "from=1101" in text
+        assert "1150. " in text
+        assert "request=1100#details" in text
 
 
 def test_a_probe_shows_hops_phases_and_round_trips(world: World, client: Client) -> None:
