@@ -1,7 +1,8 @@
 """What differs between two runs, request by request. Pure.
 
 Equal addresses are matched first, in their order. What is left over is matched by its address without versions, since a
-release renames what it changes.
+release renames what it changes. What it was for is held to be the same too, unless only the address is: tools do not
+agree on it. Nothing that is not told of one of the two counts as a difference.
 """
 
 import re
@@ -12,12 +13,15 @@ from typing import Protocol
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
+from workers.measurement.waterfall import Request
 
 # A difference in time is one from here on: less than either is what two loads of the same page differ by.
 MIN_TIME_US = 20_000
 TIME_SHARE = 0.2
 MIN_SIZE_BYTES = 1_000
 SIZE_SHARE = 0.05
+# The status, or protocol, of what ended without one: some tools do not tell it.
+UNTOLD = "\N{EN DASH}"
 
 _VERSION_NAMES = frozenset({"v", "ver", "version", "rev", "build", "hash", "t", "ts", "cb", "_", "cachebust"})
 # `app.3f2a9c1b.js`, `app-3f2a9c1b.min.js`: what a build puts before the ending.
@@ -49,14 +53,11 @@ class Seen:
     number: int
     kind: str
     url: str
+    status: str
     code: int | None
     failure: str | None = None
     total_us: int | None
     size_bytes: int | None
-
-    @property
-    def status(self) -> str:
-        return "failed" if self.failure else "no answer" if self.code is None else str(self.code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +71,14 @@ class Changes:
     status: int
 
 
+_Key = Callable[[Item], tuple[str, str]]
+_KEYS: tuple[_Key, ...] = (
+    lambda item: (item.kind, item.url),
+    lambda item: ("", item.url),
+    lambda item: (item.kind, without_versions(item.url)),
+)
+
+
 def items_of(measurement: Measurement | None) -> tuple[Seen, ...] | None:
     """The requests of a page, or the hops of a probe, in the order they began; None for all else."""
     if isinstance(measurement, PageMeasurement):
@@ -79,38 +88,59 @@ def items_of(measurement: Measurement | None) -> tuple[Seen, ...] | None:
 
 def partners_of(first: Sequence[Item], second: Sequence[Item]) -> dict[int, int]:
     """The number of the second run's item by that of the first's."""
-    found = _pairs(first, second, lambda item: item.url)
-    taken = set(found.values())
-    left = [item for item in first if item.number not in found]
-    right = [item for item in second if item.number not in taken]
-    return found | _pairs(left, right, lambda item: without_versions(item.url))
+    found: dict[int, int] = {}
+    for key in _KEYS:
+        taken = set(found.values())
+        left = [item for item in first if item.number not in found]
+        right = [item for item in second if item.number not in taken]
+        found |= _pairs(left, right, key)
+    return found
 
 
 def changes_of(first: Sequence[Item], second: Sequence[Item], partners: Mapping[int, int]) -> Changes:
     """In numbers, of items that were matched."""
     others = {item.number: item for item in second}
     pairs = [(item, others[partners[item.number]]) for item in first if item.number in partners]
-    late = [(one.total_us or 0, other.total_us or 0) for one, other in pairs if time_differs(one, other)]
+    times = [(one.total_us, other.total_us) for one, other in pairs if time_differs(one, other)]
+    late = [(before, after) for before, after in times if before is not None and after is not None]
     return Changes(
         only_first=len(first) - len(pairs),
         only_second=len(second) - len(pairs),
         slower=sum(after > before for before, after in late),
         faster=sum(after < before for before, after in late),
-        status=sum(one.status != other.status for one, other in pairs),
+        status=sum(status_differs(one, other) for one, other in pairs),
     )
 
 
 def differs(one: Item, other: Item) -> bool:
     """Beyond what two loads of the same page differ by."""
-    return one.status != other.status or time_differs(one, other) or size_differs(one, other)
+    return status_differs(one, other) or time_differs(one, other) or size_differs(one, other)
+
+
+def status_differs(one: Item, other: Item) -> bool:
+    return one.status != other.status and UNTOLD not in (one.status, other.status)
 
 
 def time_differs(one: Item, other: Item) -> bool:
+    """Also where only one of them ever ended."""
+    if one.total_us is None or other.total_us is None:
+        return one.total_us is not other.total_us
     return _apart(one.total_us, other.total_us, MIN_TIME_US, TIME_SHARE)
 
 
 def size_differs(one: Item, other: Item) -> bool:
+    if one.size_bytes is None or other.size_bytes is None:
+        return False
     return _apart(one.size_bytes, other.size_bytes, MIN_SIZE_BYTES, SIZE_SHARE)
+
+
+def status_text(request: Request) -> str:
+    """The status, or the word for what came instead of one."""
+    if request.failure:
+        return "failed"
+    if request.status is None:
+        return "no answer" if request.timing.end_us is None else UNTOLD
+    return str(request.status)
 
 
 def without_versions(url: str) -> str:
@@ -135,6 +165,7 @@ def _requests(page: PageMeasurement) -> tuple[Seen, ...]:
             number=request.number,
             kind=request.resource_type.value,
             url=request.url,
+            status=status_text(request),
             code=request.status,
             failure=request.failure,
             total_us=request.timing.total_us,
@@ -150,6 +181,7 @@ def _hops(probe: ProbeMeasurement) -> tuple[Seen, ...]:
             number=number,
             kind="",
             url=hop.url,
+            status="no answer" if hop.status is None else str(hop.status),
             code=hop.status,
             total_us=hop.timing.total_us,
             size_bytes=_sum(hop.head_bytes, hop.body_bytes),
@@ -162,19 +194,17 @@ def _sum(head: int | None, body: int | None) -> int | None:
     return None if head is None and body is None else (head or 0) + (body or 0)
 
 
-def _pairs(first: Sequence[Item], second: Sequence[Item], key: Callable[[Item], str]) -> dict[int, int]:
+def _pairs(first: Sequence[Item], second: Sequence[Item], key: _Key) -> dict[int, int]:
     waiting: dict[tuple[str, str], deque[int]] = defaultdict(deque)
     for item in second:
-        waiting[item.kind, key(item)].append(item.number)
+        waiting[key(item)].append(item.number)
     found: dict[int, int] = {}
     for item in first:
-        numbers = waiting.get((item.kind, key(item)))
+        numbers = waiting.get(key(item))
         if numbers:
             found[item.number] = numbers.popleft()
     return found
 
 
-def _apart(one: int | None, other: int | None, least: int, share: float) -> bool:
-    if one is None or other is None:
-        return one is not other
+def _apart(one: int, other: int, least: int, share: float) -> bool:
     return abs(one - other) >= max(least, share * min(one, other))

@@ -1,22 +1,21 @@
-"""Two runs side by side: what differs between them, in a sentence, in numbers and row by row. No I/O."""
+"""Two runs or imports side by side: what differs between them, in a sentence, in numbers and row by row. No I/O."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 
 from backend.alerts.growth import BEFORE_FIRST_BYTE, phase_that_grew
-from backend.runs.differences import Changes
-from backend.runs.queries import RunDetail
-from backend.web import times, units
-from backend.web.verdict import Level, Verdict
-from backend.web.waterfall.board import Board
+from backend.web import units
+from backend.web.compared import Compared
+from backend.web.verdict import Level, Verdict, went_over_something_untold
+from backend.web.waterfall.board import Board, of_visit
 from backend.web.waterfall.matching import changes_of
 from backend.web.waterfall.moments import document_of
-from backend.web.waterfall.side_by_side import Side, board_of_two
-from backend.web.waterfall.text import printable
+from backend.web.waterfall.side_by_side import board_of_two
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
+from workers.measurement.page_options import PageState
 from workers.measurement.timing import Phases, phases_of
-from workers.measurement.waterfall import received_bytes
+from workers.measurement.waterfall import TimingSource, received_bytes
 
 # What two loads of one page differ by anyway: less than either of the two is no news.
 _MIN_US = 50_000
@@ -27,7 +26,7 @@ _LEAST_US = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One number of both runs; `level` says whether the second is better, and `mark` says it without a colour."""
+    """One number of both; `level` says whether the second is better, and `mark` says it without a colour."""
 
     name: str
     first: str
@@ -51,23 +50,18 @@ Number = int | float | None
 _Metric = tuple[str, Callable[[PageMeasurement], Number], Callable[[int], str]]
 
 
-def page_of(details: tuple[RunDetail, RunDetail], films: tuple[str, str], parameters: Mapping[str, str]) -> ComparePage:
-    """Both runs must have measured something of one kind: `is_comparable`."""
-    first, second = (_seen(detail) for detail in details)
-    names = (_name("A", details[0]), _name("B", details[1]))
-    sides = (
-        Side(name=names[0], measurement=first, film_url=films[0]),
-        Side(name=names[1], measurement=second, film_url=films[1]),
-    )
+def page_of(first: Compared, second: Compared, parameters: Mapping[str, str]) -> ComparePage:
+    """Both must have measured something of one kind: `is_comparable`."""
+    sides = (first.side("A"), second.side("B"))
     board = board_of_two(sides, parameters)
-    changes = changes_of(board.pictures[0].chart, board.pictures[1].chart)
-    verdict = _verdict(first, second, changes, board.chart.unit)
-    return ComparePage(verdict=verdict, lines=lines_of(first, second), board=board)
+    seen, other = (of_visit(side.measurement, board.wanted.visit) for side in sides)
+    verdict = _verdict(seen, other, f"{_parts(board)} {_caution(first, second)}")
+    return ComparePage(verdict=verdict, lines=lines_of(seen, other), board=board)
 
 
-def is_comparable(first: RunDetail, second: RunDetail) -> bool:
-    """Whether both have something to draw, in rows of the same kind."""
-    return first.measurement is not None and type(first.measurement) is type(second.measurement)
+def is_comparable(first: Compared, second: Compared) -> bool:
+    """Whether both have something to draw, in rows of the same kind, and found the same state."""
+    return first.measurement is not None and _kind(first.measurement) == _kind(second.measurement)
 
 
 def growth_of(first: Measurement, second: Measurement) -> str:
@@ -86,31 +80,31 @@ def _phases(probe: ProbeMeasurement) -> Phases:
     return phases_of(probe.hops[-1].timing) if probe.hops else Phases()
 
 
-def _seen(detail: RunDetail) -> Measurement:
-    if detail.measurement is None:
-        raise ValueError("a run of which nothing was measured cannot be compared")
-    return detail.measurement
+def _kind(measurement: Measurement | None) -> tuple[type, PageState | None]:
+    """Loads that found a full cache and such as found none are no more of one kind than a page and a probe."""
+    return type(measurement), measurement.state if isinstance(measurement, PageMeasurement) else None
 
 
-def _name(letter: str, detail: RunDetail) -> str:
-    at = times.short(detail.run.scheduled_for)
-    return f"{letter}: {printable(detail.site.name, 60)} from {printable(detail.region.name, 60)}, {at}"
+def _caution(first: Compared, second: Compared) -> str:
+    """What keeps a difference from being the site's."""
+    chance = "Each is one sample: what is small here may be chance."
+    if first.tool == second.tool:
+        return chance
+    return f"{chance} {first.tool} measured A, {second.tool} B: browser, machine and network may differ as well."
 
 
-def _verdict(first: Measurement, second: Measurement, changes: Changes, unit: str) -> Verdict:
+def _verdict(first: Measurement, second: Measurement, text: str) -> Verdict:
     name, before_us, after_us = _headline(first, second)
-    parts = _parts(changes, unit)
-    text = f"{parts} One run each: what is small here may be chance."
     if before_us is None or after_us is None:
-        return Verdict(level="info", title="Two runs on one axis", text=text)
+        return Verdict(level="info", title="Both on one axis", text=text)
     by_us = after_us - before_us
     if abs(by_us) < max(_MIN_US, _SHARE * before_us):
         title = f"Hardly a difference: {name} {units.duration(before_us)} and {units.duration(after_us)}"
         return Verdict(level="info", title=title, text=text)
-    word, level = ("slower", "warn") if by_us > 0 else ("faster", "good")
+    word = "slower" if by_us > 0 else "faster"
+    level: Level = "warn" if by_us > 0 else "good"
     times = f"{units.duration(after_us)} against {units.duration(before_us)}"
-    level_of: Level = "warn" if level == "warn" else "good"
-    return Verdict(level=level_of, title=f"B is {units.duration(abs(by_us))} {word} to the {name}: {times}", text=text)
+    return Verdict(level=level, title=f"B is {units.duration(abs(by_us))} {word} to the {name}: {times}", text=text)
 
 
 def _headline(first: Measurement, second: Measurement) -> tuple[str, int | None, int | None]:
@@ -128,13 +122,20 @@ def _last_byte(measurement: Measurement) -> int | None:
     return measurement.hops[-1].timing.end_us
 
 
-def _parts(changes: Changes, unit: str) -> str:
+def _parts(board: Board) -> str:
+    """How the rows differ, in numbers; of a file without any nothing is missing."""
+    charts, unit = [picture.chart for picture in board.pictures], board.chart.unit
+    untold = [letter for letter, chart in zip("AB", charts, strict=True) if not chart.rows]
+    if untold:
+        return f"{' and '.join(untold)} {'tell' if len(untold) > 1 else 'tells'} of no {unit}s."
+    changes = changes_of(*charts)
+    other = "over another protocol" if unit == "connection" else "with another status"
     counted = (
         (changes.only_second, "only in B"),
         (changes.only_first, "only in A"),
         (changes.slower, "longer in B"),
         (changes.faster, "shorter in B"),
-        (changes.status, "with another status"),
+        (changes.status, other),
     )
     parts = [f"{count} {text}" for count, text in counted if count]
     return f"Of the {unit}s: {', '.join(parts)}." if parts else f"The {unit}s are the same."
@@ -173,8 +174,23 @@ def _first_byte(page: PageMeasurement) -> Number:
     return None if document is None else document.timing.first_byte_us
 
 
+def _requests(page: PageMeasurement) -> Number:
+    """None where a file has only figures, and no requests to count."""
+    return len(page.waterfall.requests) or None
+
+
+def _connections(page: PageMeasurement) -> Number:
+    """None where a file does not name what each of its requests went over."""
+    rows = page.waterfall.requests
+    is_told = rows and not any(
+        row.timing_source is TimingSource.ARCHIVE and went_over_something_untold(row) for row in rows
+    )
+    return len(page.waterfall.connections) if is_told else None
+
+
 def _bytes(page: PageMeasurement) -> Number:
-    return received_bytes(page.waterfall.requests)
+    rows = page.waterfall.requests
+    return received_bytes(rows) if rows else None
 
 
 def _thousandths(value: int) -> str:
@@ -196,7 +212,7 @@ _METRICS: tuple[_Metric, ...] = (
     ("Blocking time", lambda page: page.vitals.tbt_us, units.duration),
     ("Load", lambda page: page.vitals.load_us, units.duration),
     ("Fully loaded", lambda page: page.vitals.fully_loaded_us, units.duration),
-    ("Requests", lambda page: len(page.waterfall.requests), units.count),
-    ("Connections", lambda page: len(page.waterfall.connections), units.count),
+    ("Requests", _requests, units.count),
+    ("Connections", _connections, units.count),
     ("Transferred", _bytes, units.size),
 )

@@ -268,7 +268,7 @@ def _use_of(waterfall: Waterfall) -> str:
     reused = units.count(sum(request.reused is True for request in waterfall.requests))
     unused = sum(connection.requests == 0 for connection in waterfall.connections)
     # Archives of some tools name no connections: what went over which is then nobody's to say.
-    untold = sum(_went_over_something_untold(request) for request in waterfall.requests)
+    untold = sum(went_over_something_untold(request) for request in waterfall.requests)
     parts = [
         f"{reused} of {_number(len(waterfall.requests) - untold, 'request')} reused one",
         f"of {units.count(untold)} it is not known" if untold else "",
@@ -277,7 +277,8 @@ def _use_of(waterfall: Waterfall) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def _went_over_something_untold(request: Request) -> bool:
+def went_over_something_untold(request: Request) -> bool:
+    """Whether a request had a connection that its file does not name."""
     is_answered = request.served_from is ServedFrom.NETWORK and request.timing.first_byte_us is not None
     return is_answered and request.connection is None
 

@@ -22,6 +22,7 @@ from backend.runs.differences import (
     items_of,
     partners_of,
     size_differs,
+    status_differs,
     time_differs,
 )
 from backend.runs.queries import RunDetail, run_detail
@@ -227,7 +228,7 @@ def _ways(one: Seen | None, other: Seen | None) -> list[Way]:
     if one is None or other is None:
         return ["presence"]
     ways: list[tuple[Way, bool]] = [
-        ("status", one.status != other.status),
+        ("status", status_differs(one, other)),
         ("time", time_differs(one, other)),
         ("size", size_differs(one, other)),
         ("version", one.url != other.url),

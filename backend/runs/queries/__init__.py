@@ -10,7 +10,7 @@ from backend.runs.queries.overview import LastRun, MonitorOverview, SiteOverview
 from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending, state_of
 from backend.runs.queries.rollups import long_series
 from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
-from backend.runs.queries.uploads import UploadDetail, upload, upload_detail, uploads
+from backend.runs.queries.uploads import UploadDetail, upload, upload_detail, uploads, uploads_beside
 
 __all__ = [
     "DeepRun",
@@ -48,5 +48,6 @@ __all__ = [
     "upload",
     "upload_detail",
     "uploads",
+    "uploads_beside",
     "worst_findings",
 ]

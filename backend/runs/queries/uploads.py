@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Case, IntegerField, Q, When
 
 from backend.accounts.models import Organisation
 from backend.runs.documents import DocumentError, unpack
@@ -40,6 +40,22 @@ def uploads(
     if before is not None:
         found = found.filter(Q(created_at__lt=before[0]) | Q(created_at=before[0], pk__lt=before[1]))
     return list(found.order_by("-created_at", "-pk")[:limit])
+
+
+def uploads_beside(
+    organisation: Organisation, *, upload: Upload | None = None, site: Site | None = None, limit: int = 50
+) -> list[Upload]:
+    """Those of the same file as `upload`, then those of the site, then all others; each the newest first, those of one
+    file in its order. Without what they measured. One statement."""
+    nearest = []
+    if upload is not None:
+        # All page loads of a file are brought at one instant.
+        nearest.append(When(created_at=upload.created_at, file_name=upload.file_name, then=0))
+    if site is not None:
+        nearest.append(When(site=site, then=1))
+    found = Upload.objects.filter(organisation=organisation).select_related("site").defer("document")
+    place = Case(*nearest, default=2, output_field=IntegerField())
+    return list(found.order_by(place, "-created_at", "pk")[:limit])
 
 
 def upload(organisation: Organisation, public_id: UUID) -> Upload | None:

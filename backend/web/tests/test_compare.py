@@ -124,7 +124,7 @@ def test_both_are_saved_as_one_picture(world: World, client: Client) -> None:
 def test_one_run_alone_asks_for_the_other(world: World, client: Client) -> None:
     first, second = both(world)
     text = html(client, f"a={first.run_id}")
-    assert "Choose the run to lay beside it" in text
+    assert "Choose what to lay beside it" in text
     assert str(second.run_id) in text
 
 

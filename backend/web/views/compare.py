@@ -1,6 +1,5 @@
-"""Two runs side by side, and the details of one of their rows."""
+"""Two runs or imports side by side, and the details of one of their rows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 from uuid import UUID
@@ -12,15 +11,17 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
 from backend.alerts.queries.earlier import Earlier, earlier_runs
-from backend.runs.models import Run
-from backend.runs.queries import RunDetail, RunLine, recent_runs, run_detail
+from backend.runs.models import Run, Upload
+from backend.runs.queries import recent_runs, run_detail, upload_detail, uploads_beside
+from backend.sites.models import Monitor, MonitorKind, Site
 from backend.web import compare_page
 from backend.web.access import MemberRequest, needs
+from backend.web.compared import Choice, Compared, choice_of_import, choice_of_run, of_import, of_run
 from backend.web.views.runs import KEEP, drawing, film_url_of
 from backend.web.waterfall.side_by_side import details_of_side
 from backend.web.waterfall.wanted import wanted_of
 
-# So many of the monitor's last runs are offered beside the two.
+# So many of the monitor's last runs are offered beside the two, and so many imports.
 OFFERED = 30
 _NAMES = {
     Earlier.LAST_GOOD: "last good run",
@@ -42,23 +43,24 @@ class Pick:
 @require_safe
 @needs(Permission.READ)
 def page(request: MemberRequest, template: str = "runs/compare.html") -> HttpResponse:
-    """Two runs on one axis; with one alone the page asks for the other."""
+    """Both on one axis; with one alone the page asks for the other."""
     first = _named(request, "a")
     second = _named(request, "b") if request.GET.get("b") else None
+    offered = _offered(request, [first] if second is None else [first, second])
     context = {
         "section": "sites",
         "first": first,
         "second": second,
-        "has_two_sites": second is not None and second.site.pk != first.site.pk,
-        "offered": _offered(first, second),
+        "has_two_sites": second is not None and second.site != first.site,
+        "offered": offered,
+        "has_another": any(choice.id != first.id for choices in offered.values() for choice in choices),
         "picks": _picks(first, second),
         "exports": reverse("web:compare_waterfall"),
         "details_url": reverse("web:compare_details", args=["a0"]).removesuffix("a0"),
         "details_query": urlencode({name: request.GET.get(name, "") for name in ("a", "b")}),
     }
     if second is not None and compare_page.is_comparable(first, second):
-        films = (film_url_of(first.run), film_url_of(second.run))
-        context["page"] = compare_page.page_of((first, second), films, request.GET.dict())
+        context["page"] = compare_page.page_of(first, second, request.GET.dict())
     return render(request, template, context)
 
 
@@ -84,39 +86,62 @@ def export(request: MemberRequest) -> HttpResponse:
     first, second = _named(request, "a"), _named(request, "b")
     if not compare_page.is_comparable(first, second):
         raise Http404
-    page = compare_page.page_of((first, second), ("", ""), request.GET.dict())
+    page = compare_page.page_of(first, second, request.GET.dict())
     return drawing(page.board, page.verdict.title)
 
 
-def _offered(first: RunDetail, second: RunDetail | None) -> Sequence[RunLine]:
-    """The newest runs of the monitor, and the two themselves when they are older."""
-    lines = recent_runs(first.monitor, limit=OFFERED)
-    present = {line.run.run_id for line in lines}
-    chosen = [one for one in (first, second) if one is not None and one.run.run_id not in present]
-    return [*lines, *(RunLine(run=one.run, region=one.region) for one in chosen)]
+def _offered(request: MemberRequest, chosen: list[Compared]) -> dict[str, list[Choice]]:
+    """The newest runs of the monitor and, beside pages, imports: the nearest first. Those chosen are always among
+    them."""
+    monitor = next((one.monitor for one in chosen if one.monitor is not None), None)
+    uploads = [one.source for one in chosen if isinstance(one.source, Upload)]
+    runs, imports = [], []
+    if monitor is not None:
+        runs = [choice_of_run(line.run, line.region, monitor.site) for line in recent_runs(monitor, limit=OFFERED)]
+    if uploads or (monitor is not None and monitor.kind == MonitorKind.PAGE):
+        near = uploads_beside(
+            request.organisation, upload=next(iter(uploads), None), site=chosen[0].site, limit=OFFERED
+        )
+        imports = [choice_of_import(upload) for upload in near]
+    present = {choice.id for choice in (*runs, *imports)}
+    for one in chosen:
+        if one.id not in present:
+            (runs if isinstance(one.source, Run) else imports).append(one.choice)
+    return {name: choices for name, choices in (("Runs", runs), ("Imports", imports)) if choices}
 
 
-def _picks(first: RunDetail, second: RunDetail | None) -> list[Pick]:
-    """What the later run is usually compared with: B, or A as long as there is no B."""
+def _picks(first: Compared, second: Compared | None) -> list[Pick]:
+    """What the later run is usually compared with: B, or A as long as there is no B. Nothing where it is an import."""
     after = second or first
-    found = earlier_runs(after.run, after.site.pk)
+    if after.site is None or not isinstance(after.source, Run):
+        return []
+    found = earlier_runs(after.source, after.site.pk)
     return [
         Pick(
             name=name,
             run=found[word],
-            query=urlencode({"a": found[word].run_id, "b": after.run.run_id}),
-            chosen=second is not None and found[word].run_id == first.run.run_id,
+            query=urlencode({"a": found[word].run_id, "b": after.id}),
+            chosen=second is not None and found[word].run_id == first.id,
         )
         for word, name in _NAMES.items()
         if word in found
     ]
 
 
-def _named(request: MemberRequest, name: str) -> RunDetail:
+def _named(request: MemberRequest, name: str) -> Compared:
+    """The import or the run that the address names."""
     try:
-        detail = run_detail(request.organisation, UUID(request.GET.get(name, "")))
+        public_id = UUID(request.GET.get(name, ""))
     except ValueError as error:
         raise Http404 from error
-    if detail is None:
+    upload = upload_detail(request.organisation, public_id)
+    if upload is not None:
+        return of_import(upload, _page_monitor(upload.upload.site))
+    run = run_detail(request.organisation, public_id)
+    if run is None:
         raise Http404
-    return detail
+    return of_run(run, film_url_of(run.run))
+
+
+def _page_monitor(site: Site | None) -> Monitor | None:
+    return None if site is None else site.monitors.filter(kind=MonitorKind.PAGE).first()

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from backend.web.units import ABSENT, duration, size
+from backend.runs.differences import status_text
+from backend.web.units import duration, size
 from backend.web.waterfall.axis import Axis, Mark, Moment, Tick, axis_of, lanes_of, marks_on
 from backend.web.waterfall.flags import FLAG_NOTES
 from backend.web.waterfall.moments import document_of, page_moments, probe_moments
@@ -146,15 +147,6 @@ def own_domain(page: PageMeasurement) -> str:
     """What the page's owner registered, as far as the name tells; empty without a document."""
     document = document_of(page)
     return "" if document is None else _domain(document.url)
-
-
-def status_text(request: Request) -> str:
-    """The status, or the word for what came instead of one."""
-    if request.failure:
-        return "failed"
-    if request.status is None:
-        return "no answer" if request.timing.end_us is None else ABSENT
-    return str(request.status)
 
 
 def spoken(start_us: int, segments: Sequence[Segment]) -> str:

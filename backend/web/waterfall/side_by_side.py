@@ -10,6 +10,7 @@ from backend.web.waterfall.matching import matched
 from backend.web.waterfall.rows import Chart, Row, own_axis
 from backend.web.waterfall.wanted import Wanted, wanted_of
 from workers.measurement.messages import Measurement, PageMeasurement
+from workers.measurement.page_options import PageState
 
 # What the names of the rows of each waterfall begin with in the URL: `a18`.
 PREFIXES = ("a", "b")
@@ -32,9 +33,15 @@ def charts_on_one_axis(*measurements: Measurement) -> tuple[Chart, ...]:
 
 
 def board_of_two(sides: tuple[Side, Side], parameters: Mapping[str, str]) -> Board:
-    """Both waterfalls, each request knowing its partner in the other. The URL names the two as `a` and `b`."""
+    """Both waterfalls, each request knowing its partner in the other. The URL names the two as `a` and `b`.
+
+    The second view is of both or of neither, and in one state: else two things would be compared that are none.
+    """
     kept = tuple((prefix, parameters.get(prefix, "")) for prefix in PREFIXES)
+    states = [_repeat_state(side.measurement) for side in sides]
+    has_repeat = states[0] is not None and states[0] == states[1]
     wanted = wanted_of(parameters, kept=kept)
+    wanted = wanted if has_repeat else replace(wanted, visit="")
     drawn = [drawn_of(side.measurement, visit=wanted.visit) for side in sides]
     axis = _shared_axis(drawn)
     charts = dict(zip(PREFIXES, matched(*(chart_of(one, wanted, axis) for one in drawn)), strict=True))
@@ -55,7 +62,7 @@ def board_of_two(sides: tuple[Side, Side], parameters: Mapping[str, str]) -> Boa
         selected="" if row is None else f"{prefix}{row.number}",
         details=None if row is None else details_of(drawn[PREFIXES.index(prefix)], unit, row.number),
         has_views=all(isinstance(one, PageMeasurement) for one in drawn),
-        has_repeat=all(isinstance(s.measurement, PageMeasurement) and s.measurement.repeat for s in sides),
+        has_repeat=has_repeat,
     )
 
 
@@ -63,6 +70,13 @@ def details_of_side(measurement: Measurement, wanted: Wanted, number: int) -> De
     """What the side panel says of one row of one of the two; None when there is no such row."""
     unit = "connection" if wanted.view else "request"
     return details_of(drawn_of(measurement, visit=wanted.visit), unit, number)
+
+
+def _repeat_state(measurement: Measurement) -> PageState | None:
+    """What the second view found; None without one."""
+    if not isinstance(measurement, PageMeasurement) or measurement.repeat is None:
+        return None
+    return measurement.repeat.state
 
 
 def _chosen(charts: Mapping[str, Chart], asked: str) -> tuple[str, Row | None]:

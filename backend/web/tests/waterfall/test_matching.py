@@ -5,6 +5,7 @@ import pytest
 from backend.runs import differences
 from backend.runs.differences import items_of, partners_of, without_versions
 from backend.web.tests.measurements import page
+from backend.web.units import ABSENT
 from backend.web.waterfall.matching import changes_of, matched
 from backend.web.waterfall.rows import Chart, Row, page_chart
 
@@ -56,6 +57,15 @@ def test_an_equal_address_goes_before_another_version() -> None:
     assert partners(matched(left, right)[0]) == [(1, 2), (2, 1)]
 
 
+def test_an_equal_address_is_the_same_request_whatever_a_tool_says_that_it_was_for() -> None:
+    url = "https://shop.example/app.js?v="
+    left = with_rows(row(1, url=f"{url}1", kind="fetch"))
+    right = with_rows(row(1, url=f"{url}2", kind="fetch"), row(2, url=f"{url}1", kind="document"))
+    assert partners(matched(left, right)[0]) == [(1, 2)]
+    both = row(1, kind="other"), row(2, kind="fetch")
+    assert partners(matched(with_rows(*both), with_rows(*reversed(both)))[0]) == [(1, 1), (2, 2)]
+
+
 @pytest.mark.parametrize(
     ("changes", "differs"),
     [
@@ -64,7 +74,9 @@ def test_an_equal_address_goes_before_another_version() -> None:
         ({"total_us": None}, True),
         ({"size_bytes": 50_900}, False),
         ({"size_bytes": 60_000}, True),
+        ({"size_bytes": None}, False),
         ({"status": "500"}, True),
+        ({"status": ABSENT}, False),
     ],
 )
 def test_a_row_differs_by_status_size_or_time_beyond_the_usual(changes: dict[str, object], *, differs: bool) -> None:
@@ -79,6 +91,13 @@ def test_changes_are_counted_from_the_first_to_the_second() -> None:
     second = with_rows(replace(slower, total_us=90_000), replace(broken, status="500"), row(5, url="https://d/"))
     changes = changes_of(*matched(first, second))
     assert (changes.only_first, changes.only_second, changes.slower, changes.faster, changes.status) == (1, 1, 1, 0, 1)
+
+
+def test_what_never_ended_is_neither_longer_nor_shorter() -> None:
+    ended, open_ended = with_rows(row(1, total_us=100_000)), with_rows(row(1, total_us=None))
+    for first, second in ((ended, open_ended), (open_ended, ended)):
+        changes = changes_of(*matched(first, second))
+        assert (changes.slower, changes.faster) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +118,8 @@ def test_versions_are_left_out_of_addresses(one: str, other: str, *, same: bool)
 
 def test_programs_are_told_the_same_of_two_pages_as_people() -> None:
     one = page(12)
-    rows = [replace(each, status=503) if each.number == 3 else each for each in one.waterfall.requests[:-1]]
+    changed = {3: 503, 4: None}
+    rows = [replace(each, status=changed.get(each.number, each.status)) for each in one.waterfall.requests[:-1]]
     pages = one, replace(one, waterfall=replace(one.waterfall, requests=tuple(rows)))
     first, second = (items_of(each) or () for each in pages)
     told = differences.changes_of(first, second, partners_of(first, second))
