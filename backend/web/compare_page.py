@@ -1,6 +1,6 @@
 """Two runs or imports side by side: what differs between them, in a sentence, in numbers and row by row. No I/O."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 
@@ -12,6 +12,7 @@ from backend.web.waterfall.board import Board, of_visit
 from backend.web.waterfall.matching import changes_of
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.side_by_side import board_of_two
+from backend.web.waterfall.text import printable
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.timing import Phases, phases_of
@@ -22,6 +23,7 @@ _MIN_US = 50_000
 _SHARE = 0.1
 # A shorter time than this is no news of two single runs.
 _LEAST_US = 1_000
+_CHANCE = "Each is one sample: what is small here may be chance."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ def page_of(first: Compared, second: Compared, parameters: Mapping[str, str]) ->
     sides = (first.side("A"), second.side("B"))
     board = board_of_two(sides, parameters)
     seen, other = (of_visit(side.measurement, board.wanted.visit) for side in sides)
-    verdict = _verdict(seen, other, f"{_parts(board)} {_caution(first, second)}")
+    verdict = _verdict(seen, other, " ".join((_parts(board), _CHANCE, *_cautions(first, second))))
     return ComparePage(verdict=verdict, lines=lines_of(seen, other), board=board)
 
 
@@ -85,12 +87,19 @@ def _kind(measurement: Measurement | None) -> tuple[type, PageState | None]:
     return type(measurement), measurement.state if isinstance(measurement, PageMeasurement) else None
 
 
-def _caution(first: Compared, second: Compared) -> str:
-    """What keeps a difference from being the site's."""
-    chance = "Each is one sample: what is small here may be chance."
-    if first.tool == second.tool:
-        return chance
-    return f"{chance} {first.tool} measured A, {second.tool} B: browser, machine and network may differ as well."
+def _cautions(first: Compared, second: Compared) -> Iterator[str]:
+    """What keeps a difference from being the site's own."""
+    if first.tool != second.tool:
+        yield f"{first.tool} measured A, {second.tool} B: browser, machine and network may differ as well."
+    addresses = [_address(one.measurement) for one in (first, second)]
+    if all(addresses) and addresses[0] != addresses[1]:
+        yield f"They are two pages: A is {addresses[0]}, B {addresses[1]}."
+
+
+def _address(measurement: Measurement | None) -> str:
+    """Host and path of a page; empty where it is not known."""
+    document = document_of(measurement) if isinstance(measurement, PageMeasurement) else None
+    return "" if document is None else printable(document.url.partition("?")[0].partition("://")[2], 120)
 
 
 def _verdict(first: Measurement, second: Measurement, text: str) -> Verdict:

@@ -16,6 +16,8 @@ from backend.web.waterfall.text import printable
 from workers.measurement.messages import Measurement
 
 _NAME_CHARS = 60
+# A list of choices is as wide as the longest of them.
+_PART_CHARS = 40
 _OURS = "Firstbyte"
 
 
@@ -114,9 +116,9 @@ def choice_of_import(upload: Upload) -> Choice:
 
 
 def _file_of(upload: Upload) -> str:
-    """With the file's own name for the page load, where it is one."""
-    name = printable(upload.file_name, _NAME_CHARS)
-    return name if upload.label == upload.url else f"{name} ({printable(upload.label, _NAME_CHARS)})"
+    """With the file's own name for the page load: a file may hold several."""
+    label = upload.label.removeprefix("https://").removeprefix("http://")
+    return f"{printable(upload.file_name, _PART_CHARS)} ({printable(label, _PART_CHARS)})"
 
 
 def _tool_of(upload: Upload) -> str:

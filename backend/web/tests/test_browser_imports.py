@@ -3,12 +3,16 @@
 from pathlib import Path
 
 import pytest
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from backend.runs.models import Upload
+from backend.runs.tests.factories import NOW
+from backend.web.tests import measurements
 from backend.web.tests.browsing import PHONE, browsing
-from backend.web.tests.world import World
+from backend.web.tests.world import World, make_import
+from workers.measurement.messages import Measured
 from workers.tests.measurement.imports import samples
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -81,6 +85,32 @@ def test_what_is_dropped_is_taken_and_faults_lose_nothing_that_was_filled_in(
         assert [text for text in site.complaints if "422" not in text] == []
     made = [(upload.file_name, upload.site) for upload in Upload.objects.select_related("site")]
     assert made == [("two.har", world.site)] * 2
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no-script"])
+def test_an_import_is_laid_beside_a_run_that_is_chosen(
+    world: World, server: LiveServer, broker: str, *, script: bool
+) -> None:
+    run = world.pending("page", scheduled_for=NOW)
+    world.end(run, Measured(measurement=measurements.eventful_page(12)))
+    made = make_import(world, site=world.site)
+    with browsing(world, server, script=script) as site:
+        page = site.open(reverse("web:import", args=[made.public_id]))
+        page.get_by_role("link", name="Compare").click()
+        page.get_by_label("B, after").select_option(str(run.run_id))
+        page.get_by_role("button", name="Compare").click()
+        expect(page.get_by_role("heading", level=3).first).to_contain_text("A: Shop out of acme.har")
+        page.get_by_role("link", name="Swap").click()
+        expect(page.get_by_role("heading", level=3).first).to_contain_text("A: Shop from Eu")
+        page.locator("#b2 a").click()
+        expect(page.locator("#details h3")).to_have_text("2. app.js")
+        assert page.url.partition("#")[0].endswith(f"?a={run.run_id}&b={made.public_id}&request=b2")
+        page.goto(page.url.partition("#")[0])
+        expect(page.locator("#b2")).to_have_class("wf-row selected")
+        if script:
+            site.look_over(f"{reverse('web:compare')}?a={made.public_id}")
+            site.look_over(f"{reverse('web:compare')}?a={run.run_id}&b={made.public_id}")
+        assert site.complaints == []
 
 
 def test_the_pages_are_accessible_and_fit(world: World, server: LiveServer, broker: str, file: Path) -> None:

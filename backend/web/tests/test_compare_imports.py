@@ -90,7 +90,7 @@ def test_the_page_of_an_import_leads_to_where_the_other_is_chosen(world: World, 
     text = client.get(link[0]).text
     assert "Choose what to lay beside it." in text
     assert [group for group, _ in choices(text)] == ["Runs", "Runs", "Imports", "Imports"]
-    assert [words.partition(" (")[0].partition(",")[0] for _, words in choices(text)][2:] == ["shop.har", "other.har"]
+    assert [words.partition(" (")[0] for _, words in choices(text)][2:] == ["shop.har", "other.har"]
     assert f'<option value="{made.public_id}" selected>' in text
 
 
@@ -101,9 +101,10 @@ def test_a_run_is_laid_beside_an_import_with_words_for_where_each_is_from(world:
     assert "B is 420 ms slower to the largest paint: 840 ms against 420 ms" in text
     assert "Of the requests: 12 only in B, 1 only in A." in text
     assert "Browsertime measured A, Firstbyte B: browser, machine and network may differ as well." in text
-    assert 'class="wf-title">A: Shop out of shop.har by Browsertime 1, 21 Nov 2026 12:00:00<' in text
+    assert "They are two pages: A is shop.example/, B www.shop.example/." in text
+    assert 'class="wf-title">A: Shop out of shop.har (shop.example/) by Browsertime 1, 21 Nov 2026 12:00:00<' in text
     assert 'class="wf-title">B: Shop from Eu, ' in text
-    assert "out of shop.har by Browsertime 1</a>, B is <a" in text
+    assert "out of shop.har (shop.example/) by Browsertime 1</a>, B is <a" in text
     assert numbers(text)["Largest paint"] == ("420 ms", "840 ms", "+420 ms (+100 %)")
     assert text.count('class="wf-row') == 1 + 12
     back = html(client, query(run, made))
@@ -162,10 +163,14 @@ def test_the_loads_of_one_file_come_first_and_are_told_apart(world: World, clien
     assert [words.rpartition(" ")[2] for words in offered[:2]] == ["12:00:00", "12:00:00"]
     Upload.objects.filter(pk=second.pk).update(started_at=datetime(2026, 11, 21, 12, 0, 7, tzinfo=UTC))
     offered = [words for _, words in choices(html(client, f"a={first.public_id}"))]
-    assert offered[:2] == ["twice.har, 21 Nov 2026 12:00:00", "twice.har, 21 Nov 2026 12:00:07"]
+    assert offered[:2] == [
+        "twice.har (shop.example/), 21 Nov 2026 12:00:00",
+        "twice.har (shop.example/), 21 Nov 2026 12:00:07",
+    ]
     assert offered[2].startswith("newer.har")
     text = html(client, query(first, second))
     assert "measured A" not in text, "one tool wrote both"
+    assert "two pages" not in text
     assert "Hardly a difference: load event 500 ms and 500 ms" in text
 
 
@@ -173,7 +178,7 @@ def test_a_run_finds_imports_of_its_site_first_and_a_probe_none(world: World, cl
     brought(world, samples.firefox(), "mine.har", of_site=True)
     brought(world, samples.firefox(), "newer.har")
     imports = [words for group, words in choices(html(client, f"a={ended(world).run_id}")) if group == "Imports"]
-    assert [words.partition(",")[0] for words in imports] == ["mine.har", "newer.har"]
+    assert [words.partition(" ")[0] for words in imports] == ["mine.har", "newer.har"]
     assert {group for group, _ in choices(html(client, f"a={ended(world, kind='probe').run_id}"))} == {"Runs"}
 
 
@@ -223,7 +228,7 @@ def test_rows_and_pictures_of_an_import_are_found_too(world: World, client: Clie
     assert '<h3 class="wrap-any">2. basket</h3>' in details.text
     assert client.get(f"{reverse('web:compare_details', args=['b99'])}?{asked}").status_code == HTTPStatus.NOT_FOUND
     picture = client.get(f"{reverse('web:compare_waterfall')}?{asked}").text
-    assert "B: shop.example out of shop.har by Tool 1, 21 Nov 2026 12:00:00" in picture
+    assert "B: shop.example out of shop.har (shop.example/) by Tool 1, 21 Nov 2026 12:00:00" in picture
     text = html(client, f"{asked}&request=b2")
     assert ('selected" id="b2"' in text, 'matched" id="a4"' in text) == (True, True)
 

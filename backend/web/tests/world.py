@@ -65,10 +65,10 @@ def make_gate(world: World) -> Gate:
     return create_gate(actor=user, organisation=organisation, site=world.site, question=question)
 
 
-def make_import(world: World) -> Upload:
-    """A page load that a browser wrote down."""
+def make_import(world: World, site: Site | None = None) -> Upload:
+    """A page load that a browser wrote down, of a site or of none."""
     file = UploadedFile(name="acme.har", content=samples.written(samples.devtools()))
-    (made,) = import_file(actor=world.member.user, organisation=world.member.organisation, file=file)
+    (made,) = import_file(actor=world.member.user, organisation=world.member.organisation, file=file, site=site)
     return made
 
 
