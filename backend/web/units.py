@@ -59,7 +59,9 @@ def age(seconds: int) -> str:
 
 
 def short_duration(us: int) -> str:
-    """For an axis: no trailing zeros, `0`, `0.5 ms`, `200 ms`, `1.5 s`."""
+    """For an axis: no trailing zeros, `0`, `0.5 ms`, `200 ms`, `1.5 s`; before zero with a minus sign."""
+    if us < 0:
+        return "\N{MINUS SIGN}" + short_duration(-us)
     if us == 0:
         return "0"
     unit, name = (_S, "s") if us >= _S else (_MS, "ms")

@@ -100,7 +100,7 @@ export const PHASE_NAMES = {"queued": "Queued", "dns": "DNS", "connect": "Connec
 
 export const MAX_TICKS = 5 as const;
 
-export const LABEL_PERCENT = 34.0 as const;
+export const LABEL_PERCENT = 42.0 as const;
 
 export const LAST_TICK_PERCENT = 85.0 as const;
 

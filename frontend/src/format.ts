@@ -36,8 +36,9 @@ export function count(number: number | null): string {
   return number === null ? ABSENT : thousands(number);
 }
 
-/** Microseconds for an axis, without trailing zeros: `0`, `0.5 ms`, `200 ms`, `1.5 s`. */
+/** Microseconds for an axis, without trailing zeros: `0`, `0.5 ms`, `200 ms`, `1.5 s`; before zero with a minus sign. */
 export function shortDuration(us: number): string {
+  if (us < 0) return `−${shortDuration(-us)}`;
   if (us === 0) return "0";
   const [unit, name] = us >= S ? [S, "s"] : [MS, "ms"];
   return `${decimal(us, unit, 3).replace(/\.?0+$/, "")} ${name}`;

@@ -10,7 +10,8 @@ export function onKey(key: string, action: Action): void {
 
 export function listenForKeys(page: Document): void {
   page.addEventListener("keydown", (event) => {
-    if (!isShortcut(event) || page.documentElement.dataset["keys"] === "off") return;
+    // Under an open dialog nothing moves, and Escape is the dialog's.
+    if (!isShortcut(event) || page.documentElement.dataset["keys"] === "off" || page.querySelector("dialog:modal")) return;
     const action = actions.get(event.key) ?? clickOf(page, event.key);
     action?.(event);
   });

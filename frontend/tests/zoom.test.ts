@@ -34,7 +34,7 @@ test("the address holds a stretch in milliseconds and gives it back", () => {
 });
 
 test("an address may hold anything", () => {
-  for (const text of ["", "x", "5", "9-3", "--", "1-", "1e9-2e9", "5000-9000"]) assert.equal(zoomOf(FULL, text), FULL, text);
+  for (const text of ["", "x", "5", "9-3", "--", "1-", "1e9-2e9", "5000-9000", "1.2.3-4"]) assert.equal(zoomOf(FULL, text), FULL, text);
 });
 
 test("a part is told in percent of the whole axis", () => {

@@ -85,7 +85,7 @@ def waterfall_head(unit: str, wanted: Wanted | None = None) -> SafeString:
         by_host = f' <span class="wf-by">{_sort_link(wanted, "host", place)}</span>'
         heads = (
             _heading(wanted, "number", "#")
-            + _heading(wanted, "name", name, by_host)
+            + _heading(wanted, "name", name, by_host, ("name", "host"))
             + _heading(wanted, "status", status)
             + _heading(wanted, "size", "Size")
             + _heading(wanted, "time", "Time")
@@ -151,10 +151,9 @@ def waterfall_swatch(phase: Phase) -> SafeString:
     return _safe(_swatch(phase))
 
 
-def _heading(wanted: Wanted, column: str, text: str, more: str = "") -> str:
-    order = ""
-    if wanted.sort.removeprefix("-") == column:
-        order = f' aria-sort="{"descending" if wanted.sort.startswith("-") else "ascending"}"'
+def _heading(wanted: Wanted, column: str, text: str, more: str = "", columns: tuple[str, ...] = ()) -> str:
+    """`columns` are those that share the heading."""
+    order = next(filter(None, (_order(wanted, one, "aria-sort") for one in columns or (column,))), "")
     return (
         f'<th scope="col" role="columnheader" class="wf-{column}"{order}>{_sort_link(wanted, column, text)}{more}</th>'
     )
@@ -165,7 +164,15 @@ def _sort_link(wanted: Wanted, column: str, text: str) -> str:
     first = f"-{column}" if column in ("size", "time") else column
     second = column if first.startswith("-") else f"-{column}"
     order = second if wanted.sort == first else "" if wanted.sort == second else first
-    return f'<a href="?{escape(wanted.query_with(sort=order))}" data-sort="{column}">{text}</a>'
+    said = _order(wanted, column, "data-order")
+    return f'<a href="?{escape(wanted.query_with(sort=order))}" data-sort="{column}"{said}>{text}</a>'
+
+
+def _order(wanted: Wanted, column: str, attribute: str) -> str:
+    """An attribute that says in which direction a column is sorted, empty for one that is not."""
+    if wanted.sort.removeprefix("-") != column:
+        return ""
+    return f' {attribute}="{"descending" if wanted.sort.startswith("-") else "ascending"}"'
 
 
 def _line(classes: str, x: float, top: int) -> str:

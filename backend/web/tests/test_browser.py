@@ -207,7 +207,7 @@ def test_of_two_thousand_rows_only_those_in_sight_are_drawn(world: World, server
     path = run_path(world, 2_000)
     with browsing(world, server) as site:
         page = site.open(path)
-        expect(page.locator("output")).to_have_text("2000 of 2000")
+        expect(page.locator("output")).to_have_text("2,000 of 2,000")
         assert page.locator("tr.wf-row").count() < 120
         page.locator("#wf-q").fill("/1999/")
         expect(page.locator("tr.wf-row")).to_have_count(1)

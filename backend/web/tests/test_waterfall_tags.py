@@ -21,7 +21,7 @@ from backend.web.waterfall.rows import Chart, page_chart
 from backend.web.waterfall.wanted import Wanted, wanted_of, window_of
 
 GOLDEN = Path(__file__).parents[3] / "frontend" / "tests" / "golden"
-ZOOMS = ("", "380-560", "0-12.5", "900-9000", "-3-900")
+ZOOMS = ("", "380-560", "0-12.5", "900-9000", "-3-900", "5000-9000", "-9--4")
 
 
 @pytest.fixture
@@ -112,6 +112,14 @@ def test_headings_sort_down_and_up_and_then_as_it_was() -> None:
         assert link is not None
         assert link.get("href") == ("?q=a&sort=" + following if following else "?q=a")
         assert (cell.get("aria-sort") or "") == said
+
+
+@pytest.mark.parametrize(("sort", "link", "said"), [("name", 0, "ascending"), ("-host", 1, "descending")])
+def test_of_two_things_that_share_a_heading_the_one_it_is_sorted_by_is_marked(sort: str, link: int, said: str) -> None:
+    (row,) = ElementTree.fromstring(f"<x>{waterfall_head('request', Wanted(sort=sort))}</x>")
+    cell = next(one for one in row if one.get("class") == "wf-name")
+    assert cell.get("aria-sort") == said
+    assert [one.get("data-order") for one in cell.iter("a")] == [said if place == link else None for place in (0, 1)]
 
 
 def test_the_legend_names_every_phase_by_colour_and_height() -> None:

@@ -3,6 +3,7 @@
 `frontend/src/waterfall/filter.ts` is the twin, for typing without a reload.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -18,6 +19,7 @@ MAX_ROWS = 300
 WINDOW_ROWS = 100
 MAX_TEXT = 200
 _MAX_ZOOM_MS = 3_600_000
+_STRETCH = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)-(-?[0-9]+(?:\.[0-9]+)?)")
 # For where the heads of the columns cannot be seen; by start is what stands there without any.
 ORDERS = {
     "number": "by number",
@@ -174,11 +176,10 @@ def _sort_value(row: Row, column: str) -> tuple[int, str] | None:
 
 def _zoom(text: str) -> tuple[int, int] | None:
     """`200-512.5` in milliseconds, as microseconds; None for what is no stretch of time."""
-    left, dash, right = text.rpartition("-")
-    try:
-        start_ms, end_ms = float(left), float(right)
-    except ValueError:
+    found = _STRETCH.fullmatch(text[:MAX_TEXT])
+    if not found:
         return None
-    if not dash or not -_MAX_ZOOM_MS < start_ms < end_ms < _MAX_ZOOM_MS:
+    start_ms, end_ms = (float(part) for part in found.groups())
+    if not -_MAX_ZOOM_MS < start_ms < end_ms < _MAX_ZOOM_MS:
         return None
     return round(start_ms * 1000), round(end_ms * 1000)

@@ -28,7 +28,7 @@ export function xOf(axis: Axis, us: number): number {
 
 export function ticksOf(axis: Axis): Tick[] {
   const step = roundStep(axis.end_us - axis.start_us);
-  const first = Math.max(Math.ceil((axis.start_us - axis.zero_us) / step), 0);
+  const first = Math.ceil((axis.start_us - axis.zero_us) / step);
   const ticks: Tick[] = [];
   for (let us = first * step; us < axis.end_us - axis.zero_us; us += step) {
     const x = xOf(axis, axis.zero_us + us);

@@ -1,6 +1,7 @@
 // Filter, order, selection, zoom and keys over one waterfall that the server drew, or two on one axis.
 
 import type { Moment } from "../contract";
+import { count } from "../format";
 import { onKey } from "../keys";
 import type { Axis } from "./axis";
 import { tellWhatIsCut } from "./cut";
@@ -135,7 +136,7 @@ class WaterfallPage {
     this.shown = names;
     const all = this.panes.reduce((sum, pane) => sum + pane.rows.all.length, 0);
     const output = this.root.querySelector("output");
-    if (output) output.textContent = `${names.length} of ${all}`;
+    if (output) output.textContent = `${count(names.length)} of ${count(all)}`;
     this.root.querySelector(".wf-none")?.toggleAttribute("hidden", names.length > 0);
     return names;
   }
@@ -190,10 +191,13 @@ class WaterfallPage {
     this.sort = sort;
     const choice = this.form?.querySelector<HTMLSelectElement>("select[name=sort]");
     if (choice) choice.value = sort;
-    for (const heading of this.root.querySelectorAll<HTMLElement>("[data-sort]")) {
-      const isThis = this.sort.replace("-", "") === heading.dataset["sort"];
+    for (const heading of this.root.querySelectorAll("[aria-sort]")) heading.removeAttribute("aria-sort");
+    for (const link of this.root.querySelectorAll<HTMLElement>("[data-sort]")) {
+      delete link.dataset["order"];
+      if (this.sort.replace("-", "") !== link.dataset["sort"]) continue;
       const order = this.sort.startsWith("-") ? "descending" : "ascending";
-      heading.closest("th")?.setAttribute("aria-sort", isThis ? order : "none");
+      link.dataset["order"] = order;
+      link.closest("th")?.setAttribute("aria-sort", order);
     }
     this.filter();
   }
@@ -279,10 +283,15 @@ class WaterfallPage {
     field.select();
   }
 
+  /** From a row to its own details, from elsewhere to those of the row that is looked at. */
   private enter(event: KeyboardEvent): void {
-    const link = event.target instanceof Element ? event.target.closest("a, button, summary") : null;
-    if (this.selected === null || (link !== null && !link.closest(".wf-row"))) return;
+    const target = event.target instanceof Element ? event.target : null;
+    const row = target?.closest("tr.wf-row");
+    if (!row && target?.closest("a, button, summary")) return;
+    const place = row ? this.placeOf(row.id.replace(/^r/, "")) : this.selected;
+    if (!place) return;
     event.preventDefault();
+    if (row) this.choose(place, false);
     this.panel.focus();
   }
 
@@ -292,6 +301,8 @@ class WaterfallPage {
       event?.preventDefault();
       return document.activeElement.blur();
     }
+    // There it only folds the list of choices.
+    if (document.activeElement instanceof HTMLSelectElement) return;
     this.panel.classList.remove("raised");
     if (this.selected === null) return;
     const { pane, number } = this.selected;

@@ -28,7 +28,7 @@ export function zoomText(full: Axis, view: Axis): string {
 
 /** What the address holds, whatever it is. */
 export function zoomOf(full: Axis, text: string): Axis {
-  const found = /^(-?[\d.]+)-(-?[\d.]+)$/.exec(text);
+  const found = /^(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)$/.exec(text);
   const [start, end] = [Number(found?.[1]) * 1000 + full.zero_us, Number(found?.[2]) * 1000 + full.zero_us];
   return start < end ? partOf(full, start, end) : full;
 }

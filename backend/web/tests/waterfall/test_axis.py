@@ -3,7 +3,17 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.web.waterfall.axis import MAX_TICKS, Axis, MarkKey, Moment, axis_of, box_of, marks_on, part_of
+from backend.web.waterfall.axis import (
+    LABEL_PERCENT,
+    MAX_TICKS,
+    Axis,
+    MarkKey,
+    Moment,
+    axis_of,
+    box_of,
+    marks_on,
+    part_of,
+)
 
 INSTANTS = st.integers(min_value=-10_000_000, max_value=600_000_000)
 MOMENTS = st.none() | INSTANTS
@@ -28,8 +38,10 @@ def test_a_second_has_ticks_at_halves() -> None:
 
 def test_what_began_before_zero_stands_left_of_it() -> None:
     axis = axis_of(-500_000, 470_000)
-    assert [(tick.text, round(tick.x)) for tick in axis.ticks] == [("0", 50), ("200 ms", 70), ("400 ms", 90)]
-    assert marks_on(axis, [Moment(key="load", text="Load", at_us=0)])[0].x == axis.ticks[0].x
+    ticks = [(tick.text, round(tick.x)) for tick in axis.ticks]
+    before = [("\N{MINUS SIGN}400 ms", 10), ("\N{MINUS SIGN}200 ms", 30)]
+    assert ticks == [*before, ("0", 50), ("200 ms", 70), ("400 ms", 90)]
+    assert marks_on(axis, [Moment(key="load", text="Load", at_us=0)])[0].x == axis.ticks[2].x
 
 
 def test_a_fraction_of_a_millisecond_has_ticks_too() -> None:
@@ -43,7 +55,8 @@ def test_labels_never_lie_on_each_other(
     axis = axis_of(0, 10_000_000)
     marks = marks_on(axis, _moments(first, second, third, last))
     spans = [
-        (mark.lane, *((mark.x, mark.x + 34) if mark.anchor == "start" else (mark.x - 34, mark.x))) for mark in marks
+        (mark.lane, *((mark.x, mark.x + LABEL_PERCENT) if mark.anchor == "start" else (mark.x - LABEL_PERCENT, mark.x)))
+        for mark in marks
     ]
     for index, (lane, left, right) in enumerate(spans):
         assert all(lane != other or right <= start or left >= end for other, start, end in spans[index + 1 :])
@@ -68,7 +81,7 @@ def test_a_part_of_the_axis_has_its_own_ticks_and_lines() -> None:
 
 def test_labels_count_from_the_zero_of_an_axis() -> None:
     axis = Axis(start_us=0, end_us=1_000_000, zero_us=250_000)
-    assert [(tick.text, tick.x) for tick in axis.ticks][:2] == [("0", 25.0), ("200 ms", 45.0)]
+    assert [(tick.text, tick.x) for tick in axis.ticks][1:3] == [("0", 25.0), ("200 ms", 45.0)]
     assert part_of(axis, (0, 100_000)).start_us == 250_000
 
 
@@ -82,3 +95,10 @@ def test_a_part_lies_within_the_whole(wanted: tuple[int, int] | None) -> None:
 def _moments(*us: int | None) -> list[Moment]:
     keys: tuple[MarkKey, ...] = ("first-byte", "fcp", "lcp", "load")
     return [Moment(key=key, text=key, at_us=at) for key, at in zip(keys, us, strict=True) if at is not None]
+
+
+def test_a_part_beyond_the_axis_is_the_whole_as_the_script_has_it() -> None:
+    axis = axis_of(-50_000, 950_000)
+    for wanted in ((5_000_000, 9_000_000), (-900_000, -60_000), (200_000, 200_010)):
+        assert part_of(axis, wanted) == axis
+    assert part_of(axis, (-900_000, 100_000)).end_us == 100_000

@@ -56,9 +56,13 @@ def test_an_address_may_hold_anything(first: str) -> None:
     assert wanted_of(nonsense) == Wanted(text="x" * 200)
 
 
-@pytest.mark.parametrize("zoom", ["", "5", "9-3", "--", "1-", "a-b", "1-inf", "1-1e12"])
+@pytest.mark.parametrize("zoom", ["", "5", "9-3", "--", "1-", "a-b", "1-inf", "1-1e12", "1e2-1e3", "1_0-2_0"])
 def test_what_is_no_stretch_of_time_zooms_nothing(zoom: str) -> None:
     assert wanted_of({"zoom": zoom}).zoom is None
+
+
+def test_a_stretch_may_lie_before_zero() -> None:
+    assert wanted_of({"zoom": "-300--100.5"}).zoom == (-300_000, -100_500)
 
 
 def test_the_address_keeps_zoom_order_and_hidden_lines() -> None:

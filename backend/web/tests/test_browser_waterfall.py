@@ -1,0 +1,109 @@
+"""The waterfall under hands and eyes: keys, what is sorted, and what a narrow window leaves room for."""
+
+from dataclasses import replace
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from backend.web.tests import measurements
+from backend.web.tests.browsing import browsing
+from backend.web.tests.world import World
+from workers.measurement.messages import Measured
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NARROWEST = (320, 700)
+# The labels of lines of which two lie on each other, or that reach beyond the waterfall.
+CROWDED = """() => {
+  const frame = document.querySelector(".wf-frame").getBoundingClientRect();
+  const texts = [...document.querySelectorAll(".wf-mark-text")];
+  const labels = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const meet = (one, other) => one.left < other.right && other.left < one.right && Math.abs(one.top - other.top) < 4;
+  const isMet = (box, index) => labels.some(([, other], at) => at !== index && meet(box, other));
+  return labels.filter(([, box], index) =>
+    box.left < frame.left || box.right > frame.right || isMet(box, index),
+  ).map(([text]) => text);
+}"""
+
+
+def run_path(world: World, requests: int = 40) -> str:
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=measurements.eventful_page(requests)))
+    return reverse("web:run", args=[pending.run_id])
+
+
+def test_enter_on_a_row_leads_to_the_details_of_that_row(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(f"{path}?request=2")
+        page.locator("#r5 a").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#details")).to_be_focused()
+        expect(page.locator("#details h3")).to_contain_text("5. ")
+        expect(page.locator("tr.selected")).to_have_id("r5")
+        assert page.url.endswith("request=5")
+        assert site.complaints == []
+
+
+def test_under_the_sheet_of_keys_nothing_moves_and_escape_closes_only_it(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(f"{path}?request=2")
+        page.keyboard.press("?")
+        expect(page.locator("dialog")).to_be_visible()
+        page.keyboard.press("j")
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog")).to_be_hidden()
+        expect(page.locator("tr.selected")).to_have_id("r2")
+        page.locator("#wf-kind").focus()
+        page.keyboard.press("Escape")
+        expect(page.locator("tr.selected")).to_have_id("r2")
+        assert page.url.endswith("request=2")
+        assert site.complaints == []
+
+
+@pytest.mark.parametrize("column", ["name", "host", "time"])
+def test_what_is_sorted_says_so_with_and_without_a_reload(world: World, server: LiveServer, column: str) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.locator(f"[data-sort={column}]").click()
+        page.locator(f"[data-sort={column}]").click()
+        said = "ascending" if column == "time" else "descending"
+        for _ in range(2):
+            heading = page.locator("thead [aria-sort]")
+            expect(heading).to_have_attribute("aria-sort", said)
+            expect(heading.locator(f"[data-sort={column}]")).to_have_count(1)
+            expect(page.locator("[data-order]")).to_have_attribute("data-sort", column)
+            page.reload()
+
+
+@pytest.mark.parametrize("zoom", ["900000-950000", "-5--1"])
+def test_a_stretch_of_another_view_is_drawn_alike_by_server_and_script(
+    world: World, server: LiveServer, zoom: str
+) -> None:
+    measured = measurements.eventful_page(20)
+    early = replace(measured.waterfall.requests[1], number=21)
+    early = replace(early, timing=replace(early.timing, start_us=-8_000))
+    waterfall = replace(measured.waterfall, requests=(*measured.waterfall.requests, early))
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=replace(measured, waterfall=waterfall)))
+    path = f"{reverse('web:run', args=[pending.run_id])}?zoom={zoom}"
+    seen = []
+    for script in (False, True):
+        with browsing(world, server, script=script) as site:
+            page = site.open(path)
+            ticks = page.locator(".wf-tick-text").all_text_contents()
+            seen.append((page.locator("#r1 .wf-bar").get_attribute("viewBox"), ticks))
+            assert ticks != []
+    assert seen[0] == seen[1]
+
+
+def test_in_the_narrowest_window_no_two_labels_lie_on_each_other(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server, size=NARROWEST) as site:
+        page = site.open(path)
+        assert page.locator(".wf-mark-text").count() > 4
+        assert page.evaluate(CROWDED) == []
+        assert not site.is_wider_than_window()
