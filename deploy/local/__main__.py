@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from deploy.local import commands, rights, root
+from deploy.local import commands, handover, rights, root
 from deploy.local.places import Places
 from deploy.local.process import StepError
 
@@ -20,18 +20,17 @@ _PASSED_ON = {
 }
 
 
-# Becomes a measurement, with what rights root left it; tests and benches hand theirs on to whom they choose.
-_MAKES_NETWORKS = "firstbyte"
-
-
 def main(arguments: list[str]) -> int:
     """Runs one command; the exit code. What went wrong is one sentence on standard error."""
     os.umask(0o077)
     name, rest = arguments[0], arguments[1:]
+    if name == handover.COMMAND:
+        rest = handover.absolute(rest, Path(os.environ.get("FIRSTBYTE_FROM", ".")).absolute())
     try:
         if os.geteuid() == 0:
             root.step_down(_CHECKOUT, name, rest)
-        if name != _MAKES_NETWORKS:
+        # Becomes a measurement, with what rights root left it; tests and benches hand theirs on to whom they choose.
+        if name != handover.COMMAND:
             rights.put_away()
         places = Places(code=_CHECKOUT)
         if name in _PASSED_ON:

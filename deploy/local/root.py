@@ -10,9 +10,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from deploy.local import rights
+from deploy.local import handover, rights
 from deploy.local.places import Places, digest, mirror
 from deploy.local.process import StepError
 
@@ -26,15 +27,22 @@ _SHAPED = "--profile"
 
 
 def step_down(checkout: Path, command: str, arguments: Sequence[str]) -> None:
-    """Goes on as the service user; does not return, but for `reset`, after which root removes what it made itself."""
+    """Goes on as the service user; does not return, but after `reset`, when root removes what it made itself.
+
+    Files that only root reaches it hands over to `firstbyte`, and takes back.
+    """
     user = _service_user()
     places = Places(code=_readable_code(user, checkout, fresh=command in FRESH_CODE))
     _give(places.state, user)
     os.chdir(places.code)
     environment = {**os.environ, "HOME": str(places.home), "USER": user.pw_name, "LOGNAME": user.pw_name}
     again = [sys.executable, "-m", "deploy.local", command, *arguments]
+    makes_networks = command in _MAKE_NETWORKS or any(word.startswith(_SHAPED) for word in arguments)
+    as_user = partial(become, user, keep_networks=makes_networks)
+    if command == handover.COMMAND and (private := handover.out_of_reach(arguments, as_user)):
+        sys.exit(handover.run(again[:4], arguments, private, user, become=as_user, env=environment))
     if command != "reset":
-        become(user, keep_networks=command in _MAKE_NETWORKS or any(word.startswith(_SHAPED) for word in arguments))
+        as_user()
         os.execve(again[0], again, environment)
     done = subprocess.run(again, env=environment, preexec_fn=lambda: become(user))
     if done.returncode == 0:

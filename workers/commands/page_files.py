@@ -18,6 +18,15 @@ from workers.measurement.routes import PictureKind
 
 def must_be_writable(arguments: argparse.Namespace) -> None:
     """Before anything is measured: raises UsageError for a file that could not be written afterwards. Makes nothing."""
+    try:
+        _must_be_writable(arguments)
+    except PermissionError as error:
+        raise UsageError(
+            f"{error.filename} cannot be reached with the rights of this user; choose another place"
+        ) from error
+
+
+def _must_be_writable(arguments: argparse.Namespace) -> None:
     files = {"--har": "page.har", "--netlog": "netlog.json", "--screenshot": "page.jpg"}
     for option, example in files.items():
         path: Path | None = getattr(arguments, option.removeprefix("--"))

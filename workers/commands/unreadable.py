@@ -13,7 +13,8 @@ def unreadable(command: str, path: Path, error: OSError) -> str:
             f" folders above it, or hand it over as standard input: firstbyte {command} - < {path}"
         )
     if isinstance(error, FileNotFoundError):
-        return f"{path} cannot be read: there is no such file here ({Path.cwd()})"
+        here = "" if path.is_absolute() else f" here ({Path.cwd()})"
+        return f"{path} cannot be read: there is no such file{here}"
     if isinstance(error, IsADirectoryError):
         return f"{path} cannot be read: it is a folder; name a file in it"
     return f"{path} cannot be read: {error.strerror or error}"

@@ -97,6 +97,19 @@ def test_a_file_of_another_user_is_refused_with_who_may_not_and_what_to_do(
     assert (f"the user {user}, who may not" in said, f"firstbyte {command} - < {path}" in said) == (True, True), said
 
 
+def test_a_place_that_this_user_cannot_reach_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "closed").mkdir()
+    words = ["page", "--har", str(tmp_path / "closed" / "a.har"), "https://127.0.0.1:1/"]
+    main(["page", "--har", str(tmp_path / "closed"), "https://127.0.0.1:1/"])
+    (tmp_path / "closed").chmod(0)
+    with as_ordinary_user():
+        assert main(words) == 2
+    assert "cannot be reached with the rights of this user; choose another place" in capsys.readouterr().err
+    (tmp_path / "closed").chmod(0o700)
+
+
 @pytest.mark.parametrize("command", ["import", "netlog", "cdp"])
 def test_a_folder_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, str(tmp_path)]) == 2
