@@ -12,6 +12,7 @@ from math import ceil, inf
 
 from workers.diagnosis.case import MIN_RTT_US, rtt_of
 from workers.diagnosis.flights import Turn, answer_turn, handshake_turns, mss_of, tickets_before
+from workers.diagnosis.full_packets import is_stuck
 from workers.diagnosis.gaps import Ruler, ruler_of
 from workers.measurement.evidence import TcpState, Trial, TrialEvidence
 
@@ -47,7 +48,9 @@ class Losses:
 def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
     """What is known of these connections, which were all made over one path."""
     again = tuple(trial for trial in trials if said_again(trial))
-    overtaken = tuple(trial for trial in trials if trial not in again and _ended(trial).out_of_order_packets)
+    disturbed = [trial for trial in trials if trial not in again and _ended(trial).out_of_order_packets]
+    # What never came at all is another matter, and a hole that stays one is filled by no repair.
+    overtaken = tuple(trial for trial in disturbed if not is_stuck(trial))
     far = tuple(trial for trial in overtaken if (rtt_of(trial) or 0) >= MIN_RTT_US)
     holes = tuple(trial for trial in far if _has_hole(trial))
     repaired = tuple(trial for trial in far if trial in holes or _is_held(trial, _REPAIRED_RTT))
@@ -56,7 +59,7 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
     sound = holes if _count_late(holes, trials, _AS_LATE_AS_A_HOLE_RTT) <= _MOST_AS_LATE * len(holes) else ()
     return Losses(
         certain=again if doubled else (*again, *(sound if late else repaired)),
-        disturbed=(*again, *overtaken),
+        disturbed=(*again, *disturbed),
         short=len(far) < len(overtaken),
         late=late,
         queued=any(_unanswered(trial) and _queues(trial) for trial in trials),

@@ -98,6 +98,13 @@ def test_loss_in_two_connections_of_five_is_the_ways() -> None:
     assert facts(found(path.RULES, lossy(2, 5, **LOST))[Id.TCP_LOSS])["seen"] == "2 of 5"
 
 
+def test_a_hole_that_is_never_filled_is_no_loss_however_late_our_process_was() -> None:
+    never = TcpState(min_rtt_us=80_000, rcv_mss_bytes=881, adv_mss_bytes=1448, out_of_order_packets=1)
+    late = failure(FailureKind.TLS_TIMEOUT, "nothing came")
+    evidence = lossy(2, 2, tcp_ended=never, scheduling_lag_us=81_000, failure=late, ended_us=9_000_000)
+    assert Id.TCP_LOSS not in found(path.RULES, evidence)
+
+
 def test_packets_in_another_order_are_no_loss() -> None:
     evidence = lossy(5, 5, **OVERTAKEN)
     assert not found(path.RULES, evidence)
