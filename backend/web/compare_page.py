@@ -16,7 +16,7 @@ from backend.web.waterfall.text import printable
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.timing import Phases, phases_of
-from workers.measurement.waterfall import TimingSource, received_bytes
+from workers.measurement.waterfall import ON_THE_NETWORK, Request, TimingSource, received_bytes
 
 # What two loads of one page differ by anyway: less than either of the two is no news.
 _MIN_US = 50_000
@@ -91,6 +91,9 @@ def _cautions(first: Compared, second: Compared) -> Iterator[str]:
     """What keeps a difference from being the site's own."""
     if first.tool != second.tool:
         yield f"{first.tool} measured A, {second.tool} B: browser, machine and network may differ as well."
+    for letter, one in (("A", first), ("B", second)):
+        if one.skipped:
+            yield f"{units.count(one.skipped)} of the requests in the file of {letter} could not be read."
     addresses = [_address(one.measurement) for one in (first, second)]
     if all(addresses) and addresses[0] != addresses[1]:
         yield f"They are two pages: A is {addresses[0]}, B {addresses[1]}."
@@ -190,16 +193,22 @@ def _requests(page: PageMeasurement) -> Number:
 
 def _connections(page: PageMeasurement) -> Number:
     """None where a file does not name what each of its requests went over."""
-    rows = page.waterfall.requests
-    is_told = rows and not any(
-        row.timing_source is TimingSource.ARCHIVE and went_over_something_untold(row) for row in rows
-    )
+    is_told = page.waterfall.requests and not any(went_over_something_untold(row) for row in _archived(page))
     return len(page.waterfall.connections) if is_told else None
 
 
 def _bytes(page: PageMeasurement) -> Number:
-    rows = page.waterfall.requests
-    return received_bytes(rows) if rows else None
+    """None where a file does not say of each answer how large it was: a part of a sum is no sum."""
+    is_told = page.waterfall.requests and not any(
+        row.status is not None and row.transferred_bytes is None and row.served_from in ON_THE_NETWORK
+        for row in _archived(page)
+    )
+    return received_bytes(page.waterfall.requests) if is_told else None
+
+
+def _archived(page: PageMeasurement) -> Iterator[Request]:
+    """The rows of other tools, which may leave out what they knew."""
+    return (row for row in page.waterfall.requests if row.timing_source is TimingSource.ARCHIVE)
 
 
 def _thousandths(value: int) -> str:

@@ -38,7 +38,8 @@ class Choice:
 class Compared:
     """One of the two. `title` stands over its waterfall, `origin` says where it is from, `tool` what measured it.
 
-    `page_url` is the address of its page, `monitor` the one whose runs are offered beside it.
+    `page_url` is the address of its page, `monitor` the one whose runs are offered beside it, `skipped` how many
+    requests of its file could not be read.
     """
 
     source: Run | Upload
@@ -51,6 +52,7 @@ class Compared:
     page_url: str
     measurement: Measurement | None
     film_url: str = ""
+    skipped: int = 0
 
     @property
     def id(self) -> UUID:
@@ -99,6 +101,7 @@ def of_import(detail: UploadDetail, monitor: Monitor | None) -> Compared:
         at=upload.started_at,
         page_url=reverse("web:import", args=[upload.public_id]),
         measurement=detail.measurement,
+        skipped=upload.skipped,
     )
 
 

@@ -145,6 +145,14 @@ def test_connections_that_a_file_does_not_name_are_not_counted(world: World, cli
     assert numbers(html(client, query(named, ended(world, minutes=9))))["Connections"][0] == "2"
 
 
+def test_what_a_file_tells_of_some_requests_only_is_no_sum(world: World, client: Client) -> None:
+    silent = {"status": 200, "headers": [], "content": {}}
+    (made,) = brought(world, har(entry(), at("https://shop.example/a.js", response=silent), entry("never")))
+    text = html(client, query(ended(world), made))
+    assert numbers(text)["Transferred"] == ("847 kB", NOT_TOLD, NOT_TOLD)
+    assert "1 of the requests in the file of B could not be read." in text
+
+
 def test_sizes_and_types_that_tools_tell_otherwise_are_no_difference(world: World, client: Client) -> None:
     """One tool has a word for what a request was for; of the other there is the media type, and no size."""
     response = {"status": 200, "headers": [], "content": {"mimeType": "text/html"}}
