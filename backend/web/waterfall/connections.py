@@ -9,7 +9,7 @@ from backend.web.waterfall.moments import page_moments
 from backend.web.waterfall.rows import Bar, Chart, Row, Tint, bars_of, own_axis, spoken
 from backend.web.waterfall.segments import Segment, connection_segments, segments_of
 from backend.web.waterfall.shapes import MAX_LANES
-from backend.web.waterfall.text import host_of, name_of, printable
+from backend.web.waterfall.text import authority, host_of, hostname_of, name_of, printable
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Request
@@ -36,7 +36,7 @@ def connection_chart(page: PageMeasurement, axis: Axis | None = None) -> Chart:
 
 def hosts_on(connection: Connection, requests: Sequence[Request]) -> tuple[str, ...]:
     """The hosts whose requests travelled over a connection, the one it was opened for first."""
-    return tuple(dict.fromkeys([printable(connection.host, 120), *(_host(request) for request in requests)]))
+    return tuple(dict.fromkeys([printable(connection.host, 120), *(hostname_of(request.url) for request in requests)]))
 
 
 def _row(connection: Connection, requests: Sequence[Request], axis: Axis) -> Row:
@@ -44,23 +44,24 @@ def _row(connection: Connection, requests: Sequence[Request], axis: Axis) -> Row
     travels = sorted(((request, _travel(request)) for request in requests), key=lambda pair: _extent(pair[1]))
     lanes = lanes_of([_extent(travel) for _, travel in travels])
     stretches = sorted([*setup, *(one for _, travel in travels for one in travel)], key=lambda one: one.start_us)
-    begin_us = stretches[0].start_us if stretches else 0
-    end_us = max((segment.end_us for segment in stretches), default=begin_us)
+    begin_us = stretches[0].start_us if stretches else min((one.timing.start_us for one in requests), default=0)
+    total_us = max(segment.end_us for segment in stretches) - begin_us if stretches else None
+    told = spoken(begin_us - axis.zero_us, stretches) if stretches else "times not known"
     return Row(
         number=connection.number,
         name=printable(connection.host, 120),
         host=printable(connection.address or "", 60),
-        url=printable(f"{connection.host}:{connection.port}"),
+        url=authority(connection.host, connection.port),
         kind=connection.protocol or "",
         status=connection.protocol or ABSENT,
         size=size(connection.received_bytes),
-        time=duration(end_us - begin_us),
+        time=duration(total_us),
         notes=_notes(connection, hosts_on(connection, requests)),
         tint=_tint(connection),
         traits=("failed",) if connection.certificate_error else (),
-        spoken=_spoken(connection, spoken(begin_us - axis.zero_us, stretches), max(lanes, default=0) + 1),
+        spoken=_spoken(connection, told, max(lanes, default=0) + 1),
         start_us=begin_us,
-        total_us=end_us - begin_us,
+        total_us=total_us,
         size_bytes=connection.received_bytes,
         bars=_bars(setup, travels, lanes, axis),
         lanes=min(max(lanes, default=0) + 1, MAX_LANES),
@@ -98,10 +99,6 @@ def _travel(request: Request) -> tuple[Segment, ...]:
 
 def _extent(travel: Sequence[Segment]) -> tuple[int, int]:
     return (travel[0].start_us, travel[-1].end_us) if travel else (0, 0)
-
-
-def _host(request: Request) -> str:
-    return host_of(request.url).partition(":")[0]
 
 
 def _notes(connection: Connection, hosts: Sequence[str]) -> tuple[str, ...]:

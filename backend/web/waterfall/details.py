@@ -7,8 +7,8 @@ from datetime import datetime
 from backend.web.units import duration, parts_text, size, total_text
 from backend.web.waterfall.connections import hosts_on
 from backend.web.waterfall.flags import FLAG_SENTENCES
-from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, ahead_of, segments_of
-from backend.web.waterfall.text import host_of, name_of, printable
+from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, ahead_of, segments_of, total_name
+from backend.web.waterfall.text import authority, host_of, name_of, printable
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Hop, PageMeasurement
@@ -20,6 +20,8 @@ MAX_CAUSES = 12
 MAX_TRAVELS = 200
 # What says whether a cache answered, and which (RFC 9111, RFC 9211, and the usual names of content networks).
 _CACHE_HEADERS = ("age", "cache-control", "cache-status", "x-cache", "cf-cache-status", "etag", "via", "server-timing")
+_SUM = "The phases add up to the total; “Waiting” includes sending the request."
+_SUM_OF_SEEN = "Its end was not seen; the phases add up to what was. “Waiting” includes sending the request."
 _ORDER: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
 
 
@@ -51,9 +53,10 @@ class Cause:
 class Details:
     """One request, hop or connection.
 
-    `ahead` says in words what was done before it was asked for, empty when nothing was. `sum_note` tells what the total
-    is the sum of. `causes` leads from the one that asked for this up to the document; `remarks` tell what is special.
-    `travels` are the requests on a connection. `expanded` asks for the connection and the certificate to be unfolded.
+    `ahead` says in words what was done before it was asked for, empty when nothing was. `total_name` and `sum_note`
+    tell what the total is the sum of. `causes` leads from the one that asked for this up to the document; `remarks`
+    tell what is special. `travels` are the requests on a connection. `expanded` asks for the connection and the
+    certificate to be unfolded.
     """
 
     number: int
@@ -72,7 +75,8 @@ class Details:
     causes: tuple[Cause, ...] = ()
     travels: tuple[Cause, ...] = ()
     remarks: tuple[str, ...] = ()
-    sum_note: str = "The phases add up to the total; “Waiting” includes sending the request."
+    total_name: str = "Total"
+    sum_note: str
     expanded: bool = False
 
 
@@ -90,6 +94,8 @@ def request_details(page: PageMeasurement, number: int) -> Details | None:
         url=printable(request.url),
         phases=phases,
         total=total,
+        total_name=total_name(request.timing),
+        sum_note=_SUM if request.timing.end_us is not None else _SUM_OF_SEEN,
         ahead=_ahead_text(request.timing),
         facts=_facts(_request_facts(request)),
         cache=_cache_facts(request.response_headers),
@@ -140,6 +146,8 @@ def hop_details(number: int, hop: Hop, connection: Connection | None) -> Details
         url=printable(hop.url),
         phases=phases,
         total=total,
+        total_name=total_name(hop.timing),
+        sum_note=_SUM if hop.timing.end_us is not None else _SUM_OF_SEEN,
         ahead=_ahead_text(hop.timing),
         facts=_facts(
             [
@@ -168,7 +176,7 @@ def connection_details(page: PageMeasurement, number: int) -> Details | None:
         number=connection.number,
         name=printable(connection.host, 120),
         host=printable(connection.address or "", 60),
-        url=printable(f"{connection.host}:{connection.port}"),
+        url=authority(connection.host, connection.port),
         phases=phases,
         total=total,
         ahead="",
@@ -220,7 +228,7 @@ def connection_facts(connection: Connection) -> tuple[Fact, ...]:
     round_trips = connection.tls_round_trips
     return _facts(
         [
-            ("Connection", f"#{connection.number} to {printable(connection.host, 120)}:{connection.port}"),
+            ("Connection", f"#{connection.number} to {authority(connection.host, connection.port)}"),
             ("Address", connection.address),
             ("Protocol", connection.protocol),
             ("Network round trip", None if connection.rtt_us is None else duration(connection.rtt_us)),

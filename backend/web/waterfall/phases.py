@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from backend.web.units import duration, parts_text, total_text
 from backend.web.waterfall.axis import axis_of
 from backend.web.waterfall.rows import Bar, bars_of
-from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, end_of, segments_of
+from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, end_of, segments_of, total_name
 from workers.measurement.connection import Connection
 from workers.measurement.messages import Hop
 
@@ -24,8 +24,11 @@ class PhaseRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseTable:
+    """`total_name` says what `total` is the sum of."""
+
     rows: tuple[PhaseRow, ...]
     total: str
+    total_name: str
 
 
 def phase_table(hop: Hop, connection: Connection | None) -> PhaseTable:
@@ -45,7 +48,7 @@ def phase_table(hop: Hop, connection: Connection | None) -> PhaseTable:
         )
         for segment, text in zip(segments, parts_text(parts_us), strict=True)
     )
-    return PhaseTable(rows=rows, total=total_text(parts_us))
+    return PhaseTable(rows=rows, total=total_text(parts_us), total_name=total_name(hop.timing))
 
 
 def _share(us: int, total_us: int) -> str:

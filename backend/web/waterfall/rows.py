@@ -158,6 +158,11 @@ def spoken(start_us: int, segments: Sequence[Segment]) -> str:
     return "; ".join([f"starts at {duration(start_us)}", *phases])
 
 
+def _spoken(timing: Timing, axis: Axis) -> str:
+    told = spoken(timing.start_us - axis.zero_us, segments_of(timing))
+    return told if timing.end_us is not None else f"{told}; its end was not seen"
+
+
 def _bar(segment: Segment, axis: Axis, lane: int, title: str) -> Bar:
     left, right = axis.x(segment.start_us), axis.x(segment.end_us)
     width = max(round(right - left, 4), _LEAST_WIDTH)
@@ -184,7 +189,7 @@ def _request_row(request: Request, axis: Axis, own: str, *, is_largest: bool) ->
         notes=_notes(request, is_largest=is_largest),
         tint=_tint(request),
         traits=_traits(request, own),
-        spoken=spoken(request.timing.start_us - axis.zero_us, segments),
+        spoken=_spoken(request.timing, axis),
         start_us=request.timing.start_us,
         total_us=request.timing.total_us,
         size_bytes=request.transferred_bytes,
@@ -260,7 +265,7 @@ def _hop_row(number: int, hop: Hop, axis: Axis) -> Row:
         notes=(),
         tint=tint,
         traits=("failed",) if tint == "error" else ("redirect",) if tint == "redirect" else (),
-        spoken=spoken(hop.timing.start_us - axis.zero_us, segments),
+        spoken=_spoken(hop.timing, axis),
         start_us=hop.timing.start_us,
         total_us=hop.timing.total_us,
         size_bytes=received,

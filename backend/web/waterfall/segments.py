@@ -90,6 +90,11 @@ def end_of(timing: Timing) -> int:
     return max(known if timing.end_us is None else [*known, timing.end_us])
 
 
+def total_name(timing: Timing) -> str:
+    """What the sum of the phases is called: an exchange whose end was not seen has no total."""
+    return "Total" if timing.end_us is not None else "Seen of it"
+
+
 def connection_segments(dns: Span | None, connect: Span | None, tls: Span | None) -> tuple[Segment, ...]:
     """The setting up of one connection, gaps left open."""
     named: tuple[tuple[Phase, Span | None], ...] = (("dns", dns), ("connect", connect), ("tls", tls))

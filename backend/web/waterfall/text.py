@@ -24,6 +24,19 @@ def host_of(url: str) -> str:
         return ""
 
 
+def hostname_of(url: str) -> str:
+    """The host of a URL alone, of an address of IPv6 without its brackets; empty for one that has none."""
+    try:
+        return printable(urlsplit(url).hostname or "", 120)
+    except ValueError:
+        return ""
+
+
+def authority(host: str, port: int) -> str:
+    """Host and port as a URL has them: an address of IPv6 in brackets (RFC 3986, 3.2.2)."""
+    return printable(f"[{host}]:{port}" if ":" in host and not host.startswith("[") else f"{host}:{port}")
+
+
 def name_of(url: str) -> str:
     """What a person calls a resource: its file name with its query, the last folder, or the slash."""
     if url.startswith("data:"):

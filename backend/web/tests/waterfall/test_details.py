@@ -1,8 +1,10 @@
 from dataclasses import replace
 
 from backend.web.tests import measurements
+from backend.web.waterfall.connections import connection_chart
 from backend.web.waterfall.details import Fact, connection_details, hop_details, phase_lines, request_details
 from backend.web.waterfall.phases import phase_table
+from backend.web.waterfall.rows import page_chart
 from workers.measurement.connection import Header
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Timing
@@ -128,3 +130,41 @@ def test_quic_connects_and_secures_in_one_handshake() -> None:
     timing = Timing(start_us=0, end_us=50_000, tls=measurements.span(0, 30), wait=measurements.span(30, 20))
     lines, _ = phase_lines(timing, is_quic=True)
     assert [line.name for line in lines] == ["QUIC handshake", "Waiting (first byte)"]
+
+
+def test_what_was_cut_off_has_no_total_but_what_was_seen_of_it() -> None:
+    cut = replace(measurements.document(), timing=Timing(start_us=0, end_us=None, wait=measurements.span(1, 80)))
+    page = PageMeasurement(waterfall=Waterfall(requests=(cut,), connections=()), vitals=Vitals())
+    (row,) = page_chart(page).rows
+    details = request_details(page, 1)
+    assert details is not None
+    assert row.time == "\N{EN DASH}"
+    assert row.spoken.endswith("its end was not seen")
+    assert (details.total_name, details.total) == ("Seen of it", "81.0 ms")
+    assert details.sum_note.startswith("Its end was not seen")
+    probe = measurements.probe()
+    hop = replace(probe.hops[1], timing=cut.timing)
+    assert hop_details(2, hop, probe.connections[1]).total_name == "Seen of it"
+    assert (phase_table(hop, None).total_name, phase_table(probe.hops[1], None).total_name) == ("Seen of it", "Total")
+
+
+def test_a_connection_to_an_address_of_ipv6_is_named_as_a_url_names_it() -> None:
+    page = measurements.page(3)
+    connection = replace(page.waterfall.connections[0], host="2001:db8::1", port=8443)
+    request = replace(page.waterfall.requests[0], url="https://[2001:db8::1]:8443/a", connection=connection.number)
+    there = replace(page, waterfall=Waterfall(requests=(request,), connections=(connection,)))
+    details = connection_details(there, connection.number)
+    assert details is not None
+    assert details.url == "[2001:db8::1]:8443"
+    assert details.facts == (Fact(name="Hosts on it", value="2001:db8::1"),)
+    assert details.connection[0].value == f"#{connection.number} to [2001:db8::1]:8443"
+    assert not any("also" in note for note in connection_chart(there).rows[0].notes)
+
+
+def test_a_connection_of_which_no_time_is_known_has_none() -> None:
+    page = measurements.page(3)
+    connection = replace(page.waterfall.connections[0], dns=None, connect=None, tls=None)
+    request = replace(page.waterfall.requests[0], timing=Timing(start_us=7_000, end_us=9_000))
+    (row,) = connection_chart(replace(page, waterfall=Waterfall(requests=(request,), connections=(connection,)))).rows
+    assert (row.time, row.total_us, row.start_us) == ("\N{EN DASH}", None, 7_000)
+    assert row.spoken.startswith("times not known")
