@@ -84,6 +84,11 @@ def test_the_numbers_are_those_of_the_visit_that_is_shown(world: World, client: 
     assert "30 requests, 4 hosts" in first
     assert "The repeat view" not in first
     assert "30 requests, 4 hosts" not in repeat
+    piece = client.get(
+        reverse("web:run_details", args=[run.run_id, 1]),
+        {"unit": "connection", "view": "connections", "visit": "repeat"},
+    )
+    assert 'href="?visit=repeat&amp;request=1#details"' in piece.content.decode()
     assert '<div class="metric-value">90 ms</div>' in repeat
     assert "The repeat view" in repeat
 

@@ -19,6 +19,7 @@ from backend.web.views.trial import live_url
 from backend.web.waterfall.board import Board, board_of, details_of, drawn_of
 from backend.web.waterfall.svg import svg_of
 from backend.web.waterfall.text import printable
+from backend.web.waterfall.wanted import wanted_of
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.routes import PictureKind
 
@@ -61,12 +62,17 @@ def details(request: MemberRequest, run_id: UUID, number: int) -> HttpResponse:
 
 
 def row_details(request: MemberRequest, measurement: Measurement | None, number: int) -> HttpResponse:
-    """That piece, of the view and the kind of row that the rest of the address names. It never changes."""
-    drawn = None if measurement is None else drawn_of(measurement, request.GET.get("visit", ""))
+    """That piece, of the view and the kind of row that the rest of the address names. It never changes.
+
+    What it leads to is of the same view.
+    """
+    visit = wanted_of(request.GET.dict()).visit
+    drawn = None if measurement is None else drawn_of(measurement, visit)
     found = None if drawn is None else details_of(drawn, request.GET.get("unit", ""), number)
     if found is None:
         raise Http404
-    response = render(request, "runs/_details.html", {"details": found})
+    there = f"?visit={visit}&" if visit else "?"
+    response = render(request, "runs/_details.html", {"details": found, "address": there, "requests": there})
     response.headers["Cache-Control"] = KEEP
     return response
 
