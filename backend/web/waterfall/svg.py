@@ -7,13 +7,24 @@ Geometry and colours are attributes, so that it looks the same wherever it is op
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from backend.web.units import short_duration
 from backend.web.waterfall.axis import Mark, Tick, lanes_of, marks_on
 from backend.web.waterfall.board import Board, Picture
 from backend.web.waterfall.rows import Bar, Row
 from backend.web.waterfall.segments import PHASE_NAMES
-from backend.web.waterfall.shapes import BAR_HEIGHT, LEGEND, SHAPES, number_text, place_of, svg_height
+from backend.web.waterfall.shapes import (
+    BAR_HEIGHT,
+    LEGEND,
+    NOTE_SIGNS,
+    SHAPES,
+    TINY_PERCENT,
+    TRAITS,
+    number_text,
+    place_of,
+    svg_height,
+)
 from backend.web.waterfall.strips import STRIP_HEIGHT
-from backend.web.waterfall.wanted import sorted_rows
+from backend.web.waterfall.wanted import ORDERS, sorted_rows
 
 # More would be taller than programs that show pictures can bear.
 MAX_ROWS = 1_000
@@ -59,15 +70,17 @@ COLOURS = {
 }
 _TINTS = {"error": "bad-soft", "redirect": "warn-soft"}
 _STATUS = {"error": "bad", "redirect": "warn"}
+# As in `frontend/src/styles/waterfall.css`, to which a test holds them.
+DASHES = {"lcp": "5 3", "load": "2 2", "dcl": "8 2 2 2", "shift": "3 5"}
 
 
 def svg_of(board: Board, title: str) -> str:
     """The rows that the board's URL asks for, over the time it asks for, in its order."""
     parts = [_text(PAD, 24, title, size=16, weight=700)]
-    filters = _filters(board)
-    if filters:
-        parts.append(_text(PAD, 44, filters, colour="muted"))
-    y = 70 if filters else 50
+    chosen = _chosen(board)
+    if chosen:
+        parts.append(_text(PAD, 44, chosen, colour="muted"))
+    y = 70 if chosen else 50
     parts.extend(_legend(y))
     y += 22
     for picture in board.pictures:
@@ -107,7 +120,10 @@ def _picture(picture: Picture, top: int) -> tuple[list[str], int]:
     parts.extend(_tint(row, at) for row, at in _places(rows, head) if row.tint in _TINTS)
     ticks = picture.view.ticks
     parts.extend(_line(tick.x, head - 16, y, "line", 1) for tick in ticks)
-    parts.extend(_line(mark.x, top + _LANE * mark.lane + 2, y, f"mark-{mark.key}", 1.5) for mark in marks)
+    parts.extend(
+        _line(mark.x, top + _LANE * mark.lane + 2, y, f"mark-{mark.key}", 1.5, DASHES.get(mark.key, ""))
+        for mark in marks
+    )
     labels = [_label(tick, head - 5, "muted") for tick in ticks]
     labels += [_label(mark, top + _LANE * mark.lane + 11, f"mark-{mark.key}", 700) for mark in marks if mark.text]
     return [*parts, _before_lines(labels), *below], y
@@ -122,6 +138,8 @@ def _places(rows: Sequence[Row], y: int) -> Iterator[tuple[Row, int]]:
 def _row(row: Row, y: int, height: int) -> Iterator[str]:
     middle = y + height // 2 + 4
     yield f'<path stroke="{COLOURS["line"]}" d="M0 {y}H{WIDTH}"/>'
+    if row.tint == "blocking":
+        yield _rect(0, y + 1, 4, height - 1, "warn")
     yield _text(34, middle, str(row.number), colour="muted", anchor="end")
     yield _names(row, middle)
     yield _text(PLOT - 146, middle, _cut(row.status, 9), colour=_STATUS.get(row.tint, "text"), anchor="end")
@@ -130,18 +148,30 @@ def _row(row: Row, y: int, height: int) -> Iterator[str]:
 
 
 def _names(row: Row, y: int) -> str:
+    """The name, what is remarkable and the host, as far as there is room."""
     name = _cut(row.name, _NAME_CHARS)
-    room = int((_NAMES_PX - _NAME_PX * len(name)) / _HOST_PX) - 1
-    host = _cut(row.host, room) if room >= _LEAST_HOST_CHARS else ""
-    beside = f' <tspan fill="{COLOURS["muted"]}" font-size="11">{escape(host)}</tspan>' if host else ""
-    return f'<text x="44" y="{y}" fill="{COLOURS["text"]}">{escape(name)}{beside}</text>'
+    room = int((_NAMES_PX - _NAME_PX * len(name)) / _HOST_PX)
+    beside = []
+    for text in filter(None, (*map(_remark, row.notes), row.host)):
+        if room - 1 < _LEAST_HOST_CHARS:
+            break
+        beside.append(_cut(text, room - 1))
+        room -= len(beside[-1]) + 1
+    spans = "".join(f' <tspan fill="{COLOURS["muted"]}" font-size="11">{escape(text)}</tspan>' for text in beside)
+    return f'<text x="44" y="{y}" fill="{COLOURS["text"]}">{escape(name)}{spans}</text>'
+
+
+def _remark(note: str) -> str:
+    return f"{NOTE_SIGNS[note]} {note}" if note in NOTE_SIGNS else note
 
 
 def _bars(row: Row) -> Iterator[str]:
     for bar in row.bars:
         top, height = place_of(bar.phase, bar.lane, row.lanes)
         place = f'x="{number_text(bar.x)}" width="{number_text(bar.width)}" y="{top}" height="{height}"'
-        yield f'<rect fill="{_phase_colour(bar)}" {place}/>'
+        colour = _phase_colour(bar)
+        outline = f' stroke="{colour}" vector-effect="non-scaling-stroke"' if bar.width < TINY_PERCENT else ""
+        yield f'<rect fill="{colour}"{outline} {place}/>'
 
 
 def _plot(shapes: Sequence[str], picture: Picture, y: int, height: int) -> str:
@@ -162,8 +192,9 @@ def _tint(row: Row, y: int) -> str:
     return _rect(0, y, WIDTH, _ROW + svg_height(row.lanes) - BAR_HEIGHT, _TINTS[row.tint])
 
 
-def _line(x: float, top: int, bottom: int, colour: str, width: float) -> str:
-    return f'<path stroke="{COLOURS[colour]}" stroke-width="{width:g}" d="M{_x(x)} {top}V{bottom}"/>'
+def _line(x: float, top: int, bottom: int, colour: str, width: float, dashes: str = "") -> str:
+    dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+    return f'<path stroke="{COLOURS[colour]}" stroke-width="{width:g}"{dashed} d="M{_x(x)} {top}V{bottom}"/>'
 
 
 def _label(at: Tick | Mark, y: int, colour: str, weight: int = 400) -> str:
@@ -185,11 +216,25 @@ def _legend(y: int) -> Iterator[str]:
         x += 46 + round(6.2 * len(PHASE_NAMES[phase]))
 
 
-def _filters(board: Board) -> str:
+def _chosen(board: Board) -> str:
+    """What is drawn, where that is not all of the measurement: `3 of 30 rows, 300 ms to 500 ms: host a.example`."""
     wanted = board.wanted
-    told = {"text": wanted.text, "host": wanted.host, "type": wanted.kind, "only": wanted.only, "order": wanted.sort}
-    parts = [f"{name} {_cut(value, 60)}" for name, value in told.items() if value]
-    return f"{board.matching} of {board.total} rows: {', '.join(parts)}" if parts else ""
+    filters = {
+        "text": wanted.text,
+        "host": wanted.host,
+        "type": wanted.kind,
+        "only": next((name for trait, name in TRAITS.items() if trait == wanted.only), ""),
+        "order": ORDERS.get(wanted.sort, wanted.sort),
+    }
+    told = ", ".join(f"{name} {_cut(value, 60)}" for name, value in filters.items() if value)
+    of = " by connection" if board.chart.unit == "connection" else ""
+    of += " of the repeat view" if wanted.visit and board.has_repeat else ""
+    axis, view = board.chart.axis, board.pictures[0].view
+    edges = (view.start_us - view.zero_us, view.end_us - view.zero_us)
+    zoom = f", {' to '.join(map(short_duration, edges))}" if view.length_us < axis.length_us else ""
+    if not (told or of or zoom):
+        return ""
+    return f"{board.matching} of {board.total} rows{of}{zoom}{': ' if told else ''}{told}"
 
 
 def _x(percent: float) -> float:

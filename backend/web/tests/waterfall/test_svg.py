@@ -7,9 +7,13 @@ import pytest
 
 from backend.web.tests.measurements import eventful_page, page
 from backend.web.waterfall.board import board_of
+from backend.web.waterfall.rows import page_chart
 from backend.web.waterfall.side_by_side import Side, board_of_two
-from backend.web.waterfall.svg import COLOURS, MAX_ROWS, svg_of
+from backend.web.waterfall.svg import COLOURS, DASHES, MAX_ROWS, svg_of
 from workers.measurement.messages import PageMeasurement
+from workers.measurement.page_options import PageState
+from workers.measurement.page_view import RepeatView
+from workers.measurement.timing import Span, Timing
 
 TOKENS = Path(__file__).parents[4] / "frontend" / "src" / "styles" / "tokens.css"
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -37,11 +41,52 @@ def test_the_picture_has_rows_lines_strips_and_a_legend() -> None:
 
 def test_it_shows_what_the_address_asks_for() -> None:
     svg = svg_of(board_of(page(30), {"q": "404", "zoom": "300-500"}), "Shop")
-    assert "1 of 30 rows: text 404" in texts(svg)
+    assert "1 of 30 rows, 300 ms to 500 ms: text 404" in texts(svg)
     assert "Load 937 ms" not in texts(svg)
     plots = list(ElementTree.fromstring(svg).iter(f"{NAMESPACE}svg"))[1:]
     assert len(plots) == 1
     assert not (plots[0].get("viewBox") or "").startswith("0 0 100")
+
+
+def test_what_is_chosen_is_told_in_the_words_of_the_page() -> None:
+    second = page(20)
+    view = RepeatView(state=PageState.WARM_CACHE, waterfall=second.waterfall, vitals=second.vitals, document=1)
+    chosen = {"only": "third-party", "sort": "-time", "zoom": "300-500", "visit": "repeat"}
+    told = texts(svg_of(board_of(replace(page(30), repeat=view), chosen), "Shop"))[1]
+    assert told.endswith(" of 20 rows of the repeat view, 300 ms to 500 ms: only third party, order the longest first")
+
+
+def test_what_was_asked_for_and_is_not_there_is_not_told() -> None:
+    found = texts(svg_of(board_of(page(30), {"visit": "repeat", "zoom": "90000-99000"}), "Shop"))
+    assert not any("rows" in text for text in found)
+    connections = texts(svg_of(board_of(page(30), {"view": "connections"}), "Shop"))
+    assert "4 of 4 rows by connection" in connections
+
+
+def test_remarks_of_a_row_stand_in_it_and_what_blocks_is_marked() -> None:
+    measured = eventful_page(20)
+    blocking = [row for row in page_chart(measured).rows if row.tint == "blocking"]
+    picture = ElementTree.fromstring(svg_of(board_of(measured, {}), "Shop"))
+    remarks = [one for one in picture.iter(f"{NAMESPACE}tspan") if "\N{BLACK DIAMOND} blocks" in (one.text or "")]
+    stripes = [one for one in picture.iter(f"{NAMESPACE}rect") if one.get("fill") == COLOURS["warn"]]
+    assert len(remarks) >= len(stripes) == len(blocking) > 0
+
+
+def test_what_is_too_narrow_to_be_seen_has_an_outline_as_on_the_page() -> None:
+    first, second = page(2).waterfall.requests
+    wait = Span(start_us=5_000, end_us=5_010)
+    tiny = replace(second, timing=Timing(start_us=5_000, end_us=5_010, wait=wait))
+    measured = replace(page(2), waterfall=replace(page(2).waterfall, requests=(first, tiny)))
+    picture = ElementTree.fromstring(svg_of(board_of(measured, {}), "Shop"))
+    (bar,) = [one for one in picture.iter(f"{NAMESPACE}rect") if float(one.get("width", "1")) < 0.01]
+    assert (bar.get("stroke"), bar.get("vector-effect")) == (COLOURS["phase-wait"], "non-scaling-stroke")
+
+
+def test_lines_are_dashed_as_on_the_page() -> None:
+    styles = (TOKENS.parent / "waterfall.css").read_text()
+    dashed = dict(re.findall(r"\.wf-mark\.m-([\w-]+) \{\s*stroke-dasharray: ([\d ]+);", styles))
+    assert dashed == DASHES
+    assert f'stroke-dasharray="{dashed["lcp"]}"' in svg_of(board_of(page(5), {}), "Shop")
 
 
 def test_two_waterfalls_are_one_picture() -> None:
