@@ -19,6 +19,7 @@ from workers.commands import (
     probe_arguments,
 )
 from workers.commands.help_layout import laid_out
+from workers.commands.ranges import decimal, whole
 from workers.version import VERSION
 
 _EPILOG = """\
@@ -76,7 +77,7 @@ Measures for a region until SIGTERM. Set up by the environment (every name also 
   FIRSTBYTE_AGENT_NAME         its name (the host's)
 """
 _LACKS = "measuring needs the package {package}, which is not here; install firstbyte with its part [worker]."
-_MAX_TIMEOUT_S = 120
+_MIN_TIMEOUT_S, _MAX_TIMEOUT_S = 0.1, 120
 # A verdict needs 20; some more make it surer and still end within seconds.
 _PAIRS, _MAX_PAIRS = 30, 400
 
@@ -157,7 +158,13 @@ def _add_comparing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--origin-address", metavar="IP[:PORT]", help=instead)
     parser.add_argument("--a", metavar="URL", help="any asset, instead of --cdn")
     parser.add_argument("--b", metavar="URL", help="what to compare it with, instead of --origin")
-    parser.add_argument("--pairs", metavar="N", type=_pairs, default=_PAIRS, help=f"how often to ask both ({_PAIRS})")
+    parser.add_argument(
+        "--pairs",
+        metavar="N",
+        type=whole(1, _MAX_PAIRS, "pairs"),
+        default=_PAIRS,
+        help=f"how often to ask both ({_PAIRS})",
+    )
     _add_options(parser)
 
 
@@ -168,7 +175,13 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    parser.add_argument("--timeout", metavar="S", type=_seconds, default=30.0, help="give up after S seconds (30)")
+    parser.add_argument(
+        "--timeout",
+        metavar="S",
+        type=decimal(_MIN_TIMEOUT_S, _MAX_TIMEOUT_S, "seconds"),
+        default=30.0,
+        help="give up after S seconds (30)",
+    )
     known = os.environ.get("FIRSTBYTE_CA_FILE")
     authority = "trust this authority too (PEM; by default FIRSTBYTE_CA_FILE)"
     parser.add_argument("--cacert", metavar="FILE", type=_authority, default=known, help=authority)
@@ -179,20 +192,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="refuse private addresses outside CIDR, as an agent does (may be repeated; all are allowed without it)",
     )
-
-
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0.1 <= seconds <= _MAX_TIMEOUT_S:
-        raise argparse.ArgumentTypeError(f"must be from 0.1 to {_MAX_TIMEOUT_S} seconds")
-    return seconds
-
-
-def _pairs(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= _MAX_PAIRS:
-        raise argparse.ArgumentTypeError(f"must be from 1 to {_MAX_PAIRS} pairs")
-    return count
 
 
 def _authority(text: str) -> Path:

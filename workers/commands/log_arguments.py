@@ -4,6 +4,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from workers.commands.ranges import whole
+
 DEFAULT_LIMIT, MAX_LIMIT = 10_000, 50_000
 NETLOG = """\
 Computes from a network log of any Chrome when each request looked its host up, connected, shook hands, was sent and
@@ -37,17 +39,10 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help="the file, gzip'd or not; - for standard input")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     told = f"tell of the first N requests ({DEFAULT_LIMIT}; {MAX_LIMIT} at most)"
-    parser.add_argument("--limit", metavar="N", type=_limit, default=DEFAULT_LIMIT, help=told)
+    parser.add_argument("--limit", metavar="N", type=whole(1, MAX_LIMIT), default=DEFAULT_LIMIT, help=told)
 
 
 def add_logs(add: Callable[..., argparse.ArgumentParser]) -> None:
     """Both commands, by the subparsers' own `add_parser`."""
     add_log(add("netlog", help="read phases from a network log of Chrome", description=NETLOG))
     add_log(add("cdp", help="read phases from a log of DevTools' events", description=CDP))
-
-
-def _limit(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= MAX_LIMIT:
-        raise argparse.ArgumentTypeError(f"must be from 1 to {MAX_LIMIT}")
-    return count

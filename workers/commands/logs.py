@@ -73,7 +73,7 @@ def show_log(document: Document, waterfall: Waterfall, *, as_json: bool) -> None
         write(json.dumps(document, ensure_ascii=False))
         return
     canvas = canvas_of(sys.stdout)
-    rows = max(5, screen_rows(sys.stdout) - _LINES_BELOW)
+    rows = max(5, screen_rows() - _LINES_BELOW)
     page = PageMeasurement(waterfall=waterfall, vitals=Vitals())
     write(draw(Measured(measurement=page), Canvas(width=canvas.width, rows=rows, colour=canvas.colour)))
     for warning in document["warnings"]:

@@ -13,7 +13,7 @@ from workers.commands import UsageError
 from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.canvas import Canvas
 from workers.measurement.failure import Blame, Stage
-from workers.measurement.messages import Failed, Kind, Measured, ProgressStage, RunRequest
+from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, ProgressStage, RunRequest
 from workers.measurement.target import TargetError, parse_target
 
 EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
@@ -22,7 +22,7 @@ EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
 # that it fails like any other port where nobody listens.
 EVERY_PORT = frozenset(range(65536))
 EVERYWHERE: tuple[Network, ...] = (ip_network("0.0.0.0/0"), ip_network("::/0"))
-_SCREEN_ROWS = 48
+_SCREEN_COLUMNS, _SCREEN_ROWS = 100, 48
 _STAGES = {
     ProgressStage.CONNECTING: "connecting",
     ProgressStage.LOADING: "loading",
@@ -84,18 +84,25 @@ def write(text: str) -> None:
 def exit_code(outcome: Measured | Failed) -> int:
     if isinstance(outcome, Measured):
         return EXIT_OK
-    failed = outcome.failure
-    is_the_sites = failed.stage is Stage.CHECK and failed.blame is not Blame.MONITOR
-    return EXIT_CHECK_FAILED if is_the_sites else EXIT_NOT_MEASURED
+    is_told = outcome.failure.stage is Stage.CHECK or _was_answered(outcome)
+    return EXIT_CHECK_FAILED if is_told and outcome.failure.blame is not Blame.MONITOR else EXIT_NOT_MEASURED
 
 
-def screen_rows(stream: TextIO) -> int:
-    """How many lines a person sees at once; a usual screen for files and pipes."""
-    return shutil.get_terminal_size((100, _SCREEN_ROWS)).lines if stream.isatty() else _SCREEN_ROWS
+def _was_answered(outcome: Failed) -> bool:
+    """Whether a probe was answered in spite of its certificate: then it is measured like any other."""
+    probe = outcome.measurement
+    hops = probe.hops if isinstance(probe, ProbeMeasurement) else ()
+    return outcome.failure.stage is Stage.TLS and bool(hops) and hops[-1].status is not None
+
+
+def screen_rows() -> int:
+    """How many lines a person sees at once; a usual screen for files and pipes, unless LINES is set."""
+    return shutil.get_terminal_size((_SCREEN_COLUMNS, _SCREEN_ROWS)).lines
 
 
 def canvas_of(stream: TextIO) -> Canvas:
-    """As wide as the terminal and in colour; 100 columns without, for files and pipes and where NO_COLOR is set."""
-    terminal = stream.isatty()
-    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return Canvas(width=shutil.get_terminal_size((100, 24)).columns if terminal else 100, colour=colour)
+    """As wide as the terminal, and 100 columns in files and pipes, unless COLUMNS is set; in colour for terminals that
+    want it.
+    """
+    colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Canvas(width=shutil.get_terminal_size((_SCREEN_COLUMNS, _SCREEN_ROWS)).columns, colour=colour)

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write(json.dumps(page_document(request.url, outcome), ensure_ascii=False))
     else:
-        write("\n".join(_drawing(outcome, canvas_of(sys.stdout), screen_rows(sys.stdout))))
+        write("\n".join(_drawing(outcome, canvas_of(sys.stdout), screen_rows())))
     return exit_code(outcome)
 
 

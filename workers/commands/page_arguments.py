@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from workers.commands import UsageError
 from workers.commands.probe_arguments import add_profile
+from workers.commands.ranges import whole
 from workers.measurement.connection import Header
 from workers.measurement.header_rules import headers_fault, parse_header
 from workers.measurement.page_options import (
@@ -113,7 +114,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 def _add_views(parser: argparse.ArgumentParser) -> None:
     views = parser.add_argument_group("views")
     several = f"load the page N times, each cold; the representative load is told (1, at most {MAX_LOADS})"
-    views.add_argument("--runs", metavar="N", type=_loads, default=1, help=several)
+    views.add_argument("--runs", metavar="N", type=whole(1, MAX_LOADS), default=1, help=several)
     again = "visit the page a second time each, with the cache of the first visit and new connections"
     views.add_argument(
         "--repeat-view", action="store_const", const=PageState.WARM_CACHE, dest="repeat_view", help=again
@@ -198,13 +199,6 @@ def _header(text: str) -> Header:
         return parse_header(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _loads(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= MAX_LOADS:
-        raise argparse.ArgumentTypeError(f"must be from 1 to {MAX_LOADS}")
-    return count
 
 
 def _state(text: str) -> PageState:

@@ -2,8 +2,10 @@
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+
+from workers.commands.ranges import decimal, whole
 
 GATE = """\
 Asks the service whether a release may go out: fresh runs of a site are compared with its history. Made for pipelines;
@@ -53,12 +55,14 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--monitor", metavar="MONITOR", action="append", default=[], help=monitor)
     region = "where to measure; may be repeated (wherever the site is measured)"
     parser.add_argument("--region", metavar="CODE", action="append", default=[], help=region)
-    parser.add_argument("--runs", metavar="N", type=_number(3, 50), default=3, help="runs a region to begin with (3)")
-    parser.add_argument("--max-runs", metavar="N", type=_number(3, 50), default=12, help="the most runs a region (12)")
+    parser.add_argument("--runs", metavar="N", type=whole(3, 50), default=3, help="runs a region to begin with (3)")
+    parser.add_argument("--max-runs", metavar="N", type=whole(3, 50), default=12, help="the most runs a region (12)")
     parser.add_argument("--window", metavar="24h", default="24h", help="how far back history goes: 90m, 24h, 7d (24h)")
     samples = "the least earlier runs to compare with (60)"
-    parser.add_argument("--min-samples", metavar="N", type=_number(10, 10_000), default=60, help=samples)
-    parser.add_argument("--confidence", metavar="C", type=_confidence, default=0.95, help="how sure to be (0.95)")
+    parser.add_argument("--min-samples", metavar="N", type=whole(10, 10_000), default=60, help=samples)
+    parser.add_argument(
+        "--confidence", metavar="C", type=decimal(0.8, 0.999), default=0.95, help="how sure to be (0.95)"
+    )
     undecided = "what no verdict counts as, for the exit code (inconclusive, which is 3)"
     choices = ["pass", "fail", "inconclusive"]
     parser.add_argument("--on-inconclusive", choices=choices, default="inconclusive", help=undecided)
@@ -72,7 +76,7 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
     release = "with --against-url or alone: where the release is reached, if not where the monitors measure; repeatable"
     parser.add_argument("--release-url", metavar="URL", action="append", default=[], help=release)
     timeout = "let the service decide for S seconds at most (600)"
-    parser.add_argument("--timeout", metavar="S", type=_number(10, _MAX_TIMEOUT_S), default=600, help=timeout)
+    parser.add_argument("--timeout", metavar="S", type=whole(10, _MAX_TIMEOUT_S), default=600, help=timeout)
     wait = parser.add_mutually_exclusive_group()
     wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="wait for the verdict (default)")
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="only begin; exit code 0 when it has begun")
@@ -119,20 +123,3 @@ def _page(environment: Mapping[str, str]) -> str:
     if all(parts):
         return f"{parts[0]}/{parts[1]}/actions/runs/{parts[2]}"
     return _first(_PAGES)
-
-
-def _number(low: int, high: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        found = int(text)
-        if not low <= found <= high:
-            raise argparse.ArgumentTypeError(f"must be from {low} to {high}")
-        return found
-
-    return number
-
-
-def _confidence(text: str) -> float:
-    found = float(text)
-    if not 0.8 <= found <= 0.999:
-        raise argparse.ArgumentTypeError("must be from 0.8 to 0.999")
-    return found

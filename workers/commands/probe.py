@@ -90,6 +90,6 @@ def _drawing(samples: Sequence[Measured | Failed], canvas: Canvas, *, flights: b
         trial = main_trial(probe)
         if flights and trial is not None:
             lines += ["", *draw_flights(trial, canvas)]
-        diagnosis = draw_diagnosis(probe, canvas, rows=screen_rows(sys.stdout) - len(lines))
+        diagnosis = draw_diagnosis(probe, canvas, rows=screen_rows() - len(lines))
         lines += ["", *diagnosis] if diagnosis else []
     return "\n".join(lines)

@@ -3,7 +3,9 @@
 import argparse
 from ipaddress import ip_address
 
+from workers.commands.ranges import whole
 from workers.measurement.evidence import Depth
+from workers.measurement.page_rules import PageOptionError, parse_host
 from workers.measurement.profile import NATIVE, PROFILES, Profile, parse_profile
 
 PROBE = """\
@@ -20,7 +22,7 @@ examples:
   firstbyte probe --json https://www.example.org/ | jq .phases
 
 exit codes:
-  0 measured   1 measured, but the check failed   2 wrong usage   4 could not measure
+  0 measured   1 measured, but the check or the certificate failed   2 wrong usage   4 could not measure
 """
 _MAX_SAMPLES = 50
 
@@ -32,7 +34,7 @@ def add_probe(parser: argparse.ArgumentParser) -> None:
     depth.add_argument("--deep", dest="depth", action="store_const", const=Depth.DEEP, default=Depth.DEEP, help=deep)
     depth.add_argument("--light", dest="depth", action="store_const", const=Depth.LIGHT, help="one connection")
     more = "measure N times, the first as deep as asked for; the one with the median first byte is told (1)"
-    parser.add_argument("--samples", metavar="N", type=_samples, default=1, help=more)
+    parser.add_argument("--samples", metavar="N", type=whole(1, _MAX_SAMPLES), default=1, help=more)
     add_profile(parser)
     instead = "connect to ADDR instead of looking HOST up, as curl does (may be repeated)"
     parser.add_argument("--resolve", metavar="HOST:PORT:ADDR", type=_instead, action="append", default=[], help=instead)
@@ -47,13 +49,6 @@ def add_profile(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(name for name in PROFILES if name != NATIVE.name)
     shape = f"shape this machine's network for it (needs root): {names}, or DOWN/UP/RTT/LOSS in kbit/s, ms and percent"
     parser.add_argument("--profile", metavar="NAME", type=_profile, default=NATIVE, help=shape)
-
-
-def _samples(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= _MAX_SAMPLES:
-        raise argparse.ArgumentTypeError(f"must be from 1 to {_MAX_SAMPLES}")
-    return count
 
 
 def _profile(text: str) -> Profile:
@@ -73,6 +68,10 @@ def _instead(text: str) -> tuple[str, int, str]:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not HOST:PORT:ADDRESS, such as a.example:443:192.0.2.1"
         ) from error
-    if not host or not 0 < number < 65536:
-        raise argparse.ArgumentTypeError(f"{text!r} lacks a host, or its port is not from 1 to 65535")
-    return host.lower(), number, str(parsed)
+    if not 0 < number < 65536:
+        raise argparse.ArgumentTypeError(f"{text!r}: its port is not from 1 to 65535")
+    try:
+        # In the letters in which it is asked for. What never can be, as curl's wildcard, would be without effect.
+        return parse_host(host), number, str(parsed)
+    except PageOptionError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {host!r} is no host name") from error

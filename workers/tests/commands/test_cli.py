@@ -69,6 +69,21 @@ def test_a_host_can_be_given_an_address_as_with_curl(site: str) -> None:
     assert document["phases"]["dns_ms"] is None
 
 
+def test_a_host_is_given_an_address_in_any_spelling_of_its_name(site: str) -> None:
+    port = urlsplit(site).port
+    url = f"http://bücher.example:{port}/"
+    done = firstbyte("probe", "--json", "--light", "--resolve", f"BÜCHER.example:{port}:127.0.0.1", url)
+    assert (done.returncode, json.loads(done.stdout)["address"]) == (0, "127.0.0.1")
+
+
+def test_what_goes_into_a_pipe_is_as_wide_and_long_as_the_environment_says(site: str) -> None:
+    usual = {"PATH": os.environ["PATH"], "PYTHONIOENCODING": "utf-8"}
+    lines = firstbyte("probe", "--light", f"{site}/", env=usual | {"COLUMNS": "60", "LINES": "20"}).stdout.splitlines()
+    assert (max(map(len, lines)) <= 60, len(lines) <= 20) == (True, True), lines
+    lines = firstbyte("probe", "--light", f"{site}/", env=usual).stdout.splitlines()
+    assert 60 < max(map(len, lines)) <= 100
+
+
 def test_a_family_that_the_host_lacks_is_told(site: str) -> None:
     done = firstbyte("probe", "--json", "--ipv6", f"{site}/")
     assert done.returncode == 4
@@ -107,9 +122,12 @@ def test_what_cannot_be_measured_ends_with_4_and_says_why() -> None:
         (["probe", "--timeout", "nan", "https://example.org/"], "from 0.1 to 120 seconds"),
         (["probe", "--allow-private", "10.0.0.1/8", "https://example.org/"], "--allow-private"),
         (["probe", "--cacert", "/dev/null", "https://example.org/"], "holds no certificate"),
+        (["probe", "--timeout", "soon", "https://example.org/"], "a number from 0.1 to 120 seconds, not 'soon'"),
         (["probe", "--samples", "0", "https://example.org/"], "from 1 to 50"),
+        (["probe", "--samples", "x", "https://example.org/"], "a whole number from 1 to 50, not 'x'"),
         (["probe", "--profile", "5g", "https://example.org/"], "is no profile"),
         (["probe", "--resolve", "example.org:443", "https://example.org/"], "is not HOST:PORT:ADDRESS"),
+        (["probe", "--resolve", "*:443:192.0.2.1", "https://example.org/"], "'*' is no host name"),
         (["probe", "--ipv4", "--ipv6", "https://example.org/"], "not allowed with"),
         (["probe", "--deep", "--light", "https://example.org/"], "not allowed with"),
         (["agent"], "FIRSTBYTE_REGION: is missing"),
