@@ -10,6 +10,7 @@ from pytest_django.live_server_helper import LiveServer
 from backend.web.tests import measurements
 from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World
+from backend.web.waterfall.axis import LABEL_PERCENT
 from workers.measurement.messages import Measured
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -101,9 +102,16 @@ def test_a_stretch_of_another_view_is_drawn_alike_by_server_and_script(
 
 
 def test_in_the_narrowest_window_no_two_labels_lie_on_each_other(world: World, server: LiveServer) -> None:
-    path = run_path(world)
+    measured = measurements.eventful_page(20)
+    slow = replace(measured.vitals, start_render_us=9_400_000, lcp_us=12_340_000, load_us=16_400_000)
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=replace(measured, vitals=slow)))
+    path = reverse("web:run", args=[pending.run_id])
     with browsing(world, server, size=NARROWEST) as site:
         page = site.open(path)
+        axis = page.locator(".wf-marks").evaluate("lines => lines.getBoundingClientRect().width")
+        labels = page.locator(".wf-mark-text").evaluate_all("all => all.map(one => one.getBoundingClientRect().width)")
+        assert max(labels) <= axis * LABEL_PERCENT / 100
         assert page.locator(".wf-mark-text").count() > 4
         assert page.evaluate(CROWDED) == []
         assert not site.is_wider_than_window()
