@@ -115,3 +115,38 @@ def test_in_the_narrowest_window_no_two_labels_lie_on_each_other(world: World, s
         assert page.locator(".wf-mark-text").count() > 4
         assert page.evaluate(CROWDED) == []
         assert not site.is_wider_than_window()
+
+
+def test_a_very_long_address_leaves_room_for_the_phases(world: World, server: LiveServer) -> None:
+    measured = measurements.page(3)
+    url = f"https://www.shop.example/{'a-very-long-folder/' * 90}end.js"
+    requests = (replace(measured.waterfall.requests[0], url=url), *measured.waterfall.requests[1:])
+    pending = world.pending("page")
+    world.end(
+        pending, Measured(measurement=replace(measured, waterfall=replace(measured.waterfall, requests=requests)))
+    )
+    with browsing(world, server, size=(390, 800)) as site:
+        page = site.open(reverse("web:run", args=[pending.run_id]))
+        page.locator("#r1 .wf-name").click()
+        expect(page.locator("#details.raised")).to_be_visible()
+        expect(page.locator("#details")).to_contain_text("Waiting (first byte)")
+        expect(page.locator("#details .sum dt").first).to_be_in_viewport()
+        page.locator("#details .wf-url summary").click()
+        expect(page.locator("#details .wf-url p")).to_have_text(url)
+        assert site.axe() == []
+
+
+def test_without_colours_of_our_own_it_is_still_told_which_lines_are_shown(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        site.page.emulate_media(forced_colors="active")
+        page = site.open(path)
+        button = page.get_by_role("button", name="Load", exact=True)
+        assert "line-through" not in button.evaluate("one => getComputedStyle(one).textDecorationLine")
+        button.click()
+        assert button.evaluate("one => getComputedStyle(one).textDecorationLine") == "line-through"
+        page.locator(".wf-explain summary").click()
+        colours = page.locator(".wf-explain .swatch").evaluate_all(
+            "all => all.map(one => getComputedStyle(one).backgroundColor)"
+        )
+        assert len(set(colours)) == len(colours) > 3
