@@ -15,6 +15,7 @@ def asker_flags(exchange: Exchange, main_frame: str) -> tuple[RowFlag, ...]:
     """Flags of one exchange of a page whose top frame is `main_frame`."""
     sent = {str(name).lower(): str(value) for name, value in exchange.request_headers.items()}
     told = {
+        RowFlag.PREFLIGHT: exchange.initiator.get("type") == "preflight",
         RowFlag.FRAME: exchange.frame not in (None, main_frame),
         RowFlag.PRELOAD: exchange.preloaded,
         RowFlag.PREFETCH: _is_prefetch(sent),

@@ -30,7 +30,7 @@ class PageEvents:
     """A page load as DevTools tells it.
 
     The instants are the main frame's last; `reports` are our own scripts' words. `workers` holds, for the URL of each
-    worker's script, whether it is a "worker" or a "service_worker".
+    worker's script, whether it is a "worker" or a "service_worker". `attached` are frames that were put into another.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -38,6 +38,7 @@ class PageEvents:
     load_us: int | None = None
     reports: list[str] = field(default_factory=list)
     workers: dict[str, str] = field(default_factory=dict)
+    attached: set[str] = field(default_factory=set)
 
 
 def read_devtools(events: Iterable[DevToolsEvent]) -> PageEvents:
@@ -60,6 +61,7 @@ class _Reader:
         self._sent: dict[str, list[Json]] = {}
         self._received: dict[str, list[Json]] = {}
         self._memory: set[str] = set()
+        self._hinted: set[str] = set()
         self._sockets: dict[str, Json] = {}
         self._pieces: dict[str, set[object]] = {}
         # Requests of whose redirects the first was not told of.
@@ -75,6 +77,7 @@ class _Reader:
                 _hand_out_sent(hops, self._sent.get(request_id, []), others)
                 _hand_out_received(hops, self._received.get(request_id, []), others)
             hops[-1].from_memory = request_id in self._memory
+            hops[-1].hinted = request_id in self._hinted
         for exchange in self.page.exchanges:
             if exchange.frame is None and exchange.kind != SOCKET and not _is_own_script(exchange):
                 exchange.asker = self.page.workers.get(exchange.document or "")
@@ -168,6 +171,9 @@ class _Reader:
     def from_memory(self, params: Json) -> None:
         self._memory.add(str(params.get("requestId")))
 
+    def early_hints(self, params: Json) -> None:
+        self._hinted.add(str(params.get("requestId")))
+
     def worker(self, params: Json) -> None:
         target = params.get("targetInfo")
         if isinstance(target, dict) and target.get("type") in _WORKERS:
@@ -198,6 +204,14 @@ class _Reader:
             sent = response.get("requestHeaders")
             hop.request_headers = sent if isinstance(sent, dict) else hop.request_headers
 
+    def frame_attached(self, params: Json) -> None:
+        self.page.attached.add(str(params.get("frameId")))
+
+    def frame_navigated(self, params: Json) -> None:
+        frame = params.get("frame")
+        if isinstance(frame, dict) and frame.get("parentId"):
+            self.page.attached.add(str(frame.get("id")))
+
     def content_loaded(self, params: Json) -> None:
         self.page.dom_content_loaded_us = monotonic_us(params.get("timestamp"))
 
@@ -218,6 +232,7 @@ _HANDLERS = {
     "Network.requestWillBeSentExtraInfo": _Reader.extra_sent,
     "Network.responseReceived": _Reader.responded,
     "Network.responseReceivedExtraInfo": _Reader.extra_received,
+    "Network.responseReceivedEarlyHints": _Reader.early_hints,
     "Network.dataReceived": _Reader.data,
     "Network.loadingFinished": _Reader.finished,
     "Network.loadingFailed": _Reader.failed,
@@ -227,6 +242,8 @@ _HANDLERS = {
     "Network.webSocketHandshakeResponseReceived": _Reader.socket_answered,
     "Network.webSocketClosed": _Reader.finished,
     "Target.attachedToTarget": _Reader.worker,
+    "Page.frameAttached": _Reader.frame_attached,
+    "Page.frameNavigated": _Reader.frame_navigated,
     "Page.domContentEventFired": _Reader.content_loaded,
     "Page.loadEventFired": _Reader.loaded,
     "Runtime.bindingCalled": _Reader.report,

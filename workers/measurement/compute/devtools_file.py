@@ -11,12 +11,14 @@ from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.compute.cdp import HANDLED, PageEvents, read_devtools
+from workers.measurement.compute.child_frames import child_frames
 from workers.measurement.compute.devtools_sessions import Sessions, own_id
 from workers.measurement.compute.exchange import monotonic_us
 from workers.measurement.compute.json_stream import JsonStream
 from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
+from workers.measurement.compute.settle import settle_empty
 from workers.measurement.waterfall import Waterfall
 
 # Messages in messages: ChromeDriver's entries hold one as a text, which holds one.
@@ -52,6 +54,10 @@ def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
             " with Network.enable receives, as an array or one event a line"
         )
     page.exchanges[:] = reader.sessions.settled(page.exchanges)
+    settle_empty(page.exchanges)
+    children = child_frames(page.exchanges, page.attached)
+    for exchange in page.exchanges:
+        exchange.frame = exchange.frame if exchange.frame in children else None
     kept = page.exchanges[:limit]
     zero_us = kept[0].started_us if kept else 0
     network = Network(exchanges=kept, pairs={}, log=NetworkLog(), zero_us=zero_us)

@@ -21,8 +21,9 @@ class Exchange:
     """One hop of one request: a redirect is an exchange of its own.
 
     `net_started_us` is when the network began with it. `document` is on whose behalf it was asked for; `asker` is
-    "worker" or "service_worker" where it was one. `cancelled` is DevTools' word for a page that gave up; `untold` is
-    what the network log alone shows, `is_sent_known` whether its headers are those that were sent.
+    "worker" or "service_worker" where it was one. `hinted` says that an early answer (103) came; `cancelled` is
+    DevTools' word for a page that gave up; `untold` is what the network log alone shows, `is_sent_known` whether its
+    headers are those that were sent.
     """
 
     request_id: str
@@ -37,6 +38,7 @@ class Exchange:
     document: str | None = None
     asker: str | None = None
     preloaded: bool = False
+    hinted: bool = False
     cancelled: bool = False
     loader: str | None = None
     request_headers: Json = field(default_factory=dict)

@@ -66,7 +66,8 @@ def _flags(network: Network, index: int, used: Connection | None, *, pays: bool)
     socket = None if hop is None or hop.link is None else network.log.sockets.get(hop.link)
     early = None if socket is None else socket.early_data
     ways = () if used is None else connection_flags(used, exchange.url, early_data=early, pays=pays)
-    return (*ways, *hop_flags(hop), *asker_flags(exchange, network.main_frame))
+    told = (RowFlag.EARLY_HINTS,) if hop is None and exchange.hinted else hop_flags(hop)
+    return tuple(dict.fromkeys((*ways, *told, *asker_flags(exchange, network.main_frame))))
 
 
 def _was_used(exchange: Exchange, hop: NetHop | None, used: Connection) -> bool | None:

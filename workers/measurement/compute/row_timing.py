@@ -70,7 +70,11 @@ def _from_ms(pair: tuple[int, int] | None, zero_us: int) -> Span | None:
 
 
 def _devtools_timing(exchange: Exchange, zero_us: int, bare: Timing) -> Timing:
-    spans = devtools_spans(marks_of(exchange.timing))
+    marks = marks_of(exchange.timing)
+    if exchange.hinted and "receiveHeadersEnd" in marks:
+        # What DevTools calls the first byte is that of the early answer.
+        marks["receiveHeadersStart"] = marks["receiveHeadersEnd"]
+    spans = devtools_spans(marks)
     send, wait = spans.get("send"), spans.get("wait")
     download = None
     if wait is not None and exchange.net_error is None and (exchange.ended_us or 0) >= wait.end_us:

@@ -9,6 +9,8 @@ from workers.measurement.compute.network_log import NetHop, NetworkLog
 from workers.measurement.compute.untold import answer_in
 
 _ABORTED = "ERR_ABORTED"
+# RFC 9110, 15.3.5 and 15.3.6: answers that never have a body.
+_EMPTY = frozenset({204, 205})
 # RFC 9110, 15.4: those that are followed.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -90,10 +92,20 @@ def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
 
 def _is_empty(exchange: Exchange) -> bool:
     length = header_of(exchange.response_headers, "content-length")
-    return exchange.number("status") == 204 or length == "0" or exchange.method == "HEAD"
+    return exchange.number("status") in _EMPTY or length == "0" or exchange.method == "HEAD"
 
 
 def _was_whole(exchange: Exchange, hop: NetHop) -> bool:
+    return _is_given_up(exchange) and hop.ended_ms is not None and not hop.cancelled and hop.net_error is None
+
+
+def _is_given_up(exchange: Exchange) -> bool:
     """Chrome's reader gives an answer without a body up once it is complete, which DevTools calls aborted."""
-    aborted = exchange.cancelled and exchange.net_error == _ABORTED and exchange.response is not None
-    return aborted and hop.ended_ms is not None and not hop.cancelled and hop.net_error is None
+    return exchange.cancelled and exchange.net_error == _ABORTED and exchange.response is not None
+
+
+def settle_empty(exchanges: Iterable[Exchange]) -> None:
+    """Without a log only an answer of which nothing more was to come is known to be whole, though it was given up."""
+    for exchange in exchanges:
+        if _is_given_up(exchange) and _is_empty(exchange):
+            exchange.net_error, exchange.cancelled = None, False

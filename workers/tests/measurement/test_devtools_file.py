@@ -81,6 +81,78 @@ def test_what_a_server_pushed_is_flagged() -> None:
     assert RowFlag.PUSHED not in read(json.dumps(events)).waterfall.requests[0].flags
 
 
+def asked(request_id: str, url: str, frame: str, by: str, **more: Any) -> dict[str, Any]:
+    request = {"url": url, "method": more.pop("method", "GET"), "headers": {}}
+    initiator = {"type": by}
+    told = {"requestId": request_id, "timestamp": 10.0, "request": request, "initiator": initiator, "frameId": frame}
+    return {"method": "Network.requestWillBeSent", "params": {**told, **more}}
+
+
+def answered(request_id: str, *, status: int = 200, **timing: float) -> dict[str, Any]:
+    response = {"status": status, "protocol": "h2", "headers": {}, "timing": {"requestTime": 10.0, **timing}}
+    told = {"requestId": request_id, "timestamp": 10.1, "response": response}
+    return {"method": "Network.responseReceived", "params": told}
+
+
+def given_up(request_id: str) -> dict[str, Any]:
+    told = {"requestId": request_id, "timestamp": 10.2, "errorText": "net::ERR_ABORTED", "canceled": True}
+    return {"method": "Network.loadingFailed", "params": told}
+
+
+def flags_of(events: Events) -> list[tuple[str, tuple[str, ...]]]:
+    return [(row.url, tuple(map(str, row.flags))) for row in read(json.dumps(events)).waterfall.requests]
+
+
+def test_the_first_byte_of_an_answer_is_not_that_of_an_early_one() -> None:
+    hint = {"method": "Network.responseReceivedEarlyHints", "params": {"requestId": "1", "headers": {}}}
+    timing = {"sendStart": 1, "sendEnd": 1, "receiveHeadersStart": 3, "receiveHeadersEnd": 60}
+    page = [asked("1", "https://a.test/", "F", "other", type="Document"), answered("1", **timing)]
+    # The hint is told before the request itself.
+    for events, waited_us in (([hint, *page], 59_000), (page, 2_000)):
+        (row,) = read(json.dumps(events)).waterfall.requests
+        assert row.timing.wait is not None
+        assert (row.timing.wait.duration_us, RowFlag.EARLY_HINTS in row.flags) == (waited_us, hint in events)
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "failed"),
+    [(204, "POST", False), (205, "GET", False), (200, "HEAD", False), (200, "GET", True)],
+)
+def test_an_answer_that_has_no_body_is_whole_though_its_reader_gave_it_up(
+    status: int, method: str, failed: bool
+) -> None:
+    timing = {"sendStart": 1, "sendEnd": 1, "receiveHeadersStart": 3}
+    fetch = asked("1", "https://a.test/", "F", "script", type="Fetch", method=method)
+    (row,) = read(json.dumps([fetch, answered("1", status=status, **timing), given_up("1")])).waterfall.requests
+    assert (row.failure == "ERR_ABORTED", RowFlag.CANCELLED in row.flags) == (failed, failed)
+    assert (row.timing.download is None) is failed
+
+
+def test_a_request_of_a_page_is_none_of_a_frame_in_it() -> None:
+    events = [
+        asked("1", "https://a.test/", "TAB", "other", type="Document"),
+        asked("2", "https://a.test/a.png", "TAB", "parser", type="Image"),
+        asked("3", "https://a.test/frame", "FRAME", "parser", type="Document"),
+        asked("4", "https://a.test/b.png", "FRAME", "parser", type="Image"),
+        asked("5", "https://a.test/next", "TAB", "script", type="Document"),
+        asked("6", "https://b.test/", "OTHER TAB", "other", type="Document"),
+        asked("7", "https://b.test/c.png", "SRCDOC", "parser", type="Image"),
+    ]
+    assert [url for url, flags in flags_of(events) if "frame" in flags] == [
+        "https://a.test/frame",
+        "https://a.test/b.png",
+    ]
+    attached = {"method": "Page.frameAttached", "params": {"frameId": "SRCDOC", "parentFrameId": "OTHER TAB"}}
+    navigated = {"method": "Page.frameNavigated", "params": {"frame": {"id": "TAB", "url": "https://a.test/"}}}
+    assert flags_of([attached, navigated, *events])[6] == ("https://b.test/c.png", ("frame",))
+    assert flags_of([attached, navigated, *events])[0] == ("https://a.test/", ())
+
+
+def test_a_preflight_is_flagged() -> None:
+    first = asked("1", "https://b.test/", "F", "preflight", type="Preflight", method="OPTIONS")
+    assert flags_of([first]) == [("https://b.test/", ("preflight",))]
+
+
 def test_of_quic_devtools_tells_one_handshake_and_no_connect() -> None:
     timing = {
         "requestTime": 10.0,
