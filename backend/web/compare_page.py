@@ -192,9 +192,10 @@ def _requests(page: PageMeasurement) -> Number:
 
 
 def _connections(page: PageMeasurement) -> Number:
-    """None where a file does not name what each of its requests went over."""
+    """Those that were used: no archive tells of others. None where one does not name what each of its requests went
+    over."""
     is_told = page.waterfall.requests and not any(went_over_something_untold(row) for row in _archived(page))
-    return len(page.waterfall.connections) if is_told else None
+    return sum(one.requests > 0 for one in page.waterfall.connections) if is_told else None
 
 
 def _bytes(page: PageMeasurement) -> Number:
@@ -231,6 +232,6 @@ _METRICS: tuple[_Metric, ...] = (
     ("Load", lambda page: page.vitals.load_us, units.duration),
     ("Fully loaded", lambda page: page.vitals.fully_loaded_us, units.duration),
     ("Requests", _requests, units.count),
-    ("Connections", _connections, units.count),
+    ("Connections used", _connections, units.count),
     ("Transferred", _bytes, units.size),
 )

@@ -72,6 +72,15 @@ def test_a_difference_of_no_whole_per_cent_is_told_without_one() -> None:
     assert line.difference == "+62 B"
 
 
+def test_connections_that_nobody_used_are_no_difference() -> None:
+    first = measurements.page(30)
+    used = first.waterfall.connections
+    idle = replace(used[0], number=90, requests=0, preconnected=True)
+    second = replace(first, waterfall=replace(first.waterfall, connections=(*used, idle)))
+    line = next(one for one in lines_of(first, second) if one.name == "Connections used")
+    assert (line.first, line.second) == (str(len(used)), str(len(used)))
+
+
 def test_only_differences_leaves_what_differs_in_either(world: World, client: Client) -> None:
     first, second = both(world)
     text = html(client, f"a={first.run_id}&b={second.run_id}&only=differs")

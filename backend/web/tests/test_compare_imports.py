@@ -129,7 +129,7 @@ def test_of_a_file_without_requests_nothing_is_missing_or_counted(world: World, 
     text = html(client, query(ended(world), made))
     assert "B tells of no requests." in text
     assert "only in A" not in text
-    for name in ("Requests", "Connections", "Transferred"):
+    for name in ("Requests", "Connections used", "Transferred"):
         assert numbers(text)[name][1:] == (NOT_TOLD, NOT_TOLD), name
     (other,) = brought(world, har(pages=[samples.page(pageTimings={"onLoad": 900})]))
     text = html(client, query(made, other))
@@ -140,9 +140,9 @@ def test_of_a_file_without_requests_nothing_is_missing_or_counted(world: World, 
 
 def test_connections_that_a_file_does_not_name_are_not_counted(world: World, client: Client) -> None:
     (made,) = brought(world, samples.firefox())
-    assert numbers(html(client, query(made, ended(world))))["Connections"] == (NOT_TOLD, "4", NOT_TOLD)
+    assert numbers(html(client, query(made, ended(world))))["Connections used"] == (NOT_TOLD, "4", NOT_TOLD)
     (named,) = brought(world, samples.devtools())
-    assert numbers(html(client, query(named, ended(world, minutes=9))))["Connections"][0] == "2"
+    assert numbers(html(client, query(named, ended(world, minutes=9))))["Connections used"][0] == "2"
 
 
 def test_what_a_file_tells_of_some_requests_only_is_no_sum(world: World, client: Client) -> None:
