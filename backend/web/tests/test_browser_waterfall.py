@@ -150,3 +150,16 @@ def test_without_colours_of_our_own_it_is_still_told_which_lines_are_shown(world
             "all => all.map(one => getComputedStyle(one).backgroundColor)"
         )
         assert len(set(colours)) == len(colours) > 3
+
+
+def test_times_stand_right_above_the_rows_however_few_labels_are_left(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.locator("#r3 a").focus()
+        for key in ("j", "+", "+", "+"):
+            page.keyboard.press(key)
+        first = page.locator(".wf-row").first.evaluate("row => row.getBoundingClientRect().top")
+        ticks = page.locator(".wf-tick-text").evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
+        assert ticks != []
+        assert all(first - 24 < bottom <= first for bottom in ticks)

@@ -71,11 +71,12 @@ export class Pane {
 
   private lines(hidden: ReadonlySet<Moment["key"]>, isMoved: boolean): void {
     const marks = marksOn(this.view, this.data.moments.filter((moment) => !hidden.has(moment.key)));
-    const lines = this.frame.querySelector(".wf-marks");
-    if (lines) lines.innerHTML = marksHtml(ticksOf(this.view), marks);
     // Never fewer than there were: rows would move away from under the pointer that zooms.
     const before = isMoved ? Number(/lanes-(\d+)/.exec(this.frame.className)?.[1] ?? 0) : 0;
-    this.frame.className = this.frame.className.replace(/lanes-\d+/, `lanes-${Math.max(before, lanesOf(marks))}`);
+    const lanes = Math.max(before, lanesOf(marks));
+    const lines = this.frame.querySelector(".wf-marks");
+    if (lines) lines.innerHTML = marksHtml(ticksOf(this.view), marks, lanes);
+    this.frame.className = this.frame.className.replace(/lanes-\d+/, `lanes-${lanes}`);
   }
 }
 

@@ -41,9 +41,9 @@ export function svgHeight(lanes: number): number {
   return lanes === 1 ? BAR_HEIGHT : lanes * LANE_HEIGHT;
 }
 
-/** Ticks and lines over all rows, and before all lines their labels, without the element around them. */
-export function marksHtml(ticks: readonly Tick[], marks: readonly Mark[]): string {
-  const top = LABEL_HEIGHT * lanesOf(marks);
+/** Ticks and lines over all rows, and before all lines their labels; `lanes` is how many lines of labels have room. */
+export function marksHtml(ticks: readonly Tick[], marks: readonly Mark[], lanes = lanesOf(marks)): string {
+  const top = LABEL_HEIGHT * lanes;
   const named = marks.filter((mark) => mark.text !== "");
   return [
     ...ticks.map((tick) => line("wf-tick", tick.x, top)),
