@@ -78,6 +78,8 @@ Measures for a region until SIGTERM. Set up by the environment (every name also 
 """
 _LACKS = "measuring needs the package {package}, which is not here; install firstbyte with its part [worker]."
 _MIN_TIMEOUT_S, _MAX_TIMEOUT_S = 0.1, 120
+# What a shell says of a program that SIGPIPE ended.
+_PIPE_CLOSED = 128 + 13
 # A verdict needs 20; some more make it surer and still end within seconds.
 _PAIRS, _MAX_PAIRS = 30, 400
 
@@ -113,7 +115,18 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carries out one command and gives its exit code."""
-    asked = parse(sys.argv[1:] if arguments is None else arguments)
+    try:
+        try:
+            return _carry_out(parse(sys.argv[1:] if arguments is None else arguments))
+        finally:
+            print(end="", flush=True)
+    except BrokenPipeError:
+        # Who reads along has seen enough, as `head` has; what is left must not be tried again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED
+
+
+def _carry_out(asked: argparse.Namespace) -> int:
     try:
         run: Callable[[argparse.Namespace], int] = _module_of(asked.command).run
     except ModuleNotFoundError as error:
@@ -126,6 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        raise
     except Exception:
         # Not Python's own exit code 1, which says that a target failed its check.
         traceback.print_exc()

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from workers.tests.captures import logs
 from workers.tests.ports import closed_port
 from workers.tests.site import running_site
 from workers.version import VERSION
@@ -217,6 +218,18 @@ def test_ctrl_c_ends_quietly() -> None:
         _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("words", [["--help"], ["netlog", "--json"]])
+def test_who_has_seen_enough_is_told_no_more_and_no_fault(words: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    log.write_bytes(logs.text_of("many"))
+    command = [sys.executable, "-m", "workers.cli", *words, *([str(log)] if len(words) > 1 else [])]
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, "")
 
 
 def test_a_page_is_drawn_and_photographed(site: str, tmp_path: Path) -> None:
