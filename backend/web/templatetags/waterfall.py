@@ -38,11 +38,12 @@ _HEADINGS = {
 
 
 class _Look(NamedTuple):
-    """How one row is shown now."""
+    """How one row is shown now; `at` is its place in the table, the head's being 1, where not all rows are there."""
 
     selected: bool = False
     matched: bool = False
     hidden: bool = False
+    at: int | None = None
 
 
 @register.simple_tag
@@ -57,10 +58,8 @@ def waterfall_rows(
     """The table rows. `query` is what the page's URL already holds; each row's link adds its own number to it."""
     address = f"?{query}&" if query else "?"
     rows = (
-        _row(
-            row, address, box, prefix, _Look(row.number == selected, row.number == matched, row.number in window.hidden)
-        )
-        for row in window.rows
+        _row(row, address, box, prefix, _look(window, place, selected=selected, matched=matched))
+        for place, row in enumerate(window.rows)
     )
     return _safe("".join(rows))
 
@@ -151,6 +150,16 @@ def waterfall_swatch(phase: Phase) -> SafeString:
     return _safe(_swatch(phase))
 
 
+def _look(window: Window, place: int, *, selected: int | None, matched: int | None) -> _Look:
+    number = window.rows[place].number
+    return _Look(
+        selected=number == selected,
+        matched=number == matched,
+        hidden=number in window.hidden,
+        at=None if window.complete else window.first + place + 1,
+    )
+
+
 def _heading(wanted: Wanted, column: str, text: str, more: str = "", columns: tuple[str, ...] = ()) -> str:
     """`columns` are those that share the heading."""
     order = next(filter(None, (_order(wanted, one, "aria-sort") for one in columns or (column,))), "")
@@ -209,10 +218,11 @@ def _row(row: Row, query: str, box: str, prefix: str, look: _Look) -> str:
         f'<a href="{escape(query)}request={chosen}#details" title="{escape(row.url)}"{current}>{escape(row.name)}</a>'
     )
     place = f' id="{prefix}{row.number}"' if prefix else ""
+    at = "" if look.at is None else f' aria-rowindex="{look.at}"'
     return (
         f'<tr role="row" class="{classes}"{place} data-kind="{escape(row.kind)}" data-is="{" ".join(row.traits)}"'
         f' data-v="{row.start_us},{_value(row.total_us)},{_value(row.size_bytes)}"{_match(row)}'
-        f"{' hidden' if look.hidden else ''}>"
+        f"{at}{' hidden' if look.hidden else ''}>"
         f'<td role="cell" class="wf-number">{row.number}</td>'
         f'<th scope="row" role="rowheader" class="wf-name">{link} {_notes(row)}'
         f'<span class="wf-host">{escape(row.host)}</span></th>'

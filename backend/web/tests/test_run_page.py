@@ -94,9 +94,21 @@ def test_the_numbers_are_those_of_the_visit_that_is_shown(world: World, client: 
 
 
 def test_very_many_requests_come_in_windows_with_all_rows_for_the_script(world: World, client: Client) -> None:
-    text = html(client, ended(world, "page", Measured(measurement=measurements.page(700))))
+    run = ended(world, "page", Measured(measurement=measurements.page(700)))
+    text = html(client, run)
     assert text.count('class="wf-row') == 100
     assert "Rows 1 to 100 of 700" in text
+    assert 'aria-rowcount="701"' in text
+    later = html(client, run, "?from=101")
+    assert re.findall(r'aria-rowindex="(\d+)"', later) == [str(index) for index in range(102, 202)]
+
+
+def test_a_table_that_holds_all_of_its_rows_counts_them_itself(world: World, client: Client) -> None:
+    assert "aria-row" not in html(client, ended(world, "page", PAGE), "?q=404")
+
+
+def test_all_rows_of_a_long_waterfall_are_there_for_the_script(world: World, client: Client) -> None:
+    text = html(client, ended(world, "page", Measured(measurement=measurements.page(700))))
     assert '"number": 700' in text
 
 
