@@ -27,6 +27,8 @@ from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import ServedFrom, TimingSource, Waterfall
 
 MAX_ROWS = 2000
+# Chrome's own page in place of a 4xx or 5xx without a body: the status tells what is wrong.
+EMPTY_ERROR_PAGE = "ERR_HTTP_RESPONSE_CODE_FAILURE"
 # The log may begin with what the run before left in Chrome's buffer; its own work starts a little before our first
 # sight of it. On a busy machine that is not so little: Chromium dials the page's host ahead while its process starts.
 _LEAD_MS = 50
@@ -103,8 +105,12 @@ def _milestones(capture: PageCapture, events: PageEvents, zero_us: int) -> Miles
     ends = [exchange.ended_us for exchange in asked if exchange.ended_us is not None]
     quiet_us = max([*ends, events.load_us or 0], default=0) if capture.went_quiet else None
     zero = zero_of(capture.events)
+    wall_s = None if zero is None else zero.wall_s
+    if capture.net_error not in (None, EMPTY_ERROR_PAGE):
+        # What loads in place of a page that did not come is the browser's word for that.
+        return Milestones(zero_wall_s=wall_s)
     return Milestones(
-        zero_wall_s=None if zero is None else zero.wall_s,
+        zero_wall_s=wall_s,
         dom_content_loaded_us=_since(events.dom_content_loaded_us, zero_us),
         load_us=load_us,
         fully_loaded_us=_since(quiet_us, zero_us),

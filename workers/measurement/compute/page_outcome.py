@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.challenge import challenge_of_page
-from workers.measurement.compute.page import Page
+from workers.measurement.compute.page import EMPTY_ERROR_PAGE, Page
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import Protocol
@@ -67,8 +67,6 @@ KINDS = {
     "ERR_INVALID_URL": FailureKind.INVALID_URL,
 }
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
-# Chrome's own page in place of a 4xx or 5xx without a body: the status tells what is wrong.
-_EMPTY_ERROR_PAGE = "ERR_HTTP_RESPONSE_CODE_FAILURE"
 _WITHOUT_PAGE = {204, 205}
 
 
@@ -97,7 +95,7 @@ def _broken(request: RunRequest, capture: PageCapture, measured: PageMeasurement
         return failure(FailureKind.PAGE_IS_DOWNLOAD, measured_type(measured))
     if capture.outgrew:
         return failure(FailureKind.RESPONSE_TOO_LARGE)
-    if capture.net_error == _EMPTY_ERROR_PAGE:
+    if capture.net_error == EMPTY_ERROR_PAGE:
         return None
     if capture.net_error is not None:
         return _net_failure(capture.net_error, capture, measured)

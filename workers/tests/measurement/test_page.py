@@ -22,6 +22,15 @@ def page_of(name: str) -> PageMeasurement:
     return compute_page(store.load(name)).measurement
 
 
+@pytest.mark.parametrize(
+    ("net_error", "loads"), [(None, True), ("ERR_CONNECTION_REFUSED", False), ("ERR_HTTP_RESPONSE_CODE_FAILURE", True)]
+)
+def test_the_browsers_own_page_of_an_error_is_none_that_loaded(net_error: str | None, loads: bool) -> None:
+    vitals = compute_page(replace(store.load("cold-h2"), net_error=net_error)).measurement.vitals
+    told = (vitals.dom_content_loaded_us, vitals.load_us, vitals.fully_loaded_us)
+    assert [instant is not None for instant in told] == [loads] * 3
+
+
 def row(page: PageMeasurement, part: str) -> Request:
     return next(request for request in page.waterfall.requests if part in request.url)
 
