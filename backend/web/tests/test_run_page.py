@@ -1,4 +1,5 @@
 import re
+from base64 import b64encode
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -251,6 +252,16 @@ def test_the_film_of_a_run_is_served_beside_its_screenshot(world: World, client:
     assert client.get(reverse("web:run_screenshot", args=[run.run_id])).status_code == 404
 
 
+def test_a_saved_waterfall_holds_the_film_and_nothing_that_is_no_picture(world: World, client: Client) -> None:
+    for minutes, film, is_there in ((1, b"\xff\xd8\xff film", True), (2, b"<script>alert(1)</script>", False)):
+        run = world.pending("page", scheduled_for=NOW - timedelta(minutes=minutes), has_film=True)
+        default_storage.save(picture_name(PictureKind.FILM, run.run_id, run.scheduled_for), ContentFile(film))
+        world.end(run, Measured(measurement=measurements.eventful_page(10)))
+        saved = client.get(reverse("web:run_waterfall", args=[run.run_id])).content.decode()
+        assert (f"data:image/jpeg;base64,{b64encode(film).decode()}" in saved) is is_there
+        assert ("<image" in saved) is is_there
+
+
 @pytest.mark.parametrize("door", ["web:run_screenshot", "web:run_film"])
 def test_a_run_without_pictures_has_none_to_serve(world: World, client: Client, door: str) -> None:
     run = ended(world, "page", PAGE)
@@ -315,7 +326,7 @@ def test_the_waterfall_is_saved_as_a_picture_that_runs_nothing(world: World, cli
     run = ended(world, "page", PAGE)
     response = client.get(reverse("web:run_waterfall", args=[run.run_id]) + "?q=404")
     assert response["Content-Type"] == "image/svg+xml; charset=utf-8"
-    assert response["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert response["Content-Security-Policy"] == "default-src 'none'; img-src data:; sandbox"
     assert "1 of 30 rows" in response.content.decode()
     assert "waterfall.svg?q=404" in html(client, run, "?q=404")
 

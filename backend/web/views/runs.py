@@ -1,5 +1,6 @@
 """One run: its page, the details of one row, its pictures."""
 
+from base64 import b64encode
 from uuid import UUID
 
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
@@ -85,7 +86,17 @@ def export(request: MemberRequest, run_id: UUID) -> HttpResponse:
     if detail.measurement is None:
         raise Http404
     title = f"{detail.site.name} from {detail.region.name}, {detail.run.scheduled_for:%d %b %Y %H:%M} UTC"
-    return drawing(board_of(detail.measurement, request.GET.dict()), printable(title))
+    return drawing(board_of(detail.measurement, request.GET.dict(), _film_within(detail.run)), printable(title))
+
+
+def _film_within(run: Run) -> str:
+    """The film itself as an address, for a file that stands alone; empty without one, or where it is no picture."""
+    opened = open_picture(run, PictureKind.FILM)
+    if opened is None:
+        return ""
+    file, media_type = opened
+    with file:
+        return f"data:{media_type};base64,{b64encode(file.read()).decode()}" if media_type.startswith("image/") else ""
 
 
 def drawing(board: Board, title: str) -> HttpResponse:
@@ -93,7 +104,7 @@ def drawing(board: Board, title: str) -> HttpResponse:
     response = HttpResponse(svg_of(board, title), content_type="image/svg+xml; charset=utf-8")
     response.headers["Cache-Control"] = KEEP
     response.headers["Content-Disposition"] = 'attachment; filename="waterfall.svg"'
-    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    response.headers["Content-Security-Policy"] = "default-src 'none'; img-src data:; sandbox"
     return response
 
 

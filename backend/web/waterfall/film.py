@@ -4,6 +4,7 @@
 """
 
 from bisect import bisect_right
+from dataclasses import dataclass
 from html import escape
 from math import ceil
 
@@ -15,20 +16,38 @@ from backend.web.waterfall.data import FilmData
 FILM_SLOTS = 6
 
 
-def film_html(film: FilmData, view: Axis) -> str:
-    """The pictures, each in its slot: the last change until the slot's end. One unlike the one before it is marked."""
-    width = 100 / FILM_SLOTS
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """One place of the film: which picture is shown in it, until when it stands for, and whether it is another one."""
+
+    place: int
+    frame: int
+    until_us: int
+    changed: bool
+
+
+def slots_of(film: FilmData, view: Axis) -> tuple[Slot, ...]:
+    """The last change until each slot's end; a slot before the first picture is left out."""
     step_us = view.length_us / FILM_SLOTS
-    pictures, before = [], -1
-    for slot in range(FILM_SLOTS):
-        until_us = view.start_us + int(step_us * (slot + 1))
-        shown = bisect_right(film.at_us, until_us) - 1
-        if shown >= 0:
-            changed = shown != before and slot > 0
-            text = f"At {duration(until_us - view.zero_us)}: {_percent(film.complete_ppm[shown])} % of the last picture"
-            pictures.append(_picture(film, shown, slot * width, text, changed=changed))
-        before = shown
-    return "".join(pictures)
+    slots, before = [], -1
+    for place in range(FILM_SLOTS):
+        until_us = view.start_us + int(step_us * (place + 1))
+        frame = bisect_right(film.at_us, until_us) - 1
+        if frame >= 0:
+            slots.append(Slot(place=place, frame=frame, until_us=until_us, changed=frame != before and place > 0))
+        before = frame
+    return tuple(slots)
+
+
+def film_html(film: FilmData, view: Axis) -> str:
+    """The pictures, each in its slot; one unlike the one before it is marked."""
+    return "".join(_picture(film, slot, view.zero_us) for slot in slots_of(film, view))
+
+
+def sheet_of(film: FilmData) -> tuple[int, int]:
+    """Columns and rows of the one picture that holds them all."""
+    columns = min(film.columns, len(film.at_us))
+    return columns, ceil(len(film.at_us) / columns)
 
 
 def film_text(film: FilmData) -> str:
@@ -44,12 +63,14 @@ def film_text(film: FilmData) -> str:
     return "; ".join(parts[:1]) + ("; " + ", ".join(parts[1:]) if parts[1:] else "")
 
 
-def _picture(film: FilmData, frame: int, x: float, text: str, *, changed: bool) -> str:
-    columns = min(film.columns, len(film.at_us))
-    rows = ceil(len(film.at_us) / columns)
-    left, top = frame % columns * film.width, frame // columns * film.height
+def _picture(film: FilmData, slot: Slot, zero_us: int) -> str:
+    percent = _percent(film.complete_ppm[slot.frame])
+    text = f"At {duration(slot.until_us - zero_us)}: {percent} % of the last picture"
+    x, width = slot.place * (100 / FILM_SLOTS), 100 / FILM_SLOTS
+    columns, rows = sheet_of(film)
+    left, top = slot.frame % columns * film.width, slot.frame // columns * film.height
     return (
-        f'<svg class="wf-picture{" changed" if changed else ""}" x="{x:g}%" width="{100 / FILM_SLOTS:g}%" height="100%"'
+        f'<svg class="wf-picture{" changed" if slot.changed else ""}" x="{x:g}%" width="{width:g}%" height="100%"'
         f' viewBox="0 0 {film.width} {film.height}" preserveAspectRatio="xMidYMid meet"><title>{escape(text)}</title>'
         f'<image href="{escape(film.url)}" x="{-left}" y="{-top}" width="{film.width * columns}"'
         f' height="{film.height * rows}"/>'

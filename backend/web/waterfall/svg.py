@@ -10,6 +10,8 @@ from html import escape
 from backend.web.units import short_duration
 from backend.web.waterfall.axis import Mark, Tick, lanes_of, marks_on
 from backend.web.waterfall.board import Board, Picture
+from backend.web.waterfall.data import FilmData
+from backend.web.waterfall.film import FILM_SLOTS, sheet_of, slots_of
 from backend.web.waterfall.rows import Bar, Row
 from backend.web.waterfall.segments import PHASE_NAMES
 from backend.web.waterfall.shapes import (
@@ -33,6 +35,7 @@ PLOT = 520
 PAD = 12
 _ROW = 22
 _LANE = 14
+_FILM = 60
 # A name and its host share a place of so many pixels, by the mean width of a letter in either's size.
 _NAME_CHARS, _NAME_PX, _HOST_PX, _NAMES_PX = 34, 7.3, 6.7, 264
 _LEAST_HOST_CHARS = 6
@@ -98,6 +101,9 @@ def _picture(picture: Picture, top: int) -> tuple[list[str], int]:
     if picture.name:
         parts.append(_text(PAD, top + 14, picture.name, size=13, weight=700))
         top += 24
+    if picture.film is not None and picture.film.url.startswith("data:"):
+        parts.extend(_film(picture.film, picture, top))
+        top += _FILM + 8
     marks = marks_on(picture.view, [one for one in picture.chart.moments if one.key not in picture.wanted.hide])
     head = top + _LANE * lanes_of(marks) + 18
     wanted = [row for row in sorted_rows(picture.chart.rows, picture.wanted.sort) if picture.wanted.wants(row)]
@@ -180,6 +186,25 @@ def _plot(shapes: Sequence[str], picture: Picture, y: int, height: int) -> str:
     frame = f'x="{PLOT}" y="{y}" width="{WIDTH - PLOT - PAD}" height="{height}"'
     box = f'viewBox="{left} 0 {width} {height}" preserveAspectRatio="none"'
     return f"<svg {frame} {box}>{''.join(shapes)}</svg>"
+
+
+def _film(film: FilmData, picture: Picture, y: int) -> Iterator[str]:
+    """What the screen showed, above the time it stands for. The picture of all pictures is in the file once."""
+    columns, rows = sheet_of(film)
+    sheet = f'width="{columns * film.width}" height="{rows * film.height}"'
+    yield _text(PLOT - 12, y + 18, "Screen", weight=700, anchor="end")
+    yield _text(PLOT - 12, y + 36, "at the end of each step", colour="muted", anchor="end")
+    yield f'<defs><image id="film-{picture.prefix}" href="{escape(film.url)}" {sheet}/></defs>'
+    width = (WIDTH - PLOT - PAD) / FILM_SLOTS
+    for slot in slots_of(film, picture.view):
+        left, top = slot.frame % columns * film.width, slot.frame // columns * film.height
+        frame = f'x="{PLOT + slot.place * width:.2f}" y="{y}" width="{width:.2f}" height="{_FILM}"'
+        colour, edge = ("mark-load", 3) if slot.changed else ("line", 1)
+        yield (
+            f'<svg {frame} viewBox="0 0 {film.width} {film.height}"><use href="#film-{picture.prefix}" x="{-left}"'
+            f' y="{-top}"/><rect width="{film.width}" height="{film.height}" fill="none" stroke="{COLOURS[colour]}"'
+            f' stroke-width="{edge}" vector-effect="non-scaling-stroke"/></svg>'
+        )
 
 
 def _strip_head(name: str, top: str, y: int) -> Iterator[str]:

@@ -7,9 +7,10 @@ import pytest
 
 from backend.web.tests.measurements import eventful_page, page
 from backend.web.waterfall.board import board_of
+from backend.web.waterfall.film import FILM_SLOTS, slots_of
 from backend.web.waterfall.rows import page_chart
 from backend.web.waterfall.side_by_side import Side, board_of_two
-from backend.web.waterfall.svg import COLOURS, DASHES, MAX_ROWS, svg_of
+from backend.web.waterfall.svg import COLOURS, DASHES, MAX_ROWS, PAD, PLOT, WIDTH, svg_of
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView
@@ -108,3 +109,17 @@ def test_any_number_of_rows_is_bounded(requests: int) -> None:
     measured = page(requests) if requests else replace(page(1), waterfall=replace(page(1).waterfall, requests=()))
     found = texts(svg_of(board_of(measured, {}), "Shop"))
     assert ("and 20 more rows" in found) is (requests > MAX_ROWS)
+
+
+def test_the_film_stands_over_the_time_it_shows_and_is_in_the_file_once() -> None:
+    board = board_of(eventful_page(20), {}, "data:image/webp;base64,AAAA")
+    picture = ElementTree.fromstring(svg_of(board, "Shop"))
+    assert svg_of(board, "Shop").count("data:image/webp") == 1
+    slots = [one for one in picture.iter(f"{NAMESPACE}svg") if one.find(f"{NAMESPACE}use") is not None]
+    film = board.pictures[0].film
+    assert film is not None
+    shown = slots_of(film, board.pictures[0].view)
+    assert len(slots) == len(shown) > 1
+    width = (WIDTH - PLOT - PAD) / FILM_SLOTS
+    assert [float(one.get("x", "")) for one in slots] == [round(PLOT + slot.place * width, 2) for slot in shown]
+    assert "<use" not in svg_of(board_of(eventful_page(20), {}, "/film"), "Shop")
