@@ -195,10 +195,14 @@ def _film(film: FilmData, picture: Picture, y: int) -> Iterator[str]:
     yield _text(PLOT - 12, y + 18, "Screen", weight=700, anchor="end")
     yield _text(PLOT - 12, y + 36, "at the end of each step", colour="muted", anchor="end")
     yield f'<defs><image id="film-{picture.prefix}" href="{escape(film.url)}" {sheet}/></defs>'
-    width = (WIDTH - PLOT - PAD) / FILM_SLOTS
+    place = (WIDTH - PLOT - PAD) / FILM_SLOTS
+    # As large as fits, in its own proportions: beside it the next picture of the sheet would show.
+    scale = min(place / film.width, _FILM / film.height)
+    width, height = film.width * scale, film.height * scale
     for slot in slots_of(film, picture.view):
         left, top = slot.frame % columns * film.width, slot.frame // columns * film.height
-        frame = f'x="{PLOT + slot.place * width:.2f}" y="{y}" width="{width:.2f}" height="{_FILM}"'
+        x, above = PLOT + slot.place * place + (place - width) / 2, y + (_FILM - height) / 2
+        frame = f'x="{x:.2f}" y="{above:.2f}" width="{width:.2f}" height="{height:.2f}"'
         colour, edge = ("mark-load", 3) if slot.changed else ("line", 1)
         yield (
             f'<svg {frame} viewBox="0 0 {film.width} {film.height}"><use href="#film-{picture.prefix}" x="{-left}"'

@@ -120,6 +120,9 @@ def test_the_film_stands_over_the_time_it_shows_and_is_in_the_file_once() -> Non
     assert film is not None
     shown = slots_of(film, board.pictures[0].view)
     assert len(slots) == len(shown) > 1
-    width = (WIDTH - PLOT - PAD) / FILM_SLOTS
-    assert [float(one.get("x", "")) for one in slots] == [round(PLOT + slot.place * width, 2) for slot in shown]
+    place = (WIDTH - PLOT - PAD) / FILM_SLOTS
+    for one, slot in zip(slots, shown, strict=True):
+        x, width, height = (float(one.get(name, "")) for name in ("x", "width", "height"))
+        assert PLOT + slot.place * place <= x + 0.01 < x + width <= PLOT + (slot.place + 1) * place + 0.01
+        assert width / height == pytest.approx(film.width / film.height, rel=0.01)
     assert "<use" not in svg_of(board_of(eventful_page(20), {}, "/film"), "Shop")
