@@ -110,7 +110,18 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     commands.add_parser("agent", help="measure for a region", description=_AGENT)
     doctor = commands.add_parser("doctor", help="check what this machine can measure", description=_DOCTOR)
     doctor.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    return parser.parse_args(arguments)
+    return parser.parse_args(_with_profile_joined(arguments))
+
+
+def _with_profile_joined(words: Sequence[str]) -> list[str]:
+    """A profile that begins with what is not shaped, as -/-/300/0, would pass for an option in a word of its own."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] == "--profile" and word.startswith("-/"):
+            joined[-1] = f"--profile={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from workers.cli import parse
 from workers.tests.captures import logs
 from workers.tests.ports import closed_port
 from workers.tests.site import running_site
@@ -140,6 +141,13 @@ def test_wrong_usage_ends_with_2_and_says_what_is_wrong(arguments: list[str], sa
     assert said in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--profile", "-/-/300/0"], ["--profile=-/-/300/0"]])
+def test_a_profile_may_begin_with_what_is_not_shaped(words: list[str]) -> None:
+    asked = parse(["probe", *words, "https://example.org/"])
+    assert (asked.profile.down_kbit_s, asked.profile.up_kbit_s, asked.profile.rtt_us) == (None, None, 300_000)
+    assert asked.url == "https://example.org/"
 
 
 def test_naming_private_ranges_refuses_the_others(site: str) -> None:
