@@ -163,3 +163,15 @@ def test_times_stand_right_above_the_rows_however_few_labels_are_left(world: Wor
         ticks = page.locator(".wf-tick-text").evaluate_all("all => all.map(one => one.getBoundingClientRect().bottom)")
         assert ticks != []
         assert all(first - 24 < bottom <= first for bottom in ticks)
+
+
+def test_the_sheet_tells_only_keys_that_do_something_on_this_page(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.keyboard.press("?")
+        sheet = page.locator("dialog")
+        expect(sheet.get_by_text("export as HAR")).to_be_visible()
+        expect(sheet.get_by_text("older and newer run")).to_be_hidden()
+        expect(sheet.locator("dt[data-needs=c]")).to_be_hidden()
+        assert site.axe() == []
