@@ -6,7 +6,8 @@ from pathlib import Path
 
 from workers.commands.ranges import whole
 
-DEFAULT_LIMIT, MAX_LIMIT = 10_000, 50_000
+# More requests are in no log that anybody looks at.
+MAX_LIMIT = 50_000
 NETLOG = """\
 Computes from a network log of any Chrome when each request looked its host up, connected, shook hands, was sent and
 had its first and last byte, and draws its waterfall. Logs come from chrome://net-export, from --log-net-log=FILE, or
@@ -38,8 +39,8 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     """Arguments of both commands."""
     parser.add_argument("file", metavar="FILE", type=Path, help="the file, gzip'd or not; - for standard input")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    told = f"tell of the first N requests ({DEFAULT_LIMIT}; {MAX_LIMIT} at most)"
-    parser.add_argument("--limit", metavar="N", type=whole(1, MAX_LIMIT), default=DEFAULT_LIMIT, help=told)
+    told = f"tell of the first N requests (all; {MAX_LIMIT} at most)"
+    parser.add_argument("--limit", metavar="N", type=whole(1, MAX_LIMIT), default=MAX_LIMIT, help=told)
 
 
 def add_logs(add: Callable[..., argparse.ArgumentParser]) -> None:

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,33 @@ def test_no_more_requests_are_told_than_asked_for() -> None:
     document = document_of("netlog", "--json", "--limit", "2", str(logs.path_of("many")))
     assert (len(document["requests"]), document["truncated"]) == (2, True)
     assert document["warnings"] == ["47 more requests are in the file: --limit says how many are told."]
+
+
+@pytest.mark.parametrize("command", ["netlog", "cdp"])
+def test_every_request_of_a_page_of_ten_thousand_is_told(command: str, tmp_path: Path) -> None:
+    path, count = tmp_path / "log.json", 10_100
+    urls = [f"https://a.test/{number}.png" for number in range(count)]
+    path.write_text("\n".join(network_log(urls) if command == "netlog" else devtools_events(urls)))
+    document = document_of(command, "--json", str(path))
+    assert [row["url"] for row in document["requests"]] == urls
+    assert (document["truncated"], len({row["id"] for row in document["requests"]})) == (False, count)
+
+
+def network_log(urls: list[str]) -> Iterator[str]:
+    """The beginning of a request for each."""
+    head = logs.text_of("many").split(b"\n", 1)[0].decode()
+    types = json.loads(head.rstrip(",") + "}")["constants"]["logEventTypes"]
+    yield f'{head}\n"events": ['
+    for number, url in enumerate(urls):
+        event = {"phase": 1, "source": {"id": number, "type": 1}, "time": str(number), "params": {"url": url}}
+        yield json.dumps({**event, "type": types["URL_REQUEST_START_JOB"]}) + ","
+    yield "]}"
+
+
+def devtools_events(urls: list[str]) -> Iterator[str]:
+    for number, url in enumerate(urls):
+        told = {"requestId": str(number), "timestamp": 10 + number / 1000, "request": {"url": url, "method": "GET"}}
+        yield json.dumps({"method": "Network.requestWillBeSent", "params": told})
 
 
 def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
