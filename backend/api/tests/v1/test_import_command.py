@@ -62,7 +62,10 @@ def test_what_the_service_refuses_is_said_in_its_words(
     assert not Upload.objects.exists()
 
 
-def test_here_means_here(alice: Member, server: LiveServer, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_here_means_here(
+    server: LiveServer, file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     assert bring(server, file, "--local", token="unused") == 0
     assert "cdn.example/app.js" in capsys.readouterr().out
     assert not Upload.objects.exists()
