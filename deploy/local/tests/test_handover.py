@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import pytest
 
 from deploy.local import handover
 from deploy.local.handover import Named, Use
+from workers.cli import parse
 
 # Reads the file behind --cacert, and writes what it read to the file behind --har and into the folder of --filmstrip.
 COPIES = """\
@@ -38,7 +40,7 @@ def carried_out(program: str, *words: str, private: Sequence[Named] | None = Non
     [
         (["netlog", "--json", "log.json"], ["netlog", "--json", "/from/log.json"]),
         (["netlog", "--limit", "3", "../log.json"], ["netlog", "--limit", "3", "/from/../log.json"]),
-        (["cdp", "/tmp/log.json"], ["cdp", "/tmp/log.json"]),
+        (["cdp", "/logs/log.json"], ["cdp", "/logs/log.json"]),
         (["cdp", "-"], ["cdp", "-"]),
         (
             ["import", "--site", "shop", "page.har", "--local"],
@@ -53,6 +55,15 @@ def carried_out(program: str, *words: str, private: Sequence[Named] | None = Non
 )
 def test_files_are_those_of_the_callers_folder(words: list[str], expected: list[str]) -> None:
     assert handover.absolute(words, Path("/from")) == expected
+
+
+def test_every_option_that_names_a_file_or_a_folder_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("probe", "page", "netlog", "cdp", "import", "compare", "gate", "doctor"):
+        with pytest.raises(SystemExit):
+            parse([command, "--help"])
+    named = set(re.findall(r"(--[a-z-]+) (?:FILE|DIR)\b", capsys.readouterr().out))
+    assert {"--har", "--filmstrip", "--cacert"} <= named
+    assert [word for word in sorted(named) if not list(handover.named_in(["page", word, "a"]))] == []
 
 
 def test_what_another_user_cannot_reach_is_read_and_written_for_it(tmp_path: Path) -> None:
