@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-from backend.web.units import ABSENT, duration, size
+from backend.runs.differences import UNTOLD
+from backend.web.units import duration, size
 from backend.web.waterfall.axis import Axis
 from backend.web.waterfall.moments import page_moments
 from backend.web.waterfall.rows import Bar, Chart, Row, Tint, bars_of, own_axis, spoken
@@ -53,7 +54,7 @@ def _row(connection: Connection, requests: Sequence[Request], axis: Axis) -> Row
         host=printable(connection.address or "", 60),
         url=authority(connection.host, connection.port),
         kind=connection.protocol or "",
-        status=connection.protocol or ABSENT,
+        status=connection.protocol or UNTOLD,
         size=size(connection.received_bytes),
         time=duration(total_us),
         notes=_notes(connection, hosts_on(connection, requests)),
