@@ -73,9 +73,10 @@ def _issuer_of(one: x509.Certificate, among: list[x509.Certificate | None]) -> i
     return None
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def is_signed_by(one: x509.Certificate, by: x509.Certificate) -> bool:
-    """By name and by signature. Remembered: to verify one by a key of 16,384 bits takes milliseconds."""
+    """By name and by signature. Remembered: to verify one by a key of 16,384 bits takes milliseconds, and the ways
+    through a chain ask for each of its pairs again and again, of which sixteen certificates have 240."""
     try:
         one.verify_directly_issued_by(by)
     except (InvalidSignature, TypeError, *UNREADABLE):
