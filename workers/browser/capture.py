@@ -112,7 +112,7 @@ class PageLoad:
         await asyncio.sleep(_SETTLING_S)
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
         async with Watch(cdp, self._pid) as watch:
-            arrived = await self._navigate(cdp, recorder, request, bare)
+            arrived = replace(await self._navigate(cdp, recorder, request, bare), told_us=_now_us())
         if arrived.overran:
             self._patience_s = _LATE_PATIENCE_S
         events = recorder.close()
@@ -160,7 +160,7 @@ class PageLoad:
         self, cdp: CDPSession, recorder: Recorder, request: RunRequest, bare: PageCapture
     ) -> PageCapture:
         self._tell(ProgressStage.CONNECTING, None)
-        bare = replace(bare, asked_us=time.monotonic_ns() // 1000)
+        bare = replace(bare, asked_us=_now_us())
         deadline_s = self._loop.time() + request.timeout_us / 1_000_000
         navigation = asyncio.ensure_future(cdp.send("Page.navigate", {"url": request.url}))
         navigation.add_done_callback(lambda _: recorder.changed.set())
@@ -270,6 +270,11 @@ async def _close(popup: Page) -> None:
     except Error:
         # It went away by itself.
         return
+
+
+def _now_us() -> int:
+    """On Chrome's own clock."""
+    return time.monotonic_ns() // 1000
 
 
 def _javascript_string(text: str) -> str:

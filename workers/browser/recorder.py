@@ -15,7 +15,7 @@ _MAX_URL_CHARS = 4096
 _LOAD = "Page.loadEventFired"
 _ASKED = "Network.requestWillBeSent"
 _DATA = "Network.dataReceived"
-_SOCKET_MADE = "Network.webSocketCreated"
+SOCKET_MADE = "Network.webSocketCreated"
 _REPORT = "Runtime.bindingCalled"
 # What our own scripts call.
 BINDING = "firstbyteReport"
@@ -31,7 +31,7 @@ EVENTS = (
     "Network.responseReceived",
     "Network.responseReceivedExtraInfo",
     "Network.requestServedFromCache",
-    _SOCKET_MADE,
+    SOCKET_MADE,
     "Network.webSocketWillSendHandshakeRequest",
     "Network.webSocketHandshakeResponseReceived",
     "Network.webSocketClosed",

@@ -12,7 +12,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Error
 
 from workers.browser.hearing import hear
-from workers.browser.recorder import EVENTS, WORKER_BEGAN
+from workers.browser.recorder import EVENTS, SOCKET_MADE, WORKER_BEGAN
 
 Json = dict[str, Any]
 Take = Callable[[str, Json], None]
@@ -28,16 +28,20 @@ _ATTACH: Json = {
 _RECEIVED = "Target.receivedMessageFromTarget"
 _MAX_DEPTH = 4
 _MAX_MESSAGE_CHARS = 1024 * 1024
+_MAX_URL_CHARS = 4096
 
 
 class Workers:
-    """`take` is called for each worker, and for each of the recorder's network events of it or of its own workers."""
+    """`take` is called for each worker, and for each of the recorder's network events of it or of its own workers. What
+    makes a WebSocket says neither whose it is nor when it was: such events get the `worker` that made it.
+    """
 
     def __init__(self, cdp: CDPSession, take: Take) -> None:
         self._cdp = cdp
         self._take = take
         self._number = 0
         self._sending: set[asyncio.Task[None]] = set()
+        self._known: dict[str, Json] = {}
 
     async def start(self) -> None:
         """From now on."""
@@ -49,19 +53,22 @@ class Workers:
         method, params = message.get("method"), message.get("params") or {}
         session = params.get("sessionId")
         if method == WORKER_BEGAN and isinstance(session, str):
-            self._announce(params)
+            self._announce(session, params)
             self._welcome((*path, session))
         elif method == _RECEIVED and isinstance(session, str):
             inner = _parse(params.get("message"))
             if inner is not None and len(path) < _MAX_DEPTH:
                 self._hear((*path, session), inner)
         elif path and method in EVENTS and str(method).startswith("Network."):
-            self._take(str(method), params)
+            asker = {"worker": self._known.get(path[-1])} if method == SOCKET_MADE else {}
+            self._take(str(method), params | asker)
 
-    def _announce(self, params: Json) -> None:
+    def _announce(self, session: str, params: Json) -> None:
         """So that it can be told who asked."""
         target = params.get("targetInfo") or {}
-        self._take(WORKER_BEGAN, {"targetInfo": {"type": target.get("type"), "url": target.get("url")}})
+        told = {"type": target.get("type"), "url": str(target.get("url", ""))[:_MAX_URL_CHARS]}
+        self._known[session] = told
+        self._take(WORKER_BEGAN, {"targetInfo": told})
 
     def _welcome(self, path: tuple[str, ...]) -> None:
         if len(path) < _MAX_DEPTH:

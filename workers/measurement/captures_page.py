@@ -52,6 +52,7 @@ class PageCapture:
 
     `started_at` is the wall clock (aware UTC). `asked_us` is when the browser was told to go there, on Chrome's own
     clock (CLOCK_MONOTONIC): nothing of the page is older. None, as in older captures, leaves that to be guessed.
+    `told_us` is until when DevTools has told all that the page asked for; None, as in older captures, for all of it.
     `main_frame` is the id of the top frame. `net_error` is Chrome's name (ERR_…) for a navigation that came to nothing.
     `load_seen` and `went_quiet` tell how far it came; `overran` that the time allowed was used up, `outgrew` that the
     page brought more than is allowed. `secret_headers` names request headers whose values must not be kept (lower
@@ -63,6 +64,7 @@ class PageCapture:
     events: tuple[DevToolsEvent, ...]
     started_at: datetime | None = None
     asked_us: int | None = None
+    told_us: int | None = None
     netlog: NetlogCapture | None = None
     net_error: str | None = None
     is_download: bool = False

@@ -31,6 +31,7 @@ class PageEvents:
 
     The instants are the main frame's last; `reports` are our own scripts' words. `workers` holds, for the URL of each
     worker's script, whether it is a "worker" or a "service_worker". `attached` are frames that were put into another.
+    `unsent` are WebSockets that were made and of which no handshake was told, by URL and in order.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -39,6 +40,7 @@ class PageEvents:
     reports: list[str] = field(default_factory=list)
     workers: dict[str, str] = field(default_factory=dict)
     attached: set[str] = field(default_factory=set)
+    unsent: dict[str, list[Exchange]] = field(default_factory=dict)
 
 
 def read_devtools(events: Iterable[DevToolsEvent]) -> PageEvents:
@@ -81,6 +83,9 @@ class _Reader:
         for exchange in self.page.exchanges:
             if exchange.frame is None and exchange.kind != SOCKET and not _is_own_script(exchange):
                 exchange.asker = self.page.workers.get(exchange.document or "")
+        for request_id, made in self._sockets.items():
+            socket = _exchange({**made, "type": SOCKET}, made, request_id, 0)
+            self.page.unsent.setdefault(socket.url, []).append(socket)
         return self.page
 
     def sent(self, params: Json) -> None:
@@ -253,7 +258,7 @@ HANDLED = frozenset(_HANDLERS)
 
 
 def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> Exchange:
-    initiator, headers = params.get("initiator"), request.get("headers")
+    initiator, headers, worker = params.get("initiator"), request.get("headers"), params.get("worker")
     return Exchange(
         request_id=request_id,
         url=without_login(str(request.get("url", ""))),
@@ -265,6 +270,7 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
         render_blocking=params.get("renderBlockingBehavior"),
         frame=params.get("frameId"),
         document=params.get("documentURL"),
+        asker=worker.get("type") if isinstance(worker, dict) else None,
         preloaded=request.get("isLinkPreload") is True,
         loader=params.get("loaderId"),
         request_headers=headers if isinstance(headers, dict) else {},

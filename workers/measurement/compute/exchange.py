@@ -22,8 +22,8 @@ class Exchange:
 
     `net_started_us` is when the network began with it. `document` is on whose behalf it was asked for; `asker` is
     "worker" or "service_worker" where it was one. `hinted` says that an early answer (103) came; `cancelled` is
-    DevTools' word for a page that gave up; `untold` is what the network log alone shows, `is_sent_known` whether its
-    headers are those that were sent.
+    DevTools' word for a page that gave up; `untold` is what the network log alone shows, `pages_own` whether that says
+    that a document or a worker asked; `is_sent_known` whether its headers are those that were sent.
     """
 
     request_id: str
@@ -54,6 +54,7 @@ class Exchange:
     net_error: str | None = None
     from_memory: bool = False
     untold: bool = False
+    pages_own: bool = False
     is_sent_known: bool = False
     redirected_to: str | None = None
 

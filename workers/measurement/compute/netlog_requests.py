@@ -21,6 +21,9 @@ _MAX_LINES_CHARS = 16_000_000
 # What Chrome tells, there and on the console, of an answer other than 101.
 _UPGRADE_REFUSED = re.compile(r"Unexpected response code: (\d{3})$")
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
+# How Chrome notes that a document or a worker asks: hashes of "blink_resource_loader" and "websocket_stream" (Chromium,
+# tools/traffic_annotation). Scripts of workers, documents, and what the browser itself asks for have others.
+_PAGES_OWN = frozenset({101_845_102, 17_188_928})
 
 # Without these nobody knows of a request that is over when its last byte came, or when it was given up.
 _BODY = frozenset(
@@ -101,11 +104,17 @@ class Requests:
             asked_ms=wish.time_ms,
             kind=event.text("request_type"),
             initiator=event.text("initiator"),
+            pages_own=self._is_pages_own(wish),
             preflight=event.source in self._preflights,
         )
         self._current[event.source] = hop
         self._hops[event.source] = index + 1
         self._log.hops.append(hop)
+
+    def _is_pages_own(self, wish: NetEvent) -> bool:
+        """Only the first hop of a request says so."""
+        before = self._current.get(wish.source)
+        return wish.number("traffic_annotation") in _PAGES_OWN if before is None else before.pages_own
 
     def _alive(self, event: NetEvent) -> None:
         if event.phase is Phase.BEGIN:

@@ -1,7 +1,7 @@
 """Requests that the network log shows and DevTools did not tell of, such as those of a worker that nobody heard.
 
-They are rows like all others, with what the log knows: no priority and no size on the wire. Who asked for them is not
-known, but for what a worker's own headers give away (`worker_requests`).
+They are rows like all others, with what the log knows: no priority and no size on the wire. Who asked for them is found
+out elsewhere, as far as it can be (`worker_requests`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,15 +23,16 @@ class Told:
     pairs: Mapping[int, NetHop]
 
 
-def with_untold(told: Told, log: NetworkLog, *, zero_us: int) -> Told:
-    """The same with those that only the log shows."""
+def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | None = None) -> Told:
+    """The same with those that only the log shows, from `zero_us` until DevTools was no longer listened to."""
     known = {id(hop) for hop in told.pairs.values()}
     doubtful = {(one.method, one.url) for index, one in enumerate(told.exchanges) if index not in told.pairs}
     found = [
         hop
         for hop in log.hops
         if id(hop) not in known
-        and hop.started_ms * 1000 >= zero_us
+        and zero_us <= hop.started_ms * 1000
+        and (until_us is None or hop.started_ms * 1000 < until_us)
         and _counts(hop)
         and (hop.method, hop.url) not in doubtful
     ]
@@ -62,6 +63,7 @@ def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
         started_us=began_us,
         kind=SOCKET if hop.is_socket else "Other",
         untold=True,
+        pages_own=hop.pages_own,
         net_started_us=began_us,
         request_headers=headers_in(hop.sent_lines),
         is_sent_known=True,

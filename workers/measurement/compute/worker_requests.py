@@ -1,32 +1,89 @@
-"""Which requests a worker made, beyond those of which DevTools says so: by what their own headers give away.
+"""Which requests a worker made, beyond those of which DevTools says so.
 
-A worker's requests name its script as their referrer (HTML, "settings object of a worker"). So does what a script of a
-page asks for when it is told to; but of a page's own requests DevTools tells, and what is made for a worker
-(Sec-Fetch-Dest) takes its referrer from nobody else. Without these headers, as in clear or under a policy for
-referrers, nobody knows.
+DevTools tells of a worker's requests to who is attached to it, which nobody is to a shared worker, and to another only
+once it runs. What it does not tell of is found out in two ways.
+
+By its own headers: a worker's requests name its script as their referrer (HTML, "settings object of a worker"). So does
+what a script of a page asks for when it is told to; but of a page's own requests DevTools tells, and what is made for a
+worker (Sec-Fetch-Dest) takes its referrer from nobody else.
+
+By what is left: of all that documents ask for DevTools tells. So what it did not tell of, and what the browser did not
+ask for on its own account, a worker asked for, if one had begun. Where both a worker and a service worker had, nobody
+knows which one it was.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from workers.measurement.compute.exchange import SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of
 
 # What is fetched for a worker, by Sec-Fetch-Dest: its script and the modules of that.
 _WORKERS = {"worker": "worker", "sharedworker": "worker", "serviceworker": "service_worker"}
+# Chrome sends hints about itself with what a document asks for over TLS, and never with what a worker does.
+_HINT = "sec-ch-ua"
 
 
-def name_workers(exchanges: Sequence[Exchange], known: Mapping[str, str]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    """A worker by its script: which kind it is, and since when it may have asked for something."""
+
+    url: str
+    kind: str
+    since_us: int
+
+
+def name_workers(
+    exchanges: Sequence[Exchange],
+    known: Mapping[str, str],
+    unsent: Mapping[str, Sequence[Exchange]] | None = None,
+    *,
+    all_told: bool = True,
+) -> None:
     """Sets `asker`, and `initiator` where nobody else told it. `known` are the workers that DevTools told of: their
-    scripts' URLs and whether each is a "worker" or a "service_worker".
+    scripts' URLs and whether each is a "worker" or a "service_worker". `unsent` are WebSockets of which it told no more
+    than that they were made. Unless `all_told`, what it did not tell of may be anybody's.
     """
-    scripts = {one.url: _WORKERS[wanted] for one in exchanges if (wanted := _wanted(one)) in _WORKERS} | dict(known)
-    for document in (one.url for one in exchanges if one.is_document):
-        scripts.pop(document, None)
+    _name_sockets(exchanges, unsent or {})
+    workers = {one.url: one for one in _workers(exchanges, known)}
     for exchange in exchanges:
+        if exchange.asker is not None:
+            continue
         script = _asking_script(exchange)
-        if script in scripts and exchange.asker is None:
-            exchange.asker = scripts[script]
-            exchange.initiator = {"type": "script", "url": script}
+        if script in workers:
+            exchange.asker, exchange.initiator = workers[script].kind, {"type": "script", "url": script}
+        elif all_told and _is_left(exchange):
+            _name_by_what_is_left(exchange, [one for one in workers.values() if one.since_us <= exchange.started_us])
+
+
+def _name_sockets(exchanges: Sequence[Exchange], unsent: Mapping[str, Sequence[Exchange]]) -> None:
+    """Those of one URL were made in the order in which they began."""
+    waiting = {url: deque(made) for url, made in unsent.items()}
+    for exchange in exchanges:
+        if exchange.untold and exchange.kind == SOCKET and waiting.get(exchange.url):
+            made = waiting[exchange.url].popleft()
+            exchange.asker, exchange.initiator, exchange.pages_own = made.asker, made.initiator, False
+
+
+def _workers(exchanges: Sequence[Exchange], known: Mapping[str, str]) -> Iterator[_Worker]:
+    """Each once for each way in which it is known, the best known last."""
+    documents = {one.url for one in exchanges if one.is_document}
+    since: dict[str, int] = {}
+    for one in exchanges:
+        since.setdefault(one.url, one.started_us)
+    for one in exchanges:
+        kind = _WORKERS.get(_wanted(one), "worker" if _is_made_for_itself(one) else None)
+        if kind is not None and one.url not in documents:
+            yield _Worker(one.url, kind, since[one.url])
+    for url, kind in known.items():
+        if url not in documents:
+            yield _Worker(url, kind, since.get(url, 0))
+
+
+def _is_made_for_itself(exchange: Exchange) -> bool:
+    """A worker's script, which has no headers where it is a `blob:` or `data:` URL."""
+    return exchange.kind == "Script" and exchange.url == exchange.document and exchange.asker is None
 
 
 def _asking_script(exchange: Exchange) -> str:
@@ -37,6 +94,18 @@ def _asking_script(exchange: Exchange) -> str:
         return header_of(exchange.request_headers, "referer") or ""
     is_own = exchange.url == exchange.document
     return exchange.document or "" if exchange.frame is None and not is_own else ""
+
+
+def _is_left(exchange: Exchange) -> bool:
+    return exchange.untold and exchange.pages_own and header_of(exchange.request_headers, _HINT) is None
+
+
+def _name_by_what_is_left(exchange: Exchange, workers: Sequence[_Worker]) -> None:
+    kinds = {one.kind for one in workers}
+    if len(kinds) == 1:
+        exchange.asker = kinds.pop()
+    if len(workers) == 1:
+        exchange.initiator = {"type": "script", "url": workers[0].url}
 
 
 def _wanted(exchange: Exchange) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.exchange import SOCKET, Exchange
 from workers.measurement.compute.header_lines import headers_in
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.texts import REDACTED
@@ -117,6 +117,42 @@ def test_a_document_that_is_a_workers_script_too_leaves_open_who_asked() -> None
     document = exchange(_WORKER, wanted="document", kind="Document", loader=_WORKER)
     script = exchange(_WORKER, wanted="worker")
     assert asker_of(exchange("/data", untold=True, referrer=_WORKER), document, script) is None
+
+
+def left(url: str, **options: Any) -> Exchange:
+    """What a document or a worker asked for without saying which, and DevTools told nobody."""
+    return replace(exchange(url, untold=True, pages_own=True, referrer=""), started_us=10, **options)
+
+
+def test_what_no_document_asked_for_a_worker_did_if_one_had_begun() -> None:
+    script, served = exchange(_WORKER, wanted="worker"), exchange("https://shop.test/sw.js", wanted="serviceworker")
+    made = exchange(
+        "blob:https://shop.test/1", wanted="", kind="Script", document="blob:https://shop.test/1", frame="F"
+    )
+    assert [asker_of(left("/data"), one) for one in (script, served, made)] == ["worker", "service_worker", "worker"]
+    asked = left("wss://shop.test/talk", kind=SOCKET)
+    assert asker_of(asked, made) == "worker"
+    assert asked.initiator == {"type": "script", "url": made.url}
+    assert asker_of(left("/data"), replace(script, started_us=11)) is None
+    assert asker_of(left("/data")) is None
+
+
+def test_which_of_two_kinds_of_workers_asked_nobody_knows() -> None:
+    script, served = exchange(_WORKER, wanted="worker"), exchange("https://shop.test/sw.js", wanted="serviceworker")
+    assert asker_of(left("/data"), script, served) is None
+    assert asker_of(left("/data"), script, replace(served, started_us=11)) == "worker"
+    made = left("/data")
+    assert asker_of(made, script, exchange("https://shop.test/other.js", wanted="worker")) == "worker"
+    assert made.initiator == {}
+
+
+def test_what_a_document_or_the_browser_may_have_asked_for_is_no_workers() -> None:
+    script = exchange(_WORKER, wanted="worker")
+    assert asker_of(left("/data", pages_own=False), script) is None
+    assert asker_of(left("/data", request_headers={"Sec-CH-UA": '"Chromium"'}), script) is None
+    lost = left("/data")
+    name_workers([script, lost], {}, all_told=False)
+    assert lost.asker is None
 
 
 def test_what_a_script_asks_for_is_a_fetch_and_what_is_sent_without_waiting_is_not() -> None:
