@@ -63,8 +63,8 @@ class NetHop:
 
     `started_ms` is when the network began with it, `asked_ms` when it was asked for, as far as the log tells: Chrome
     lets what matters little wait. `pages_own` is what a document or a worker asked for, not the browser. `send` and
-    `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were asked for, or a
-    connection that was lost, make a second. `head_ms` is when the final answer's head was there, `hints_ms` when an
+    `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were asked for, or
+    a connection that was lost, make a second. `head_ms` is when the final answer's head was there, `hints_ms` when an
     early one (103) was. `controller`, `job`, `manager` and `opener` are who got it a connection, `session` (HTTP/2) and
     `link` are that connection; `follows` is whether that had carried a request before, where the log says so itself.
     `sent_lines` and `answer_lines` are the header lines of that transaction, as the log writes them. Once it is `over`
