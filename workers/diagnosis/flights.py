@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from workers.diagnosis.case import pause_us, rtt_of
-from workers.measurement.evidence import Direction, Exchange, TlsRecord, Transfer, TrialEvidence
+from workers.measurement.evidence import Direction, Exchange, TcpState, TlsRecord, Transfer, TrialEvidence
 
 # A full segment on Ethernet with time stamps, where the kernel has not seen one of this path.
 USUAL_MSS_BYTES = 1448
 # The kernel's estimate of a segment means little below this (it begins at 536, RFC 9293).
 _LEAST_MSS_BYTES = 1000
 _ENOUGH_BYTES = 8_000
+# A server of small packets fills nearly all: the last of each flight is shorter.
+_MOSTLY_FULL = 0.8
 # What a packet takes is read from such as are nearly full. Below so much of a full one headers weigh more than data.
 _NEARLY_FULL, _LEAST_TELLING = 0.95, 0.25
 # A read of so many full packets was of two at least.
@@ -120,10 +122,17 @@ def mss_of(trial: TrialEvidence) -> int:
     states = [state for state in (trial.tcp_ended, trial.tcp_secured, trial.tcp_connected) if state is not None]
     seen = next((state.rcv_mss_bytes for state in states if state.rcv_mss_bytes), 0)
     received = sum(one.size_bytes for one in trial.transfers if _received(one))
-    if seen >= _LEAST_MSS_BYTES and received >= _ENOUGH_BYTES:
+    if received >= _ENOUGH_BYTES and (seen >= _LEAST_MSS_BYTES or _fills(trial.tcp_ended, seen)):
         return seen
     ours = next((state.snd_mss_bytes for state in states if state.snd_mss_bytes), None)
     return max(seen, ours or USUAL_MSS_BYTES)
+
+
+def _fills(ended: TcpState | None, mss: int) -> bool:
+    """Whether packets were of that size on the whole, and so none larger: behind a tunnel, say."""
+    if ended is None or not ended.received_bytes or not ended.data_segments_in:
+        return False
+    return _MOSTLY_FULL * mss <= ended.received_bytes / ended.data_segments_in <= mss
 
 
 def packet_time_us(trial: TrialEvidence) -> int:

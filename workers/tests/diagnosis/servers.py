@@ -21,7 +21,7 @@ from workers.measurement.evidence import (
     Trial,
     TrialEvidence,
 )
-from workers.tests.diagnosis.path import Path, Wire
+from workers.tests.diagnosis.path import MSS, Path, Wire
 
 MEASURED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ADDRESS = "192.0.2.1"
@@ -139,7 +139,7 @@ class Connection:
         state = TcpState(
             rtt_us=self.syn_rtt_us,
             min_rtt_us=self.syn_rtt_us,
-            snd_mss_bytes=self.path.mss,
+            snd_mss_bytes=MSS,
             rcv_mss_bytes=self.path.mss,
             total_retransmits=0,
             out_of_order_packets=self.wire.reordered,
@@ -156,7 +156,11 @@ class Connection:
             transfers=tuple(sorted(self.transfers, key=lambda one: one.at_us)),
             records=tuple(self.records),
             tcp_connected=replace(state, rcv_mss_bytes=536, out_of_order_packets=0),
-            tcp_ended=state,
+            tcp_ended=replace(
+                state,
+                received_bytes=sum(one.size for one in self.wire.arrivals),
+                data_segments_in=len(self.wire.arrivals),
+            ),
             ended_us=round(self.now_us),
         )
 

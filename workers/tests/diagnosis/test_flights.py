@@ -72,6 +72,16 @@ def test_the_window_is_counted_over_tls12(window: int) -> None:
     assert usual_setting(seen.segments) == window
 
 
+def test_a_server_of_small_packets_has_a_window_of_ten_all_the_same() -> None:
+    """As behind a tunnel that lets no larger ones through; ours may be larger."""
+    narrow, page = replace(FAR, mss=524), replace(PAGE, record_bytes=4096, handshake_bytes=1000)
+    evidence = deep(narrow, page)
+    assert Id.TCP_IW_SMALL not in found(RULES, evidence)
+    assert known_window(Case(evidence=evidence)) == pytest.approx(10, abs=1)
+    small = deep(replace(narrow, iw=4), page)
+    assert Id.TCP_IW_SMALL in found(RULES, small)
+
+
 @pytest.mark.parametrize("window", [16, 20, 32])
 def test_a_larger_window_is_at_least_what_came(window: int) -> None:
     seen = window_of(connection(replace(FAR, iw=window), PAGE))
