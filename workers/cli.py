@@ -18,6 +18,7 @@ from workers.commands import (
     pipeline_arguments,
     probe_arguments,
 )
+from workers.commands.all_argument import add_all
 from workers.commands.help_layout import laid_out
 from workers.commands.ranges import decimal, whole
 from workers.version import VERSION
@@ -196,6 +197,7 @@ def _add_comparing(parser: argparse.ArgumentParser) -> None:
 
 def _add_measuring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL", help="https://… or http://…; any port, and private addresses too")
+    add_all(parser)
     _add_options(parser)
 
 

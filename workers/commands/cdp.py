@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
             found = read_devtools_file(chunks, limit=arguments.limit)
         except NoDevToolsError as error:
             raise UsageError(f"{arguments.file}: {error}") from error
-    show_log(_document(found), found.waterfall, as_json=arguments.json)
+    show_log(_document(found), found.waterfall, arguments)
     return EXIT_OK
 
 

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from workers.commands.all_argument import add_all
 from workers.commands.pipeline_arguments import add_service
 
 IMPORT = """\
@@ -30,3 +31,4 @@ def add_import(parser: argparse.ArgumentParser) -> None:
     add_service(parser, scope="write")
     parser.add_argument("--site", metavar="SITE", help="the site that it is of: its name, id or URL")
     parser.add_argument("--local", action="store_true", help="only draw it here, whatever service is set up")
+    add_all(parser)

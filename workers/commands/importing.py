@@ -4,6 +4,7 @@ import argparse
 import gzip
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +20,8 @@ from workers.measurement.imports.slim import slimmed
 from workers.measurement.imports.source import MAX_BYTES
 from workers.measurement.messages import Measured
 
+# Label, summary and legend.
+_LINES_AROUND = 6
 IMPORT_SCHEMA = "firstbyte.import/1"
 
 
@@ -30,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     except UnreadableFileError as error:
         raise UsageError(f"{arguments.file}: {error}") from error
     if arguments.local or not arguments.url:
-        return _show(found, as_json=arguments.json)
+        return _show(found, arguments)
     return _upload(api_of(arguments.url, arguments.token, arguments.cacert), slimmed(content), arguments)
 
 
@@ -66,11 +69,14 @@ def _places(kept: dict[str, Any], service: str) -> str:
     return "\n".join([*lines, *_remarks(kept["skipped"], kept["remarks"])])
 
 
-def _show(found: Imported, *, as_json: bool) -> int:
-    if as_json:
+def _show(found: Imported, arguments: argparse.Namespace) -> int:
+    """Each page load in a screen of its own."""
+    if arguments.json:
         write(json.dumps(import_document(found), ensure_ascii=False))
         return EXIT_OK
-    canvas = canvas_of(sys.stdout)
+    canvas = canvas_of(sys.stdout, everything=arguments.all)
+    if canvas.rows is not None:
+        canvas = replace(canvas, rows=max(5, canvas.rows - _LINES_AROUND))
     for page in found.pages:
         write(f"{page.label}\n{draw(Measured(measurement=page.measurement), canvas)}\n")
     for remark in _remarks(found.skipped, found.remarks):

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from workers.commands.all_argument import add_all
 from workers.commands.ranges import whole
 
 # More requests are in no log that anybody looks at.
@@ -41,6 +42,7 @@ def add_log(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     told = f"tell of the first N requests (all; {MAX_LIMIT} at most)"
     parser.add_argument("--limit", metavar="N", type=whole(1, MAX_LIMIT), default=MAX_LIMIT, help=told)
+    add_all(parser)
 
 
 def add_logs(add: Callable[..., argparse.ArgumentParser]) -> None:

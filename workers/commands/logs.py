@@ -1,17 +1,18 @@
 """What `netlog` and `cdp` have in common: a file of any size, read once and in pieces; a document or a drawing."""
 
+import argparse
 import json
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from workers.commands import UsageError
-from workers.commands.measuring import canvas_of, screen_rows, write
+from workers.commands.measuring import canvas_of, write
 from workers.commands.unreadable import unreadable
-from workers.measurement.canvas import Canvas
 from workers.measurement.document import Document
 from workers.measurement.drawing import draw
 from workers.measurement.messages import Measured, PageMeasurement
@@ -21,8 +22,8 @@ from workers.measurement.waterfall import Waterfall
 STDIN = Path("-")
 _CHUNK_BYTES = 1024 * 1024
 _GZIP = b"\x1f\x8b"
-# Summary, legend, warnings and the prompt.
-_LINES_BELOW = 6
+# Summary, legend and warnings.
+_LINES_BELOW = 5
 
 
 @contextmanager
@@ -67,14 +68,15 @@ def _unpacked(first: bytes, file: BinaryIO) -> Iterator[bytes]:
             unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS)
 
 
-def show_log(document: Document, waterfall: Waterfall, *, as_json: bool) -> None:
-    """Writes the document, or draws at most a screen and says on stderr what to beware of."""
-    if as_json:
+def show_log(document: Document, waterfall: Waterfall, arguments: argparse.Namespace) -> None:
+    """Writes the document, or draws a screen of it and says on stderr what to beware of."""
+    if arguments.json:
         write(json.dumps(document, ensure_ascii=False))
         return
-    canvas = canvas_of(sys.stdout)
-    rows = max(5, screen_rows() - _LINES_BELOW)
+    canvas = canvas_of(sys.stdout, everything=arguments.all)
+    if canvas.rows is not None:
+        canvas = replace(canvas, rows=max(5, canvas.rows - _LINES_BELOW))
     page = PageMeasurement(waterfall=waterfall, vitals=Vitals())
-    write(draw(Measured(measurement=page), Canvas(width=canvas.width, rows=rows, colour=canvas.colour)))
+    write(draw(Measured(measurement=page), canvas))
     for warning in document["warnings"]:
         sys.stderr.write(f"{warning}\n")

@@ -22,7 +22,8 @@ EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
 # that it fails like any other port where nobody listens.
 EVERY_PORT = frozenset(range(65536))
 EVERYWHERE: tuple[Network, ...] = (ip_network("0.0.0.0/0"), ip_network("::/0"))
-_SCREEN_COLUMNS, _SCREEN_ROWS = 100, 48
+# Where a terminal does not tell its size, it is as large as the first ones were.
+_TERMINAL, _FILE = (80, 24), (100, 24)
 _STAGES = {
     ProgressStage.CONNECTING: "connecting",
     ProgressStage.LOADING: "loading",
@@ -95,14 +96,16 @@ def _was_answered(outcome: Failed) -> bool:
     return outcome.failure.stage is Stage.TLS and bool(hops) and hops[-1].status is not None
 
 
-def screen_rows() -> int:
-    """How many lines a person sees at once; a usual screen for files and pipes, unless LINES is set."""
-    return shutil.get_terminal_size((_SCREEN_COLUMNS, _SCREEN_ROWS)).lines
-
-
-def canvas_of(stream: TextIO) -> Canvas:
-    """As wide as the terminal, and 100 columns in files and pipes, unless COLUMNS is set; in colour for terminals that
-    want it.
+def canvas_of(stream: TextIO, *, everything: bool = False) -> Canvas:
+    """As large as the terminal, without a line for the prompt, and in colour for terminals that want it. Files and
+    pipes are 100 columns wide and as long as need be, unless COLUMNS and LINES are set.
     """
-    colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    return Canvas(width=shutil.get_terminal_size((_SCREEN_COLUMNS, _SCREEN_ROWS)).columns, colour=colour)
+    is_terminal = stream.isatty()
+    size = shutil.get_terminal_size(_TERMINAL if is_terminal else _FILE)
+    ends = not everything and (is_terminal or bool(os.environ.get("LINES")))
+    return Canvas(
+        width=size.columns,
+        rows=size.lines - 1 if ends else None,
+        colour=is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
+        remedy="--all",
+    )

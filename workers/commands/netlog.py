@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{arguments.file}: {error}") from error
     rows = rows_of(found.log, limit=arguments.limit)
     drawn = rows if arguments.json else rows_of(found.log, limit=arguments.limit, zero_ms=_first_ms(rows))
-    show_log(_document(found, rows), drawn.waterfall, as_json=arguments.json)
+    show_log(_document(found, rows), drawn.waterfall, arguments)
     return EXIT_OK
 
 

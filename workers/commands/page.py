@@ -17,7 +17,6 @@ from workers.commands.measuring import (
     canvas_of,
     exit_code,
     request_of,
-    screen_rows,
     tell,
     write,
 )
@@ -33,8 +32,8 @@ from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement
 from workers.shaped_pages import ShapedLoader
 from workers.version import VERSION
 
-# An empty line before each part below the waterfall, and the prompt after them.
-_AROUND = 3
+# An empty line before each part below the waterfall.
+_AROUND = 2
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write(json.dumps(page_document(request.url, outcome), ensure_ascii=False))
     else:
-        write("\n".join(_drawing(outcome, canvas_of(sys.stdout), screen_rows())))
+        write("\n".join(_drawing(outcome, canvas_of(sys.stdout, everything=arguments.all))))
     return exit_code(outcome)
 
 
@@ -96,12 +95,20 @@ def _tell_of_picture(arguments: argparse.Namespace, loaded: PageRun) -> None:
         sys.stderr.write(f"Where the script stopped is in {arguments.screenshot}.\n")
 
 
-def _drawing(outcome: Measured | Failed, canvas: Canvas, rows: int) -> list[str]:
-    """The waterfall in half a screen at least, and below it what costs time."""
+def _drawing(outcome: Measured | Failed, canvas: Canvas) -> list[str]:
+    """A screen: all figures, what costs time below them, and above them the waterfall's beginning, which is what
+    visitors wait for, in a third of it at least.
+    """
     page = outcome.measurement
-    found = draw_diagnosis(page, canvas, rows=rows // 2) if isinstance(page, PageMeasurement) else []
-    warnings = page.warnings if isinstance(page, PageMeasurement) else ()
-    told = [line for warning in warnings for line in hanging("! ", warning, canvas, RED)]
-    figures = draw(outcome, replace(canvas, rows=0)).count("\n") + 1
-    room = replace(canvas, rows=max(rows // 3, rows - len(found) - len(told) - figures - _AROUND))
-    return [*draw(outcome, room).splitlines(), *(["", *found] if found else []), *(["", *told] if told else [])]
+    if not isinstance(page, PageMeasurement):
+        return draw(outcome, canvas).splitlines()
+    told = [line for warning in page.warnings for line in hanging("! ", warning, canvas, RED)]
+    found_rows = None
+    if canvas.rows is not None:
+        figures = draw(outcome, replace(canvas, rows=0)).count("\n") + 1
+        room = canvas.rows - len(told) - figures - _AROUND
+        found_rows = room - min(len(page.waterfall.requests), canvas.rows // 3)
+        found = draw_diagnosis(page, canvas, rows=found_rows)
+        canvas = replace(canvas, rows=max(1, room - len(found)))
+    found = draw_diagnosis(page, canvas, rows=found_rows)
+    return [*draw(outcome, canvas).splitlines(), *(["", *found] if found else []), *(["", *told] if told else [])]

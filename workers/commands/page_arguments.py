@@ -38,7 +38,8 @@ from workers.measurement.script_text import parse_script, with_kept
 PAGE = """\
 Loads the URL in a cold headless Chromium and draws its waterfall, with what visitors see and what costs them time.
 Phases come from Chromium's network log. Chromium's sandbox does not work for root: then only private addresses are
-measured, unless FIRSTBYTE_ALLOW_UNSANDBOXED=1 says that you trust the page.
+measured, unless FIRSTBYTE_ALLOW_UNSANDBOXED=1 says that you trust the page. A terminal gets one screen with the first
+rows of the waterfall, files and pipes get all of it.
 """
 PAGE_SCRIPT = """\
   visit https://www.example.org/login

@@ -14,7 +14,6 @@ from workers.commands.measuring import (
     canvas_of,
     exit_code,
     request_of,
-    screen_rows,
     tell,
     write,
 )
@@ -49,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write(json.dumps(probe_document(request.url, samples), ensure_ascii=False))
     else:
-        write(_drawing(samples, canvas_of(sys.stdout), flights=arguments.flights))
+        write(_drawing(samples, canvas_of(sys.stdout, everything=arguments.all), flights=arguments.flights))
     return exit_code(telling_sample(samples))
 
 
@@ -82,14 +81,25 @@ def _requests(request: RunRequest, samples: int) -> Iterator[RunRequest]:
 
 
 def _drawing(samples: Sequence[Measured | Failed], canvas: Canvas, *, flights: bool) -> str:
-    """The phases of the sample that stands for all, and what the first and deepest one says about them."""
-    lines = draw(telling_sample(samples), canvas).splitlines()
-    probe = samples[0].measurement
-    if isinstance(probe, ProbeMeasurement):
-        lines += ["", *hanging("", _UNVERIFIED, canvas)] if _is_unverified(probe) else []
-        trial = main_trial(probe)
-        if flights and trial is not None:
-            lines += ["", *draw_flights(trial, canvas)]
-        diagnosis = draw_diagnosis(probe, canvas, rows=screen_rows() - len(lines))
-        lines += ["", *diagnosis] if diagnosis else []
-    return "\n".join(lines)
+    """The phases of the sample that stands for all, and what the first and deepest one says about them, in one screen.
+    Flights are drawn below it, since they need another.
+    """
+    outcome, probe = telling_sample(samples), samples[0].measurement
+    if not isinstance(probe, ProbeMeasurement):
+        return draw(outcome, canvas)
+    notes = ["", *hanging("", _UNVERIFIED, canvas)] if _is_unverified(probe) else []
+    lines = [*_phases(outcome, canvas, below=len(draw_diagnosis(probe, canvas)) + len(notes)), *notes]
+    room = None if canvas.rows is None else canvas.rows - len(lines) - 1
+    diagnosis = draw_diagnosis(probe, canvas, rows=room)
+    lines += ["", *diagnosis] if diagnosis else []
+    trial = main_trial(probe) if flights else None
+    return "\n".join([*lines, "", *draw_flights(trial, canvas)] if trial else lines)
+
+
+def _phases(outcome: Measured | Failed, canvas: Canvas, *, below: int) -> list[str]:
+    """In half a screen, and in more where the lines that are to stand below leave it. What failed has its place."""
+    if canvas.rows is None:
+        return draw(outcome, canvas).splitlines()
+    failed = len(draw(replace(outcome, measurement=None)).splitlines()) if isinstance(outcome, Failed) else 0
+    rows = max(canvas.rows - below - 1, canvas.rows // 2) - failed
+    return draw(outcome, replace(canvas, rows=rows)).splitlines()

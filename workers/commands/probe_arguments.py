@@ -12,6 +12,7 @@ PROBE = """\
 Asks for the URL over connections of our own and says where the milliseconds before the first byte go, and why: DNS,
 TCP, TLS, wait and download are timed apart, and some forty known causes are looked for. A deep probe makes about ten
 connections, one after another, and takes a few seconds; a light one makes a single connection and can judge less.
+A terminal gets one screen of it, files and pipes get all of it.
 """
 _EXAMPLES = """\
 examples:

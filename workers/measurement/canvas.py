@@ -9,6 +9,7 @@ MIN_WIDTH = 48
 MAX_ROWS = 60
 # Without colour phases differ by their shade.
 SHADES = {"dns": "░", "connect": "▒", "tls": "▓", "send": "╴", "wait": "━", "download": "█"}
+LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wait": "Wait", "download": "Download"}
 # Terminal colours (SGR) in the spirit of the dashboard's palette.
 COLOURS = {"dns": "36", "connect": "33", "tls": "35", "send": "90", "wait": "32", "download": "34"}
 RED, GREEN, DIM, BOLD = "31", "32", "2", "1"
@@ -16,11 +17,14 @@ RED, GREEN, DIM, BOLD = "31", "32", "2", "1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canvas:
-    """How wide to draw, in columns (at least `MIN_WIDTH` are used), how many rows at most, and whether in colour."""
+    """How wide to draw, in columns (at least `MIN_WIDTH` are used), how many rows of bars at most (None for all of
+    them), and whether in colour; `remedy` is what to add to the command to see what did not fit.
+    """
 
     width: int = 100
-    rows: int = MAX_ROWS
+    rows: int | None = MAX_ROWS
     colour: bool = False
+    remedy: str | None = None
 
     @property
     def columns(self) -> int:
@@ -28,6 +32,22 @@ class Canvas:
 
     def paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+    def left_out(self, names: Sequence[str]) -> str:
+        """The line that stands for what did not fit: as many of its names as it holds, and how to see all."""
+        end = "" if self.remedy is None else f": {self.remedy} shows all"
+        told = [", ".join(names[:count]) for count in range(len(names), 0, -1)]
+        room = self.columns - columns_of(f"… and {end}")
+        return self.paint(f"… and {next((text for text in told if columns_of(text) <= room), told[-1])}{end}", DIM)
+
+
+def legend(canvas: Canvas) -> str:
+    """Which shade is which phase."""
+    return " ".join(f"{canvas.paint(shade, COLOURS[phase])} {LABELS[phase].lower()}" for phase, shade in SHADES.items())
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def format_duration(us: int | None) -> str:
@@ -68,7 +88,8 @@ def fit(text: str, columns: int) -> str:
 def hanging(begin: str, text: str, canvas: Canvas, code: str = "") -> list[str]:
     """The text behind its beginning, in as many lines as it needs, all of them aligned."""
     plain = "".join(" " if char.isspace() else char if char.isprintable() else "?" for char in text)
-    lines = wrap(plain, max(20, canvas.columns - len(begin)))
+    # Settings are copied from here, and names of headers have hyphens.
+    lines = wrap(plain, max(20, canvas.columns - len(begin)), break_on_hyphens=False)
     drawn = [f"{begin if number == 0 else ' ' * len(begin)}{line}" for number, line in enumerate(lines)]
     return [canvas.paint(line, code) for line in drawn] if code else drawn
 

@@ -1,13 +1,16 @@
 """The `firstbyte` command as people and scripts use it: a process, real servers on loopback."""
 
+import fcntl
 import json
 import os
 import pty
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -183,16 +186,36 @@ def test_the_version_is_the_packages() -> None:
     ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
 )
 def test_colour_is_for_terminals_that_want_it(site: str, environment: dict[str, str], coloured: bool) -> None:
+    output = shown_in_terminal("probe", f"{site}/", rows=24, columns=80, environment=environment)
+    assert bool(re.search(r"\x1b\[\d+m", output)) is coloured
+    assert "Wait" in output
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(12, 60), (24, 80), (50, 200)])
+def test_a_terminal_is_told_a_screen_and_all_of_it_when_that_is_asked_for(site: str, rows: int, columns: int) -> None:
+    plain = {"NO_COLOR": "1"}
+    lines = shown_in_terminal("probe", f"{site}/moved", rows=rows, columns=columns, environment=plain).splitlines()
+    assert len(lines) < rows
+    assert max(map(len, lines)) <= columns
+    assert any("to mend in this order" in line for line in lines)
+    assert lines[-1].endswith("--all shows all") is (rows < 50)
+    words = ["probe", "--all", f"{site}/moved"]
+    whole = shown_in_terminal(*words, rows=12, columns=columns, environment=plain).splitlines()
+    assert len(whole) > 12
+    assert sum(line.startswith("  Wait") for line in whole) == 2
+
+
+def shown_in_terminal(*words: str, rows: int, columns: int, environment: dict[str, str]) -> str:
+    """What a person sees of standard output in a terminal of that size."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "workers.cli", "probe", f"{site}/"]
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    command = [sys.executable, "-m", "workers.cli", *words]
     base = {"PATH": os.environ["PATH"], "TERM": "xterm", "LANG": "C.UTF-8"}
     subprocess.run(
         command, stdout=theirs, stderr=subprocess.DEVNULL, env=base | environment, check=True, timeout=PATIENCE_S
     )
     os.close(theirs)
-    output = all_of(ours)
-    assert bool(re.search(r"\x1b\[\d+m", output)) is coloured
-    assert "Wait" in output
+    return all_of(ours)
 
 
 def all_of(terminal: int) -> str:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -76,13 +77,15 @@ def test_a_log_comes_packed_or_not_or_by_standard_input(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == packed
 
 
-def test_a_log_is_drawn_on_one_screen() -> None:
-    done = firstbyte("netlog", str(logs.path_of("many")))
-    lines = done.stdout.splitlines()
-    assert re.match(r"  1 shop\.test/ +200 ", lines[0])
-    assert len(lines) <= 48
-    assert "more requests" in lines[-3]
-    assert "░ dns" in lines[-1]
+def test_a_log_is_drawn_on_one_screen_and_whole_into_a_pipe() -> None:
+    drawn = firstbyte("netlog", str(logs.path_of("many"))).stdout.splitlines()
+    assert re.match(r"  1 shop\.test/ +200 ", drawn[0])
+    assert len([line for line in drawn if re.match(r" +\d+ ", line)]) == 49
+    assert "░ dns" in drawn[-1]
+    on_screen = firstbyte("netlog", str(logs.path_of("many")), env=os.environ | {"LINES": "24"}).stdout.splitlines()
+    assert len(on_screen) < 24
+    assert on_screen[:10] == drawn[:10]
+    assert on_screen[-3].endswith(" more requests: --all shows all")
 
 
 def test_what_there_is_to_beware_of_is_told_beside_the_drawing(tmp_path: Path) -> None:

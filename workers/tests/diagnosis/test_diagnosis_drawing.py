@@ -37,8 +37,16 @@ def diagnosed(*findings: Finding, depth: Depth = Depth.DEEP, **changes: Any) -> 
     return replace(probe, evidence=replace(probe.evidence, depth=depth), diagnosis=diagnosis)
 
 
-def drawn(probe: ProbeMeasurement, width: int = 100, rows: int = SCREEN) -> list[str]:
-    return draw_diagnosis(probe, Canvas(width=width), rows=rows)
+def drawn(probe: ProbeMeasurement, width: int = 100, rows: int | None = SCREEN) -> list[str]:
+    return draw_diagnosis(probe, Canvas(width=width, remedy="--all"), rows=rows)
+
+
+def some(count: int) -> list[Finding]:
+    fact = Fact(name="gap_ms", value=100.0)
+    return [
+        Finding(id=id, severity=Severity.HIGH, confidence=Confidence.HIGH, saving_us=100_000, evidence=(fact,))
+        for id in list(FindingId)[:count]
+    ]
 
 
 def test_a_finding_says_what_it_costs_what_was_seen_and_what_to_do() -> None:
@@ -58,6 +66,7 @@ def test_what_is_less_than_sure_says_so() -> None:
 
 
 def test_a_narrow_terminal_cuts_between_words_and_facts_and_never_what_it_costs() -> None:
+    remarks = [Finding(id=id, severity=Severity.INFO, confidence=Confidence.HIGH) for id in FindingId]
     steps = Finding(
         id=FindingId.PAGE_RENDER_BLOCKING,
         severity=Severity.HIGH,
@@ -70,7 +79,7 @@ def test_a_narrow_terminal_cuts_between_words_and_facts_and_never_what_it_costs(
         ),
     )
 
-    lines = drawn(diagnosed(steps), width=80)
+    lines = drawn(diagnosed(steps, *remarks), width=80, rows=6)
 
     assert lines[1] == "● Style sheets or scripts hold the first … · costs 345 ms  page.render_blocking"
     assert lines[2] == "    medium confidence, costs 120 ms, 225 ms, files 2 app.css, 3 app.js …"
@@ -79,32 +88,65 @@ def test_a_narrow_terminal_cuts_between_words_and_facts_and_never_what_it_costs(
     assert wide[2] == "    costs 120 ms, 225 ms, files 2 app.css, 3 app.js, document read 23 ms"
 
 
-def test_many_findings_fit_one_screen_and_the_rest_is_named() -> None:
-    findings = tuple(
-        Finding(
-            id=id,
-            severity=Severity.HIGH,
-            confidence=Confidence.HIGH,
-            saving_us=100_000,
-            evidence=(Fact(name="gap_ms", value=100.0),),
-        )
-        for id in FindingId
-    )
+@pytest.mark.parametrize("rows", [12, 23, 39, 59])
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_many_findings_fit_the_screen_in_order_and_the_rest_is_counted(rows: int, width: int) -> None:
+    findings = some(45)
 
+    head, *lines, last = drawn(diagnosed(*findings), width=width, rows=rows)
+
+    assert head == "45 findings, to mend in this order:"
+    titles = [line for line in lines if line.startswith("● ")]
+    assert [line.rsplit(" ", 1)[1] for line in titles] == [str(one.id) for one in findings[: len(titles)]]
+    assert all(" · costs 100 ms  " in line for line in titles)
+    assert sum(line.startswith("  → ") for line in lines) == len(titles) >= (rows - 2) // 2
+    assert last.startswith(f"… and {45 - len(titles)} more findings")
+    assert last.endswith(": --all shows all")
+    assert len(lines) + 2 <= rows
+
+
+def test_room_is_for_all_causes_first_then_for_what_was_seen_then_for_the_rest() -> None:
+    remark = Finding(id=FindingId.TLS_ZERO_RTT, severity=Severity.INFO, confidence=Confidence.HIGH)
+    probe = diagnosed(*some(3), remark)
+
+    brief, longer, longest = (drawn(probe, rows=rows) for rows in (8, 10, 15))
+
+    assert [sum(line.strip() == "gap 100 ms" for line in lines) for lines in (brief, longer, longest)] == [0, 1, 3]
+    assert brief[-1] == "… and 1 remark, more details: --all shows all"
+    assert [any("Could be better" in line for line in lines) for lines in (brief, longer, longest)] == [
+        False,
+        False,
+        True,
+    ]
+
+
+@pytest.mark.parametrize("rows", [-3, 0, 3])
+def test_what_to_mend_first_is_told_however_small_the_screen_is(rows: int) -> None:
+    lines = drawn(diagnosed(*some(5)), rows=rows)
+
+    assert lines[1].startswith(f"● {entry(some(1)[0].id).title} · costs 100 ms")
+    assert lines[2].startswith("  → ")
+    assert lines[3] == "… and 4 more findings, more details: --all shows all"
+
+
+def test_who_wants_all_is_spared_nothing() -> None:
     asked = zip(FindingId, NotJudgedReason, strict=False)
     left_open = tuple(NotJudged(id=id, reason=reason) for id, reason in asked)
 
-    for rows in (40, 48, 60):
-        lines = drawn(diagnosed(*findings, not_judged=left_open), rows=rows)
-        assert len(lines) < rows
-        assert any(line.startswith("· And: ") for line in lines)
+    text = " ".join(" ".join(drawn(diagnosed(*some(45), not_judged=left_open), width=60, rows=None)).split())
+
+    for finding in some(45):
+        assert entry(finding.id).advice in text
+    assert all(reason_text(one.reason) in text for one in left_open)
+    assert "--all" not in text
 
 
 def test_a_setting_is_told_whole_since_people_copy_it() -> None:
     told = entry(FindingId.HTTP_REDIRECT_COST)
     hops = Finding(id=FindingId.HTTP_REDIRECT_COST, severity=Severity.MEDIUM, confidence=Confidence.HIGH)
+    remarks = [replace(hops, id=id, severity=Severity.INFO) for id in FindingId]
 
-    lines = drawn(diagnosed(hops), width=110)
+    lines = drawn(diagnosed(hops, *remarks), width=110, rows=5)
 
     assert f"({told.settings[0].server}: {told.settings[0].setting})" in lines[3]
     assert lines[2].endswith(" …")
@@ -122,15 +164,6 @@ def test_a_server_that_never_answered_is_not_said_to_be_well() -> None:
     silent = replace(silent, hops=tuple(replace(hop, status=None) for hop in silent.hops))
 
     assert drawn(silent)[0] == "No answer came: there was nothing more to judge."
-
-
-def test_names_that_do_not_fit_are_said_to_go_on() -> None:
-    open_ones = tuple(NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED) for id in FindingId)
-
-    told = drawn(diagnosed(not_judged=open_ones))
-
-    assert told[-1].startswith("  ")
-    assert told[-1].endswith(" …")
 
 
 def test_remarks_stand_apart_from_what_costs_something() -> None:

@@ -127,3 +127,51 @@ def test_durations_have_as_many_digits_as_mean_something(us: int | None, text: s
 )
 def test_sizes_are_decimal(size: int | None, text: str) -> None:
     assert format_bytes(size) == text
+
+
+def redirected(hops: int) -> ProbeMeasurement:
+    """A probe that came to its page by so many hops, each as long as the others."""
+    first = build_probe().hops[0]
+    length_us = max(span.end_us for phase in PHASES if (span := getattr(first.timing, phase)))
+
+    def later(number: int) -> Hop:
+        by_us = number * length_us
+        spans = {phase: getattr(first.timing, phase) for phase in PHASES}
+        moved = {
+            phase: span and Span(start_us=span.start_us + by_us, end_us=span.end_us + by_us)
+            for phase, span in spans.items()
+        }
+        timing = Timing(start_us=by_us, end_us=by_us + length_us, **moved)
+        return replace(first, url=f"https://hop{number}.example.org/", timing=timing)
+
+    return replace(build_probe(), hops=tuple(map(later, range(hops))))
+
+
+def test_redirects_become_one_bar_each_where_rows_are_few_and_the_last_hop_explains_their_shades() -> None:
+    lines = draw(Measured(measurement=redirected(3)), Canvas(width=80, rows=13)).splitlines()
+    assert len(lines) == 13
+    assert [line for line in lines if line.startswith("https://")] == [
+        f"https://hop{number}.example.org/" for number in range(3)
+    ]
+    assert re.fullmatch(r"  301 +100 ms  ░+▒+▓+╴?━+█?", lines[1])
+    assert re.fullmatch(r"  TLS +44\.2 ms +▓+", lines[8])
+    assert lines[-1].startswith("first byte ")
+
+
+def test_many_redirects_become_one_bar_and_in_the_end_all_hops_do() -> None:
+    lines = draw(Measured(measurement=redirected(9)), Canvas(width=80, rows=11)).splitlines()
+    assert lines[0] == "https://hop0.example.org/ and 7 more redirects"
+    assert re.fullmatch(r"  redirects +\d+ ms  [░▒▓╴━█]+", lines[1])
+    assert len(lines) == 11
+    lines = draw(Measured(measurement=redirected(9)), Canvas(width=80, rows=1)).splitlines()
+    assert lines[2] == "https://hop8.example.org/"
+    assert lines[4] == "  ░ dns ▒ connect ▓ tls ╴ send ━ wait █ download"
+    assert len(lines) == 6
+
+
+def test_why_it_failed_is_told_to_the_end_however_narrow_the_terminal_is() -> None:
+    why = "the server said " + " and ".join(f"this{number}" for number in range(30))
+    outcome = Failed(failure=failure(FailureKind.CERTIFICATE_EXPIRED, why), measurement=redirected(9))
+    lines = draw(outcome, Canvas(width=60, rows=1)).splitlines()
+    assert why in " ".join(" ".join(lines).split())
+    assert max(map(len, lines)) <= 60

@@ -1,0 +1,118 @@
+"""One finding as text for a terminal: what it is and costs, what was seen, what to do. Pure."""
+
+from collections.abc import Iterable, Sequence
+from enum import Enum, auto
+
+from workers.diagnosis.catalogue import entry, setting_for
+from workers.diagnosis.units import ms
+from workers.measurement.canvas import DIM, RED, Canvas, columns_of, fit, hanging
+from workers.measurement.finding import Confidence, Fact, Finding, FindingId, Severity
+
+_MARKS = {Severity.CRITICAL: "✗", Severity.HIGH: "●", Severity.MEDIUM: "◐", Severity.LOW: "○", Severity.INFO: "·"}
+_LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
+_YELLOW = "33"
+_ADVICE, _BESIDE = "  → ", "    "
+
+
+class Detail(Enum):
+    """How much is told: two lines, up to four, or all that there is to tell."""
+
+    BRIEF = auto()
+    USUAL = auto()
+    WHOLE = auto()
+
+
+def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: Detail) -> list[str]:
+    """Lines; `server` is whose setting is told. What is cut, but not what is left out, ends with a sign."""
+    head, told_before = _head(finding, canvas)
+    told = entry(finding.id)
+    fitting = None if _is_not_missing(finding) else setting_for(told.settings, server)
+    setting = "" if fitting is None else f"({fitting.server}: {fitting.setting})"
+    whole = hanging(_ADVICE, f"{told.advice} {setting}".rstrip(), canvas)
+    if detail is Detail.BRIEF:
+        return [head, _in_one_line(whole, hanging(_ADVICE, told.advice, canvas), canvas)]
+    seen = [*([] if told_before else _confidence(finding)), *_evidence(finding.evidence)]
+    if detail is Detail.WHOLE:
+        return [head, *hanging(_BESIDE, ", ".join(seen), canvas, DIM), *whole]
+    lines = [canvas.paint(_as_many(seen, _BESIDE, canvas), DIM)] if seen else []
+    return [head, *lines, *_in_two_lines(whole, setting, canvas)]
+
+
+def _head(finding: Finding, canvas: Canvas) -> tuple[str, bool]:
+    """What it costs is never cut, its confidence is told here where there is room."""
+    cost = f" · costs {ms(finding.saving_us)}" if finding.saving_us else ""
+    room = canvas.columns - len(finding.id) - 2
+    title = f"{_MARKS[finding.severity]} {entry(finding.id).title}"
+    whole = " · ".join([title + cost, *_confidence(finding)])
+    fits = columns_of(whole) <= room
+    head = whole if fits else _shortened(title, room - columns_of(cost)) + cost
+    colour = RED if finding.severity in _LOUD else _YELLOW
+    return f"{canvas.paint(head, colour)}  {canvas.paint(str(finding.id), DIM)}", fits
+
+
+def _confidence(finding: Finding) -> list[str]:
+    return [] if finding.confidence is Confidence.HIGH else [f"{finding.confidence} confidence"]
+
+
+def _is_not_missing(finding: Finding) -> bool:
+    """Settings for the hybrid key exchange add it; where it kills connections that is no help."""
+    return finding.id is FindingId.TLS_PQ and finding.severity is Severity.CRITICAL
+
+
+def _in_one_line(whole: Sequence[str], advice: Sequence[str], canvas: Canvas) -> str:
+    """With the setting where there is room for all of it."""
+    shorter = whole if len(whole) == 1 else advice
+    return shorter[0] if len(shorter) == 1 else _cut(shorter[0], canvas)
+
+
+def _in_two_lines(whole: Sequence[str], setting: str, canvas: Canvas) -> list[str]:
+    """Advice at this length. A setting is told whole, since it is copied, at the cost of words before it."""
+    if len(whole) <= 2:
+        return [*whole]
+    apart = hanging(_BESIDE, setting, canvas) if setting else whole[1:]
+    return [_cut(whole[0], canvas), apart[0] if len(apart) == 1 else _cut(apart[0], canvas)]
+
+
+def _cut(line: str, canvas: Canvas) -> str:
+    """The line, which goes on where nobody sees it, with as many of its words as leave room to say so."""
+    short = line if columns_of(line) <= canvas.columns - 2 else line.rpartition(" ")[0]
+    return f"{short} …"
+
+
+def _shortened(text: str, columns: int) -> str:
+    """As many of its words as fit, and a sign where some do not: what comes behind them stays readable."""
+    if columns_of(text) <= columns:
+        return text
+    words = text.split(" ")
+    while len(words) > 1 and columns_of(" ".join(words)) + 2 > columns:
+        words.pop()
+    return fit(f"{' '.join(words)} …", columns)
+
+
+def _as_many(facts: Sequence[str], begin: str, canvas: Canvas) -> str:
+    """As many as fit, the first ones first, none of them cut unless it stands alone."""
+    counts = range(len(facts), 0, -1)
+    lines = [f"{begin}{', '.join(facts[:count])}{'' if count == len(facts) else ' …'}" for count in counts]
+    return fit(next((line for line in lines if columns_of(line) <= canvas.columns), lines[-1]), canvas.columns)
+
+
+def _evidence(facts: Iterable[Fact]) -> list[str]:
+    return [f"{_plain(fact.name)} {_value(fact)}" for fact in facts if fact.value not in (None, ())]
+
+
+def _plain(name: str) -> str:
+    for unit in ("_ms", "_bytes", "_s", "_kbit_s"):
+        name = name.removesuffix(unit)
+    return name.replace("_", " ")
+
+
+def _value(fact: Fact) -> str:
+    if isinstance(fact.value, bool):
+        return "yes" if fact.value else "no"
+    if isinstance(fact.value, tuple):
+        words = [_value(Fact(name=fact.name, value=one)) for one in fact.value]
+        return (", " if any(" " in word for word in words) else " ").join(words)
+    if fact.name.endswith("_ms") and isinstance(fact.value, int | float):
+        return ms(fact.value * 1000)
+    in_bytes = fact.name.endswith("_bytes") or fact.name.startswith("bytes_")
+    return f"{fact.value:,} B" if in_bytes and isinstance(fact.value, int) else str(fact.value)
