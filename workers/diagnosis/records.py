@@ -7,11 +7,11 @@ from statistics import median
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import RECORD_HEADER_BYTES, Turn, mss_of, tickets_before
 from workers.diagnosis.gaps import USUAL_WINDOW
-from workers.diagnosis.tls_visits import TLS13
 from workers.diagnosis.weighing import Sure, fact, ms_of, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.tls_records import sealed_bytes
 
 # A record that waits for a window takes at least so much of a round trip (PROBING 1c).
 _LEAST_WAIT_RTT = 0.7
@@ -23,8 +23,6 @@ LARGE_RECORD_BYTES = 4300
 # PROBING 7.25.
 TINY_RECORD_BYTES = 2048
 LEAST_TINY_BODY_BYTES = 100_000
-# What a record has besides its data: a tag, and its type (RFC 8446, 5.2) or nonce (RFC 5288, 3).
-_SEALED_BYTES, _SEALED_BYTES_12 = 17, 24
 # From here on it is more than the few per cent that any record costs.
 _MUCH_ADDED = 0.25
 _APPLICATION = 23
@@ -82,8 +80,8 @@ def record_tiny(case: Case) -> Verdicts:
 
 def _added(trial: TrialEvidence, length_bytes: float) -> float:
     """What headers and seals add to what a record of that length carries, as a share of it."""
-    modern = trial.handshake is not None and trial.handshake.version == TLS13
-    sealed = _SEALED_BYTES if modern else _SEALED_BYTES_12
+    shake = trial.handshake
+    sealed = 0 if shake is None else sealed_bytes(shake.version, shake.cipher)
     return (sealed + RECORD_HEADER_BYTES) / max(1.0, length_bytes - sealed)
 
 

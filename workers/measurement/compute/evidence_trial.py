@@ -17,6 +17,7 @@ from workers.measurement.compute.staple import Staple, read_staple
 from workers.measurement.compute.tcp_info import tcp_state
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.messages import Clock
+from workers.measurement.tls_records import sealed_bytes
 
 MAX_TRANSFERS = 256
 MAX_RECORDS = 256
@@ -96,17 +97,20 @@ def _records(view: _View) -> tuple[TlsRecord, ...]:
     ends_us = [reads_us[read] for read in hop.record_ends]
     # Whose content type is told by no record of its own: those of TLS 1.3 that OpenSSL has not opened.
     closed = _APPLICATION_DATA if hop.handshake is None or hop.handshake.version != "TLSv1.2" else None
+    # A record without data is no beginning of anything.
+    sealed = 0 if hop.handshake is None else sealed_bytes(hop.handshake.version, hop.handshake.cipher)
     settings = _before_answers(hop)
     found = []
     for number, (content_type, length, read) in enumerate(hop.records[: MAX_RECORDS + 1]):
         plain = inner.get(number, content_type if content_type != closed else None)
+        filled = length > sealed and number not in settings
         found.append(
             TlsRecord(
                 at_us=reads_us[read],
                 content_type=content_type,
                 length_bytes=length,
                 end_us=ends_us[number] if number < len(ends_us) else None,
-                application=None if plain is None else plain == _APPLICATION_DATA and number not in settings,
+                application=None if plain is None else plain == _APPLICATION_DATA and filled,
             )
         )
     return tuple(found)
