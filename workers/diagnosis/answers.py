@@ -99,8 +99,9 @@ def think_time(case: Case) -> Verdicts:
     least_us = _least_us(case, SLOW_THINK_US)
     timely = [trial for trial in _thoughtful(case) if not is_late(trial)]
     trials = [trial for trial in timely if not _is_slow_by_lag(trial, least_us)]
-    clean = [trial for trial in trials if not _is_slow_by_loss(trial, least_us)]
     behind_us = way_behind_us(case)
+    unharmed = [trial for trial in trials if not _is_slow_by_loss(trial, least_us)]
+    clean = _as_browsers_ask(unharmed, least_us + behind_us)
     thinks = [max(0, think - behind_us) for think in _thinks(clean)]
     slow = [think for think in thinks if think > least_us]
     # All that the server says may be as late, whatever it thinks.
@@ -116,7 +117,7 @@ def think_time(case: Case) -> Verdicts:
     elif len(thinks) >= LEAST_SEEN and median(thinks) > least_us:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
     elif len(thinks) < LEAST_SEEN and any(think > least_us for think in _thinks(trials)):
-        lossy = len(clean) < len(trials)
+        lossy = len(unharmed) < len(trials)
         yield NotJudged(id=id, reason=NotJudgedReason.LOSS if lossy else unrepeated(case))
     elif slow:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
@@ -247,6 +248,13 @@ def _thinks(trials: Sequence[TrialEvidence]) -> list[int]:
     return [think for trial in trials if (think := _own_think_us(trial)) is not None]
 
 
+def _as_browsers_ask(trials: list[TrialEvidence], least_us: float) -> list[TrialEvidence]:
+    """Those over HTTP/2 alone where all of them are slower than that: browsers ask over nothing else where they can."""
+    over = [trial for trial in trials if over_http2(trial)]
+    slow = [think for think in _thinks(over) if think > least_us]
+    return over if len(slow) == len(over) >= LEAST_SEEN else trials
+
+
 def _is_slow_by_loss(trial: TrialEvidence, least_us: float) -> bool:
     """Whether a wait that is longer than that may be a lost packet's: our request's, or the first one of the answer."""
     think = _own_think_us(trial)
@@ -304,6 +312,7 @@ def _thinking(trials: Sequence[TrialEvidence], thinks: list[int], slow: list[int
             fact("spread", round(high / max(1, middle), 2)),
             fact("slow_ms", ms_of(median(slow))),
             fact("seen", f"{len(slow)} of {len(thinks)}"),
+            *([fact("alpn", "h2")] if all(map(over_http2, trials)) else []),
             *([fact("server_timing", timing)] if timing else []),
         ),
     )

@@ -4,7 +4,7 @@ from workers.diagnosis.case import rtt_of
 from workers.diagnosis.catalogue import reason_text
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.headers import hsts_max_age_s, values
-from workers.diagnosis.protocols import answer_headers, http3_announced, http3_answers
+from workers.diagnosis.protocols import answer_headers, http2_answers, http3_announced, http3_answers
 from workers.diagnosis.redirects import MIN_HSTS_S, is_address
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.units import counted, ms, size
@@ -76,7 +76,7 @@ def _application_lengths(trial: TrialEvidence) -> list[int]:
 
 def http2(judged: Judged) -> Told:
     if negotiated_protocol(judged.case) == "h2":
-        return yes("h2")
+        return no("agreed on, but it does not answer") if http2_answers(judged.case) is False else yes("h2")
     offered = completed(judged.case.evidence.of(Trial.HTTP2))
     return no(f"offered, got {offered[0].protocol or 'no ALPN'}") if offered else unknown(judged)
 

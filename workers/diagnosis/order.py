@@ -42,8 +42,11 @@ def findings_in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def open_questions(said: Iterable[NotJudged], found: tuple[Finding, ...]) -> tuple[NotJudged, ...]:
-    """What could not be judged and was not found all the same, each once."""
+    """What could not be judged and was not found all the same, each once. Of a cause that hides it something is said
+    too: else that is no explanation."""
     ids = {finding.id for finding in found}
+    said = tuple(said)
+    known = ids | {one.id for one in said}
     hidden = {
         second: NotJudged(id=second, reason=NotJudgedReason.HIDDEN, hidden_by=cause)
         for cause, second in _HIDES
@@ -52,7 +55,9 @@ def open_questions(said: Iterable[NotJudged], found: tuple[Finding, ...]) -> tup
     once: dict[FindingId, NotJudged] = {}
     for one in said:
         if one.id not in ids:
-            once.setdefault(one.id, hidden.get(one.id, one))
+            unexplained = one.hidden_by is not None and one.hidden_by not in known
+            told = NotJudged(id=one.id, reason=NotJudgedReason.UNSTEADY) if unexplained else one
+            once.setdefault(one.id, hidden.get(one.id, told))
     return tuple(sorted(once.values(), key=lambda one: _PLACES[one.id]))
 
 

@@ -3,21 +3,37 @@
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.headers import offers_http3
-from workers.diagnosis.tls_visits import completed, negotiated_protocol
+from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Trial
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# So often UDP must have failed before an announcement is called empty (PROBING 7, 31).
+# So often UDP must have failed before an announcement is called empty (PROBING 7, 31), and HTTP/2 before it is broken.
 _REPEATS = 3
+# How answers over HTTP/2 break: by the server's doing, and by what browsers may read although we cannot.
+_BROKEN = frozenset(
+    {
+        FailureKind.CONNECTION_RESET,
+        FailureKind.TLS_ALERT,
+        FailureKind.RESPONSE_TIMEOUT,
+        FailureKind.DOWNLOAD_TIMEOUT,
+        FailureKind.DOWNLOAD_INCOMPLETE,
+    }
+)
+_UNREADABLE = frozenset({FailureKind.RESPONSE_INVALID})
 # What a firewall near us does to UDP looks like this; a closed port is told by the host itself.
 _SILENCE = frozenset({FailureKind.CONNECT_TIMEOUT, FailureKind.CONNECT_UNREACHABLE})
 
 
 def h2_missing(case: Case) -> Verdicts:
-    """HTTP/2 was offered in the handshake and not taken up."""
-    if not case.evidence.secure or negotiated_protocol(case) == "h2":
+    """HTTP/2 was offered in the handshake and not taken up, or was and no answer came over it: browsers shown an error
+    page do not try HTTP/1.1."""
+    if not case.evidence.secure:
+        return
+    if negotiated_protocol(case) == "h2":
+        if http2_answers(case) is False:
+            yield _broken(case)
         return
     offered = completed(case.evidence.of(Trial.HTTP2))
     if not offered:
@@ -28,6 +44,28 @@ def h2_missing(case: Case) -> Verdicts:
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
         evidence=facts(alpn=offered[0].protocol or "none", offered=("h2", "http/1.1")),
+    )
+
+
+def http2_answers(case: Case) -> bool | None:
+    """Whether anything was answered over HTTP/2 where answers come over HTTP/1.1. None when that was not tried."""
+    asked = [one for one in case.evidence.of(Trial.HTTP2) if over_http2(one)]
+    otherwise = (one for one in case.evidence.of(Trial.FULL, Trial.CLASSICAL) if not over_http2(one))
+    if not asked or not any(one.failure is None and one.exchanges for one in otherwise):
+        return None
+    return any(one.failure is None or one.failure.kind not in _BROKEN | _UNREADABLE for one in asked)
+
+
+def _broken(case: Case) -> Finding | NotJudged:
+    id = FindingId.HTTP_H2_MISSING
+    kinds = [one.failure.kind for one in case.evidence.of(Trial.HTTP2) if one.failure is not None]
+    if len(kinds) < _REPEATS:
+        return NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
+    return Finding(
+        id=id,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH if _BROKEN.issuperset(kinds) else Confidence.MEDIUM,
+        evidence=facts(alpn="h2", answers=seen(0, len(kinds)), failure=str(kinds[0])),
     )
 
 

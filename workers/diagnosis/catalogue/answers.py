@@ -37,12 +37,16 @@ ENTRIES: Mapping[FindingId, Entry] = {
         counts=Counts.EACH_REQUEST,
     ),
     FindingId.HTTP_H2_MISSING: Entry(
-        title="HTTP/2 is not spoken",
+        title="HTTP/2 is missing or broken",
         explanation=(
             "With HTTP/1.1 a connection carries one request at a time, so browsers open up to six of them and each "
-            "pays for its own handshake. HTTP/2 carries all requests over one connection."
+            "pays for its own handshake, where HTTP/2 carries all requests over one. Where HTTP/2 is agreed on and no "
+            "answer comes over it, browsers show an error and do not go back to HTTP/1.1."
         ),
-        advice="Switch HTTP/2 on; browsers use it over TLS only, where ALPN agrees on it.",
+        advice=(
+            "Switch HTTP/2 on; browsers use it over TLS only, where ALPN agrees on it. Where it breaks, mend or switch "
+            "off what speaks it, until it answers."
+        ),
         counts=Counts.NEW_VISIT,
     ),
     FindingId.HTTP_H3: Entry(

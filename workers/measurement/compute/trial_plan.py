@@ -236,7 +236,7 @@ def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEv
         return any(shaken.certificate_compression is None for one in trials if (shaken := one.handshake) is not None)
     if kind is Trial.OTHER_FAMILY:
         return _far_slower(trials, seen)
-    return kind is Trial.HTTP2 and any(map(_paused, trials))
+    return kind is Trial.HTTP2 and (any(map(_paused, trials)) or _waits_longer(trials, seen))
 
 
 def _rtt_us(trial: TrialEvidence) -> int:
@@ -297,10 +297,10 @@ def _took_us(exchange: Exchange) -> int | None:
     return None if exchange.ended_us is None else exchange.ended_us - exchange.asked_us
 
 
-def _waits_longer(delayed: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:
+def _waits_longer(others: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:
     usual_us = [took for one in _of(seen, Trial.FULL) if (took := _first_took_us(one)) is not None]
-    delayed_us = [took for one in delayed if (took := _first_took_us(one)) is not None]
-    return bool(usual_us and delayed_us) and max(delayed_us) - min(usual_us) > _DELAY_US
+    others_us = [took for one in others if (took := _first_took_us(one)) is not None]
+    return bool(usual_us and others_us) and max(others_us) - min(usual_us) > _DELAY_US
 
 
 def _first_took_us(trial: TrialEvidence) -> int | None:

@@ -43,6 +43,15 @@ def test_records_are_mended_before_the_chain_that_hides_them() -> None:
     assert ids(chain, between) == [chain.id, between.id]
 
 
+def test_nothing_is_hidden_by_what_nobody_speaks_of() -> None:
+    record, window = FindingId.TLS_RECORD_OVERFLOW, FindingId.TCP_IW_SMALL
+    behind = NotJudged(id=record, reason=NotJudgedReason.HIDDEN, hidden_by=window)
+    (alone,) = open_questions([behind], ())
+    assert alone == NotJudged(id=record, reason=NotJudgedReason.UNSTEADY)
+    assert open_questions([behind], (found(window),)) == (behind,)
+    assert behind in open_questions([behind, NotJudged(id=window, reason=NotJudgedReason.LOSS)], ())
+
+
 def test_a_chain_that_overflows_the_window_is_not_also_called_large() -> None:
     large = found(FindingId.TLS_CHAIN_LARGE, Severity.INFO, None)
     assert ids(large, found(FindingId.TLS_CHAIN_EXCEEDS_IW)) == [FindingId.TLS_CHAIN_EXCEEDS_IW]

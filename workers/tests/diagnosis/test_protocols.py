@@ -4,12 +4,14 @@ from dataclasses import replace
 
 from workers.measurement.evidence import HttpsRecord, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.finding import FindingId, Severity
+from workers.measurement.finding import Answer, CheckColumn, Confidence, FindingId, Severity
 from workers.tests.diagnosis.sites import (
     HSTS,
     RTT_US,
+    answer,
     answered,
     changed,
+    check,
     deep_site,
     fact,
     finding,
@@ -46,6 +48,46 @@ def test_http2_that_was_offered_and_not_taken_up_is_missing() -> None:
         assert found is not None
         assert found.severity is Severity.MEDIUM
         assert fact(found, "alpn") == (protocol or "none")
+
+
+def broken_over_http2(times: int, kind: FailureKind = FailureKind.CONNECTION_RESET) -> ProbeEvidence:
+    """It is agreed on, and then no answer comes."""
+    dead = trial(Trial.HTTP2, exchanges=(answer(status=None, ended_us=None),), failure=failure(kind))
+    return repeated(changed(deep_site(), (Trial.HTTP2,), lambda _: dead), Trial.HTTP2, times)
+
+
+def test_http2_that_is_agreed_on_and_breaks_each_time_shuts_browsers_out() -> None:
+    evidence = broken_over_http2(3)
+    found = finding(_H2, evidence)
+    assert found is not None
+    assert (found.severity, found.confidence, found.saving_us) == (Severity.CRITICAL, Confidence.HIGH, None)
+    assert [fact(found, name) for name in ("alpn", "answers", "failure")] == ["h2", "0 of 3", "connection_reset"]
+    assert check(CheckColumn.HTTP2, evidence).answer is Answer.NO
+
+
+def test_answers_over_http2_that_only_we_cannot_read_are_told_with_less_confidence() -> None:
+    found = finding(_H2, broken_over_http2(3, FailureKind.RESPONSE_INVALID))
+    assert found is not None
+    assert (found.severity, found.confidence) == (Severity.CRITICAL, Confidence.MEDIUM)
+
+
+def test_http2_that_broke_once_may_be_chance() -> None:
+    for times in (1, 2):
+        assert finding(_H2, broken_over_http2(times)) is None
+        assert left_open(_H2, broken_over_http2(times)) == "not_repeated"
+    whole = deep_site()
+    some = replace(whole, trials=(*broken_over_http2(3).trials, *whole.of(Trial.HTTP2)))
+    assert finding(_H2, some) is None
+    assert left_open(_H2, some) is None
+
+
+def test_a_server_that_answers_in_no_protocol_is_not_one_that_breaks_on_http2() -> None:
+    evidence = broken_over_http2(3)
+    dead = replace(
+        evidence,
+        trials=tuple(replace(one, failure=failure(FailureKind.CONNECTION_RESET)) for one in evidence.trials),
+    )
+    assert finding(_H2, dead) is None
 
 
 def test_http2_that_was_not_offered_is_not_judged() -> None:

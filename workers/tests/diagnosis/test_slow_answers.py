@@ -73,6 +73,19 @@ def test_a_slow_answer_or_two_are_chance(slow: int) -> None:
     assert left_open(RULES, evidence)[Id.HTTP_THINK_TIME] is NotJudgedReason.NOT_REPEATED
 
 
+def test_a_server_that_is_slow_over_http2_alone_is_slow_for_browsers() -> None:
+    quick, slow = thinking(*[QUICK_US] * 12).trials, thinking(*[SLOW_US] * 3).trials
+    over_http2 = [
+        replace(one, trial=Trial.HTTP2, handshake=replace(one.handshake, protocol="h2"))
+        for one in slow
+        if one.handshake is not None
+    ]
+    finding = found(RULES, probe([*quick, *over_http2]))[Id.HTTP_THINK_TIME]
+    assert finding.saving_us == pytest.approx(SLOW_US - QUICK_US, rel=0.02)
+    assert (facts(finding)["seen"], facts(finding)["alpn"]) == ("3 of 3", "h2")
+    assert left_open(RULES, probe([*quick, *over_http2[:2]]))[Id.HTTP_THINK_TIME] is NotJudgedReason.NOT_REPEATED
+
+
 def test_a_page_in_drops_costs_all_its_pauses() -> None:
     dripping, whole = (
         deep(Path(rtt_ms=20), Server(body_bytes=10_000, trickle=trickle)) for trickle in ((500, 60_000), None)

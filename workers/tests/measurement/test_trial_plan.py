@@ -97,6 +97,14 @@ def test_a_healthy_site_is_asked_once_for_each_thing_there_is_to_know() -> None:
     }
 
 
+def test_a_server_that_is_slower_over_http2_is_asked_until_chance_is_ruled_out() -> None:
+    def act(step: Step, _: int) -> TrialEvidence:
+        slow = answered(ended_us=90_000 + RTT_US + 200_000)
+        return connection(step.trial, exchanges=(slow if step.trial is Trial.HTTP2 else answered(),))
+
+    assert count(act)[Trial.HTTP2] == 3
+
+
 def test_one_connection_asks_again_at_once_and_after_a_pause() -> None:
     steps, _ = play(healthy)
     full = [step for step in steps if step.trial is Trial.FULL]

@@ -12,6 +12,7 @@ from workers.measurement.addresses import parse_networks
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, EarlyData, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
+from workers.measurement.finding import FindingId, Severity
 from workers.measurement.messages import Failed
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
@@ -43,6 +44,19 @@ def test_a_server_that_leads_to_one_that_is_down_is_not_taken_for_that_one(named
 
 def resumptions(evidence: ProbeEvidence, kind: Trial) -> list[bool | None]:
     return [one.handshake.resumed for one in evidence.of(kind) if one.handshake is not None]
+
+
+def test_a_server_that_breaks_over_http2_shuts_browsers_out(named: Lab, tmp_path: Path) -> None:
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    conduct = Conduct(protocols=("h2", "http/1.1"), garbage_over="h2")
+    with MisbehavingServer(
+        socket.create_server(("127.0.0.1", 0)), conduct, vault.chain(Recipe(names=(NAME,)))
+    ) as server:
+        measured = named.measure(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
+    assert measured.diagnosis is not None
+    (finding,) = [one for one in measured.diagnosis.findings if one.severity is Severity.CRITICAL]
+    assert finding.id is FindingId.HTTP_H2_MISSING
 
 
 def test_a_real_server_is_asked_in_every_way(named: Lab, tmp_path: Path) -> None:
