@@ -2,13 +2,14 @@
 
 Both generations of Chrome's pool are read: a socket is opened by a connect job (the classic pool) or by an attempt
 bound to an attempt manager (the new one); whoever opened it also waited for the name. `netlog_requests` reads the
-requests, `netlog_sockets` the connections, `netlog_links` which request used which.
+requests, `netlog_frames` when they went out, `netlog_sockets` the connections, `netlog_links` which request used which.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
 from workers.measurement.compute.netlog_events import Names, NetEvent, read_events
+from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import Links
 from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.netlog_sockets import Sessions, Sockets
@@ -26,9 +27,10 @@ def read_netlog(names: Names, lines: Iterable[bytes], *, since_ms: int | None = 
 def gather(names: Names, events: Iterable[NetEvent], *, since_ms: int | None = None) -> NetworkLog:
     """The same from events, whoever read them."""
     log = NetworkLog(errors=names.errors, missing=names.missing, known=frozenset(names.by_type.values()))
-    links, requests, sockets, sessions = Links(log), Requests(log), Sockets(log), Sessions(log)
+    links, frames, sockets, sessions = Links(log), Frames(), Sockets(log), Sessions(log)
+    requests = Requests(log, frames)
     handlers: dict[str, list[Callable[[NetEvent], None]]] = defaultdict(list)
-    for part in (links, requests, sockets, sessions):
+    for part in (links, frames, requests, sockets, sessions):
         for name, handler in part.handlers.items():
             handlers[name].append(handler)
     for event in events:

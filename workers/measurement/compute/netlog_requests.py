@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
+from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import follows
 from workers.measurement.compute.network_log import ABORTED, NetHop, NetworkLog, Stretch
 
@@ -34,8 +35,9 @@ _BODY = frozenset(
 class Requests:
     """Fills `log.hops`. `handlers` takes the events by name."""
 
-    def __init__(self, log: NetworkLog) -> None:
+    def __init__(self, log: NetworkLog, frames: Frames) -> None:
         self._log = log
+        self._frames = frames
         self._current: dict[int, NetHop] = {}
         self._lines_chars = 0
         self._hops: dict[int, int] = {}
@@ -220,7 +222,9 @@ class Requests:
             # That of a transaction before, such as 401.
             hop.status, hop.sent_lines, hop.answer_lines = None, (), ()
         elif event.phase is Phase.END:
-            hop.send.end_ms = event.time_ms
+            left_ms = self._frames.left_ms(hop)
+            is_later = left_ms is not None and left_ms >= (hop.send.begin_ms or 0)
+            hop.send.end_ms = left_ms if is_later else event.time_ms
 
     def _http1(self, event: NetEvent) -> None:
         if (hop := self._current.get(event.source)) is not None:

@@ -9,6 +9,7 @@ import pytest
 from workers.measurement.compute.log_rows import rows_of
 from workers.measurement.compute.netlog import gather
 from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of, read_events
+from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Opener, Stretch
 from workers.measurement.waterfall import Request, RowFlag, ServedFrom
@@ -88,7 +89,7 @@ def test_each_hop_in_chromes_new_pool_goes_to_its_own_connection_however_many_as
 def test_what_a_server_pushed_is_flagged_at_the_request_that_took_it() -> None:
     """As Chrome before 106 told of it: the session names the URL alone."""
     log, session = NetworkLog(), 9
-    requests = Requests(log)
+    requests = Requests(log, Frames())
 
     def happens(name: str, source: int, **params: Any) -> None:
         requests.handlers[name](NetEvent(name, Phase.BEGIN, source, 10, params))
@@ -108,7 +109,7 @@ def test_what_a_server_pushed_is_flagged_at_the_request_that_took_it() -> None:
 
 def test_heads_of_hostile_servers_are_kept_as_long_as_there_is_room() -> None:
     log = NetworkLog()
-    requests = Requests(log)
+    requests = Requests(log, Frames())
     lines = ["HTTP/1.1 200", *(f"x-{number}: {'y' * 10_000}" for number in range(500))]
     for source in range(1, 101):
         for name, params in (
