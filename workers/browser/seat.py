@@ -5,6 +5,7 @@ while. Runs that ask for a browser that was started otherwise get a second one b
 """
 
 import asyncio
+import contextlib
 import functools
 import threading
 from collections import OrderedDict
@@ -53,6 +54,7 @@ class Seat:
         self._idle: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
         self._lock = asyncio.Lock()
+        self._awaited: asyncio.Task[object] | None = None
 
     def load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> "Future[Load]":
         """The page, as soon as it has been seen; BrowserError when the browser could not be used.
@@ -73,7 +75,7 @@ class Seat:
         return asyncio.run_coroutine_threadsafe(self._prove(), self._running())
 
     def close(self) -> None:
-        """Ends the browser and the thread."""
+        """Ends the browser and the thread. Whoever still waits for a page is told that none comes."""
         if self._loop is None or self._thread is None:
             return
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(_CLOSE_S)
@@ -104,6 +106,7 @@ class Seat:
             sound = False
             try:
                 load = await session.load(request, carried, tell)
+                self._awaited = None
                 seen.set_result(load)
                 sound = load.sound and await session.tidy()
             finally:
@@ -125,9 +128,11 @@ class Seat:
         async with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
+            self._awaited = asyncio.current_task()
             try:
                 yield
             finally:
+                self._awaited = None
                 self._await_idleness()
 
     async def _ready(self, launch: Launch) -> Session:
@@ -158,7 +163,14 @@ class Seat:
     async def _start(self, launch: Launch, home: Home | None) -> Session:
         chromium = await asyncio.to_thread(inspect_chromium, self._settings.chromium)
         sandbox = chromium.sandbox if self._settings.sandbox is None else self._settings.sandbox
-        return await Session.start(self._settings, chromium, launch, sandbox=sandbox, home=home)
+        starting = asyncio.ensure_future(Session.start(self._settings, chromium, launch, sandbox=sandbox, home=home))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # One that has only half begun cannot be ended without a trace.
+            with contextlib.suppress(BrowserError):
+                await (await starting).close()
+            raise
 
     async def _drop(self, launch: Launch, *, stuck: bool = False) -> None:
         session = self._sessions.pop(launch, None)
@@ -180,6 +192,8 @@ class Seat:
             await self._drop_all()
 
     async def _end(self) -> None:
+        if self._awaited is not None:
+            self._awaited.cancel()
         async with self._lock:
             if self._idle is not None:
                 self._idle.cancel()

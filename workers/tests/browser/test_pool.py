@@ -1,6 +1,7 @@
 """The life of browsers: warm, cold inside, closed when idle, replaced when old, and gone without a trace."""
 
 import os
+import socket
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -12,9 +13,11 @@ from workers.browser.chromium import find_chromium, inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
 from workers.browser.pool import BrowserPool
+from workers.browser.seen import PageRun
 from workers.browser.workspace import Workspace, sweep
 from workers.measurement.addresses import parse_networks
 from workers.measurement.failure import Blame, FailureKind
+from workers.measurement.messages import ProgressStage
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Site
@@ -214,3 +217,30 @@ def test_every_spelling_of_an_inside_address_is_refused_to_the_browser(url: str)
     refusal = Guard().refusal(url)
     assert refusal is not None
     assert refusal.kind in {FailureKind.BLOCKED_DESTINATION, FailureKind.INVALID_URL}
+
+
+@pytest.mark.parametrize("stage", [ProgressStage.STARTING, ProgressStage.CONNECTING])
+def test_who_closes_it_in_the_middle_of_a_load_waits_for_nothing_and_leaves_nothing(
+    stage: ProgressStage, ca_file: Path, temporary: Path
+) -> None:
+    before = set(processes.descendants())
+    reached = threading.Event()
+    outcomes: list[PageRun] = []
+    pool = BrowserPool(browser_settings(ca_file))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        request = page_request(f"http://127.0.0.1:{silent.getsockname()[1]}/", timeout_us=120_000_000)
+
+        def tell(told: ProgressStage, _requests: int | None) -> None:
+            if told is stage:
+                reached.set()
+
+        loading = threading.Thread(target=lambda: outcomes.append(pool.load(request, tell)))
+        loading.start()
+        assert reached.wait(60)
+        if stage is ProgressStage.STARTING:
+            wait_for(lambda: set(processes.descendants()) - before, "the driver to be started")
+        pool.close()
+        loading.join(60)
+    assert failed(outcomes[0]).failure.kind is FailureKind.BROWSER_FAILED
+    wait_for(lambda: not set(processes.descendants()) - before, "all of its processes to end")
+    assert list(temporary.iterdir()) == []
