@@ -8,7 +8,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
-from OpenSSL import SSL, _util
+from OpenSSL import SSL, _util, crypto
 
 from workers.measurement.evidence import CertificateFault
 from workers.probes.verdicts import Key, Verdicts, key_of
@@ -19,6 +19,7 @@ _PRIVATE = (
     "X509_VERIFY_PARAM_set1_ip",
     "X509_VERIFY_PARAM_set_hostflags",
     "X509_verify_cert_error_string",
+    "X509_STORE_set_purpose",
     "SSL_CTX_set_msg_callback",
     "SSL_CTX_set_verify",
     "SSL_set_SSL_CTX",
@@ -218,6 +219,12 @@ def verify_host(connection: SSL.Connection, host: str) -> None:
         accepted = _util.lib.X509_VERIFY_PARAM_set1_host(parameters, name, len(name))
     if accepted != 1:
         raise RuntimeError(f"OpenSSL refuses {host!r} as a name to verify")
+
+
+def ask_for_servers(store: crypto.X509Store) -> None:
+    """Makes every verification by these authorities ask whether the chain is fit for servers, as connections do."""
+    if _util.lib.X509_STORE_set_purpose(store._store, _util.lib.X509_PURPOSE_SSL_SERVER) != 1:
+        raise RuntimeError("OpenSSL refuses to verify chains of servers")
 
 
 def fault_text(code: int) -> str:

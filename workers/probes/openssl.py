@@ -13,8 +13,17 @@ from OpenSSL import SSL, crypto
 
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.nouns import noun
-from workers.probes.bindings import Notes, Pipe, Tap, missing_bindings, offer_groups, packed_address, verify_host
-from workers.probes.trust import another_way_may_help, beside_the_way, chain_faults, ways
+from workers.probes.bindings import (
+    Notes,
+    Pipe,
+    Tap,
+    ask_for_servers,
+    missing_bindings,
+    offer_groups,
+    packed_address,
+    verify_host,
+)
+from workers.probes.trust import another_way_may_help, beside_the_way, chain_faults, fault_of_way, ways
 from workers.probes.verdicts import Verdicts
 
 HTTP11, HTTP2 = (b"http/1.1",), (b"h2",)
@@ -73,6 +82,8 @@ class Contexts:
             raise RuntimeError(f"this cryptography lacks {', '.join(missing)}: install the version of requirements.txt")
         self._usual, self._classical = _make_context(ca_file), _make_context(ca_file)
         offer_groups(self._classical, _CLASSICAL_GROUPS)
+        self._store = self._usual.get_cert_store() or crypto.X509Store()
+        ask_for_servers(self._store)
         verdicts = Verdicts()
         self._taps = {False: Tap(self._usual, verdicts), True: Tap(self._classical, verdicts)}
 
@@ -92,7 +103,7 @@ class Contexts:
 
     def faults(self, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
         """What is wrong with a chain that came over no connection of OpenSSL's, as the notes say of one that did."""
-        faults = chain_faults(self._usual.get_cert_store() or crypto.X509Store(), chain, host)
+        faults = chain_faults(self._store, chain, host)
         return beside_the_way(faults) if another_way_may_help(faults) and self.trusts_another_way(chain) else faults
 
     def trusts_another_way(self, chain: tuple[bytes, ...]) -> bool:
@@ -102,15 +113,7 @@ class Contexts:
 
     def _trusts(self, way: tuple[bytes, ...]) -> bool:
         """The host is not looked at."""
-        leaf, *issuers = (crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in way)
-        store = self._usual.get_cert_store()
-        if store is None:
-            return False
-        try:
-            crypto.X509StoreContext(store, leaf, issuers).verify_certificate()
-        except crypto.X509StoreContextError:
-            return False
-        return True
+        return fault_of_way(self._store, [crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in way]) is None
 
 
 def _make_context(ca_file: Path | None) -> SSL.Context:

@@ -11,6 +11,7 @@ from OpenSSL import crypto
 from workers.measurement.compute.certificate import key_of
 from workers.measurement.compute.chain import is_signed_by, parsed
 from workers.measurement.evidence import CertificateFault
+from workers.probes.bindings import fault_text
 
 # x509_vfy.h: X509_V_ERR_HOSTNAME_MISMATCH, …IP_ADDRESS_MISMATCH, …CERT_REJECTED.
 _WRONG_HOST, _WRONG_ADDRESS, _REJECTED = 62, 64, 28
@@ -20,10 +21,11 @@ _OF_HOST = frozenset({_WRONG_HOST, _WRONG_ADDRESS})
 _OF_LEAFS_ISSUER = frozenset({2, 7, 20, 21, 47, 48})
 # …INVALID_PURPOSE: it is mostly the leaf's own.
 _UNFIT_PURPOSE = 26
-# What a way is not tried for either; OpenSSL asks for it in connections alone (SSL_CTX_set_security_level).
+# …EE_KEY_TOO_SMALL, …CA_KEY_TOO_SMALL, …CA_MD_TOO_WEAK: what gives less than 112 bits of security, level 2 of OpenSSL.
+_SHORT_LEAFS_KEY, _SHORT_ISSUERS_KEY, _WEAK_SIGNATURE = 66, 67, 68
 _BROKEN = frozenset({SignatureAlgorithmOID.RSA_WITH_MD5, SignatureAlgorithmOID.RSA_WITH_SHA1})
 _BROKEN |= {SignatureAlgorithmOID.ECDSA_WITH_SHA1, SignatureAlgorithmOID.DSA_WITH_SHA1}
-_LEAST_RSA_BITS = 2048
+_LEAST_BITS = {"RSA": 2048, "DSA": 2048, "EC": 224}
 # Cross-signed chains have two to four. A hostile one of sixteen large keys costs no more than half a second.
 _MOST_WAYS = 8
 
@@ -36,17 +38,38 @@ def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -
         fits = is_for(leaf, host)
     except (ValueError, IndexError, crypto.Error):
         return (CertificateFault(code=_REJECTED, depth=0, text="the certificate cannot be read"),)
-    faults: list[CertificateFault] = []
-    try:
-        crypto.X509StoreContext(store, certificates[0], certificates[1:]).verify_certificate()
-    except crypto.X509StoreContextError as error:
-        code, depth, text = error.errors
-        faults.append(CertificateFault(code=code, depth=depth, text=text))
+    fault = fault_of_way(store, certificates)
+    faults = [] if fault is None else [fault]
     if not fits:
         numeric = _address(host) is not None
         text = "IP address mismatch" if numeric else "hostname mismatch"
         faults.append(CertificateFault(code=_WRONG_ADDRESS if numeric else _WRONG_HOST, depth=0, text=text))
     return tuple(faults)
+
+
+def fault_of_way(store: crypto.X509Store, certificates: list[crypto.X509]) -> CertificateFault | None:
+    """The first thing that is wrong with the way that OpenSSL takes from a leaf through the others; None where all is
+    well. The store must ask for servers (`bindings.ask_for_servers`)."""
+    leaf, *others = certificates
+    try:
+        way = crypto.X509StoreContext(store, leaf, others).get_verified_chain()
+    except crypto.X509StoreContextError as error:
+        code, depth, text = error.errors
+        return CertificateFault(code=code, depth=depth, text=text)
+    return _weakness([one.to_cryptography() for one in way])
+
+
+def _weakness(way: list[x509.Certificate]) -> CertificateFault | None:
+    """What connections ask for besides (SSL_CTX_set_security_level). How a root is signed is nobody's concern."""
+    for depth, one in enumerate(way):
+        if _is_short(one):
+            code = _SHORT_ISSUERS_KEY if depth else _SHORT_LEAFS_KEY
+        elif one is not way[-1] and one.signature_algorithm_oid in _BROKEN:
+            code = _WEAK_SIGNATURE
+        else:
+            continue
+        return CertificateFault(code=code, depth=depth, text=fault_text(code))
+    return None
 
 
 def another_way_may_help(faults: tuple[CertificateFault, ...]) -> bool:
@@ -71,7 +94,7 @@ def ways(chain: tuple[bytes, ...]) -> Iterator[tuple[bytes, ...]]:
 
 
 def _is_unfit(one: x509.Certificate) -> bool:
-    """Whether no way leads over this issuer's certificate, which a verification without a connection does not ask."""
+    """Whether no way leads over this issuer's certificate: only so many ways are tried."""
     return _is_weak(one) or not _may_serve(one)
 
 
@@ -86,9 +109,12 @@ def _may_serve(one: x509.Certificate) -> bool:
 
 def _is_weak(one: x509.Certificate) -> bool:
     """By its key or how it is signed. How a root has signed itself is nobody's concern."""
+    return _is_short(one) or (one.subject != one.issuer and one.signature_algorithm_oid in _BROKEN)
+
+
+def _is_short(one: x509.Certificate) -> bool:
     kind, bits = key_of(one)
-    short = kind == "RSA" and (bits or 0) < _LEAST_RSA_BITS
-    return short or (one.subject != one.issuer and one.signature_algorithm_oid in _BROKEN)
+    return (bits or 0) < _LEAST_BITS.get(kind or "", 0)
 
 
 def _ways_on(

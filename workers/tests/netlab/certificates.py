@@ -60,12 +60,16 @@ def make_authority(
     life: Life = AUTHORITYS_LIFE,
     owner: str | None = None,
     kind: KeyKind = KeyKind.P256,
+    purpose: x509.ObjectIdentifier | None = None,
 ) -> Holder:
-    """A root, or an intermediate when somebody signs it. Its key is that of its name, or of another `owner`."""
+    """A root, or an intermediate when somebody signs it. Its key is that of its name, or of another `owner`. With a
+    purpose it vouches for no others."""
     key = key_of(kind, owner or name)
     builder = _begin(name, key, signer, life)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     builder = builder.add_extension(_SIGNS_CERTIFICATES, critical=True)
+    if purpose is not None:
+        builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
     return Holder(certificate=_sign(builder, key, signer), key=key)
 
 
@@ -79,6 +83,7 @@ class LeafWish:
     issuer_url: str | None = None
     ocsp_url: str | None = None
     must_staple: bool = False
+    purpose: x509.ObjectIdentifier = ExtendedKeyUsageOID.SERVER_AUTH
 
 
 def _name(text: str) -> x509.GeneralName:
@@ -94,8 +99,7 @@ def make_leaf(wish: LeafWish, signer: Holder | None) -> Holder:
     builder = _begin(wish.names[0][:64], key, signer, wish.life)
     names = x509.SubjectAlternativeName([_name(name) for name in wish.names])
     builder = builder.add_extension(names, critical=False)
-    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
-    builder = builder.add_extension(usage, critical=False)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([wish.purpose]), critical=False)
     access = list(_access(wish))
     if access:
         builder = builder.add_extension(x509.AuthorityInformationAccess(access), critical=False)

@@ -1,5 +1,7 @@
 """Chains that came over no connection of OpenSSL's are judged as those that did."""
 
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -7,9 +9,14 @@ import pytest
 import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID
+from OpenSSL import SSL
 
 from workers.probes.openssl import Contexts
+from workers.tests.netlab.certificates import Holder, KeyKind, LeafWish, make_authority, make_leaf
 from workers.tests.servers import Authority
+
+HOST = "a.test"
 
 
 def ders(leaf: trustme.LeafCert) -> tuple[bytes, ...]:
@@ -56,6 +63,55 @@ def test_each_fault_has_its_number_and_words(authority: Authority) -> None:
     first, second = Contexts(authority.ca_file).faults(chain, "b.test")
     assert (first.code, first.depth, "expired" in first.text) == (10, 0, True)
     assert (second.code, second.depth) == (62, 0)
+
+
+ROOT, SHORT_ROOT = make_authority("Root"), make_authority("Short root", kind=KeyKind.RSA_1024)
+ISSUING, SHORT = make_authority("CA", signer=ROOT), make_authority("Short CA", signer=ROOT, kind=KeyKind.RSA_1024)
+CLIENTS = make_authority("CA of clients", signer=ROOT, purpose=ExtendedKeyUsageOID.CLIENT_AUTH)
+USUAL = LeafWish(names=(HOST,))
+CHAINS = {
+    "usual": (make_leaf(USUAL, ISSUING), ISSUING),
+    "short leaf": (make_leaf(replace(USUAL, key=KeyKind.RSA_1024), ISSUING), ISSUING),
+    "short issuer": (make_leaf(USUAL, SHORT), SHORT),
+    "short root": (make_leaf(USUAL, SHORT_ROOT),),
+    "leaf for clients": (make_leaf(replace(USUAL, purpose=ExtendedKeyUsageOID.CLIENT_AUTH), ISSUING), ISSUING),
+    "issuer for clients": (make_leaf(USUAL, CLIENTS), CLIENTS),
+    "stranger": (make_leaf(USUAL, make_authority("Stranger")),),
+}
+
+
+def codes_over_tls(contexts: Contexts, chain: tuple[Holder, ...]) -> set[int]:
+    """What a connection of OpenSSL's holds against that chain."""
+    context = SSL.Context(SSL.TLS_SERVER_METHOD)
+    context.set_cipher_list(b"DEFAULT:@SECLEVEL=0")
+    context.use_certificate(chain[0].certificate)
+    context.use_privatekey(chain[0].key)
+    for one in chain[1:]:
+        context.add_extra_chain_cert(one.certificate)
+    server, party = SSL.Connection(context, None), contexts.party(HOST)
+    server.set_accept_state()
+    party.listen()
+    while not party.pipe.shake():
+        server.bio_write(party.pipe.take())
+        with suppress(SSL.WantReadError):
+            server.do_handshake()
+        party.pipe.put(server.bio_read(65536))
+    return {fault.code for fault in party.notes.faults}
+
+
+@pytest.mark.parametrize("which", CHAINS)
+def test_a_chain_is_judged_alike_over_any_transport(tmp_path: Path, which: str) -> None:
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_bytes(b"".join(one.certificate.public_bytes(Encoding.PEM) for one in (ROOT, SHORT_ROOT)))
+    contexts = Contexts(trusted)
+    chain = CHAINS[which]
+    sent = tuple(one.certificate.public_bytes(Encoding.DER) for one in chain)
+    over_tls = codes_over_tls(contexts, chain)
+    assert bool(over_tls) is (which != "usual")
+    faults = {fault.code for fault in contexts.faults(sent, HOST)}
+    # Of several faults of a chain the first is told.
+    assert bool(faults) is bool(over_tls)
+    assert faults <= over_tls
 
 
 @pytest.mark.parametrize("chain", [(), (b"",), (b"nonsense",)])
