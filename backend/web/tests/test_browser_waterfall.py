@@ -1,5 +1,6 @@
 """The waterfall under hands and eyes: keys, what is sorted, and what a narrow window leaves room for."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World
 from backend.web.waterfall.axis import LABEL_PERCENT
 from workers.measurement.messages import Measured
+from workers.measurement.timing import Timing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # Of this machine's own font nobody knows how wide it is: where no other is installed, it is one of typewriters.
@@ -178,3 +180,37 @@ def test_the_sheet_tells_only_keys_that_do_something_on_this_page(world: World, 
         expect(sheet.get_by_text("older and newer run")).to_be_hidden()
         expect(sheet.locator("dt[data-needs=c]")).to_be_hidden()
         assert site.axe() == []
+
+
+@pytest.mark.parametrize("requests", [200, 1_000])
+def test_a_row_that_the_address_names_is_in_sight_when_the_page_opens(
+    world: World, server: LiveServer, requests: int
+) -> None:
+    path = run_path(world, requests)
+    with browsing(world, server) as site:
+        page = site.open(f"{path}?request=170")
+        expect(page.locator("#r170")).to_be_in_viewport(ratio=1)
+        expect(page.locator("#r170")).to_have_class(re.compile("selected"))
+        page = site.open(f"{path}?request=170&zoom=0-400#details")
+        expect(page.locator("#details")).to_be_in_viewport()
+        page = site.open(path)
+        expect(page.locator("h1")).to_be_in_viewport()
+
+
+def test_a_row_without_a_length_has_a_mark_where_it_is(world: World, server: LiveServer) -> None:
+    measured = measurements.page(3)
+    first, second, *others = measured.waterfall.requests
+    at_us = 400_000
+    bare = replace(second, timing=Timing(start_us=at_us, end_us=None), failure="ERR_BLOCKED_BY_CLIENT")
+    waterfall = replace(measured.waterfall, requests=(first, bare, *others))
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=replace(measured, waterfall=waterfall)))
+    with browsing(world, server) as site:
+        page = site.open(reverse("web:run", args=[pending.run_id]))
+        mark = page.locator("#r2 .wf-bar rect")
+        expect(mark).to_have_count(1)
+        assert mark.evaluate("one => [getComputedStyle(one).height, getComputedStyle(one).strokeWidth]") == [
+            "10px",
+            "1px",
+        ]
+        expect(page.locator("#r2 .wf-time")).to_have_text("–")

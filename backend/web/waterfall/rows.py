@@ -169,6 +169,13 @@ def _bar(segment: Segment, axis: Axis, lane: int, title: str) -> Bar:
     return Bar(phase=segment.phase, x=min(left, 100 - _LEAST_WIDTH), width=width, lane=lane, title=title)
 
 
+def _bars(timing: Timing, axis: Axis) -> tuple[Bar, ...]:
+    """What took time; of what took none, or of which nothing more was seen, where it was."""
+    found = bars_of((*ahead_of(timing), *segments_of(timing)), axis)
+    instant = Segment(phase="idle", start_us=timing.start_us, end_us=timing.start_us)
+    return found or (_bar(instant, axis, 0, ""),)
+
+
 def _axis_over(timings: Sequence[Timing], moments_us: Sequence[int]) -> Axis:
     """From the run's zero, which is the first navigation or the first packet, to the last thing known."""
     start_us = min([0, *(timing.start_us for timing in timings)])
@@ -176,7 +183,6 @@ def _axis_over(timings: Sequence[Timing], moments_us: Sequence[int]) -> Axis:
 
 
 def _request_row(request: Request, axis: Axis, own: str, *, is_largest: bool) -> Row:
-    segments = segments_of(request.timing)
     return Row(
         number=request.number,
         name=name_of(request.url),
@@ -193,7 +199,7 @@ def _request_row(request: Request, axis: Axis, own: str, *, is_largest: bool) ->
         start_us=request.timing.start_us,
         total_us=request.timing.total_us,
         size_bytes=request.transferred_bytes,
-        bars=bars_of((*ahead_of(request.timing), *segments), axis),
+        bars=_bars(request.timing, axis),
     )
 
 
@@ -249,7 +255,6 @@ def _domain(url: str) -> str:
 
 
 def _hop_row(number: int, hop: Hop, axis: Axis) -> Row:
-    segments = segments_of(hop.timing)
     is_silent = hop.head_bytes is None and hop.body_bytes is None
     received = None if is_silent else (hop.head_bytes or 0) + (hop.body_bytes or 0)
     tint = _status_tint(hop.status, None)
@@ -269,5 +274,5 @@ def _hop_row(number: int, hop: Hop, axis: Axis) -> Row:
         start_us=hop.timing.start_us,
         total_us=hop.timing.total_us,
         size_bytes=received,
-        bars=bars_of((*ahead_of(hop.timing), *segments), axis),
+        bars=_bars(hop.timing, axis),
     )

@@ -31,7 +31,7 @@ SPOKEN: dict[Phase, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """A stretch of one phase on the run's clock; `start_us < end_us`."""
+    """A stretch of one phase on the run's clock; without a length it is an instant."""
 
     phase: Phase
     start_us: int

@@ -26,6 +26,8 @@ SHAPES: dict[Phase, tuple[int, int]] = {
     "wait": (2, 10),
     "download": (0, 14),
 }
+# … and of what has no length: it is as high as a phase, or nobody would find it.
+INSTANT: tuple[int, int] = (2, 10)
 # The same within one lane of a connection, where requests share the time.
 LANE_SHAPES: dict[Phase, tuple[int, int]] = {
     "queued": (3, 2),

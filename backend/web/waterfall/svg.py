@@ -16,6 +16,7 @@ from backend.web.waterfall.rows import Bar, Row
 from backend.web.waterfall.segments import PHASE_NAMES
 from backend.web.waterfall.shapes import (
     BAR_HEIGHT,
+    INSTANT,
     LEGEND,
     NOTE_SIGNS,
     SHAPES,
@@ -173,7 +174,8 @@ def _remark(note: str) -> str:
 
 def _bars(row: Row) -> Iterator[str]:
     for bar in row.bars:
-        top, height = place_of(bar.phase, bar.lane, row.lanes)
+        is_instant = len(row.bars) == 1 and bar.phase == "idle" and bar.width < TINY_PERCENT
+        top, height = INSTANT if is_instant else place_of(bar.phase, bar.lane, row.lanes)
         place = f'x="{number_text(bar.x)}" width="{number_text(bar.width)}" y="{top}" height="{height}"'
         colour = _phase_colour(bar)
         outline = f' stroke="{colour}" vector-effect="non-scaling-stroke"' if bar.width < TINY_PERCENT else ""

@@ -10,7 +10,7 @@ import { onDrag } from "./drag";
 import { mountPictures } from "./export";
 import { neighbour, sorted, urlWith, wants, type Wanted } from "./filter";
 import { lineButtons } from "./lines";
-import { Pane } from "./pane";
+import { Pane, whenLaidOut } from "./pane";
 import { mountSheet } from "./sheet";
 import { partOf, scaled, zoomOf, zoomText } from "./zoom";
 
@@ -89,11 +89,14 @@ class WaterfallPage {
     mountPictures(this.root);
     this.listen();
     if (this.panes.length > 1) this.pointOut();
-    const zoomed = new URLSearchParams(location.search).get("zoom");
+    const query = new URLSearchParams(location.search);
+    const zoomed = query.get("zoom");
     // Rows that the server drew are as the address asks already.
     if (this.panes.some((pane) => pane.isDrawnHere)) this.show();
     if (zoomed) for (const pane of this.panes) pane.show(zoomOf(pane.full, zoomed), this.hidden);
     if (this.selected && (zoomed || this.panes.length > 1 || this.panes[0]?.isDrawnHere)) this.mark(this.selected, false);
+    // Who comes by the address of a row wants to see it, unless the address leads to its details.
+    if (query.has("request") && location.hash === "") whenLaidOut(() => this.mark(this.selected, true));
   }
 
   private listen(): void {

@@ -85,10 +85,13 @@ function letWait(body: HTMLTableSectionElement): void {
   const rows = [...body.rows].slice(FIRST_ROWS);
   body.style.minHeight = `${body.rows.length * ROW_HEIGHT}px`;
   for (const row of rows) row.classList.add("waits");
-  requestAnimationFrame(() =>
-    setTimeout(() => {
-      body.style.minHeight = "";
-      for (const row of rows) row.classList.remove("waits");
-    }),
-  );
+  whenLaidOut(() => {
+    body.style.minHeight = "";
+    for (const row of rows) row.classList.remove("waits");
+  });
+}
+
+/** Once the first picture has been painted, and all rows that wait for it are laid out. */
+export function whenLaidOut(act: () => void): void {
+  requestAnimationFrame(() => setTimeout(act));
 }

@@ -9,6 +9,7 @@ from backend.web.tests.measurements import eventful_page, page
 from backend.web.waterfall.board import board_of
 from backend.web.waterfall.film import FILM_SLOTS, slots_of
 from backend.web.waterfall.rows import page_chart
+from backend.web.waterfall.shapes import INSTANT
 from backend.web.waterfall.side_by_side import Side, board_of_two
 from backend.web.waterfall.svg import COLOURS, DASHES, MAX_ROWS, PAD, PLOT, WIDTH, svg_of
 from workers.measurement.messages import PageMeasurement
@@ -47,6 +48,17 @@ def test_it_shows_what_the_address_asks_for() -> None:
     plots = list(ElementTree.fromstring(svg).iter(f"{NAMESPACE}svg"))[1:]
     assert len(plots) == 1
     assert not (plots[0].get("viewBox") or "").startswith("0 0 100")
+
+
+def test_a_row_without_a_length_is_an_instant_as_high_as_a_phase() -> None:
+    measured = page(3)
+    first, second, third = measured.waterfall.requests
+    rows = (first, replace(second, timing=Timing(start_us=100_000, end_us=100_000)), third)
+    svg = svg_of(board_of(replace(measured, waterfall=replace(measured.waterfall, requests=rows)), {}), "Shop")
+    plot = list(ElementTree.fromstring(svg).iter(f"{NAMESPACE}svg"))[2]
+    (mark,) = plot.iter(f"{NAMESPACE}rect")
+    assert (mark.get("y"), mark.get("height")) == tuple(map(str, INSTANT))
+    assert mark.get("stroke")
 
 
 def test_what_is_chosen_is_told_in_the_words_of_the_page() -> None:
