@@ -5,12 +5,12 @@ and shown, and the caller decides whether to go on.
 """
 
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from OpenSSL import SSL, crypto
 
+from workers.measurement.compute.remembered import remembered
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.nouns import noun
 from workers.probes.bindings import (
@@ -143,19 +143,20 @@ def _adjust(connection: SSL.Connection, offer: Offer) -> None:
 def chain_of(party: Party) -> tuple[bytes, ...]:
     """The certificates as the server sent them, DER, or as it had sent them to the session that was resumed."""
     if party.notes.certificate is not None:
-        modern = party.connection.get_protocol_version_name() == _MODERN
-        return _certificates(party.notes.certificate, modern=modern)[:_MAX_CHAIN]
+        version = party.connection.get_protocol_version_name()
+        return certificates_of(party.notes.certificate, version)[:_MAX_CHAIN]
     chain = party.connection.get_peer_cert_chain() or []
     return tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate) for certificate in chain[:_MAX_CHAIN])
 
 
-@lru_cache(maxsize=256)
-def _certificates(message: bytes, *, modern: bool) -> tuple[bytes, ...]:
+@remembered
+def certificates_of(message: bytes, version: str) -> tuple[bytes, ...]:
     """What a Certificate message holds that OpenSSL has taken (RFC 8446, 4.4.2; RFC 5246, 7.4.2).
 
     Remembered, because the same site is asked every minute: so its certificates are in memory once.
     """
     found: list[bytes] = []
+    modern = version == _MODERN
     # A context, empty from a server, and the length of the list; only TLS 1.3 has the context, and extensions.
     at = _MESSAGE_HEADER_BYTES + (4 + message[_MESSAGE_HEADER_BYTES] if modern else 3)
     while at < len(message):

@@ -1,6 +1,5 @@
 """Certificates as they came over the wire, said in our words."""
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from cryptography import x509
@@ -9,6 +8,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, rsa
 
 from workers.measurement.certificate import Certificate
+from workers.measurement.compute.remembered import remembered
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.failure import FailureKind
 
@@ -51,7 +51,7 @@ def certificate_error(faults: tuple[CertificateFault, ...]) -> CertificateError 
     return CertificateError(kind, "; ".join(words))
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def certificate_of(chain: tuple[bytes, ...]) -> Certificate | None:
     """The leaf of a chain in DER. None when there is none or it cannot be read, since any server may send anything.
 

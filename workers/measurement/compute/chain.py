@@ -2,7 +2,6 @@
 
 import zlib
 from dataclasses import replace
-from functools import lru_cache
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -10,6 +9,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.x509.oid import AuthorityInformationAccessOID, SignatureAlgorithmOID
 
 from workers.measurement.compute.certificate import MAX_NAMES, key_of, printable_text
+from workers.measurement.compute.remembered import remembered
 from workers.measurement.evidence import ChainCertificate
 
 _MAX_URLS = 4
@@ -22,7 +22,7 @@ _ALGORITHMS = {
 UNREADABLE = (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, UnsupportedAlgorithm)
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def chain_certificates(ders: tuple[bytes, ...]) -> tuple[ChainCertificate | None, ...]:
     """Each in turn, with who of them signed it; None for what cannot be read.
 
@@ -35,7 +35,7 @@ def chain_certificates(ders: tuple[bytes, ...]) -> tuple[ChainCertificate | None
     )
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def zlib_bytes(ders: tuple[bytes, ...]) -> int:
     """How large the body of the Certificate message would be with RFC 8879's zlib: each one behind its length."""
     return len(zlib.compress(b"".join(len(der).to_bytes(3) + der + b"\0\0" for der in ders)))
@@ -73,7 +73,7 @@ def _issuer_of(one: x509.Certificate, among: list[x509.Certificate | None]) -> i
     return None
 
 
-@lru_cache(maxsize=256)
+@remembered
 def is_signed_by(one: x509.Certificate, by: x509.Certificate) -> bool:
     """By name and by signature. Remembered: to verify one by a key of 16,384 bits takes milliseconds, and the ways
     through a chain ask for each of its pairs again and again, of which sixteen certificates have 240."""
@@ -84,7 +84,7 @@ def is_signed_by(one: x509.Certificate, by: x509.Certificate) -> bool:
     return True
 
 
-@lru_cache(maxsize=2048)
+@remembered
 def _certificate(der: bytes) -> ChainCertificate:
     one = x509.load_der_x509_certificate(der)
     names = _names(one)

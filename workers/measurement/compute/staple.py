@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from functools import lru_cache
 from typing import NamedTuple
 
 from cryptography import x509
@@ -12,6 +11,7 @@ from cryptography.x509 import ocsp
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from workers.measurement.compute.chain import UNREADABLE, is_signed_by, parsed
+from workers.measurement.compute.remembered import remembered
 from workers.measurement.evidence import StapleWord
 
 # An answer on one certificate has some hundred bytes, with its signer's certificate some thousand.
@@ -34,7 +34,7 @@ class Staple(NamedTuple):
     ends: datetime | None = None
 
 
-@lru_cache(maxsize=256)
+@remembered
 def read_staple(staple: bytes, chain: tuple[bytes, ...]) -> Staple:
     """The authority's word on the leaf of a chain (all DER), whatever was sent as such. Only what the leaf's issuer
     has signed, or who speaks for it, is believed."""
