@@ -1,13 +1,17 @@
 import re
+from base64 import b64encode
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.test import Client
 from django.urls import reverse
 
 from backend.alerts.models import Incident
 from backend.cast import Member
+from backend.runs.agents import picture_name
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
@@ -16,6 +20,7 @@ from backend.web.compare_page import growth_of, lines_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
 from workers.measurement.messages import Measured, Outcome, PageMeasurement, ProbeMeasurement
+from workers.measurement.routes import PictureKind
 from workers.measurement.timing import Span
 
 pytestmark = pytest.mark.django_db
@@ -128,6 +133,18 @@ def test_both_are_saved_as_one_picture(world: World, client: Client) -> None:
     response = client.get(f"{reverse('web:compare_waterfall')}?a={first.run_id}&b={second.run_id}")
     assert "A: Shop from Eu" in response.content.decode()
     assert "B: Shop from Eu" in response.content.decode()
+
+
+def test_the_saved_picture_holds_the_films_of_both(world: World, client: Client) -> None:
+    runs = []
+    for minutes, film in ((9, b"\xff\xd8\xff first"), (5, b"\xff\xd8\xff second")):
+        run = world.pending("page", scheduled_for=NOW - timedelta(minutes=minutes), has_film=True)
+        default_storage.save(picture_name(PictureKind.FILM, run.run_id, run.scheduled_for), ContentFile(film))
+        world.end(run, Measured(measurement=BEFORE))
+        runs.append((run.run_id, b64encode(film).decode()))
+    response = client.get(f"{reverse('web:compare_waterfall')}?a={runs[0][0]}&b={runs[1][0]}")
+    for prefix, (_, film) in zip("ab", runs, strict=True):
+        assert f'id="film-{prefix}" href="data:image/jpeg;base64,{film}"' in response.content.decode()
 
 
 def test_one_run_alone_asks_for_the_other(world: World, client: Client) -> None:

@@ -1,5 +1,6 @@
 """Two runs or imports side by side, and the details of one of their rows."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 from uuid import UUID
@@ -17,7 +18,7 @@ from backend.sites.models import Monitor, MonitorKind, Site
 from backend.web import compare_page
 from backend.web.access import MemberRequest, needs
 from backend.web.compared import Choice, Compared, choice_of_import, choice_of_run, of_import, of_run
-from backend.web.views.runs import KEEP, drawing, film_url_of
+from backend.web.views.runs import KEEP, drawing, film_url_of, film_within
 from backend.web.waterfall.side_by_side import details_of_side
 from backend.web.waterfall.wanted import wanted_of
 
@@ -83,7 +84,7 @@ def details(request: MemberRequest, row: str) -> HttpResponse:
 @needs(Permission.READ)
 def export(request: MemberRequest) -> HttpResponse:
     """Both waterfalls that the rest of the address asks for, as one picture."""
-    first, second = _named(request, "a"), _named(request, "b")
+    first, second = (_named(request, name, film_within) for name in ("a", "b"))
     if not compare_page.is_comparable(first, second):
         raise Http404
     page = compare_page.page_of(first, second, request.GET.dict())
@@ -128,8 +129,8 @@ def _picks(first: Compared, second: Compared | None) -> list[Pick]:
     ]
 
 
-def _named(request: MemberRequest, name: str) -> Compared:
-    """The import or the run that the address names."""
+def _named(request: MemberRequest, name: str, film_of: Callable[[Run], str] = film_url_of) -> Compared:
+    """The import or the run that the address names; `film_of` says where its film is."""
     try:
         public_id = UUID(request.GET.get(name, ""))
     except ValueError as error:
@@ -140,7 +141,7 @@ def _named(request: MemberRequest, name: str) -> Compared:
     run = run_detail(request.organisation, public_id)
     if run is None:
         raise Http404
-    return of_run(run, film_url_of(run.run))
+    return of_run(run, film_of(run.run))
 
 
 def _page_monitor(site: Site | None) -> Monitor | None:

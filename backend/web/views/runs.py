@@ -86,10 +86,10 @@ def export(request: MemberRequest, run_id: UUID) -> HttpResponse:
     if detail.measurement is None:
         raise Http404
     title = f"{detail.site.name} from {detail.region.name}, {detail.run.scheduled_for:%d %b %Y %H:%M} UTC"
-    return drawing(board_of(detail.measurement, request.GET.dict(), _film_within(detail.run)), printable(title))
+    return drawing(board_of(detail.measurement, request.GET.dict(), film_within(detail.run)), printable(title))
 
 
-def _film_within(run: Run) -> str:
+def film_within(run: Run) -> str:
     """The film itself as an address, for a file that stands alone; empty without one, or where it is no picture."""
     opened = open_picture(run, PictureKind.FILM)
     if opened is None:
