@@ -143,8 +143,8 @@ def test_the_saved_picture_holds_the_films_of_both(world: World, client: Client)
         world.end(run, Measured(measurement=BEFORE))
         runs.append((run.run_id, b64encode(film).decode()))
     response = client.get(f"{reverse('web:compare_waterfall')}?a={runs[0][0]}&b={runs[1][0]}")
-    for prefix, (_, film) in zip("ab", runs, strict=True):
-        assert f'id="film-{prefix}" href="data:image/jpeg;base64,{film}"' in response.content.decode()
+    for prefix, (_, told) in zip("ab", runs, strict=True):
+        assert f'id="film-{prefix}" href="data:image/jpeg;base64,{told}"' in response.content.decode()
 
 
 def test_one_run_alone_asks_for_the_other(world: World, client: Client) -> None:
