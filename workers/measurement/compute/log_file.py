@@ -37,8 +37,8 @@ def read_log_file(chunks: Iterable[bytes]) -> LogFile:
     names = names_of(constants)
     if not names.by_type:
         raise NoNetlogError("its constants name no events: it is no network log of Chrome, or its head is damaged")
-    is_whole = stream.peek() == "}"
-    log = gather(names, _events(early if is_whole else stream.objects(), names))
+    is_whole = early is not None and stream.peek() == "}"
+    log = gather(names, _events(early or () if is_whole else stream.objects(), names))
     ended = is_whole or stream.take("]")
     return LogFile(
         log=log,
@@ -48,8 +48,10 @@ def read_log_file(chunks: Iterable[bytes]) -> LogFile:
     )
 
 
-def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any]]:
-    """Reads up to the first event. Events that stand before the constants come with them, as other tools write them."""
+def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any] | None]:
+    """Reads up to the first event, where the list of events is open then. Events that stand before the constants come
+    with them, as other tools write them; None where the list follows.
+    """
     early: list[Any] = []
     if not stream.take("{"):
         raise NoNetlogError(_what_else(stream))
@@ -62,7 +64,7 @@ def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any]]:
                 break
             if key == "events" and constants is not None:
                 stream.take("[")
-                return constants, early
+                return constants, None
             value = stream.value()
         except DamagedError as error:
             if key == "constants":

@@ -102,6 +102,14 @@ def test_damage_costs_the_events_that_it_touches_and_no_more(data: st.DataObject
     rows_of(found.log, limit=1000)
 
 
+def test_a_brace_that_damage_left_before_the_first_event_is_not_the_end_of_the_file() -> None:
+    lines = logs.text_of("many").split(b"\n")
+    lines[2] = b"}" + lines[2][20:]
+    found = read(b"\n".join(lines))
+    assert len(found.log.hops) == 49
+    assert found.warnings == ("1 events could not be read and were passed over.",)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "url", "x"]), inner, max_size=3),
