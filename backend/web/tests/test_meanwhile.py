@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
-from backend.web.tests.world import make_pairing, make_world
+from backend.web.tests.world import make_channel, make_pairing, make_world
 
 pytestmark = pytest.mark.django_db
 
@@ -54,3 +54,47 @@ def test_a_pairing_that_was_changed_in_another_tab_is_not_lost_unseen(client: Cl
     pairing.refresh_from_db()
     assert (pairing.name, pairing.monitor.interval_s) == ("Script", 300)
     assert client.post(address, values | {"interval_s": 600, "seen": seen_in(text)}).status_code == 302
+
+
+def stamp_in(text: str, action: str) -> str:
+    """What the form that leads there carries of the state it was opened on."""
+    found = re.search(rf'action="{re.escape(action)}"[^>]*>.*?name="seen" value="([0-9a-f]+)"', text, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_a_name_that_was_changed_in_another_tab_is_not_lost_unseen(client: Client, alice: Member) -> None:
+    site = make_world(alice).site
+    client.force_login(alice.user)
+    address, page = (reverse(name, args=[site.public_id]) for name in ("web:site_rename", "web:site_settings"))
+    opened = stamp_in(client.get(page).content.decode(), address)
+    assert client.post(address, {"name": "Theirs", "seen": opened}).status_code == 302
+    answer = client.post(address, {"name": "Mine", "seen": opened})
+    text = answer.content.decode()
+    assert (answer.status_code, "This was changed after you had opened it" in text, 'value="Mine"' in text) == (
+        400,
+        True,
+        True,
+    )
+    site.refresh_from_db()
+    assert site.name == "Theirs"
+    assert client.post(address, {"name": "Mine", "seen": stamp_in(text, address)}).status_code == 302
+
+
+def test_a_channel_that_was_changed_in_another_tab_is_not_lost_unseen(client: Client, alice: Member) -> None:
+    """Also where only its address was, of which nothing is ever shown."""
+    channel = make_channel(alice, "ops")
+    client.force_login(alice.user)
+    address = reverse("web:channel", args=[channel.public_id])
+    opened = stamp_in(client.get(address).content.decode(), address)
+    prefix = channel.kind
+    secret = {f"{prefix}-name": "ops", f"{prefix}-url": "https://hooks.slack.com/services/T0/B0/hunter2"}
+    assert client.post(address, secret | {"seen": opened}).status_code == 302
+    answer = client.post(address, {f"{prefix}-name": "mine", f"{prefix}-url": "", "seen": opened})
+    text = answer.content.decode()
+    assert (answer.status_code, "This was changed after you had opened it" in text) == (400, True)
+    assert "hunter2" not in text
+    channel.refresh_from_db()
+    assert channel.name == "ops"
+    again = {f"{prefix}-name": "mine", f"{prefix}-url": "", "seen": stamp_in(text, address)}
+    assert client.post(address, again).status_code == 302

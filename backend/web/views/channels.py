@@ -19,6 +19,7 @@ from backend.web.access import MemberRequest, needs
 from backend.web.channels import test_sentence, verdict_of
 from backend.web.confirm import Question, ask
 from backend.web.forms.channels import ChannelForm
+from backend.web.meanwhile import CHANGED, stamp_of, was_changed
 
 
 @require_safe
@@ -64,6 +65,8 @@ def page(request: MemberRequest, channel_id: UUID) -> HttpResponseBase:
 def change(request: MemberRequest, channel_id: UUID) -> HttpResponse:
     channel = _channel(request, channel_id)
     form = ChannelForm(request.POST, kind=ChannelKind(channel.kind), old_name=channel.name)
+    if was_changed(request, _stamp(channel)):
+        form.add_error(None, CHANGED)
     if not form.is_valid():
         return _page(request, channel, form)
     try:
@@ -155,9 +158,15 @@ def _page(request: MemberRequest, channel: Channel, faulty: ChannelForm | None =
         "channel": channel,
         "deliveries": queries.deliveries(request.organisation, channel),
         "form": faulty or ChannelForm(kind=ChannelKind(channel.kind), old_name=channel.name),
+        "stamp": _stamp(channel),
         "section": "alerts",
     }
     return render(request, "channels/channel.html", context, status=400 if faulty else 200)
+
+
+def _stamp(channel: Channel) -> str:
+    """Of what its form changes, also of what is never shown."""
+    return stamp_of((channel.name, channel.target, channel.config))
 
 
 def _secret(request: MemberRequest, channel: Channel, secret: str, *, rotated: bool = False) -> HttpResponse:

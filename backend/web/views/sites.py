@@ -24,7 +24,7 @@ from backend.web.access import MemberRequest, needs
 from backend.web.confirm import Question, ask
 from backend.web.forms.pages import PageMonitorForm
 from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm
-from backend.web.meanwhile import CHANGED, was_changed
+from backend.web.meanwhile import CHANGED, stamp_of, was_changed
 from backend.web.overview import overview_of
 from backend.web.views.trial import first_choice, live_url
 from workers.measurement.messages import Kind
@@ -63,6 +63,8 @@ def settings(request: MemberRequest, site_id: UUID) -> HttpResponse:
 def rename(request: MemberRequest, site_id: UUID) -> HttpResponse:
     site = _site(request, site_id)
     form = NameForm(request.POST)
+    if was_changed(request, stamp_of(site.name)):
+        form.add_error(None, CHANGED)
     if not form.is_valid():
         return _settings_page(request, site, name_form=form)
     sites.rename(actor=request.user, site=site, name=form.cleaned_data["name"])
@@ -158,6 +160,7 @@ def _settings_page(
     context = {
         "site": site,
         "name_form": name_form or NameForm(initial={"name": site.name}),
+        "name_stamp": stamp_of(site.name),
         "monitors": forms,
         "section": "sites",
     }
