@@ -1,5 +1,6 @@
 """One answer, read from a channel until it is whole. Each step leaves its mark in the recorder before the next."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
@@ -8,6 +9,7 @@ from workers.measurement.failure import FailureKind
 from workers.probes.channels import Channel
 from workers.probes.faults import ProbeError
 from workers.probes.http1 import Head
+from workers.probes.loop import DeadlineError
 from workers.probes.recorder import ExchangeMarks, HopRecorder
 
 
@@ -66,6 +68,20 @@ async def receive_answer(
         marks.interim = reader.interim
     assert reader.head is not None
     return reader.head
+
+
+async def said_unasked(channel: Channel, deadline_ns: int) -> bytes | None:
+    """What a server of HTTP/1.1 has said since its answer was whole: it would be taken for the next one, that took no
+    time (RFC 9112, 9.3). Empty when it closed the connection, None when it is silent."""
+    channel.until(time.monotonic_ns())
+    try:
+        return await channel.receive()
+    except DeadlineError:
+        return None
+    except ProbeError:
+        return b""
+    finally:
+        channel.until(deadline_ns)
 
 
 async def _take(channel: Channel, recorder: HopRecorder, marks: ExchangeMarks, reader: Reader) -> None:

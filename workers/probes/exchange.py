@@ -9,7 +9,7 @@ from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.messages import Kind, ProgressStage, RunRequest
 from workers.measurement.nouns import noun
 from workers.measurement.target import Target
-from workers.probes.answer import Reader, receive_answer
+from workers.probes.answer import Reader, receive_answer, said_unasked
 from workers.probes.body_text import TextFinder
 from workers.probes.channels import Channel
 from workers.probes.faults import TIMEOUTS, ProbeError
@@ -97,7 +97,10 @@ class Exchange:
         Raises ProbeError; what was seen before is in the recorder.
         """
         try:
+            used = link.is_open
             channel = await link.channel(self._recorder, deadline_ns)
+            if used and self.talk is None and await said_unasked(channel, deadline_ns) is not None:
+                raise ProbeError(FailureKind.CONNECTION_RESET)
             trusted = link.fault is None or self._request.ignore_certificate_errors
             if self._request.kind is Kind.PAIR and not trusted:
                 raise link.fault or ProbeError(FailureKind.CERTIFICATE_INVALID)

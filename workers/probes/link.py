@@ -106,6 +106,11 @@ class Link(AbstractContextManager["Link"]):
             self._kit.network.ipv6.last_ns = time.monotonic_ns()
         return Wire(self._sock, recorder, deadline_ns, self._manner.acks)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether something was asked over it already, or could be at once."""
+        return self._channel is not None
+
     def session(self) -> SSL.Session | None:
         """What a later connection may take up again. This one must not be used any more."""
         if self._party is None or self._sock is None:

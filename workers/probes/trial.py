@@ -12,7 +12,7 @@ from workers.measurement.evidence import EarlyData, Trial
 from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.measurement.pair import DialAddress
 from workers.measurement.target import DEFAULT_PORTS, Target
-from workers.probes.answer import Reader, receive_answer
+from workers.probes.answer import Reader, receive_answer, said_unasked
 from workers.probes.channels import Channel, TlsChannel
 from workers.probes.compressed import hear_certificates
 from workers.probes.exchange import WIRE_FACTOR, Asking, speaks_http2
@@ -175,8 +175,19 @@ class Visit:
                 if rested_ns is None:
                     recorder.exchanges[-1].kept = False
                     return
+            elif number and await self._has_gone_on(channel, recorder, turns):
+                return
             if not await self._ask_once(channel, recorder, turns, rested_ns):
                 return
+
+    async def _has_gone_on(self, channel: Channel, recorder: HopRecorder, turns: Turns) -> bool:
+        """Whether the server has closed the connection, or said more than its answer: nobody would ask again then."""
+        if isinstance(turns, Http2Turns):
+            return False
+        said = await said_unasked(channel, self.deadline_ns)
+        if said == b"":
+            recorder.exchanges[-1].kept = False
+        return said is not None
 
     async def _ask_once(self, channel: Channel, recorder: HopRecorder, turns: Turns, rested_ns: int | None) -> bool:
         """Whether the server lets us ask again. One that closed meanwhile is found out only by asking."""

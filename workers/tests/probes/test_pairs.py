@@ -1,6 +1,7 @@
 """Pairs from real servers on loopback: what is measured on each leg, and what is said when one is broken."""
 
 import gzip
+import threading
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -18,7 +19,7 @@ from workers.tests.builders import build_request
 from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import EXTRA_PORTS, Lab
 from workers.tests.servers import Peer, Server, answering, finish, keeping, redirect, response
-from workers.tests.waiting import undisturbed
+from workers.tests.waiting import undisturbed, wait_for
 
 A, B = Leg.A, Leg.B
 A_FIRST, B_FIRST = UUID(int=0), UUID(int=3)
@@ -323,3 +324,26 @@ def test_a_person_who_waits_is_told_once(pairs: PairLab) -> None:
         request = build_request(kind=Kind.PAIR, url=server.url(), other=PairTarget(url=server.url()))
         engine.pair(request, lambda stage, _: told.append(stage))
     assert told == [ProgressStage.CONNECTING, ProgressStage.LOADING, ProgressStage.COMPUTING]
+
+
+def test_what_was_said_before_it_was_asked_for_is_no_answer(pairs: PairLab) -> None:
+    """It would be one that took no time at all."""
+    said = threading.Event()
+
+    def talkative(peer: Peer) -> None:
+        while peer.read_request():
+            peer.send(response(b"x" * 3000))
+            peer.send(response(b"x" * 3000))
+            said.set()
+
+    def waiting(peer: Peer) -> None:
+        while peer.read_request():
+            wait_for(said.is_set, "the other server to have said too much")
+            peer.send(response(b"y" * 3000))
+
+    pairs.lab.zone.a["cdn.example.test"] = ["127.0.0.1"]
+    context = pairs.lab.authority.context("cdn.example.test")
+    with Server(talkative, context=context) as cdn, Server(waiting) as origin:
+        measurement = pairs.measure(cdn.url("/a.css", host="cdn.example.test"), origin.url("/a.css"))
+    assert legs(measurement) == [(A, False), (B, False)]
+    assert measurement.not_kept == (A,)
