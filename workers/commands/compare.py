@@ -1,7 +1,6 @@
 """`firstbyte compare`: the same asset from a CDN and from its origin, or from any two addresses, again and again."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,8 +15,8 @@ from workers.commands.measuring import (
     allowed_of,
     canvas_of,
     request_for,
-    write,
 )
+from workers.commands.output import say, write, write_json
 from workers.diagnosis.compare_document import Asked, compare_document
 from workers.diagnosis.compare_drawing import draw_comparison
 from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, PairRun, Verdict, run_of
@@ -55,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     failure = found.failure if comparison.cold.pairs < arguments.pairs else None
     if arguments.json:
         document = compare_document(asked, comparison, failed=found.failed, failure=failure)
-        write(json.dumps(document, ensure_ascii=False))
+        write_json(document)
     else:
         write(_drawing(asked, comparison, failure))
     return _exit_code(comparison, found)
@@ -118,8 +117,7 @@ def _tell(asked: Asked, runs: list[PairRun], wanted: int, outcome: Measured | Fa
         pair = runs[-1].cold
         legs = [] if pair is None else [pair.of(leg).parts(with_dns=True).total for leg in Leg]
         said = " against ".join(ms(us) for us in legs)
-    sys.stderr.write(f"pair {len(runs)} of {wanted}: {said}\n")
-    sys.stderr.flush()
+    say(f"pair {len(runs)} of {wanted}: {said}")
 
 
 def _drawing(asked: Asked, comparison: Comparison, failure: Failure | None) -> str:

@@ -1,10 +1,9 @@
 """`firstbyte deploys`: tells the service of releases."""
 
 import argparse
-import json
-import sys
 
 from workers.commands import UsageError
+from workers.commands.output import say, write, write_json
 from workers.commands.pipeline_api import RefusedError, UnreachableError, api_of
 
 EXIT_NOT_TOLD = 4
@@ -18,14 +17,17 @@ def run(arguments: argparse.Namespace) -> int:
     except RefusedError as error:
         if error.is_usage:
             raise UsageError(str(error)) from error
-        sys.stderr.write(f"firstbyte deploys: {error}\n")
+        say(f"firstbyte deploys: {error}")
         return EXIT_NOT_TOLD
     except UnreachableError as error:
-        sys.stderr.write(f"firstbyte deploys: {error}\n")
+        say(f"firstbyte deploys: {error}")
         return EXIT_NOT_TOLD
     where = arguments.site or "all sites"
     told = f"deploy {deploy['id']} of {where} at {deploy['at']}"
-    print(json.dumps(deploy, ensure_ascii=False) if arguments.json else told)  # noqa: T201 (the command's own output)
+    if arguments.json:
+        write_json(deploy)
+    else:
+        write(told)
     return 0
 
 

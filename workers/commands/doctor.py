@@ -1,7 +1,6 @@
 """`firstbyte doctor`: can this machine measure, and, where it is set up as an agent, reach its broker and service?"""
 
 import argparse
-import json
 import os
 import platform
 import socket
@@ -21,6 +20,7 @@ from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.pool import BrowserPool
 from workers.browser.settings import BrowserSettings
+from workers.commands.output import write, write_json
 from workers.config import AgentConfig, ConfigError, load_config
 from workers.fitness import browser_fault, unfit_in
 from workers.measurement.messages import Kind
@@ -52,9 +52,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks, shows, and gives the exit code: 0, or 4 when something does not work."""
     findings = examine()
     if arguments.json:
-        sys.stdout.write(json.dumps({"schema": SCHEMA, "findings": [asdict(finding) for finding in findings]}) + "\n")
+        write_json({"schema": SCHEMA, "findings": [asdict(finding) for finding in findings]})
     else:
-        sys.stdout.write("".join(_line(finding) for finding in findings))
+        write("\n".join(map(_line, findings)))
     return 0 if all(finding.ok for finding in findings) else EXIT_UNHEALTHY
 
 
@@ -73,7 +73,7 @@ def examine() -> list[Finding]:
 def _line(finding: Finding) -> str:
     mark = "ok  " if finding.ok else "FAIL"
     advice = f"\n     {finding.advice}" if finding.advice else ""
-    return f"{mark} {finding.check}: {finding.detail}{advice}\n"
+    return f"{mark} {finding.check}: {finding.detail}{advice}"
 
 
 def _python() -> Finding:

@@ -1,9 +1,7 @@
 """`firstbyte gate`: asks the service for a verdict on a release, and makes it the pipeline's exit code."""
 
 import argparse
-import json
 import os
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 
 from workers.commands import UsageError
 from workers.commands.deploys import deploy_of
+from workers.commands.output import say, write, write_json
 from workers.commands.pipeline_addresses import address_of
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
 from workers.commands.pipeline_rules import parse_rule
@@ -88,7 +87,8 @@ def _carry_out(api: Api, body: Mapping[str, object], arguments: argparse.Namespa
         return gate
     try:
         return _await(api, gate, deadline=time.monotonic() + arguments.timeout + _GRACE_S)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):
+        # Pipelines end what they give up by either signal.
         _cancel(api, gate)
         raise
 
@@ -124,9 +124,9 @@ def _progress(gate: Mapping[str, Any]) -> str:
 
 def _report(gate: Mapping[str, Any], arguments: argparse.Namespace) -> None:
     if arguments.json:
-        print(json.dumps(gate, ensure_ascii=False))  # noqa: T201 (the command's own output)
+        write_json(gate)
     else:
-        print("\n".join(_lines(gate)))  # noqa: T201 (the command's own output)
+        write("\n".join(_lines(gate)))
     report = str(gate.get("markdown_report") or "")
     if arguments.markdown is not None:
         _write(arguments.markdown, report, append=False)
@@ -174,5 +174,4 @@ def _not_measured(why: str) -> int:
 
 def _say(text: str) -> None:
     """Progress and faults, for people."""
-    sys.stderr.write(f"firstbyte gate: {text}\n")
-    sys.stderr.flush()
+    say(f"firstbyte gate: {text}")

@@ -2,14 +2,14 @@
 
 import argparse
 import gzip
-import json
 import sys
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 from workers.commands import UsageError
-from workers.commands.measuring import EXIT_NOT_MEASURED, EXIT_OK, canvas_of, write
+from workers.commands.measuring import EXIT_NOT_MEASURED, EXIT_OK, canvas_of
+from workers.commands.output import say, write, write_json
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
 from workers.commands.unreadable import unreadable
 from workers.diagnosis.page_document import page_document
@@ -55,12 +55,15 @@ def _upload(api: Api, content: bytes, arguments: argparse.Namespace) -> int:
     except RefusedError as error:
         if error.is_usage:
             raise UsageError(str(error)) from error
-        sys.stderr.write(f"firstbyte import: {error}\n")
+        say(f"firstbyte import: {error}")
         return EXIT_NOT_MEASURED
     except UnreachableError as error:
-        sys.stderr.write(f"firstbyte import: {error}\n")
+        say(f"firstbyte import: {error}")
         return EXIT_NOT_MEASURED
-    write(json.dumps(kept, ensure_ascii=False) if arguments.json else _places(kept, arguments.url))
+    if arguments.json:
+        write_json(kept)
+    else:
+        write(_places(kept, arguments.url))
     return EXIT_OK
 
 
@@ -72,7 +75,7 @@ def _places(kept: dict[str, Any], service: str) -> str:
 def _show(found: Imported, arguments: argparse.Namespace) -> int:
     """Each page load in a screen of its own."""
     if arguments.json:
-        write(json.dumps(import_document(found), ensure_ascii=False))
+        write_json(import_document(found))
         return EXIT_OK
     canvas = canvas_of(sys.stdout, everything=arguments.all)
     if canvas.rows is not None:
@@ -80,7 +83,7 @@ def _show(found: Imported, arguments: argparse.Namespace) -> int:
     for page in found.pages:
         write(f"{page.label}\n{draw(Measured(measurement=page.measurement), canvas)}\n")
     for remark in _remarks(found.skipped, found.remarks):
-        sys.stderr.write(f"{remark}\n")
+        say(remark)
     return EXIT_OK
 
 

@@ -1,7 +1,6 @@
 """What `netlog` and `cdp` have in common: a file of any size, read once and in pieces; a document or a drawing."""
 
 import argparse
-import json
 import sys
 import zlib
 from collections.abc import Iterator
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from workers.commands import UsageError
-from workers.commands.measuring import canvas_of, write
+from workers.commands.measuring import canvas_of
+from workers.commands.output import say, write, write_json
 from workers.commands.unreadable import unreadable
 from workers.measurement.document import Document
 from workers.measurement.drawing import draw
@@ -71,7 +71,7 @@ def _unpacked(first: bytes, file: BinaryIO) -> Iterator[bytes]:
 def show_log(document: Document, waterfall: Waterfall, arguments: argparse.Namespace) -> None:
     """Writes the document, or draws a screen of it and says on stderr what to beware of."""
     if arguments.json:
-        write(json.dumps(document, ensure_ascii=False))
+        write_json(document)
         return
     canvas = canvas_of(sys.stdout, everything=arguments.all)
     if canvas.rows is not None:
@@ -79,4 +79,4 @@ def show_log(document: Document, waterfall: Waterfall, arguments: argparse.Names
     page = PageMeasurement(waterfall=waterfall, vitals=Vitals())
     write(draw(Measured(measurement=page), canvas))
     for warning in document["warnings"]:
-        sys.stderr.write(f"{warning}\n")
+        say(warning)

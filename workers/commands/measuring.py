@@ -3,13 +3,13 @@
 import argparse
 import os
 import shutil
-import sys
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from typing import TextIO
 from uuid import uuid4
 
 from workers.commands import UsageError
+from workers.commands.output import say
 from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.canvas import Canvas
 from workers.measurement.failure import Blame, Stage
@@ -72,14 +72,7 @@ def tell(stage: ProgressStage, requests: int | None) -> None:
     """Progress for a person, on stderr."""
     if stage in _STAGES:
         count = "" if requests is None else f", {requests} request{'' if requests == 1 else 's'}"
-        sys.stderr.write(f"{_STAGES[stage]}{count} …\n")
-        sys.stderr.flush()
-
-
-def write(text: str) -> None:
-    """Text to stdout with a line break. What a server sent may hold what this terminal cannot show."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        say(f"{_STAGES[stage]}{count} …")
 
 
 def exit_code(outcome: Measured | Failed) -> int:

@@ -18,8 +18,8 @@ from workers.commands.measuring import (
     exit_code,
     request_of,
     tell,
-    write,
 )
+from workers.commands.output import say, write, write_json
 from workers.commands.page_arguments import page_headers, page_options
 from workers.commands.page_files import must_be_writable, netlog_file, write_file, write_filmstrip
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     _tell_of_picture(arguments, loaded)
     if arguments.json:
-        write(json.dumps(page_document(request.url, outcome), ensure_ascii=False))
+        write_json(page_document(request.url, outcome))
     else:
         write("\n".join(_drawing(outcome, canvas_of(sys.stdout, everything=arguments.all))))
     return exit_code(outcome)
@@ -86,13 +86,11 @@ def _tell_of_picture(arguments: argparse.Namespace, loaded: PageRun) -> None:
     if not isinstance(loaded.outcome, Failed) or loaded.outcome.failure.kind is not FailureKind.STEP_FAILED:
         return
     if loaded.screenshot is None:
-        sys.stderr.write(
-            "There is no picture of where the script stopped: the page did not answer, or shows a secret.\n"
-        )
+        say("There is no picture of where the script stopped: the page did not answer, or shows a secret.")
     elif arguments.screenshot is None:
-        sys.stderr.write("To see where the script stopped, add --screenshot FILE.\n")
+        say("To see where the script stopped, add --screenshot FILE.")
     else:
-        sys.stderr.write(f"Where the script stopped is in {arguments.screenshot}.\n")
+        say(f"Where the script stopped is in {arguments.screenshot}.")
 
 
 def _drawing(outcome: Measured | Failed, canvas: Canvas) -> list[str]:

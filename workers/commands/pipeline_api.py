@@ -3,7 +3,6 @@
 import json
 import os
 import ssl
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from workers.commands import UsageError
+from workers.commands.output import say
 from workers.version import VERSION
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
@@ -141,7 +141,7 @@ def api_of(url: str | None, token: str | None, ca_file: str | None) -> Api:
     if parts.scheme not in ("https", "http") or not parts.hostname or parts.path.strip("/"):
         raise UsageError(f"{url!r} is no address of a service; write https://monitor.example.org")
     if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
-        sys.stderr.write("firstbyte: the token is sent over http, for everybody on the way to read\n")
+        say("firstbyte: the token is sent over http, for everybody on the way to read")
     secret = token or _token_of_environment()
     if not secret:
         raise UsageError("a token is needed: set FIRSTBYTE_TOKEN, or give --token")

@@ -1,7 +1,6 @@
 """`firstbyte probe`: raw TLS probes from this machine, and what they say about the first byte."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,8 +14,8 @@ from workers.commands.measuring import (
     exit_code,
     request_of,
     tell,
-    write,
 )
+from workers.commands.output import write, write_json
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.flight_drawing import draw_flights
 from workers.diagnosis.probe_document import probe_document
@@ -46,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     with _engine(settings, request.profile) as engine:
         samples = [marked(engine.probe(one, tell), one.profile) for one in _requests(request, arguments.samples)]
     if arguments.json:
-        write(json.dumps(probe_document(request.url, samples), ensure_ascii=False))
+        write_json(probe_document(request.url, samples))
     else:
         write(_drawing(samples, canvas_of(sys.stdout, everything=arguments.all), flights=arguments.flights))
     return exit_code(telling_sample(samples))

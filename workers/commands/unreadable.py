@@ -13,11 +13,17 @@ def unreadable(command: str, path: Path, error: OSError) -> str:
             f" folders above it, or hand it over as standard input: firstbyte {command} - < {path}"
         )
     if isinstance(error, FileNotFoundError):
-        here = "" if path.is_absolute() else f" here ({Path.cwd()})"
-        return f"{path} cannot be read: there is no such file{here}"
+        return f"{path} cannot be read: there is no such file{'' if path.is_absolute() else _here()}"
     if isinstance(error, IsADirectoryError):
         return f"{path} cannot be read: it is a folder; name a file in it"
     return f"{path} cannot be read: {error.strerror or error}"
+
+
+def _here() -> str:
+    try:
+        return f" here ({Path.cwd()})"
+    except FileNotFoundError:
+        return " here, in a folder that was removed"
 
 
 def _user() -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from deploy.local import handover
 from deploy.local.handover import Named, Use
-from workers.cli import parse
+from workers.commands.parser import parse
 
 # Reads the file behind --cacert, and writes what it read to the file behind --har and into the folder of --filmstrip.
 COPIES = """\

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from workers.cli import parse
+from workers.commands.parser import parse
 from workers.tests.captures import logs
 from workers.tests.ports import closed_port
 from workers.tests.site import running_site

@@ -5,9 +5,9 @@ import shlex
 
 import pytest
 
-from workers.cli import parse
 from workers.commands.help_layout import laid_out
 from workers.commands.page_arguments import PAGE_SCRIPT
+from workers.commands.parser import parse
 from workers.measurement.page_options import Click, TypeText, Visit, WaitFor
 from workers.measurement.script_text import parse_script
 
