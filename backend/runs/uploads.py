@@ -1,5 +1,6 @@
 """Page loads out of files of other tools: read, kept beside the runs, deleted. Nothing here is a run (see `Upload`)."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
@@ -18,6 +19,7 @@ from workers.measurement.compute.texts import plain
 from workers.measurement.imports.imported import Imported, ImportedPage
 from workers.measurement.imports.read import UnreadableFileError, read_import
 from workers.measurement.messages import Kind, Measured, RunResult
+from workers.measurement.target import origin_of
 from workers.measurement.timing import phases_of
 from workers.measurement.waterfall import received_bytes
 from workers.measurement.wire import encode
@@ -50,9 +52,16 @@ class UploadedFile:
 
 @transaction.atomic
 def import_file(
-    *, actor: User | None, organisation: Organisation, file: UploadedFile, site: Site | None = None
+    *,
+    actor: User | None,
+    organisation: Organisation,
+    file: UploadedFile,
+    site: Site | None = None,
+    sites: Iterable[Site] = (),
 ) -> list[Upload]:
-    """Every page load in the file, as the file has them. Raises UploadError; then nothing is kept."""
+    """Every page load in the file, as the file has them: put to `site`, else each to that of `sites` whose page it is.
+    Raises UploadError; then nothing is kept.
+    """
     if site is not None and (site.organisation_id != organisation.pk or site.status != SiteStatus.ACTIVE):
         raise UploadError("This site is only a test so far: save it first.")
     if len(file.content) > MAX_FILE_BYTES:
@@ -65,13 +74,22 @@ def import_file(
     except UnreadableFileError as error:
         raise UploadError(str(error)) from error
     _refuse_too_many(organisation, len(found.pages))
-    now = timezone.now()
+    now, candidates = timezone.now(), tuple(sites)
     made = [_upload(page, found, file, now) for page in found.pages]
     for upload in made:
-        upload.organisation, upload.site, upload.created_by = organisation, site, actor
+        upload.organisation, upload.created_by = organisation, actor
+        upload.site = site or site_at(upload.url, candidates)
         upload.save(force_insert=True)
         record("import_file", upload, actor=actor, organisation=organisation, file=upload.file_name, url=upload.url)
     return made
+
+
+def site_at(url: str, sites: Sequence[Site]) -> Site | None:
+    """The only one with this address, else the only one of its server; None where none or several are."""
+    address = url.partition("#")[0].partition("?")[0]
+    there = [site for site in sites if url and origin_of(site.url) == origin_of(url)]
+    same = [site for site in there if site.url.partition("#")[0].partition("?")[0] == address]
+    return next((found[0] for found in (same, there) if len(found) == 1), None)
 
 
 @transaction.atomic

@@ -1,11 +1,15 @@
 """The form that brings a file of another tool."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 
 from backend.runs.uploads import MAX_FILE_BYTES
 from backend.sites.models import Site
+
+# What can be chosen besides a site.
+BY_ADDRESS, NONE = "", "none"
 
 
 class ImportForm(forms.Form):
@@ -27,17 +31,26 @@ class ImportForm(forms.Form):
             "empty": "The file is empty.",
         },
     )
-    site = forms.ModelChoiceField(
+    site = forms.ChoiceField(
         label="Site",
-        queryset=Site.objects.none(),
-        to_field_name="public_id",
         required=False,
-        empty_label="none",
         help_text="Whose page it is. It stays out of the site's charts and alerts.",
     )
 
-    def __init__(self, data: Any = None, files: Any = None, *, sites: Any, initial: Any = None) -> None:
+    def __init__(self, data: Any = None, files: Any = None, *, sites: Iterable[Site], initial: Any = None) -> None:
         super().__init__(data, files, initial=initial)
+        self._sites = {str(site.public_id): site for site in sites}
         chosen = self.fields["site"]
-        assert isinstance(chosen, forms.ModelChoiceField)
-        chosen.queryset = sites
+        assert isinstance(chosen, forms.ChoiceField)
+        named = [(key, site.name) for key, site in self._sites.items()]
+        chosen.choices = [(BY_ADDRESS, "the one with the page's address"), (NONE, "none"), *named]
+
+    @property
+    def site_named(self) -> Site | None:
+        """The one that was chosen by its name. Only after `is_valid`."""
+        return self._sites.get(self.cleaned_data["site"])
+
+    @property
+    def candidates(self) -> tuple[Site, ...]:
+        """Those among which the page's address decides. Only after `is_valid`."""
+        return tuple(self._sites.values()) if self.cleaned_data["site"] == BY_ADDRESS else ()

@@ -13,6 +13,8 @@ from backend.runs import uploads
 from backend.runs.models import Upload
 from backend.runs.tests.factories import make_fleet
 from backend.runs.uploads import UploadedFile, import_file
+from backend.sites import actions
+from backend.sites.models import Site
 from backend.web import uploading
 from backend.web.tests.world import World, make_world
 from workers.tests.measurement.imports import samples
@@ -29,7 +31,8 @@ def world(alice: Member, client: Client) -> World:
 
 
 def send(client: Client, document: samples.Document | bytes, **fields: str) -> tuple[int, str]:
-    """Status and text of the page that one is led to."""
+    """Status and text of the page that one is led to; put to no site unless told to."""
+    fields = {"site": "none"} | fields
     content = document if isinstance(document, bytes) else samples.written(document)
     file = SimpleUploadedFile("shop.har", content, content_type="application/json")
     response = client.post(LIST, {"file": file, **fields}, follow=True)
@@ -62,6 +65,27 @@ def test_a_file_becomes_a_page_like_a_runs(world: World, client: Client) -> None
     assert text.count('class="wf-row') == 4
     made = Upload.objects.get()
     assert (made.site, made.created_by) == (world.site, world.member.user)
+
+
+def test_unless_told_otherwise_a_page_is_put_to_the_site_with_its_address(world: World, client: Client) -> None:
+    """Where there is exactly one: that of the address itself, else that of its server."""
+
+    def put(url: str, **fields: str) -> Site | None:
+        send(client, samples.har(at(url), pages=[]), **({"site": ""} | fields))
+        return Upload.objects.order_by("-pk").first().site  # type: ignore[union-attr]
+
+    assert put("https://shop.example/?from=mail") == world.site
+    assert put("https://shop.example/basket") == world.site
+    assert put("https://shop.example/", site="none") is None
+    assert put("https://shop.example:8443/") is None
+    assert put("https://other.example/") is None
+    person, home = world.member.user, world.member.organisation
+    basket = actions.create_draft(actor=person, organisation=home, url="https://shop.example/basket")
+    assert put("https://shop.example/basket") == world.site
+    actions.activate(actor=person, site=basket, name="Basket")
+    assert put("https://shop.example/basket") == basket
+    assert put("https://shop.example/") == world.site
+    assert put("https://shop.example/help") is None
 
 
 def test_an_archive_of_an_error_does_not_say_that_the_page_loaded(world: World, client: Client) -> None:

@@ -109,7 +109,8 @@ def _bring(request: MemberRequest) -> HttpResponse:
         made = import_file(
             actor=request.user,
             organisation=request.organisation,
-            site=form.cleaned_data["site"],
+            site=form.site_named,
+            sites=form.candidates,
             file=UploadedFile(name=file.name, content=file.read()),
         )
     except UploadError as error:
