@@ -78,7 +78,7 @@ def _module_of(command: str) -> Any:
 
 @contextmanager
 def _handling(handler: Handler, *numbers: signal.Signals) -> Iterator[None]:
-    """How signals are met, but for those that the caller has ignored. In any thread but the main one nothing changes."""
+    """How signals are met, but for those that the caller has ignored. Outside the main thread nothing changes."""
     usual = (signal.SIG_DFL, signal.default_int_handler)
     before = {number: signal.getsignal(number) for number in numbers if threading.current_thread() is _MAIN}
     heeded = {number: met for number, met in before.items() if met in usual}
