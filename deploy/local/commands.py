@@ -119,5 +119,6 @@ def _ready(places: Places) -> Settings | None:
 
 def _become(places: Places, arguments: Sequence[str], env: Mapping[str, str]) -> NoReturn:
     terminal = {name: os.environ[name] for name in _TERMINAL if name in os.environ}
-    sys.stdout.flush()
+    # Unlike the stream's own method no fault where the caller has closed it.
+    print(end="", flush=True)
     os.execve(places.python, [str(places.python), *arguments], {**env, **terminal})
