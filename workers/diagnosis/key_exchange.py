@@ -1,15 +1,22 @@
 """The hybrid key exchange that browsers offer: supported, not supported, or deadly."""
 
+from statistics import median
+
 from workers.diagnosis.case import Case, Rule, Verdicts
-from workers.diagnosis.facts import facts, seen
+from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.full_packets import is_stuck
+from workers.diagnosis.thinking import lead_us
 from workers.diagnosis.tls_visits import AS_BROWSERS, TLS13, completed, speaks_tls13
+from workers.diagnosis.weighing import is_blind, is_late, lost_in_handshake, unrepeated
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # The public key of ML-KEM-768 alone takes 1,184 bytes (FIPS 203): a smaller hello did not bring it.
 MIN_HYBRID_HELLO_BYTES = 1_184
+# What is less may be the way's own unsteadiness, or what the larger key costs to compute (PROBING 7, conventions).
+_LEAST_WAIT_US = 50_000
+_MUCH_US, _LEAST_ROUND = 200_000, 0.85
 # Times that it must have failed, without one success, while classical groups worked (PROBING 7, 22).
 _REPEATS = 3
 _DIED = frozenset(
@@ -23,7 +30,9 @@ def post_quantum(case: Case) -> Verdicts:
     agreed = completed(offered)
     died = [trial for trial in offered if _died(trial)]
     if agreed:
-        yield from _supported(case, {one.group for one in agreed if one.version == TLS13 and one.group})
+        slow = _waits(case)
+        groups = {one.group for one in agreed if one.version == TLS13 and one.group}
+        yield from _supported(case, groups) if slow is None else (slow,)
     elif died and completed(case.evidence.of(Trial.CLASSICAL)):
         yield _broken(case, died)
     elif speaks_tls13(case) is not None:
@@ -49,6 +58,46 @@ def _supported(case: Case, groups: set[str]) -> Verdicts:
         confidence=Confidence.HIGH,
         evidence=facts(supported=False, group=min(groups)),
     )
+
+
+def _waits(case: Case) -> Finding | NotJudged | None:
+    """A server, or a box before it, that lets the larger hello wait, as for its second packet. What is longer because
+    the answer is, or because another hello was asked for, is not this."""
+    hybrid, classical = (_leads_us(case, kinds) for kinds in (AS_BROWSERS, (Trial.CLASSICAL,)))
+    if not hybrid or not classical:
+        return None
+    # On a narrow way to the server a hello takes the longer the larger it is.
+    by_size_us = max(classical) * max(_hello_sizes(case, AS_BROWSERS)) / min(_hello_sizes(case, (Trial.CLASSICAL,)))
+    if min(hybrid) - max(classical) <= max(_LEAST_WAIT_US, by_size_us):
+        return None
+    if min(len(hybrid), len(classical)) < _REPEATS:
+        return NotJudged(id=FindingId.TLS_PQ, reason=unrepeated(case))
+    saving_us = round(median(hybrid) - median(classical))
+    return Finding(
+        id=FindingId.TLS_PQ,
+        severity=Severity.HIGH if saving_us >= min(_MUCH_US, _LEAST_ROUND * (case.rtt_us or 0)) else Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        saving_us=saving_us,
+        evidence=facts(
+            hybrid_ms=in_ms(median(hybrid)), classical_ms=in_ms(median(classical)), rtt_ms=in_ms(case.rtt_us)
+        ),
+    )
+
+
+def _leads_us(case: Case, kinds: tuple[Trial, ...]) -> list[int]:
+    """How long the server took, beyond a round trip, to begin its full handshakes of these connections, where nothing
+    else made it longer."""
+    return [
+        lead
+        for trial in case.evidence.of(*kinds)
+        if (shake := trial.handshake) is not None
+        and not (shake.resumed or shake.hello_retry or lost_in_handshake(trial) or is_late(trial) or is_blind(trial))
+        and (lead := lead_us(trial)) is not None
+    ]
+
+
+def _hello_sizes(case: Case, kinds: tuple[Trial, ...]) -> list[int]:
+    return [one.hello_bytes for one in completed(case.evidence.of(*kinds))]
 
 
 def _broken(case: Case, died: list[TrialEvidence]) -> Finding | NotJudged:

@@ -129,7 +129,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
         explanation=(
             "Browsers offer a key exchange that quantum computers cannot break (X25519MLKEM768), which makes their "
             "first message larger than one packet. A server that does not know it falls back to X25519; one that "
-            "breaks on the larger message shuts these browsers out."
+            "breaks on the larger message shuts these browsers out, one that lets it wait keeps them waiting."
         ),
         advice=(
             "Where the handshake breaks: update or remove the firewall or load balancer that cannot read a ClientHello "

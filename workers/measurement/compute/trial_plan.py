@@ -232,6 +232,8 @@ def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEv
         return any(map(_paused, trials)) or any(map(_small_window, trials))
     if kind is Trial.DELAYED_ACK:
         return any(map(_paused, [*trials, *_of(seen, Trial.FULL)])) or _waits_longer(trials, seen)
+    if kind is Trial.CLASSICAL:
+        return _shakes_quicker(trials, seen)
     if kind is Trial.COMPRESSED:
         return any(shaken.certificate_compression is None for one in trials if (shaken := one.handshake) is not None)
     if kind is Trial.OTHER_FAMILY:
@@ -301,6 +303,15 @@ def _waits_longer(others: list[TrialEvidence], seen: Sequence[TrialEvidence]) ->
     usual_us = [took for one in _of(seen, Trial.FULL) if (took := _first_took_us(one)) is not None]
     others_us = [took for one in others if (took := _first_took_us(one)) is not None]
     return bool(usual_us and others_us) and max(others_us) - min(usual_us) > _DELAY_US
+
+
+def _shakes_quicker(classical: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:
+    """Whether a smaller hello may have been all that it takes."""
+    usual_us, classical_us = (
+        [shaken.network_us for one in trials if (shaken := one.handshake) and shaken.network_us is not None]
+        for trials in (_of(seen, Trial.FULL), classical)
+    )
+    return bool(usual_us and classical_us) and min(usual_us) - min(classical_us) > _DELAY_US
 
 
 def _first_took_us(trial: TrialEvidence) -> int | None:

@@ -105,6 +105,16 @@ def test_a_server_that_is_slower_over_http2_is_asked_until_chance_is_ruled_out()
     assert count(act)[Trial.HTTP2] == 3
 
 
+def test_a_classical_handshake_that_is_quicker_is_made_until_chance_is_ruled_out() -> None:
+    def act(step: Step, _: int) -> TrialEvidence:
+        one = connection(step.trial)
+        assert one.handshake is not None
+        network_us = RTT_US if step.trial is Trial.CLASSICAL else 2 * RTT_US
+        return replace(one, handshake=replace(one.handshake, network_us=network_us))
+
+    assert count(act)[Trial.CLASSICAL] == 3
+
+
 def test_one_connection_asks_again_at_once_and_after_a_pause() -> None:
     steps, _ = play(healthy)
     full = [step for step in steps if step.trial is Trial.FULL]
