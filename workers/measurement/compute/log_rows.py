@@ -196,7 +196,7 @@ class _View:
         return self.uses.lookups.get((hop.source, hop.index)), None, None
 
     def _exchange(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
-        send = hop.send.whole
+        send = hop.send.whole or _given_up(self.log, hop)
         first_ms = self.log.first_byte_of(hop)
         if send is None or first_ms is None:
             return send, None, None
@@ -228,6 +228,14 @@ def _ended_ms(log: NetworkLog, hop: NetHop) -> int | None:
     is_open = not hop.over and hop.redirected_to is None
     is_connected = hop.is_socket and log.failure_of(hop) is None
     return None if is_open or is_connected else hop.ended_ms
+
+
+def _given_up(log: NetworkLog, hop: NetHop) -> Wait | None:
+    """The sending of what ended while it was sent, such as an upload that was cancelled: Chrome tells no end of it."""
+    begin_ms, ended_ms = hop.send.begin_ms, _ended_ms(log, hop)
+    if begin_ms is None or ended_ms is None or hop.send.end_ms is not None or hop.head_ms is not None:
+        return None
+    return (begin_ms, ended_ms) if begin_ms <= ended_ms and log.failure_of(hop) is not None else None
 
 
 def _served_from(hop: NetHop) -> ServedFrom:

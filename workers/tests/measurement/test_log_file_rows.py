@@ -168,6 +168,20 @@ def test_a_lookup_is_paid_for_by_those_who_waited_for_it(began_ms: int, asked_ms
     assert again.timing.connect is not None
 
 
+@pytest.mark.parametrize(("changes", "sent_us"), [({}, (100_000, 250_000)), ({"over": False}, None)])
+def test_what_is_given_up_while_it_is_sent_was_sent_until_then(
+    changes: dict[str, Any], sent_us: tuple[int, int] | None
+) -> None:
+    """An upload that its page cancels: Chrome tells when its sending began, and of no end."""
+    log = NetworkLog(zero_ms=0, errors={-3: "ERR_ABORTED"})
+    cancelled = {"net_error": -3, "ended_ms": 250, "over": True} | changes
+    log.hops.append(NetHop(1, "https://shop.test/up", "POST", 0, send=Stretch(100, None), **cancelled))
+    (told,) = rows_of(log, limit=10).waterfall.requests
+    span = told.timing.send
+    assert (span and (span.start_us, span.end_us)) == sent_us
+    assert told.timing.wait is None
+
+
 def test_what_was_sent_again_with_credentials_counts_and_shows_the_last_time() -> None:
     found = read(logs.text_of("login")).log
     first = found.hops[0]
