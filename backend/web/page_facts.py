@@ -214,8 +214,9 @@ def _tasks(page: PageMeasurement) -> str:
         return "No task held the main thread for more than 50 ms."
     longest = units.duration(max(task.duration_us for task in tasks))
     counted = "1 task" if len(tasks) == 1 else f"{units.count(len(tasks))} tasks"
-    blocked = units.duration(page.vitals.tbt_us)
-    return f"{counted} held the main thread for more than 50 ms, the longest for {longest}; blocking time {blocked}."
+    told = f"{counted} held the main thread for more than 50 ms, the longest for {longest}"
+    blocked_us = page.vitals.tbt_us
+    return f"{told}." if blocked_us is None else f"{told}; blocking time {units.duration(blocked_us)}."
 
 
 def _message(one: ConsoleMessage) -> Message:

@@ -213,3 +213,18 @@ def test_a_row_without_a_length_has_a_mark_where_it_is(world: World, server: Liv
         style = "one => { const { height, strokeWidth } = getComputedStyle(one); return [height, strokeWidth]; }"
         assert mark.evaluate(style) == ["10px", "1px"]
         assert page.locator("#r2 .wf-time").text_content() == duration(None)
+
+
+def test_in_a_window_of_half_a_screen_nothing_is_cut_off(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server, size=(800, 900)) as site:
+        site.open(path)
+        assert site.axe() == []
+        assert not site.is_wider_than_window()
+
+
+def test_keys_are_told_only_where_a_script_hears_them(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    for script in (True, False):
+        with browsing(world, server, script=script) as site:
+            expect(site.open(path).locator(".keys")).to_be_visible(visible=script)

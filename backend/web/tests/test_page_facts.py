@@ -60,6 +60,7 @@ def test_the_main_thread_is_told_by_kind_and_by_its_long_tasks() -> None:
     assert told.tasks == (
         "2 tasks held the main thread for more than 50 ms, the longest for 80 ms; blocking time 40 ms."
     )
+    assert facts(vitals=Vitals(long_tasks=tasks)).tasks.endswith("the longest for 80 ms.")
     assert facts(vitals=Vitals(long_tasks=())).tasks.startswith("No task")
     assert facts(vitals=Vitals()).tasks == ""
 

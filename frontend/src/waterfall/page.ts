@@ -11,6 +11,7 @@ import { mountPictures } from "./export";
 import { neighbour, sorted, urlWith, wants, type Wanted } from "./filter";
 import { lineButtons } from "./lines";
 import { Pane, whenLaidOut } from "./pane";
+import type { Reveal } from "./rows";
 import { mountSheet } from "./sheet";
 import { partOf, scaled, zoomOf, zoomText } from "./zoom";
 
@@ -94,9 +95,9 @@ class WaterfallPage {
     // Rows that the server drew are as the address asks already.
     if (this.panes.some((pane) => pane.isDrawnHere)) this.show();
     if (zoomed) for (const pane of this.panes) pane.show(zoomOf(pane.full, zoomed), this.hidden);
-    if (this.selected && (zoomed || this.panes.length > 1 || this.panes[0]?.isDrawnHere)) this.mark(this.selected, false);
+    if (this.selected && (zoomed || this.panes.length > 1 || this.panes[0]?.isDrawnHere)) this.mark(this.selected, "no");
     // Who comes by the address of a row wants to see it, unless the address leads to its details.
-    if (query.has("request") && location.hash === "") whenLaidOut(() => this.mark(this.selected, true));
+    if (query.has("request") && location.hash === "") whenLaidOut(() => this.mark(this.selected, "center"));
   }
 
   private listen(): void {
@@ -231,13 +232,16 @@ class WaterfallPage {
 
   private choose(place: Place, reveal: boolean): void {
     this.selected = place;
-    this.mark(place, reveal);
+    this.mark(place, reveal ? "nearest" : "no");
     this.remember();
     void this.details.show(nameOf(place.pane.prefix, place.number));
   }
 
-  private mark(place: Place | null, reveal: boolean): void {
-    for (const pane of this.panes) pane.rows.select(pane === place?.pane ? place.number : null, reveal && pane === place?.pane);
+  private mark(place: Place | null, reveal: Reveal): void {
+    for (const pane of this.panes) {
+      if (pane === place?.pane) pane.rows.select(place.number, reveal);
+      else pane.rows.select(null, "no");
+    }
     this.matchOf(place);
   }
 
@@ -310,7 +314,7 @@ class WaterfallPage {
     if (this.selected === null) return;
     const { pane, number } = this.selected;
     this.selected = null;
-    this.mark(null, false);
+    this.mark(null, "no");
     pane.rows.link(number)?.focus({ preventScroll: true });
     this.details.clear();
     this.remember();

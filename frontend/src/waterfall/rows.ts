@@ -10,8 +10,8 @@ export interface Rows {
   has(number: number): boolean;
   /** Shows these rows in this order and no others. */
   show(numbers: readonly number[]): void;
-  /** Marks one row, or none, and brings it into sight when asked. */
-  select(number: number | null, reveal: boolean): void;
+  /** Marks one row, or none, and brings it into sight when asked: just so, or with as many rows above as below. */
+  select(number: number | null, reveal: Reveal): void;
   /** Marks the row that is the same request in the other waterfall. */
   match(number: number | null): void;
   /** Looks at a part of the time: from where and how much, in percent. */
@@ -19,6 +19,8 @@ export interface Rows {
   /** The link of a row that is drawn. */
   link(number: number): HTMLAnchorElement | null;
 }
+
+export type Reveal = "no" | "nearest" | "center";
 
 /** Where the link of a row leads. */
 export type HrefOf = (number: number) => string;
@@ -47,7 +49,7 @@ export function pageRows(body: HTMLTableSectionElement, prefix: string): Rows {
       if (selected) mark(selected, false);
       selected = number === null ? undefined : byNumber.get(number);
       if (selected) mark(selected, true);
-      if (reveal) selected?.scrollIntoView({ block: "nearest" });
+      if (reveal !== "no") selected?.scrollIntoView({ block: reveal });
     },
     match(number) {
       matched?.classList.remove("matched");
@@ -146,7 +148,7 @@ export function manyRows(body: HTMLTableSectionElement, all: readonly RowData[],
       selected = number;
       const index = shown.findIndex((row) => row.number === number);
       const top = above.getBoundingClientRect().top + (offsets[index] ?? 0);
-      if (reveal && index !== -1) scrollTo(top, (offsets[index + 1] ?? 0) - (offsets[index] ?? 0));
+      if (reveal !== "no" && index !== -1) scrollTo(top, (offsets[index + 1] ?? 0) - (offsets[index] ?? 0), reveal);
       draw(false);
       for (const row of body.querySelectorAll<HTMLTableRowElement>(".wf-row")) mark(row, row.id === `${prefix}${number}`);
     },
@@ -199,9 +201,10 @@ function mark(row: HTMLTableRowElement, selected: boolean): void {
   else link?.removeAttribute("aria-current");
 }
 
-function scrollTo(top: number, height: number): void {
-  if (top >= 0 && top + height <= window.innerHeight) return;
-  const by = top < 0 ? top : top + height - window.innerHeight;
+function scrollTo(top: number, height: number, reveal: "nearest" | "center"): void {
+  const room = window.innerHeight - height;
+  if (reveal === "nearest" && top >= 0 && top <= room) return;
+  const by = reveal === "center" ? top - room / 2 : top < 0 ? top : top - room;
   window.scrollBy({ top: by, behavior: "instant" });
 }
 
