@@ -15,6 +15,8 @@ _UNKNOWN = {
     "coalesced_dns": "the lookup of a further host on a connection is not told",
     "attempts": "of a request that failed no lookup, connect or handshake is told",
     "early_hints": "an early answer (103) counts as the first byte, unless its own event was saved",
+    "websockets": "a WebSocket starts when its page heard that its handshake was sent; nothing before that and no phase"
+    " is told, and of one that was never connected nothing at all",
     "unused": "connections that carried no request are not told",
 }
 

@@ -8,6 +8,7 @@ Events of one request come in any order with their "extra info" (the headers rea
 no hop number: it belongs to the hops that announce it, in order.
 """
 
+import re
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ _NOT_MODIFIED = 304
 _MAX_HOPS, _MAX_EXTRAS = 64, 256
 # Longer URLs may be told cut off.
 _MAX_URL_CHARS = 4096
+# How Chrome words why there is no WebSocket.
+_UPGRADE_REFUSED, _NET_ERROR = re.compile(r"Unexpected response code: (\d{3})\b"), re.compile(r"\bnet::(ERR_\w+)")
 
 
 @dataclass(slots=True)
@@ -209,6 +212,17 @@ class _Reader:
             sent = response.get("requestHeaders")
             hop.request_headers = sent if isinstance(sent, dict) else hop.request_headers
 
+    def socket_failed(self, params: Json) -> None:
+        """Of a handshake that came to nothing; what goes wrong on an open socket is no failure of its request."""
+        hop, why = self._last(str(params.get("requestId"))), str(params.get("errorMessage", ""))
+        if hop is None or hop.response is not None:
+            return
+        refused, failed = _UPGRADE_REFUSED.search(why), _NET_ERROR.search(why)
+        if refused is not None:
+            hop.response = {"status": int(refused[1])}
+        # As Chrome's network log calls every answer that does not become a WebSocket.
+        hop.net_error = failed[1] if failed is not None else "ERR_INVALID_RESPONSE"
+
     def frame_attached(self, params: Json) -> None:
         self.page.attached.add(str(params.get("frameId")))
 
@@ -245,6 +259,7 @@ _HANDLERS = {
     "Network.webSocketCreated": _Reader.socket_made,
     "Network.webSocketWillSendHandshakeRequest": _Reader.socket_sent,
     "Network.webSocketHandshakeResponseReceived": _Reader.socket_answered,
+    "Network.webSocketFrameError": _Reader.socket_failed,
     "Network.webSocketClosed": _Reader.finished,
     "Target.attachedToTarget": _Reader.worker,
     "Page.frameAttached": _Reader.frame_attached,

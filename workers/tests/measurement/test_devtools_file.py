@@ -216,3 +216,33 @@ def test_events_of_every_wrong_type_are_borne(drawn: list[tuple[str, dict[str, A
         read(json.dumps(saved()[:2] + events))
     except NoDevToolsError:
         pytest.fail("the first two events are sound")
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("Error during WebSocket handshake: Unexpected response code: 403", (403, "ERR_INVALID_RESPONSE", 1000.0)),
+        ("Error during WebSocket handshake: Invalid status line", (None, "ERR_INVALID_RESPONSE", 1000.0)),
+        ("Error in connection establishment: net::ERR_CONNECTION_RESET", (None, "ERR_CONNECTION_RESET", 1000.0)),
+        # Nobody said that anything was wrong: it was left, and when is not certain.
+        (None, (None, None, None)),
+    ],
+)
+def test_why_there_is_no_websocket_is_told_with_its_end(
+    why: str | None, told: tuple[int | None, str | None, float | None]
+) -> None:
+    """Words that Chromium 156 has for them."""
+    of = {"requestId": "7.2"}
+    shaken = {"request": {"headers": {"Upgrade": "websocket"}}, "timestamp": 11.0, "wallTime": 1.0}
+    refused = {"method": "Network.webSocketFrameError", "params": of | {"timestamp": 11.9, "errorMessage": why}}
+    events = [
+        asked("1", "https://a.test/", "main", "Document"),
+        {"method": "Network.webSocketCreated", "params": of | {"url": "wss://a.test/talk"}},
+        {"method": "Network.webSocketWillSendHandshakeRequest", "params": of | shaken},
+        *([refused] if why is not None else []),
+        {"method": "Network.webSocketClosed", "params": of | {"timestamp": 12.0}},
+    ]
+    row = read(json.dumps(events)).waterfall.requests[-1]
+    ended_us = None if row.timing.end_us is None else (row.timing.end_us - row.timing.start_us) / 1000
+    assert (row.status, row.failure, ended_us) == told
+    assert (row.timing.send, row.timing.wait) == (None, None)
