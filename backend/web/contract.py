@@ -55,13 +55,9 @@ def typescript() -> str:
 
 def style_sheet() -> str:
     """Top and height of each phase in a row of one lane: the same for all rows, so that none has to say them."""
-    places = {f".p-{phase}": place for phase, place in shapes.SHAPES.items()}
-    # Alone, and too narrow for an outline not to be all of it.
-    places[".p-idle.t:only-child"] = shapes.INSTANT
-    rules = (
-        f"\n.wf-bar:not(.tall) > {chosen} {{\n  y: {top}px;\n  height: {height}px;\n}}\n"
-        for chosen, (top, height) in places.items()
-    )
+    places = {f".wf-bar:not(.tall) > .p-{phase}": place for phase, place in shapes.SHAPES.items()}
+    places[".wf-bar:not(.tall, .big) > .t:is(.p-idle, .p-queued):only-child"] = shapes.INSTANT
+    rules = (f"\n{chosen} {{\n  y: {top}px;\n  height: {height}px;\n}}\n" for chosen, (top, height) in places.items())
     return f"/* {_WARNING} */\n" + "".join(rules)
 
 

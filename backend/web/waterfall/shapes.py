@@ -26,7 +26,7 @@ SHAPES: dict[Phase, tuple[int, int]] = {
     "wait": (2, 10),
     "download": (0, 14),
 }
-# … and of what has no length: it is as high as a phase, or nobody would find it.
+# … and of what is all that there is of a row, low and without a length: as high as a phase, or nobody would find it.
 INSTANT: tuple[int, int] = (2, 10)
 # The same within one lane of a connection, where requests share the time.
 LANE_SHAPES: dict[Phase, tuple[int, int]] = {

@@ -174,7 +174,7 @@ def _remark(note: str) -> str:
 
 def _bars(row: Row) -> Iterator[str]:
     for bar in row.bars:
-        is_instant = len(row.bars) == 1 and bar.phase == "idle" and bar.width < TINY_PERCENT
+        is_instant = len(row.bars) == 1 and bar.phase in ("idle", "queued") and bar.width < TINY_PERCENT
         top, height = INSTANT if is_instant else place_of(bar.phase, bar.lane, row.lanes)
         place = f'x="{number_text(bar.x)}" width="{number_text(bar.width)}" y="{top}" height="{height}"'
         colour = _phase_colour(bar)
