@@ -17,7 +17,7 @@ from workers.diagnosis.flights import (
 from workers.measurement.evidence import Exchange, TrialEvidence
 
 # A wait for an acknowledgement is a round trip, give or take (PROBING 1b).
-_LEAST_RTT, _MOST_RTT = 0.85, 1.15
+LEAST_RTT, _MOST_RTT = 0.85, 1.15
 # What a client adds that delays its acknowledgements: Linux and today's Windows 40 ms, RFC 1122 stacks 200 ms.
 _DELAYS_US = ((35_000, 60_000), (180_000, 230_000))
 # When Linux sends a lost last segment again: by its probe after two round trips, or by its timer, which begins at three
@@ -72,7 +72,7 @@ class Ruler:
 
     def near(self, us: float) -> bool:
         """Whether that is a round trip."""
-        return _LEAST_RTT * self.rtt_us <= us <= _MOST_RTT * self.rtt_us
+        return LEAST_RTT * self.rtt_us <= us <= _MOST_RTT * self.rtt_us
 
     def waits_for_ack(self, us: float) -> bool:
         """A round trip, with or without a delayed acknowledgement."""
@@ -85,11 +85,11 @@ class Ruler:
     def may_be_repeated(self, us: float) -> bool:
         """Whether a last segment that got lost is sent again after so long. Nothing behind it tells of that loss."""
         repeats = (trips * self.rtt_us for trips in _REPEATS_RTT)
-        return self.waits_for_ack(us) or any(_LEAST_RTT * one <= us <= _MOST_RTT * one for one in repeats)
+        return self.waits_for_ack(us) or any(LEAST_RTT * one <= us <= _MOST_RTT * one for one in repeats)
 
     def may_be_near(self, us: float) -> bool:
         """Whether that may be a round trip on a path that is as unsteady as this one."""
-        return _LEAST_RTT * self.rtt_us - self.jitter_us <= us <= _MOST_RTT * self.rtt_us + 2 * self.jitter_us
+        return LEAST_RTT * self.rtt_us - self.jitter_us <= us <= _MOST_RTT * self.rtt_us + 2 * self.jitter_us
 
     def fills_window(self, size_bytes: int, spare: int) -> bool:
         """Whether that is the server's initial window, or more, less `spare` segments."""

@@ -7,11 +7,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from statistics import median
 
-from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
 from workers.diagnosis.flights import Gap, Turn, handshake_turns, mss_of, packet_time_us
-from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, handshake_gaps, ruler_of
+from workers.diagnosis.gaps import LEAST_RTT, USUAL_WINDOW, GapKind, KnownGap, Ruler, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import lead_us, plain_think_us, think_us
-from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, own_lag_us, visits, weigh
+from workers.diagnosis.weighing import (
+    Sure,
+    fact,
+    is_blind,
+    jitter_us,
+    lost_in_handshake,
+    ms_of,
+    own_lag_us,
+    visits,
+    weigh,
+)
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, spared_us
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -186,7 +196,21 @@ def _sight(
         return any(gap.duration_us >= least_us and _may_be(kind, gap, ruler) for gap in unclear)
 
     trials = [trial for trial in visits(case) if handshake_turns(trial)]
-    return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER, unsure=unsure)
+    quickest_us = min((lead_us(trial) or 0 for trial in trials), default=0)
+
+    def blind(trial: TrialEvidence) -> bool:
+        return is_blind(trial) or _may_be_several_flights(trial, quickest_us)
+
+    return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER, blind=blind, unsure=unsure)
+
+
+def _may_be_several_flights(trial: TrialEvidence, quickest_us: int) -> bool:
+    """Whether the first flight came with a single read, and a round trip later than in another connection: a read has
+    the stamp of its last packet alone, and how late we were for the first leaves no other trace."""
+    first = handshake_turns(trial)[0].flights[0]
+    several_packets = first.size_bytes > mss_of(trial)
+    late_us = (lead_us(trial) or 0) - quickest_us
+    return not first.spread_us and several_packets and late_us >= LEAST_RTT * (rtt_of(trial) or 0)
 
 
 def _may_be(kind: GapKind, gap: Gap, ruler: Ruler) -> bool:

@@ -5,6 +5,7 @@ from statistics import median
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.full_packets import is_stuck
+from workers.diagnosis.gaps import LEAST_RTT
 from workers.diagnosis.thinking import lead_us
 from workers.diagnosis.tls_visits import AS_BROWSERS, TLS13, completed, speaks_tls13
 from workers.diagnosis.weighing import is_blind, is_late, lost_in_handshake, unrepeated
@@ -16,7 +17,7 @@ from workers.measurement.finding import Confidence, Finding, FindingId, NotJudge
 MIN_HYBRID_HELLO_BYTES = 1_184
 # What is less may be the way's own unsteadiness, or what the larger key costs to compute (PROBING 7, conventions).
 _LEAST_WAIT_US = 50_000
-_MUCH_US, _LEAST_ROUND = 200_000, 0.85
+_MUCH_US = 200_000
 # Times that it must have failed, without one success, while classical groups worked (PROBING 7, 22).
 _REPEATS = 3
 _DIED = frozenset(
@@ -75,7 +76,7 @@ def _waits(case: Case) -> Finding | NotJudged | None:
     saving_us = round(median(hybrid) - median(classical))
     return Finding(
         id=FindingId.TLS_PQ,
-        severity=Severity.HIGH if saving_us >= min(_MUCH_US, _LEAST_ROUND * (case.rtt_us or 0)) else Severity.MEDIUM,
+        severity=Severity.HIGH if saving_us >= min(_MUCH_US, LEAST_RTT * (case.rtt_us or 0)) else Severity.MEDIUM,
         confidence=Confidence.HIGH,
         saving_us=saving_us,
         evidence=facts(

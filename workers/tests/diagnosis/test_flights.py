@@ -10,7 +10,7 @@ from workers.diagnosis.flights import Turn, answer_turn, handshake_round_trips, 
 from workers.diagnosis.gaps import Ruler
 from workers.diagnosis.weighing import is_blind, is_late
 from workers.diagnosis.windows import known_window, rounds, usual_setting, window_of
-from workers.measurement.evidence import Depth, Trial, TrialEvidence
+from workers.measurement.evidence import Depth, Direction, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import found, left_open
@@ -153,6 +153,34 @@ def test_a_late_look_may_hide_a_cause_but_not_disprove_it() -> None:
     assert Id.TLS_RECORD_OVERFLOW in found(RULES, seen)
     told = replace(evidence, trials=(*evidence.trials[:3], healthy))
     assert left_open(RULES, told)[Id.TLS_RECORD_OVERFLOW] is NotJudgedReason.NOT_REPEATED
+
+
+def read_at_once(trial: TrialEvidence) -> TrialEvidence:
+    """All of the server's handshake came with one read, which has the stamp of its last packet: nothing tells that we
+    were late for the first."""
+    shake = trial.handshake
+    assert shake is not None
+    assert shake.ended_us is not None
+    inside = [one for one in trial.transfers if one.direction is Direction.RECEIVED and one.at_us <= shake.ended_us]
+    whole = Transfer(
+        at_us=shake.ended_us, direction=Direction.RECEIVED, size_bytes=sum(one.size_bytes for one in inside)
+    )
+    rest = [one for one in trial.transfers if one not in inside]
+    return replace(trial, transfers=tuple(sorted((*rest, whole), key=lambda one: one.at_us)))
+
+
+def test_flights_of_a_handshake_that_came_with_one_read_hide_a_cause_but_do_not_disprove_it() -> None:
+    long = Server(handshake_bytes=18_500)
+    evidence = deep(FAR, long, trials=[Trial.FULL] * 4)
+    merged = replace(evidence, trials=(*evidence.trials[:3], read_at_once(evidence.trials[3])))
+    assert Id.TLS_CHAIN_EXCEEDS_IW in found(RULES, merged)
+
+
+def test_a_server_that_is_slow_each_time_is_no_late_look_of_ours() -> None:
+    """A chain that fits, and a long wait before it."""
+    slow = deep(FAR, Server(sign_us=380_000), trials=[Trial.FULL] * 4)
+    once = replace(slow, trials=tuple(map(read_at_once, slow.trials)))
+    assert Id.TLS_CHAIN_EXCEEDS_IW not in left_open(RULES, once)
 
 
 def test_a_spread_answer_leaves_the_window_open() -> None:
