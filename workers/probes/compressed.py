@@ -7,6 +7,7 @@ verified and nothing answered, so that no secret could ever be said over such a 
 import os
 import ssl
 import time
+import zlib
 from typing import NamedTuple
 
 from aioquic._buffer import Buffer
@@ -28,7 +29,8 @@ _COMPRESS_CERTIFICATE = 27
 _OFFERED = bytes((2 * len(COMPRESSIONS),)) + b"".join(number.to_bytes(2) for number in COMPRESSIONS)
 # Content types (RFC 8446, 5.1) and handshake messages (B.3).
 _CHANGE_CIPHER_SPEC, _ALERT, _HANDSHAKE, _APPLICATION_DATA = 20, 21, 22, 23
-_SERVER_HELLO, _FINISHED = 2, 20
+_SERVER_HELLO, _FINISHED, _COMPRESSED_CERTIFICATE = 2, 20, 25
+_ZLIB = 1
 _RECORD_HEADER_BYTES, _MESSAGE_HEADER_BYTES, _IV_BYTES = 5, 4, 12
 _KEY_BYTES = {
     CipherSuite.AES_128_GCM_SHA256: 16,
@@ -171,6 +173,8 @@ class _Client:
                 raise _failed(f"more than {_MAX_MESSAGES} messages")
             if self._key is None:
                 self._take_hello(message)
+            elif message[0] == _COMPRESSED_CERTIFICATE:
+                _check_inflated(message)
             elif message[0] == _FINISHED:
                 self.done = True
 
@@ -194,6 +198,20 @@ class _Client:
         if direction is Direction.DECRYPT:
             self.cipher = f"TLS_{suite.name}"
             self._key = _Key.of(suite, secret)
+
+
+def _check_inflated(message: bytes) -> None:
+    """A browser ends the connection where certificates are not what they say (RFC 8879, 4). Of other algorithms than
+    zlib this cannot be told here."""
+    if int.from_bytes(message[4:6]) != _ZLIB:
+        return
+    size = int.from_bytes(message[6:9])
+    try:
+        inflated = zlib.decompressobj().decompress(message[12:], min(size, _MAX_BYTES) + 1)
+    except zlib.error as error:
+        raise _failed("certificates that cannot be decompressed") from error
+    if len(inflated) != size:
+        raise _failed(f"compressed certificates that are not as long as they say, {size} bytes")
 
 
 def _failed(why: str) -> ProbeError:

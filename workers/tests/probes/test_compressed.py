@@ -1,6 +1,7 @@
 """Offering to take compressed certificates: what servers of three makes say to it, and that none can harm us."""
 
 import socket
+import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,9 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+with warnings.catch_warnings():
+    # It still knows how to work with asyncore.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from tlslite.messages import CompressedCertificate
+
 from workers.measurement.compute.handshake_messages import compressed_certificate
 from workers.measurement.evidence import CertificateCompression, Depth, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
+from workers.measurement.finding import Answer, CheckColumn
 from workers.measurement.messages import Measured, ProbeMeasurement
 from workers.probes import trial as trials
 from workers.probes.compressed import _Client
@@ -67,6 +74,34 @@ def test_compressed_certificates_are_known_by_their_algorithm_and_sizes(named: L
     assert shaken.certificate_inflated_bytes == full.certificate_message_bytes - 4
     assert (shaken.version, shaken.resumed, shaken.chain, trial.exchanges) == ("TLSv1.3", False, (), ())
     assert full.certificate_compression is None
+
+
+# Where in the message the declared length and the compressed data stand (RFC 8879, 4), behind its header.
+_SPOILT = {"longer than they say": (6, b"\0\0\1"), "as long as can be": (6, b"\xff\xff\xff"), "no zlib": (12, b"\0\0")}
+
+
+@pytest.mark.parametrize("how", _SPOILT)
+def test_certificates_that_do_not_inflate_to_what_they_say_are_none(
+    named: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    at, bytes_there = _SPOILT[how]
+    write = CompressedCertificate.write
+
+    def spoilt(message: CompressedCertificate) -> bytearray:
+        written = bytearray(write(message))
+        written[at : at + len(bytes_there)] = bytes_there
+        return written
+
+    monkeypatch.setattr(CompressedCertificate, "write", spoilt)
+    with serving(named, tmp_path, COMPRESSING) as port:
+        outcome = named.measure(f"https://{NAME}:{port}/", depth=Depth.DEEP)
+    assert outcome.evidence is not None
+    assert outcome.diagnosis is not None
+    for one in outcome.evidence.of(Trial.COMPRESSED):
+        assert one.failure is not None
+        assert one.failure.kind is FailureKind.TLS_FAILED
+    (column,) = [one for one in outcome.diagnosis.checklist if one.column is CheckColumn.CERTIFICATE_COMPRESSION]
+    assert column.answer is Answer.UNKNOWN
 
 
 def test_a_server_that_does_not_compress_is_asked_three_times(named: Lab, tmp_path: Path) -> None:
