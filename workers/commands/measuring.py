@@ -3,8 +3,9 @@
 import argparse
 import os
 import shutil
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_network
+from ipaddress import IPv6Address, ip_network
 from typing import TextIO
 from uuid import uuid4
 
@@ -41,7 +42,7 @@ def request_for(url: str, arguments: argparse.Namespace, kind: Kind) -> RunReque
     try:
         target = parse_target(url, extra_ports=EVERY_PORT)
     except TargetError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(_better(url) or str(error)) from error
     now = datetime.now(UTC)
     return RunRequest(
         run_id=uuid4(),
@@ -56,6 +57,18 @@ def request_for(url: str, arguments: argparse.Namespace, kind: Kind) -> RunReque
         urgent=True,
         ignore_certificate_errors=arguments.insecure,
     )
+
+
+def _better(url: str) -> str | None:
+    """What was probably meant by an address that is none."""
+    scheme, apart, rest = url.rpartition("://")
+    host, slash, path = rest.partition("/")
+    with suppress(ValueError):
+        return f"An IPv6 address stands in brackets: {scheme or 'https'}://[{IPv6Address(host)}]{slash}{path}"
+    with suppress(TargetError):
+        meant = parse_target(f"https://{url}", extra_ports=EVERY_PORT).url
+        return None if apart else f"{url} lacks https:// or http://: write {meant}"
+    return None
 
 
 def allowed_of(arguments: argparse.Namespace) -> tuple[Network, ...]:

@@ -29,7 +29,7 @@ _PLAINER = "firstbyte.plainer"
 
 
 class OutputError(Exception):
-    """Standard output takes no more; the text says why."""
+    """What was measured cannot be told where it should be; the text says where and why."""
 
 
 class ReaderGoneError(OutputError):

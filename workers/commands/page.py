@@ -13,13 +13,14 @@ from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
 from workers.commands.measuring import (
     EVERY_PORT,
+    EXIT_NOT_MEASURED,
     allowed_of,
     canvas_of,
     exit_code,
     request_of,
     tell,
 )
-from workers.commands.output import say, write, write_json
+from workers.commands.output import OutputError, say, write, write_json
 from workers.commands.page_arguments import page_headers, page_options
 from workers.commands.page_files import must_be_writable, netlog_file, write_file, write_filmstrip
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
@@ -46,15 +47,21 @@ def run(arguments: argparse.Namespace) -> int:
     with _loader(request, arguments) as loader:
         loaded = loader.load(request, tell)
     outcome = loaded.outcome
-    _write_files(
-        arguments, loaded, About(url=request.url, started_at=started_at, version=VERSION, redaction=arguments.redaction)
-    )
+    about = About(url=request.url, started_at=started_at, version=VERSION, redaction=arguments.redaction)
+    try:
+        _write_files(arguments, loaded, about)
+        fault = None
+    except OutputError as error:
+        fault = error
     _tell_of_picture(arguments, loaded)
     if arguments.json:
         write_json(page_document(request.url, outcome))
     else:
         write("\n".join(_drawing(outcome, canvas_of(sys.stdout, everything=arguments.all))))
-    return exit_code(outcome)
+    if fault is None:
+        return exit_code(outcome)
+    say(f"firstbyte page: {fault}")
+    return EXIT_NOT_MEASURED
 
 
 def _loader(request: RunRequest, arguments: argparse.Namespace) -> BrowserPool | ShapedLoader:

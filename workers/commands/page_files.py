@@ -11,6 +11,7 @@ from PIL import Image
 
 from workers.browser.seen import PageRun
 from workers.commands import UsageError
+from workers.commands.output import OutputError
 from workers.measurement.captures_page import NetlogCapture
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.routes import PictureKind
@@ -50,19 +51,19 @@ def _must_let_write(option: str, path: Path) -> None:
 
 
 def write_file(option: str, path: Path, content: bytes) -> None:
-    """Raises UsageError, which names the option, where it cannot be written."""
+    """Raises OutputError, which names the option, where it cannot be written."""
     try:
         path.write_bytes(content)
     except OSError as error:
-        raise UsageError(f"{option}: {error}") from error
+        raise OutputError(f"{option}: {path} cannot be written ({error.strerror or error})") from error
 
 
 def write_filmstrip(folder: Path, loaded: PageRun) -> None:
-    """One picture for each change of the screen, named for its instant, such as `00480-ms.jpg`. Raises UsageError."""
+    """One picture for each change of the screen, named for its instant, such as `00480-ms.jpg`. Raises OutputError."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"--filmstrip: {error}") from error
+        raise OutputError(f"--filmstrip: {folder} cannot be made ({error.strerror or error})") from error
     for name, picture in _frames(loaded):
         write_file("--filmstrip", folder / name, picture)
 

@@ -6,7 +6,7 @@ import ssl
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from workers.commands import (
     import_arguments,
@@ -19,6 +19,7 @@ from workers.commands.all_argument import add_all
 from workers.commands.help_layout import laid_out
 from workers.commands.output import say, write
 from workers.commands.ranges import decimal, whole
+from workers.commands.unreadable import no_authority
 from workers.version import VERSION
 
 _EPILOG = """\
@@ -106,7 +107,10 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     commands.add_parser("agent", help="measure for a region", description=_AGENT)
     doctor = commands.add_parser("doctor", help="check what this machine can measure", description=_DOCTOR)
     doctor.add_argument("--json", action="store_true", help="one JSON document on stdout")
-    return parser.parse_args(_with_profile_joined(arguments))
+    asked, unknown = parser.parse_known_args(_with_profile_joined(arguments))
+    if unknown:
+        commands.choices[asked.command].error(f"unrecognized arguments: {' '.join(unknown)}")
+    return asked
 
 
 def _with_profile_joined(words: Sequence[str]) -> list[str]:
@@ -131,7 +135,12 @@ class _Parser(argparse.ArgumentParser):
     """Keeps the line breaks of examples and lists in descriptions, and tells as commands tell."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(formatter_class=_Help, **options)
+        # Scripts last longer than options are the only ones of their beginning.
+        super().__init__(formatter_class=_Help, allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """In a sentence: all that the command takes would push it off the screen."""
+        self.exit(2, f"{self.prog}: {message}\n{self.prog} --help tells all that it takes.\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         """Help and version, or what is wrong with the words of a call."""
@@ -187,5 +196,5 @@ def _authority(text: str) -> Path:
     try:
         ssl.create_default_context().load_verify_locations(text)
     except OSError as error:
-        raise argparse.ArgumentTypeError(f"{text} holds no certificate in PEM form: {error}") from error
+        raise argparse.ArgumentTypeError(no_authority(text, error)) from error
     return Path(text)

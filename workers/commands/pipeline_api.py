@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from workers.commands import UsageError
 from workers.commands.output import say
+from workers.commands.unreadable import no_authority
 from workers.version import VERSION
 
 _MAX_ANSWER_BYTES = 4 * 1024 * 1024
@@ -104,7 +105,9 @@ class Api:
             except (OSError, HTTPException) as error:
                 reason = getattr(error, "reason", None) or error
                 if pause_s is None or isinstance(reason, ssl.SSLCertVerificationError):
-                    raise UnreachableError(f"{self._url} does not answer: {reason}") from error
+                    raise UnreachableError(
+                        f"{self._url} does not answer: {getattr(reason, 'strerror', None) or reason}"
+                    ) from error
                 time.sleep(pause_s)
                 continue
             if answer.status not in _AGAIN or pause_s is None:
@@ -148,7 +151,7 @@ def api_of(url: str | None, token: str | None, ca_file: str | None) -> Api:
     try:
         return Api(url, secret, ca_file=ca_file)
     except OSError as error:
-        raise UsageError(f"{ca_file} holds no certificate in PEM form: {error}") from error
+        raise UsageError(f"--cacert: {no_authority(ca_file, error)}") from error
 
 
 class _StayHere(urllib.request.HTTPRedirectHandler):
@@ -171,7 +174,7 @@ def _token_of_environment() -> str:
     try:
         return Path(file).read_text().strip()
     except OSError as error:
-        raise UsageError(f"FIRSTBYTE_TOKEN_FILE cannot be read: {error}") from error
+        raise UsageError(f"FIRSTBYTE_TOKEN_FILE: {file} cannot be read: {error.strerror or error}") from error
 
 
 def _context(ca_file: str | None) -> ssl.SSLContext:

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import ssl
 from pathlib import Path
 
 
@@ -17,6 +18,13 @@ def unreadable(command: str, path: Path, error: OSError) -> str:
     if isinstance(error, IsADirectoryError):
         return f"{path} cannot be read: it is a folder; name a file in it"
     return f"{path} cannot be read: {error.strerror or error}"
+
+
+def no_authority(file: str | None, error: OSError) -> str:
+    """Why a file brings no authority to trust."""
+    if isinstance(error, ssl.SSLError):
+        return f"{file} holds no certificate in PEM form"
+    return f"{file} cannot be read: {error.strerror or error}"
 
 
 def _here() -> str:

@@ -122,6 +122,14 @@ def test_what_cannot_be_measured_ends_with_4_and_says_why() -> None:
         (["measure"], "invalid choice"),
         (["probe"], "required"),
         (["probe", "ftp://example.org/"], "must begin with http:// or https://"),
+        (["probe", "example.org"], "example.org lacks https:// or http://: write https://example.org/"),
+        (["probe", "localhost:3000/a"], "write https://localhost:3000/a"),
+        (["probe", "https://2001:db8::1/a"], "An IPv6 address stands in brackets: https://[2001:db8::1]/a"),
+        (["probe", "::1"], "https://[::1]"),
+        (["probe", "--cacert", "/there/is/none", "https://a.example/"], "/there/is/none cannot be read: No such file"),
+        (["probe", "--cacert", "/tmp", "https://a.example/"], "/tmp cannot be read: Is a directory"),
+        (["probe", "--sample", "3", "https://a.example/"], "firstbyte probe: unrecognized arguments: --sample"),
+        (["probe", "https://a.example/", "b"], "firstbyte probe --help tells all that it takes."),
         (["probe", "https://user:pw@example.org/"], "must not hold a user name or password"),
         (["probe", "--timeout", "0", "https://example.org/"], "from 0.1 to 120 seconds"),
         (["probe", "--timeout", "nan", "https://example.org/"], "from 0.1 to 120 seconds"),
@@ -143,6 +151,7 @@ def test_wrong_usage_ends_with_2_and_says_what_is_wrong(arguments: list[str], sa
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stdout == ""
+    assert "usage:" not in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -16,6 +16,7 @@ from workers.tests.browser import processes
 from workers.tests.captures import logs
 from workers.tests.commands.test_cli import PATIENCE_S, firstbyte
 from workers.tests.ports import closed_port
+from workers.tests.site import running_site
 from workers.tests.waiting import wait_for
 
 LOG = str(logs.path_of("many"))
@@ -36,6 +37,14 @@ def test_a_full_disk_is_told_with_what_to_do_and_ends_with_4(words: list[str]) -
     assert done.stderr == (
         "firstbyte: standard output cannot be written (No space left on device); make room, or send it elsewhere\n"
     )
+
+
+def test_a_file_that_cannot_be_written_takes_nothing_else_away() -> None:
+    with running_site() as site:
+        done = firstbyte("page", "--json", "--har", "/dev/full", f"{site}/")
+    assert json.loads(done.stdout)["error"] is None
+    assert done.returncode == 4
+    assert "firstbyte page: --har: /dev/full cannot be written (No space left on device)" in done.stderr
 
 
 def test_who_closes_standard_output_is_told_nothing_and_gets_the_number() -> None:
