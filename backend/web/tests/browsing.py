@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from backend.web.tests.world import World
 
-DESKTOP, PHONE = (1320, 900), (390, 800)
+DESKTOP, HALF, PHONE = (1320, 900), (800, 900), (390, 800)
 # Patience costs nothing where all is well, and a machine may have much else to do.
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -44,7 +44,7 @@ class Site:
 
     def look_over(self, path: str, prepare: Callable[[Page], object] = lambda _: None) -> None:
         """Opens the page in each width: nothing for axe to find in either theme, and no wider than its window."""
-        for width, height in (DESKTOP, PHONE):
+        for width, height in (DESKTOP, HALF, PHONE):
             self.page.set_viewport_size({"width": width, "height": height})
             self.page.emulate_media(color_scheme="light")
             prepare(self.open(path))
