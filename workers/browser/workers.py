@@ -29,6 +29,8 @@ _RECEIVED = "Target.receivedMessageFromTarget"
 _MAX_DEPTH = 4
 _MAX_MESSAGE_CHARS = 1024 * 1024
 _MAX_URL_CHARS = 4096
+# Beyond these nobody is told whose a WebSocket is.
+_MAX_WORKERS = 1_000
 
 
 class Workers:
@@ -67,7 +69,8 @@ class Workers:
         """So that it can be told who asked."""
         target = params.get("targetInfo") or {}
         told = {"type": target.get("type"), "url": str(target.get("url", ""))[:_MAX_URL_CHARS]}
-        self._known[session] = told
+        if len(self._known) < _MAX_WORKERS:
+            self._known[session] = told
         self._take(WORKER_BEGAN, {"targetInfo": told})
 
     def _welcome(self, path: tuple[str, ...]) -> None:
