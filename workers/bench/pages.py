@@ -9,6 +9,7 @@ Ours is measured in the warm browser that an agent keeps, and with a browser sta
 the others do every time. Gates hold for the warm browser and for like captures; the other ratios are told.
 """
 
+import gc
 import json
 import os
 import statistics
@@ -118,12 +119,16 @@ def _cost_s(load: Callable[[], None], site: Site) -> float:
 
 @contextmanager
 def _warm(site: Site) -> Iterator[Callable[[], None]]:
+    # As an agent's supervisor does before it starts whoever makes the runs.
+    gc.collect()
+    gc.freeze()
     with bench_pool(site) as pool:
 
         def load() -> None:
             run_once(pool, site)
 
         yield load
+    gc.unfreeze()
 
 
 def _started(site: Site) -> None:

@@ -5,11 +5,12 @@ we do not know is passed over; a name that we need and the log lacks is reported
 "none".
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
+
+from pydantic_core import from_json
 
 # Without these there are no phases at all.
 NEEDED = frozenset(
@@ -188,8 +189,8 @@ def read_events(names: Names, lines: Iterable[bytes]) -> Iterator[NetEvent]:
         name = names.by_type.get(line[line.rfind(b":") + 1 :].rstrip(b"},]\r\n"))
         if name is not None:
             try:
-                raw = json.loads(line.rstrip(b"], \r\n"))
-            except (ValueError, RecursionError):
+                raw = from_json(line.rstrip(b"], \r\n"))
+            except ValueError:
                 continue
             event = event_of(names, raw)
             if event is not None:
