@@ -110,8 +110,11 @@ def test_who_interrupts_a_command_that_only_begins_is_told_nothing_of_its_inside
 
 
 def _heed() -> None:
-    """Whoever started these tests in the background of a shell made them ignore Ctrl+C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Whoever started these tests in the background of a shell made them ignore Ctrl+C, and with `nohup` a lost
+    terminal, as it should: what is ignored from the beginning stays ignored.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture
