@@ -39,7 +39,7 @@ def test_evidence_does_not_make_a_probe_large() -> None:
     judged = replace(seen, evidence=evidence, diagnosis=diagnose(evidence, seen.hops))
     line = encode(replace(RESULT, outcome=as_sent(Measured(measurement=judged))))
     assert len(line) > 5_000
-    assert len(pack(line)) < 1_024
+    assert len(pack(line)) < 800
 
 
 def waterfall_of(count: int) -> Measured:
