@@ -108,12 +108,12 @@ def _drawing(outcome: Measured | Failed, canvas: Canvas) -> list[str]:
     if not isinstance(page, PageMeasurement):
         return draw(outcome, canvas).splitlines()
     told = [line for warning in page.warnings for line in hanging("! ", warning, canvas, RED)]
-    found_rows = None
+    room = below = None
     if canvas.rows is not None:
         figures = draw(outcome, replace(canvas, rows=0)).count("\n") + 1
         room = canvas.rows - len(told) - figures - _AROUND
-        found_rows = room - min(len(page.waterfall.requests), canvas.rows // 3)
-        found = draw_diagnosis(page, canvas, rows=found_rows)
+        below = room - min(len(page.waterfall.requests), canvas.rows // 3)
+    found = draw_diagnosis(page, canvas, rows=below)
+    if room is not None:
         canvas = replace(canvas, rows=max(1, room - len(found)))
-    found = draw_diagnosis(page, canvas, rows=found_rows)
     return [*draw(outcome, canvas).splitlines(), *(["", *found] if found else []), *(["", *told] if told else [])]
