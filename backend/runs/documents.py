@@ -1,36 +1,33 @@
 """The whole result of a run, compressed as it came over the wire: for the run page, the HAR export and the API.
 
-Results are alike: the names of their fields are most of a small one. So zlib is given a probe's result to begin with,
-which makes a probe's document a third as large at no cost of time. What was compressed with a dictionary can be read
-with it only: a file `dictionary_<n>.json` is never changed or removed, a better one becomes the next.
+Results are alike: the names of their fields are most of a small one, and the rows of a page repeat each other. So
+Zstandard (RFC 8878) is given a page's result and a probe's to begin with. A light probe of 5 KB takes 732 bytes in
+12 us, a page of a hundred requests 5.8 KB in 0.1 ms.
 
-A page's waterfall is large and repeats itself row by row: LZMA makes it half as large as zlib would, in 20 ms of
-processor time, of which a page run takes a hundred times as much.
+What was compressed with a dictionary can be read with it only: a file `dictionary_<n>` is never changed or removed, a
+better one becomes the next.
 """
 
-import lzma
-import zlib
 from pathlib import Path
 
+from backports import zstd
+
+from backend.runs import older_documents
 from workers.measurement.messages import RunResult
 from workers.measurement.wire import decode
 
-# A light probe with its evidence takes 751 bytes, and 1,002 at the first level, for 11 us more; the levels above save
-# little.
-_LEVEL = 5
-# What is larger is a page, or a deep probe's evidence.
-_LARGE_BYTES = 32 * 1024
-# Before a raw LZMA stream, which does not say what it is; no zlib stream begins so (RFC 1950, 2.2).
-_LZMA = b"\x01"
-# Never to be changed: a raw stream does not hold them. Text is not aligned (no lp, no pb).
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 2, "lp": 0, "pb": 0, "dict_size": 1 << 20, "nice_len": 273}]
+# Before a frame: the number of its dictionary.
+_THIRD = b"\x03"
+_DICTIONARY = zstd.ZstdDict(Path(__file__).with_name("dictionary_3.jsonl").read_bytes(), is_raw=True)
+# The higher levels save a tenth, for three times the time and more.
+_OPTIONS: dict[int, int] = {
+    zstd.CompressionParameter.compression_level: 3,
+    zstd.CompressionParameter.checksum_flag: 0,
+}
+# Making one costs five times what a small result does. It may be used by several threads: each call is a frame.
+_packer = zstd.ZstdCompressor(options=_OPTIONS, zstd_dict=_DICTIONARY)
 # A line is bounded when it comes in; this bounds what a damaged document could unpack to.
 _MAX_BYTES = 64 * 1024 * 1024
-# The newest, with which documents are compressed, is the last: its probe has evidence.
-_DICTIONARIES = [Path(__file__).with_name(f"dictionary_{number}.json").read_bytes() for number in (1, 2)]
-# RFC 1950: a stream that needs a dictionary says so in its second byte, and names it by its Adler-32 in the next four.
-_NEEDS_DICTIONARY = 0x20
-_BY_ADLER = {zlib.adler32(dictionary): dictionary for dictionary in _DICTIONARIES}
 
 
 class DocumentError(ValueError):
@@ -39,30 +36,19 @@ class DocumentError(ValueError):
 
 def pack(line: bytes) -> bytes:
     """An encoded RunResult, compressed."""
-    if len(line) > _LARGE_BYTES:
-        return _LZMA + lzma.compress(line, format=lzma.FORMAT_RAW, filters=_FILTERS)
-    packer = zlib.compressobj(_LEVEL, zdict=_DICTIONARIES[-1])
-    return packer.compress(line) + packer.flush()
+    return _THIRD + _packer.compress(line, zstd.ZstdCompressor.FLUSH_FRAME)
 
 
 def unpack(document: bytes) -> RunResult:
     """The result again. Raises DocumentError, and WireError for one that this version does not understand."""
-    line = _of_lzma(document[1:]) if document[:1] == _LZMA else _of_zlib(document)
+    try:
+        line = _line(document)
+    except (zstd.ZstdError, *older_documents.DAMAGES) as error:
+        raise DocumentError(f"the document cannot be unpacked: {error}") from error
     return decode(line, RunResult)
 
 
-def _of_lzma(stream: bytes) -> bytes:
-    try:
-        return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=_FILTERS).decompress(stream, _MAX_BYTES)
-    except lzma.LZMAError as error:
-        raise DocumentError(f"the document cannot be unpacked: {error}") from error
-
-
-def _of_zlib(document: bytes) -> bytes:
-    dictionary = b""
-    if len(document) > 6 and document[1] & _NEEDS_DICTIONARY:
-        dictionary = _BY_ADLER.get(int.from_bytes(document[2:6]), b"")
-    try:
-        return zlib.decompressobj(zdict=dictionary).decompress(document, _MAX_BYTES)
-    except zlib.error as error:
-        raise DocumentError(f"the document cannot be unpacked: {error}") from error
+def _line(document: bytes) -> bytes:
+    if document.startswith(_THIRD):
+        return zstd.ZstdDecompressor(zstd_dict=_DICTIONARY).decompress(document[1:], _MAX_BYTES)
+    return older_documents.unpack(document, _MAX_BYTES)

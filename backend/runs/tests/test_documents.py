@@ -1,7 +1,10 @@
+import lzma
 import random
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from hashlib import sha256
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -14,11 +17,11 @@ from backend.runs.tests.test_reading import RESULT
 from workers.diagnosis.diagnose import diagnose
 from workers.diagnosis.sending import as_sent
 from workers.measurement.connection import Header
-from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement
+from workers.measurement.messages import Kind, Measured, PageMeasurement, ProbeMeasurement, RunResult
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
-from workers.measurement.wire import WireError, encode
+from workers.measurement.wire import WireError, decode, encode
 from workers.tests.diagnosis.path import Path as Way
 from workers.tests.diagnosis.servers import Server, light
 
@@ -96,40 +99,75 @@ def test_a_waterfall_of_a_hundred_requests_takes_at_most_6_kb() -> None:
     assert unpack(pack(line)).outcome == waterfall_of(100)
 
 
-def test_a_large_document_of_an_older_version_can_be_read() -> None:
+def test_documents_are_packed_by_several_threads_at_once() -> None:
+    lines = [encode(replace(RESULT, attempt=attempt)) for attempt in range(1, 400)]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(pack, lines)) == [pack(line) for line in lines]
+
+
+def of_zlib(line: bytes, number: int) -> bytes:
+    """As versions before Zstandard packed what is small, and at first everything."""
+    packer = zlib.compressobj(zdict=dictionary(f"{number}.json"))
+    return packer.compress(line) + packer.flush()
+
+
+def of_lzma(line: bytes) -> bytes:
+    """As versions before Zstandard packed what is large."""
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 6, "lc": 2, "lp": 0, "pb": 0, "dict_size": 1 << 20}]
+    return b"\x01" + lzma.compress(line, format=lzma.FORMAT_RAW, filters=filters)
+
+
+def dictionary(name: str) -> bytes:
+    return Path(documents.__file__).with_name(f"dictionary_{name}").read_bytes()
+
+
+@pytest.mark.parametrize("packed", [of_lzma, lambda line: of_zlib(line, 1), lambda line: of_zlib(line, 2)])
+def test_a_large_document_of_an_older_version_can_be_read(packed: Callable[[bytes], bytes]) -> None:
     result = replace(RESULT, outcome=waterfall_of(100))
-    dictionary = Path(documents.__file__).with_name("dictionary_2.json").read_bytes()
-    packer = zlib.compressobj(zdict=dictionary)
-    assert unpack(packer.compress(encode(result)) + packer.flush()) == result
-
-
-@pytest.mark.parametrize("damage", [lambda packed: packed[:900], lambda packed: packed[:1] + b"\xff" * 50])
-def test_a_damaged_large_document_is_told_apart(damage: Callable[[bytes], bytes]) -> None:
-    with pytest.raises((DocumentError, WireError)):
-        unpack(damage(pack(encode(replace(RESULT, outcome=waterfall_of(100))))))
+    assert unpack(packed(encode(result))) == result
 
 
 @pytest.mark.parametrize(("number", "checksum"), [(1, "c3fd95f6"), (2, "b98b656c")])
-def test_what_was_compressed_with_a_dictionary_can_be_read_for_ever(number: int, checksum: str) -> None:
+def test_what_zlib_packed_with_a_dictionary_can_be_read_for_ever(number: int, checksum: str) -> None:
     """Its checksum is in every document: a file that was changed would make all of them unreadable."""
-    dictionary = Path(documents.__file__).with_name(f"dictionary_{number}.json").read_bytes()
-    packer = zlib.compressobj(zdict=dictionary)
-    packed = packer.compress(encode(RESULT)) + packer.flush()
+    packed = of_zlib(encode(RESULT), number)
     assert packed[2:6].hex() == checksum
     assert unpack(packed) == RESULT
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda packed: b"",
-        lambda packed: packed[:40],
-        lambda packed: b"damaged",
-        lambda packed: packed[:2] + b"none" + packed[6:],
-    ],
-    ids=["empty", "cut off", "no zlib", "unknown dictionary"],
-)
-def test_a_damaged_document_is_told_apart(damage: object) -> None:
-    assert callable(damage)
+def test_the_dictionary_is_the_one_that_documents_were_packed_with() -> None:
+    """No document tells that a changed file is not its own: it would be read as something else."""
+    assert (
+        sha256(dictionary("3.jsonl")).hexdigest() == "3973a211dd7885fee8b73efea8f45ee4fe79cca63276d5df146f270d52320ff0"
+    )
+
+
+def test_the_dictionary_holds_results_as_agents_send_them() -> None:
+    kinds = [decode(line, RunResult).kind for line in dictionary("3.jsonl").splitlines()]
+    assert kinds == [Kind.PAGE, Kind.PROBE]
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {"zstd": pack, "lzma": of_lzma, "zlib": lambda line: of_zlib(line, 2)}
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda packed: b"",
+    "cut off": lambda packed: packed[:40],
+    "cut off late": lambda packed: packed[: len(packed) - 9],
+    "nonsense": lambda packed: packed[:1] + b"\xff" * 50,
+    "of no form": lambda packed: b"damaged",
+    "unknown dictionary": lambda packed: packed[:2] + b"none" + packed[6:],
+}
+
+
+@pytest.mark.parametrize("form", PACKERS)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_document_is_told_apart(form: str, damage: str) -> None:
+    packed = PACKERS[form](encode(replace(RESULT, outcome=waterfall_of(100))))
     with pytest.raises((DocumentError, WireError)):
-        unpack(damage(pack(encode(RESULT))))
+        unpack(DAMAGES[damage](packed))
+
+
+def test_a_document_that_would_unpack_to_too_much_is_cut_and_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = pack(encode(RESULT))
+    monkeypatch.setattr(documents, "_MAX_BYTES", 1_000)
+    with pytest.raises(WireError):
+        unpack(packed)
