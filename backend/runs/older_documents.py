@@ -1,4 +1,4 @@
-"""Documents that earlier versions compressed, only to be read: small ones with zlib and a dictionary, large with LZMA."""
+"""Documents that earlier versions compressed, only to be read: small ones with zlib, large ones with LZMA."""
 
 import lzma
 import zlib
