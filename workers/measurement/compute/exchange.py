@@ -12,6 +12,8 @@ SOCKET = "WebSocket"
 ON_THE_NETWORK = frozenset({ServedFrom.NETWORK})
 # … and for that of what is fetched ahead.
 _PREFETCH = "Prefetch"
+# Of HTTP/3, its drafts and Google's QUIC before it.
+_QUIC = ("h3", "quic", "http/2+quic", "hq")
 # What the page carries in itself is no request to the network, though DevTools tells of it as of one.
 CARRIED = ("data:", "blob:")
 
@@ -81,6 +83,17 @@ class Exchange:
         ahead = self.kind != _PREFETCH and response.get("fromPrefetchCache")
         cached = response.get("fromDiskCache") or ahead
         return ServedFrom.DISK_CACHE if cached else ServedFrom.NETWORK
+
+    @property
+    def is_quic(self) -> bool:
+        return (self.text("protocol") or "").startswith(_QUIC)
+
+    @property
+    def found_connection(self) -> bool | None:
+        """Whether DevTools says that the connection had been used before; None where it does not say when it sent."""
+        told = (self.response or {}).get("connectionReused")
+        sent = (self.timing or {}).get("sendStart")
+        return told if isinstance(told, bool) and isinstance(sent, int | float) and sent >= 0 else None
 
     def text(self, name: str) -> str | None:
         """A text of the response, such as its protocol; None when absent."""

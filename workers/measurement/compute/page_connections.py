@@ -112,14 +112,16 @@ def _within(wait: tuple[int, int] | None, bounds: tuple[int, int]) -> TypeGuard[
 
 
 def _users(network: Network) -> dict[int, list[int]]:
-    """The exchanges of each connection, by Chrome's number of it, in the order in which they were sent."""
+    """The exchanges of each connection, by Chrome's number of it, in the order in which they were sent; first of those
+    that only DevTools knows is who it says found the connection new: many are sent in one instant.
+    """
     users: dict[int, list[int]] = defaultdict(list)
     for index, exchange in enumerate(network.exchanges):
         key = _key(exchange, network.pairs.get(index))
         if key is not None:
             users[key].append(index)
     for indexes in users.values():
-        indexes.sort(key=lambda index: _sent_ms(network, index))
+        indexes.sort(key=lambda index: (_found_it(network, index), _sent_us(network, index)))
     return users
 
 
@@ -131,12 +133,16 @@ def _key(exchange: Exchange, hop: NetHop | None) -> int | None:
     return told or (None if hop is None else hop.link)
 
 
-def _sent_ms(network: Network, index: int) -> int:
+def _found_it(network: Network, index: int) -> bool:
+    return index not in network.pairs and network.exchanges[index].found_connection is True
+
+
+def _sent_us(network: Network, index: int) -> int:
     hop = network.pairs.get(index)
     if hop is not None:
-        return hop.started_ms if hop.send.begin_ms is None else hop.send.begin_ms
+        return (hop.started_ms if hop.send.begin_ms is None else hop.send.begin_ms) * 1000
     exchange = network.exchanges[index]
-    return marks_of(exchange.timing).get("sendStart", exchange.started_us) // 1000
+    return marks_of(exchange.timing).get("sendStart", exchange.started_us)
 
 
 def _opened_us(network: Network, key: int, indexes: list[int]) -> int:
@@ -215,7 +221,7 @@ def _from_devtools(network: Network, first: Exchange | None, bare: Connection) -
     spans = (
         {}
         if first.response is None or first.response.get("connectionReused")
-        else devtools_spans(marks_of(first.timing))
+        else devtools_spans(marks_of(first.timing), is_quic=first.is_quic)
     )
     security = (first.response or {}).get("securityDetails")
     version = security.get("protocol") if isinstance(security, dict) else None

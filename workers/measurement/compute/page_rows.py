@@ -38,7 +38,7 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         status=exchange.number("status"),
         protocol=plain_or_none(_protocol(exchange, hop), _MAX_WORD_CHARS),
         connection=None if used is None else used.number,
-        reused=None if used is None else not pays or _was_used(exchange, hop, used),
+        reused=_is_reused(exchange, hop, used, pays=pays),
         address=_address(exchange, used) if over_network else None,
         mime_type=plain_or_none(exchange.text("mimeType"), _MAX_WORD_CHARS),
         transferred_bytes=exchange.transferred_bytes if over_network else 0,
@@ -70,14 +70,18 @@ def _flags(network: Network, index: int, used: Connection | None, *, pays: bool)
     return tuple(dict.fromkeys((*ways, *told, *asker_flags(exchange, network.main_frame))))
 
 
-def _was_used(exchange: Exchange, hop: NetHop | None, used: Connection) -> bool | None:
-    """Whether the first request of this view on a connection found it used, as in a warm one: nobody pays for that
-    here. Of one whose opening was not seen only Chrome can say it.
+def _is_reused(exchange: Exchange, hop: NetHop | None, used: Connection | None, *, pays: bool) -> bool | None:
+    """The first request of this view on a connection may have found it used too, as in a warm one: nobody pays for
+    that here. Of one whose opening was not seen, or that has no number, only Chrome can say it.
     """
+    if used is None:
+        return exchange.found_connection if exchange.served_from in ON_THE_NETWORK else None
+    if not pays:
+        return True
     if used.connect is not None or used.tls is not None:
         return False
-    told = (exchange.response or {}).get("connectionReused")
-    return told if isinstance(told, bool) else None if hop is None else hop.follows
+    told = exchange.found_connection
+    return told if told is not None else None if hop is None else hop.follows
 
 
 def _address(exchange: Exchange, used: Connection | None) -> str | None:

@@ -100,20 +100,20 @@ def _download(exchange: Exchange, hop: NetHop, first_us: int) -> Span | None:
     return None if end_us is None else Span(start_us=first_us, end_us=max(end_us, first_us))
 
 
-def devtools_spans(marks: Marks) -> dict[str, Span]:
+def devtools_spans(marks: Marks, *, is_quic: bool) -> dict[str, Span]:
     """The phases as DevTools tells them, for a Chrome whose network log we cannot read.
 
-    `connect` there contains `tls`.
+    `connect` there contains `tls`; of QUIC, whose handshake is one, it is the same.
     """
     tls = _marked(marks, "sslStart", "sslEnd")
-    # Of QUIC, whose handshake is one, DevTools tells the same beginning twice.
-    is_quic = tls is not None and marks.get("connectStart") == tls.start_us
+    # Older Chromes tell only the head's end, which is in the same packet as its beginning, or in one soon after.
+    head = "receiveHeadersStart" if "receiveHeadersStart" in marks else "receiveHeadersEnd"
     named = {
         "dns": _marked(marks, "dnsStart", "dnsEnd"),
         "connect": None if is_quic else _marked(marks, "connectStart", "sslStart" if tls else "connectEnd"),
         "tls": tls,
         "send": _marked(marks, "sendStart", "sendEnd"),
-        "wait": _marked(marks, "sendEnd", "receiveHeadersStart"),
+        "wait": _marked(marks, "sendEnd", head),
     }
     return {name: span for name, span in named.items() if span is not None}
 

@@ -30,6 +30,8 @@ def row_timing(network: Network, connections: Connections, index: int) -> Timing
     if exchange.served_from not in ON_THE_NETWORK:
         return bare
     paid = _paid(connections, index)
+    if hop is None and index not in connections.used:
+        paid = _told(exchange, zero_us)
     if hop is None:
         return _with_opening(_devtools_timing(exchange, zero_us, bare), paid)
     if paid == _NOTHING and exchange.response is None:
@@ -42,6 +44,15 @@ def _paid(connections: Connections, index: int) -> Opening:
     if used is None or connections.first[used.number] != index:
         return Opening(dns=connections.lookups.get(index))
     return Opening(dns=used.dns, connect=used.connect, tls=used.tls)
+
+
+def _told(exchange: Exchange, zero_us: int) -> Opening:
+    """What a connection without a number cost, as DevTools says: Chrome long gave those of QUIC none."""
+    if exchange.found_connection is not False:
+        return _NOTHING
+    spans = devtools_spans(marks_of(exchange.timing), is_quic=exchange.is_quic)
+    dns, connect, tls = (shift(spans.get(phase), zero_us) for phase in ("dns", "connect", "tls"))
+    return Opening(dns=dns, connect=connect, tls=tls)
 
 
 def _with_opening(timing: Timing, opening: Opening) -> Timing:
@@ -73,8 +84,8 @@ def _devtools_timing(exchange: Exchange, zero_us: int, bare: Timing) -> Timing:
     marks = marks_of(exchange.timing)
     if exchange.hinted and "receiveHeadersEnd" in marks:
         # What DevTools calls the first byte is that of the early answer.
-        marks["receiveHeadersStart"] = marks["receiveHeadersEnd"]
-    spans = devtools_spans(marks)
+        marks.pop("receiveHeadersStart", None)
+    spans = devtools_spans(marks, is_quic=exchange.is_quic)
     send, wait = spans.get("send"), spans.get("wait")
     download = None
     if wait is not None and exchange.net_error is None and (exchange.ended_us or 0) >= wait.end_us:

@@ -1,7 +1,7 @@
 """DevTools' events from files, in every form in which people save them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.compute.devtools_file import DevToolsFile, NoDevToolsError, read_devtools_file
-from workers.measurement.waterfall import RowFlag
+from workers.measurement.waterfall import Request, RowFlag
 from workers.tests.captures import store
 
 Events = list[dict[str, Any]]
@@ -176,6 +176,64 @@ def test_of_quic_devtools_tells_one_handshake_and_no_connect() -> None:
     assert row.timing.connect is None
     assert row.timing.tls is not None
     assert row.timing.tls.duration_us == 29_000
+
+
+OPENED: dict[str, float] = {
+    "dnsStart": 0,
+    "dnsEnd": 30,
+    "connectStart": 30,
+    "sslStart": 50,
+    "sslEnd": 80,
+    "connectEnd": 80,
+}
+UNOPENED = dict.fromkeys(OPENED, -1)
+SENT = {"sendStart": 81, "sendEnd": 82, "receiveHeadersStart": 100, "receiveHeadersEnd": 101}
+
+
+def exchange(number: int, protocol: str, connection: int, timing: Mapping[str, float], *, reused: bool) -> Events:
+    answer = answered(str(number))
+    answer["params"]["response"] |= {"protocol": protocol, "connectionId": connection, "connectionReused": reused}
+    answer["params"]["response"]["timing"] |= timing
+    return [asked(str(number), f"https://a.test/{number}", "F", "parser"), answer]
+
+
+def opening_ms(row: Request) -> tuple[float | None, ...]:
+    spans = (row.timing.dns, row.timing.connect, row.timing.tls)
+    return tuple(None if span is None else span.duration_us / 1000 for span in spans)
+
+
+def test_a_connections_cost_stands_where_chrome_says_that_it_was_opened_though_others_were_sent_as_soon() -> None:
+    waited = exchange(1, "h2", 7, {**UNOPENED, **SENT, "sendStart": 80.9}, reused=True)
+    opened = exchange(2, "h2", 7, {**OPENED, **SENT}, reused=False)
+    first, second = read(json.dumps([*waited, *opened])).waterfall.requests
+    assert (opening_ms(first), first.reused) == ((None, None, None), True)
+    assert (opening_ms(second), second.reused) == ((30, 20, 30), False)
+
+
+def test_a_connection_of_quic_without_a_number_costs_what_chrome_says() -> None:
+    opened = exchange(1, "h3", 0, {**OPENED, **SENT, "sslStart": 30}, reused=False)
+    reused = exchange(2, "h3", 0, {**UNOPENED, **SENT}, reused=True)
+    first, second = read(json.dumps([*opened, *reused])).waterfall.requests
+    assert (opening_ms(first), first.reused, first.connection) == ((30, None, 50), False, None)
+    assert (opening_ms(second), second.reused, second.connection) == ((None, None, None), True, None)
+
+
+def test_who_does_not_know_when_anything_was_sent_does_not_know_what_was_reused() -> None:
+    (row,) = read(json.dumps(exchange(1, "http/1.1", 0, {"receiveHeadersEnd": 101}, reused=False))).waterfall.requests
+    assert (row.reused, opening_ms(row), row.timing.wait) == (None, (None, None, None), None)
+
+
+def test_of_a_connection_opened_ahead_the_rest_is_told_also_where_it_was_connected_already() -> None:
+    ahead = exchange(1, "h2", 7, {**OPENED, **SENT, "dnsEnd": 0, "connectStart": 0, "sslStart": 0}, reused=False)
+    (row,) = read(json.dumps(ahead)).waterfall.requests
+    assert opening_ms(row) == (0, 0, 80)
+
+
+def test_an_older_chrome_that_tells_only_the_heads_end_has_waited_until_then() -> None:
+    sent = {"sendStart": 81, "sendEnd": 82, "receiveHeadersEnd": 101}
+    (row,) = read(json.dumps(exchange(1, "h2", 7, sent, reused=True))).waterfall.requests
+    assert row.timing.wait is not None
+    assert row.timing.wait.duration_us == 19_000
 
 
 def test_an_event_that_cannot_be_read_is_passed_over_and_said() -> None:

@@ -42,5 +42,5 @@ def test_minus_one_is_unknown_and_zero_is_an_instant() -> None:
 
 def test_connect_ends_where_tls_begins() -> None:
     marks = {"connectStart": 0, "sslStart": 10, "sslEnd": 30, "connectEnd": 30}
-    spans = devtools_spans(marks)
+    spans = devtools_spans(marks, is_quic=False)
     assert spans == {"connect": Span(start_us=0, end_us=10), "tls": Span(start_us=10, end_us=30)}
