@@ -22,6 +22,7 @@ from workers.diagnosis.compare_drawing import draw_comparison
 from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, PairRun, Verdict, run_of
 from workers.diagnosis.pairs import Comparison, compare
 from workers.diagnosis.units import ms
+from workers.measurement.canvas import RED, Canvas, hanging
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Kind, Measured, PairMeasurement, RunRequest
 from workers.measurement.pair import Leg, PairTarget, parse_dial_address
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         document = compare_document(asked, comparison, failed=found.failed, failure=failure)
         write_json(document)
     else:
-        write(_drawing(asked, comparison, failure))
+        write(_drawing(asked, comparison, failure, canvas_of(sys.stdout, everything=arguments.all)))
     return _exit_code(comparison, found)
 
 
@@ -120,11 +121,12 @@ def _tell(asked: Asked, runs: list[PairRun], wanted: int, outcome: Measured | Fa
     say(f"pair {len(runs)} of {wanted}: {said}")
 
 
-def _drawing(asked: Asked, comparison: Comparison, failure: Failure | None) -> str:
-    lines = [draw_comparison(asked, comparison, canvas_of(sys.stdout))]
-    if failure is not None:
-        lines.append(f"Failed ({failure.stage}): {asked.told(failure.detail)}")
-    return "\n".join(lines)
+def _drawing(asked: Asked, comparison: Comparison, failure: Failure | None, canvas: Canvas) -> str:
+    """What failed has its place, whatever else fits."""
+    told = "" if failure is None else f"Failed ({failure.stage}): {asked.told(failure.detail)}"
+    failed = hanging("", told, canvas, RED)
+    room = None if canvas.rows is None else canvas.rows - len(failed)
+    return "\n".join([draw_comparison(asked, comparison, replace(canvas, rows=room)), *failed])
 
 
 def _exit_code(comparison: Comparison, found: Pairs) -> int:

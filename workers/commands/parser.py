@@ -162,6 +162,7 @@ def _add_comparing(parser: argparse.ArgumentParser) -> None:
         default=_PAIRS,
         help=f"how often to ask both ({_PAIRS})",
     )
+    add_all(parser)
     _add_options(parser)
 
 

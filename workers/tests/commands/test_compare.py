@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from workers.tests.commands.test_cli import firstbyte
+from workers.tests.commands.test_cli import firstbyte, shown_in_terminal
 from workers.tests.nginx import BODY, CDN, ORIGIN, Nginx, running_nginx
 from workers.tests.ports import closed_port
 from workers.tests.servers import Peer, Server, answering, finish, keeping, redirect, response
@@ -88,6 +88,21 @@ def test_a_slow_cdn_is_told_as_plainly_and_in_words() -> None:
     assert all(len(line) <= 100 for line in lines)
     assert len(lines) <= 24
     assert "\x1b" not in done.stdout
+
+
+def test_a_terminal_is_told_a_screen_of_it_and_all_of_it_when_that_is_asked_for() -> None:
+    headers = ("X-Cache: MISS",)
+    with Server(keeping(response(b"x" * 900, headers=headers), after_s=0.02)) as cdn, Server(keeping(response())) as o:
+        words = ("compare", "--cdn", cdn.url(), "--origin", o.url(), "--pairs", "20")
+        screen, whole = (
+            shown_in_terminal(*words, *more, rows=16, columns=60, environment={"NO_COLOR": "1"}).splitlines()
+            for more in ((), ("--all",))
+        )
+    assert len(screen) < 16 < len(whole)
+    assert "Over fresh connections" in screen
+    assert screen[-1].endswith(": --all shows all")
+    assert "Over the same connections again" in whole
+    assert not any("--all" in line for line in whole)
 
 
 def test_a_real_cdn_before_a_real_origin_over_tls(nginx: Nginx) -> None:
@@ -176,9 +191,8 @@ def test_a_broken_leg_ends_with_4_and_a_sentence() -> None:
     assert document["by_phase_ms"] == dict.fromkeys(PHASES)
     assert done.returncode == 4
     assert done.stdout.splitlines()[0] == "No pair could be measured."
-    assert done.stdout.splitlines()[-1].startswith(
-        "Failed (connect): The origin (127.0.0.1): The server refused the connection"
-    )
+    told = " ".join(done.stdout.splitlines())
+    assert " Failed (connect): The origin (127.0.0.1): The server refused the connection" in told
     assert "pair 0 of 30: The origin (127.0.0.1): The server refused" in done.stderr
 
 

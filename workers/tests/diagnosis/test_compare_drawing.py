@@ -65,3 +65,51 @@ def test_the_slower_leg_has_the_longer_bar_and_the_caches_are_told() -> None:
     assert len(cdn) < len(origin) == 100
     assert any("cache hit 25, age 60 s  192.0.2.1" in line for line in lines)
     assert "Over the same connections again" not in lines
+
+
+def reasoned() -> list[PairRun]:
+    """An origin that is slower for every reason there is, behind a CDN of which something is to be said."""
+    told = {"status": 200, "tls_version": "TLS 1.3", "protocol": "http/1.1"}
+    quick = leg(10_000, dns_us=900, cache=CacheState.MISS, address="192.0.2.1", **told)
+    slow = leg(90_000, dns_us=9_000, connect_us=60_000, tls_us=90_000, download_us=70_000, address="192.0.2.9", **told)
+    pair = type(runs(1, 0)[0].cold)(a=quick, b=slow)  # type: ignore[misc]
+    return [PairRun(cold=pair, reused=pair)] * 25
+
+
+SCREENS = [(23, 80), (16, 80), (29, 100), (39, 48)]
+
+
+@pytest.mark.parametrize(("rows", "width"), SCREENS)
+@pytest.mark.parametrize("names", [CDN_AND_ORIGIN, ANY_TWO])
+def test_a_screen_holds_the_verdict_both_bars_and_a_line_about_what_is_left_out(
+    rows: int, width: int, names: Names
+) -> None:
+    whole = drawn(reasoned(), Canvas(width=width, rows=None), names)
+    lines = drawn(reasoned(), Canvas(width=width, rows=rows, remedy="--all"), names)
+    assert len(lines) <= rows
+    assert lines[0] == whole[0]
+    assert "Over fresh connections" in lines
+    if len(whole) > rows:
+        assert lines[-1].startswith("… and ")
+        assert lines[-1].endswith(": --all shows all")
+    else:
+        assert lines == whole
+
+
+def test_a_common_terminal_keeps_both_rounds_and_every_warning_and_leaves_out_the_last_reasons() -> None:
+    whole = drawn(reasoned(), Canvas(width=80, rows=None))
+    lines = drawn(reasoned(), Canvas(width=80, rows=23, remedy="--all"))
+    assert len(whole) > 23
+    assert "Over the same connections again" in lines
+    assert [line for line in whole if line.startswith("!")] == [line for line in lines if line.startswith("!")] != []
+    assert "more reason" in lines[-1]
+
+
+def test_what_does_not_fit_a_tiny_screen_is_cut_to_the_verdict_and_its_bars() -> None:
+    lines = drawn(reasoned(), Canvas(width=80, rows=5, remedy="--all"))
+    assert [line.split()[0] for line in lines if line.startswith("  ")][:2] == ["CDN", "origin"]
+    assert lines[-1].startswith("… and the same connections again, ")
+
+
+def test_files_and_pipes_are_told_all_of_it() -> None:
+    assert drawn(reasoned(), Canvas(rows=None)) == drawn(reasoned(), Canvas(rows=200))
