@@ -39,7 +39,7 @@ def cname_chain(case: Case) -> Verdicts:
 
 def _slow(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
     id = FindingId.DNS_SLOW
-    if name.took_us is None or name.took_us <= SLOW_US:
+    if name.took_us is None or _first_search_us(name) <= SLOW_US:
         return
     if name.again_us is None:
         light = case.evidence.depth is Depth.LIGHT
@@ -70,19 +70,27 @@ def _chain(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
             reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
             yield NotJudged(id=FindingId.DNS_CNAME_CHAIN, reason=reason)
         return
-    # The milliseconds of a slow lookup are told once.
-    told = _is_slow(name)
-    saving_us = None if told or name.again_us is None else min(hops * name.again_us, _searched_us(name))
-    if hops < LONG_CHAIN and not told:
-        saving_us = _searched_us(name)
     yield Finding(
         id=FindingId.DNS_CNAME_CHAIN,
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,
-        saving_us=saving_us,
+        saving_us=_saved_by_flattening_us(name),
         evidence=_facts(name),
         host=_host(case, name),
     )
+
+
+def _saved_by_flattening_us(name: NameEvidence) -> int | None:
+    """What the aliases cost: for those that the resolver left loose the way to it, for the others at most as much of
+    its search. The milliseconds of a slow search are told once."""
+    if name.again_us is None:
+        return None
+    if _is_slow(name):
+        return _loose_us(name) or None
+    if len(name.aliases) < LONG_CHAIN:
+        return _searched_us(name)
+    followed = max(0, len(name.aliases) - name.left_loose)
+    return _loose_us(name) + min(followed * name.again_us, _searched_us(name))
 
 
 def _is_slow(name: NameEvidence) -> bool:
@@ -95,7 +103,7 @@ def _may_be_slow(name: NameEvidence) -> bool:
     """Whether the first search was, and most of the others."""
     if name.took_us is None or name.again_us is None or _asked_again(name):
         return False
-    return name.took_us > _slow_us(name) and median(_searches_us(name)) > _slow_us(name)
+    return _first_search_us(name) > _slow_us(name) and median(_searches_us(name)) > _slow_us(name)
 
 
 def _slow_us(name: NameEvidence) -> int:
@@ -110,7 +118,16 @@ def _searches_us(name: NameEvidence) -> list[int]:
         if one.record_type not in _ADDRESS_TYPES and one.took_us is not None and one.code in _SEARCHED_CODES:
             # The first: behind an alias its target is asked for too.
             later.setdefault(one.record_type, one.took_us)
-    return [name.took_us or 0, *later.values()]
+    return [_first_search_us(name), *later.values()]
+
+
+def _first_search_us(name: NameEvidence) -> int:
+    """The first lookup without the questions that loose aliases made necessary."""
+    return max(0, (name.took_us or 0) - _loose_us(name))
+
+
+def _loose_us(name: NameEvidence) -> int:
+    return name.left_loose * (name.again_us or 0)
 
 
 def _is_short_lived(name: NameEvidence) -> bool:
@@ -120,12 +137,12 @@ def _is_short_lived(name: NameEvidence) -> bool:
 def _may_be_short_lived(name: NameEvidence) -> bool:
     """What came out of a resolver's cache has only the rest of its time to live."""
     short = name.min_ttl_s is not None and name.min_ttl_s < SHORT_TTL_S
-    return short and (name.took_us or 0) > LEAST_SHORT_TTL_US
+    return short and _first_search_us(name) > LEAST_SHORT_TTL_US
 
 
 def _searched_us(name: NameEvidence) -> int:
     """What the resolver spent on finding out: the first lookup, or what is usual for one, less the way to it."""
-    return max(0, round(min(name.took_us or 0, median(_searches_us(name)))) - (name.again_us or 0))
+    return max(0, round(min(_first_search_us(name), median(_searches_us(name)))) - (name.again_us or 0))
 
 
 def _asked_again(name: NameEvidence) -> bool:
@@ -142,6 +159,7 @@ def _facts(name: NameEvidence) -> tuple[Fact, ...]:
         fact("searches_ms", tuple(map(ms_of, _searches_us(name)))),
         fact("resolver", name.resolver),
         fact("cname_hops", len(name.aliases)),
+        *([fact("left_loose", name.left_loose)] if name.left_loose else []),
         fact("chain", tuple(alias.target for alias in name.aliases)),
         fact("min_ttl_s", name.min_ttl_s),
     )

@@ -72,6 +72,7 @@ class LookupCapture:
 
     `questions` holds those that were asked in vain too. `addresses` are of both families, `min_ttl_s` is the shortest
     time that any of the records on the way may be kept: for a name without addresses, that nothing was found.
+    `left_loose` is how often the server named an alias without what it leads to, so that we had to ask for that.
     """
 
     asked_ns: int
@@ -81,6 +82,7 @@ class LookupCapture:
     resolver: str | None = None
     addresses: tuple[str, ...] = ()
     questions: tuple[QuestionCapture, ...] = ()
+    left_loose: int = 0
 
 
 @noun(frozen=True, slots=True, kw_only=True)

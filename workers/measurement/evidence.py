@@ -305,7 +305,9 @@ class NameEvidence:
     """One host name looked up. `resolver` is the server that answered.
 
     `took_us` is the lookup that the first connection waited for. `again_us` is the same question asked at once again:
-    the way to the resolver and nothing else, since now it knows the answer. `https` is None when there is no record.
+    the way to the resolver and nothing else, since now it knows the answer. `left_loose` is how often the resolver
+    named an alias without what it leads to, so that the first connection waited for that way once more: in `took_us`,
+    not in `again_us`. `https` is None when there is no record.
     A name that this machine knows by itself has `resolver` None and no questions.
     """
 
@@ -318,6 +320,7 @@ class NameEvidence:
     addresses: tuple[str, ...] = ()
     min_ttl_s: int | None = None
     https: HttpsRecord | None = None
+    left_loose: int = 0
 
 
 @noun(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from dns.rdtypes.svcbbase import ALPNParam, ParamKey
 from workers.measurement.captures_probe import LookupCapture, NameCapture
 from workers.measurement.evidence import Alias, HttpsRecord
 from workers.measurement.failure import FailureKind, Stage
-from workers.probes.dns_wire import Reply
+from workers.probes.dns_wire import MAX_ALIASES, Reply
 from workers.probes.faults import ProbeError, is_ours
 from workers.probes.loop import DeadlineError
 from workers.probes.name_server import Inquiry, ask
@@ -27,11 +27,9 @@ _ADDRESS_TYPES = (RdataType.A, RdataType.AAAA)
 _HTTPS_TYPE = (RdataType.HTTPS,)
 # What hardly anybody asks for, so that the resolver has to search as it did at first.
 _SELDOM_TYPES = (RdataType.CAA, RdataType.TXT)
-# How often a chain of aliases that a resolver left loose is taken up again.
-_MAX_FOLLOWED = 4
 _MAX_ADDRESSES = 32
-_MAX_ALIASES = 32
-_MAX_QUESTIONS = 32
+# Both families of the longest chain, and as many again that got lost.
+_MAX_QUESTIONS = 4 * (MAX_ALIASES + 1)
 # The same question again: the faster of two, since one may meet another server behind the resolver's address.
 _REPEATS = 2
 # How often servers are asked that answer with an error: as often as glibc asks (its RES_DFLRETRY).
@@ -65,13 +63,15 @@ class _Search:
     async def follow(self, name: str, types: tuple[RdataType, ...]) -> list[Inquiry]:
         """The answered inquiries from the name to the end of its aliases. Raises ProbeError or DeadlineError."""
         answered: list[Inquiry] = []
-        for _ in range(_MAX_FOLLOWED):
+        passed: list[Alias] = []
+        while True:
             answered.append(await self.ask_in_turn(name, types))
             aliases = _longest(answered[-1].replies.values())
+            passed += aliases
+            _check_chain(passed)
             if not aliases or answered[-1].is_missing or _records(answered):
-                break
+                return answered
             name = aliases[-1].target
-        return answered
 
     async def ask_in_turn(self, name: str, types: tuple[RdataType, ...]) -> Inquiry:
         """Each server in turn, then all again with twice the patience: once more after errors, more after silence.
@@ -100,6 +100,17 @@ class _Search:
         raise fault
 
 
+def _check_chain(passed: list[Alias]) -> None:
+    """Raises ProbeError for a chain that has no end."""
+    fault = None
+    if passed and passed[-1].target.lower() in {alias.name.lower() for alias in passed}:
+        fault = "aliases in a circle"
+    elif len(passed) > MAX_ALIASES:
+        fault = f"more than {MAX_ALIASES} aliases"
+    if fault is not None:
+        raise ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{passed[0].name}: {fault}")
+
+
 def _records(answered: list[Inquiry]) -> list[Reply]:
     """The last answers that hold what was asked for."""
     return [reply for reply in answered[-1].replies.values() if reply.addresses or reply.services]
@@ -121,7 +132,7 @@ async def _look_up(host: str, search: _Search) -> Resolution:
     asked_ns = time.monotonic_ns()
     answered = await search.follow(host, _ADDRESS_TYPES)
     found = _records(answered)
-    aliases = tuple(alias for inquiry in answered for alias in _longest(inquiry.replies.values()))[:_MAX_ALIASES]
+    aliases = tuple(alias for inquiry in answered for alias in _longest(inquiry.replies.values()))
     addresses = tuple(address for reply in found for address in reply.addresses)[:_MAX_ADDRESSES]
     kept_s = [reply.ttl_s for reply in found or answered[-1].replies.values()]
     lookup = LookupCapture(
@@ -132,6 +143,7 @@ async def _look_up(host: str, search: _Search) -> Resolution:
         resolver=answered[-1].server.address,
         addresses=addresses,
         questions=tuple(one for inquiry in search.inquiries for one in inquiry.questions())[:_MAX_QUESTIONS],
+        left_loose=len(answered) - 1,
     )
     return Resolution(addresses=addresses, exists=not answered[-1].is_missing, lookup=lookup)
 

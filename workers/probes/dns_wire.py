@@ -31,7 +31,8 @@ _OPT = b"\0" + _RECORD.pack(RdataType.OPT, _UDP_BYTES, 0, 0)
 _POINTER = 0xC0
 _MAX_LABEL_BYTES, _MAX_NAME_BYTES = 63, 254
 _MAX_RECORDS = 512
-_MAX_ALIASES = 16
+# As many as BIND ever followed for one question; 11 today (`max-query-restarts`), as does Unbound.
+MAX_ALIASES = 16
 # RFC 2181, 8: a time to live with the highest bit set is none.
 _MAX_TTL_S = 0x7FFFFFFF
 # For how long "there is none" is kept where no SOA says it: what dnspython and others take.
@@ -146,12 +147,16 @@ def _followed(data: bytes, query: Query, code: int, answers: list[_Record], auth
         sets.setdefault((record.name, record.kind), []).append(record)
     name = query.name
     aliases: list[Alias] = []
+    passed: set[Name] = set()
     while not (found := sets.get((name, query.kind), [])) and (name, RdataType.CNAME) in sets:
-        if len(aliases) == _MAX_ALIASES:
-            raise ContradictionError("aliases without end")
+        if name in passed:
+            raise ContradictionError("aliases in a circle")
+        if len(aliases) == MAX_ALIASES:
+            raise ContradictionError(f"more than {MAX_ALIASES} aliases")
         alias = sets[name, RdataType.CNAME][0]
         target, _ = _read_name(data, alias.at)
         aliases.append(Alias(name=_text(name), target=_text(target), ttl_s=_ttl_s(alias)))
+        passed.add(name)
         name = _folded(target)
     if found and code == NXDOMAIN:
         raise ContradictionError("a name that does not exist has records")

@@ -14,17 +14,23 @@ def name_evidence(capture: NameCapture, clock: RunClock) -> NameEvidence:
         host=capture.host,
         resolver=lookup.resolver,
         took_us=_took_us(lookup, clock),
-        again_us=min((_took_us(again, clock) for again in capture.again), default=None),
+        again_us=min((_way_us(again, clock) for again in capture.again), default=None),
         questions=tuple(_question(one, clock) for one in (*lookup.questions, *capture.questions)),
         aliases=lookup.aliases,
         addresses=capture.addresses or lookup.addresses,
         min_ttl_s=lookup.min_ttl_s,
         https=capture.https,
+        left_loose=lookup.left_loose,
     )
 
 
 def _took_us(lookup: LookupCapture, clock: RunClock) -> int:
     return max(0, clock.instant_ns(lookup.answered) - lookup.asked_ns + 500) // 1000
+
+
+def _way_us(again: LookupCapture, clock: RunClock) -> int:
+    """To the resolver and back, of a lookup to which it knows all answers."""
+    return _took_us(again, clock) // (1 + again.left_loose)
 
 
 def _question(asked: QuestionCapture, clock: RunClock) -> Question:

@@ -104,6 +104,24 @@ def test_a_chain_claims_no_more_than_its_lookup_took_longer() -> None:
     assert found(names.RULES, evidence)[Id.DNS_CNAME_CHAIN].saving_us == 10_000
 
 
+def test_each_alias_that_the_resolver_leaves_to_the_asker_costs_the_way_to_it() -> None:
+    """Though it knew all answers: the second lookup took as long."""
+    evidence = probe([], names=(name(aliases=aliases(3), took_us=80_000, again_us=20_000, left_loose=3),))
+    finding = found(names.RULES, evidence)[Id.DNS_CNAME_CHAIN]
+    assert finding.saving_us == 60_000
+    assert facts(finding)["left_loose"] == 3
+    assert causes(name(aliases=aliases(3), took_us=320_000, again_us=80_000, left_loose=3)) == {Id.DNS_CNAME_CHAIN}
+
+
+def test_a_slow_search_and_what_loose_aliases_cost_are_told_apart() -> None:
+    others = (600_000, 610_000, 640_000)
+    findings = found(
+        names.RULES, probe([], names=(searched(*others, took_us=680_000, aliases=aliases(3), left_loose=3),))
+    )
+    assert findings[Id.DNS_SLOW].saving_us == 595_000
+    assert findings[Id.DNS_CNAME_CHAIN].saving_us == 60_000
+
+
 def test_the_milliseconds_of_a_slow_chain_are_told_once() -> None:
     evidence = probe([], names=(searched(600_000, 610_000, aliases=aliases(4)),))
     findings = found(names.RULES, evidence)

@@ -10,6 +10,7 @@ import dns.flags
 import dns.message
 import dns.rcode
 import dns.rdatatype
+from dns.message import Message
 
 from workers.measurement.captures_probe import NameCapture
 from workers.measurement.compute.hop import RunClock
@@ -72,3 +73,17 @@ class Resolver:
 def only(kind: dns.rdatatype.RdataType, answer: Answer) -> Answer:
     """Answers questions of one type and keeps silent on others."""
     return lambda query: answer(query) if query.question[0].rdtype == kind else None
+
+
+def loose(answer: Answer) -> Answer:
+    """Answers with the first alias alone, whatever it leads to."""
+
+    def first_link(query: Message) -> Message | None:
+        reply = answer(query)
+        aliased = reply is not None and any(one.rdtype == dns.rdatatype.CNAME for one in reply.answer)
+        if reply is not None and aliased:
+            reply.answer = reply.answer[:1]
+            reply.set_rcode(dns.rcode.NOERROR)
+        return reply
+
+    return first_link

@@ -2,6 +2,7 @@
 
 import socket
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic_ns
@@ -17,7 +18,7 @@ from workers.measurement.failure import FailureKind
 from workers.probes.faults import ProbeError
 from workers.probes.loop import DeadlineError
 from workers.tests.ports import closed_port
-from workers.tests.probes.resolver import Resolver, only
+from workers.tests.probes.resolver import Resolver, loose, only
 from workers.tests.servers import Zone, tcp_and_udp
 from workers.tests.waiting import wait_for
 
@@ -42,17 +43,50 @@ def test_a_chain_of_aliases_is_followed_and_kept(resolver: Resolver) -> None:
     assert [(one.name, one.target) for one in found.lookup.aliases] == [("a.test", "b.test"), ("b.test", "c.test")]
 
 
-def test_a_chain_that_the_server_leaves_loose_is_taken_up(resolver: Resolver) -> None:
-    zone = Zone(a={"b.test": ["192.0.2.1"]}, aliases={"a.test": "b.test"})
+@pytest.mark.parametrize("links", [1, 5, 16])
+def test_a_chain_that_the_server_leaves_loose_is_taken_up(resolver: Resolver, links: int) -> None:
+    names = [f"n{number}.test" for number in range(links + 1)]
+    zone = Zone(a={names[-1]: ["192.0.2.1"]}, aliases=dict(pairwise(names)))
+    resolver.serve(loose(zone.answer))
+    found = resolver.resolve(names[0])
+    assert found.addresses == ("192.0.2.1",)
+    assert found.lookup is not None
+    assert [one.target for one in found.lookup.aliases] == names[1:]
+    assert found.lookup.left_loose == links
+    assert len(found.lookup.questions) == 2 * (links + 1)
 
-    def lazy(query: Message) -> Message | None:
-        reply = zone.answer(query)
-        if reply is not None and len(reply.answer) > 1:
-            reply.answer = reply.answer[:1]
+
+def test_a_loose_chain_that_is_longer_than_any_honest_one_is_a_fault_of_the_server(resolver: Resolver) -> None:
+    names = [f"n{number}.test" for number in range(18)]
+    server = resolver.serve(loose(Zone(a={names[-1]: ["192.0.2.1"]}, aliases=dict(pairwise(names))).answer))
+    with pytest.raises(ProbeError) as caught:
+        resolver.resolve(names[0])
+    assert caught.value.failure.kind is FailureKind.DNS_SERVER_FAILURE
+    assert "more than 16 aliases" in caught.value.failure.detail
+    assert server.questions == 34
+
+
+def test_loose_aliases_in_a_circle_are_told_as_such(resolver: Resolver) -> None:
+    links = {"a.test": "b.test", "b.test": "c.test", "c.test": "B.test"}
+
+    def circle(query: Message) -> Message:
+        reply = dns.message.make_response(query)
+        name = query.question[0].name.to_text(omit_final_dot=True).lower()
+        reply.answer += [dns.rrset.from_text(f"{name}.", 60, "IN", "CNAME", f"{links[name]}.")]
         return reply
 
-    resolver.serve(lazy)
-    assert resolver.resolve("a.test").addresses == ("192.0.2.1",)
+    server = resolver.serve(circle)
+    with pytest.raises(ProbeError) as caught:
+        resolver.resolve("a.test")
+    assert caught.value.failure.kind is FailureKind.DNS_SERVER_FAILURE
+    assert "aliases in a circle" in caught.value.failure.detail
+    assert server.questions == 6
+
+
+def test_a_loose_alias_of_a_name_that_does_not_exist_leads_nowhere(resolver: Resolver) -> None:
+    resolver.serve(loose(Zone(aliases={"a.test": "b.test", "b.test": "gone.test"}).answer))
+    found = resolver.resolve("a.test")
+    assert (found.addresses, found.exists) == ((), False)
 
 
 def test_aliases_in_a_circle_are_a_fault_of_the_server(resolver: Resolver) -> None:
@@ -66,6 +100,7 @@ def test_aliases_in_a_circle_are_a_fault_of_the_server(resolver: Resolver) -> No
     with pytest.raises(ProbeError) as caught:
         resolver.resolve("a.test")
     assert caught.value.failure.kind is FailureKind.DNS_SERVER_FAILURE
+    assert "aliases in a circle" in caught.value.failure.detail
 
 
 def test_a_name_that_does_not_exist_and_one_without_address_are_told_apart(resolver: Resolver) -> None:

@@ -11,7 +11,7 @@ import pytest
 from dns.message import Message
 
 from workers.measurement.evidence import Alias, HttpsRecord, NameEvidence
-from workers.tests.probes.resolver import Resolver
+from workers.tests.probes.resolver import Resolver, loose
 from workers.tests.servers import Zone
 from workers.tests.waiting import undisturbed
 
@@ -106,6 +106,27 @@ def test_a_name_is_asked_for_again_to_see_the_way_to_the_resolver(resolver: Reso
     assert learned.took_us >= 99_000
     assert learned.again_us < learned.took_us
     assert learned.addresses == ("192.0.2.1",)
+
+
+@undisturbed
+def test_what_a_loose_chain_costs_is_told_apart_from_the_way_to_the_resolver(resolver: Resolver) -> None:
+    resolver.forget()
+    gone = Event()
+    zone = Zone(a={"d.test": ["192.0.2.1"]}, aliases={"a.test": "b.test", "b.test": "c.test", "c.test": "d.test"})
+
+    def far(query: Message) -> Message | None:
+        # The server answers one after the other: only the first of two that come together waits.
+        if query.question[0].rdtype != dns.rdatatype.AAAA:
+            gone.wait(0.03)
+        return zone.answer(query)
+
+    resolver.serve(loose(far))
+    learned = resolver.learn("a.test")
+    assert learned.left_loose == 3
+    assert learned.took_us is not None
+    assert learned.again_us is not None
+    assert learned.took_us >= 4 * 30_000
+    assert 30_000 <= learned.again_us < 45_000
 
 
 def test_an_https_record_is_read(resolver: Resolver) -> None:
