@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _carry_out(words: Sequence[str]) -> int:
     # Who interrupts a command that only begins ends it at once and is told nothing of its insides.
     with _handling(signal.SIG_DFL, signal.SIGINT):
+        # `./dev` holds interrupts back while Python itself starts.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         asked = importlib.import_module("workers.commands.parser").parse(words)
         try:
             module = _module_of(asked.command)

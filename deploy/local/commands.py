@@ -1,6 +1,7 @@
 """The commands of ./dev: each parses nothing more, calls one function, and gives an exit code."""
 
 import os
+import signal
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -92,6 +93,8 @@ def screens(places: Places, _options: Namespace) -> int:
 
 def firstbyte(places: Places, arguments: Sequence[str]) -> int:
     env = environment.command(places, _ready(places))
+    # Like our own entry it takes what interrupts it as soon as it begins.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     return _become(places, ["-m", "workers.cli", *arguments], env)
 
 

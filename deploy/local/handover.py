@@ -147,11 +147,16 @@ def _carry_out(command: Sequence[str], become: Become, env: Mapping[str, str]) -
     for number in (signal.SIGTERM, signal.SIGHUP):
         before[number] = signal.signal(number, lambda number, _frame: child.send_signal(number))
     try:
-        code = int(child.wait())
+        code = exit_code(child.wait())
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    return _SIGNALLED - code if code < 0 else code
+    return code
+
+
+def exit_code(returned: int) -> int:
+    """Of what Python says of a child that ended, as a shell says it."""
+    return _SIGNALLED - returned if returned < 0 else returned
 
 
 def _give_back(made: Path, wanted: Path) -> None:

@@ -7,6 +7,7 @@ The user must be able to read the code. A checkout that it cannot read (below /r
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -29,8 +30,10 @@ _SHAPED = "--profile"
 def step_down(checkout: Path, command: str, arguments: Sequence[str]) -> None:
     """Goes on as the service user; does not return, but after `reset`, when root removes what it made itself.
 
-    Files that only root reaches it hands over to `firstbyte`, and takes back.
+    Files that only root reaches it hands over to `firstbyte`, and takes back. Interrupts are held back until the user's
+    process has begun, so that none comes while Python starts and would be told with its insides.
     """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     user = _service_user()
     places = Places(code=_readable_code(user, checkout, fresh=command in FRESH_CODE))
     _give(places.state, user)
@@ -47,7 +50,7 @@ def step_down(checkout: Path, command: str, arguments: Sequence[str]) -> None:
     done = subprocess.run(again, env=environment, preexec_fn=lambda: become(user))
     if done.returncode == 0:
         _clear(places, checkout)
-    sys.exit(done.returncode)
+    sys.exit(handover.exit_code(done.returncode))
 
 
 def _service_user() -> pwd.struct_passwd:

@@ -1,8 +1,10 @@
 """./dev itself: what it says before it changes anything, on machines made up as folders."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,26 @@ def test_an_unknown_command_is_named_and_is_wrong_usage() -> None:
     done = subprocess.run([DEV, "start"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "no command 'start'" in done.stderr
+
+
+_INTERRUPTED = """
+import os, signal, sys
+if sys.orig_argv[1:3] == ["-m", "deploy.local"]:
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+def test_who_interrupts_it_while_python_starts_is_told_nothing_of_its_insides(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(_INTERRUPTED)
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [DEV, "status"],
+        env=env,
+        capture_output=True,
+        timeout=120,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 def test_a_machine_with_everything_passes_and_lacks_nothing(dev: Dev) -> None:

@@ -109,6 +109,17 @@ def test_who_interrupts_a_command_that_only_begins_is_told_nothing_of_its_inside
     assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
+def test_an_interrupt_that_was_held_back_while_python_started_ends_the_command_as_it_begins() -> None:
+    done = subprocess.run([*FIRSTBYTE, "doctor"], capture_output=True, timeout=PATIENCE_S, preexec_fn=_hold_back)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
+
+
+def _hold_back() -> None:
+    _heed()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def _heed() -> None:
     """Whoever started these tests in the background of a shell made them ignore Ctrl+C, and with `nohup` a lost
     terminal, as it should: what is ignored from the beginning stays ignored.
