@@ -33,7 +33,7 @@ from workers.measurement.page_rules import (
 )
 from workers.measurement.recorded_script import MAX_FILE_BYTES
 from workers.measurement.redaction import Redaction
-from workers.measurement.script_text import parse_script, with_kept
+from workers.measurement.script_text import STEP_FORMS, parse_script, with_kept
 
 PAGE = """\
 Loads the URL in a cold headless Chromium and draws its waterfall, with what visitors see and what costs them time.
@@ -174,13 +174,16 @@ def _script(path: Path | None) -> tuple[Step, ...]:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
-        return with_kept(parse_script(data.decode("utf-8-sig")), ())
+        steps = with_kept(parse_script(data.decode("utf-8-sig")), ())
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not UTF-8.") from None
     except PageOptionError as error:
         raise UsageError(f"{path}: {error}") from error
+    if not steps:
+        raise UsageError(f"{path} has no step. Write one a line: {STEP_FORMS}.")
+    return steps
 
 
 def _read(parse: Callable[[str], T]) -> Callable[[str], T]:

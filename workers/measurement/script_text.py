@@ -18,7 +18,10 @@ from workers.measurement.target import origin_of
 
 # What stands for a secret that is stored, and asks for it to be kept.
 KEPT = "\N{BULLET}" * 8
-_FORMS = "visit URL, click SELECTOR, type TEXT into SELECTOR, secret TEXT into SELECTOR, press KEY or wait for SELECTOR"
+# What a line may be.
+STEP_FORMS = (
+    "visit URL, click SELECTOR, type TEXT into SELECTOR, secret TEXT into SELECTOR, press KEY or wait for SELECTOR"
+)
 _KEYS = {key.lower(): key for key in Key}
 
 
@@ -82,7 +85,7 @@ def _step(line: str) -> Step:
     step = _made(verb.lower(), rest.strip())
     if step is None:
         # It is not repeated: it may be a secret.
-        raise PageOptionError(f"This is no step. Write {_FORMS}.")
+        raise PageOptionError(f"This is no step. Write {STEP_FORMS}.")
     fault = step_fault(step)
     if fault is not None:
         raise PageOptionError(fault)

@@ -126,6 +126,8 @@ def test_a_script_is_read_as_lines_or_as_a_recording(tmp_path: Path) -> None:
         (b"\xff", "is not UTF-8"),
         (b"secret s3cret", "Line 1: Write secret TEXT into SELECTOR"),
         (b"{}", "no recording of Chrome DevTools"),
+        (b"", "has no step. Write one a line: visit URL, click SELECTOR"),
+        (b"\xef\xbb\xbf\n  \n// later\n", "has no step"),
         (f"secret {KEPT} into #a".encode(), "write the secret again"),
     ],
 )
