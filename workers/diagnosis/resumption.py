@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.facts import facts, in_ms, seen
+from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
 from workers.diagnosis.tls_visits import TLS13, completed, false_start_possible, first_visits, speaks_tls13
 from workers.measurement.evidence import Depth, EarlyData, Handshake, Trial
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -237,7 +238,7 @@ def zero_rtt(case: Case) -> Verdicts:
             id=FindingId.TLS_ZERO_RTT,
             severity=Severity.INFO,
             confidence=Confidence.HIGH,
-            saving_us=_handshake_us(case),
+            saving_us=_spared_us(case),
             evidence=facts(
                 max_early_data_bytes=max(known),
                 tickets=max(one.tickets or 0 for one in with_tickets),
@@ -248,13 +249,46 @@ def zero_rtt(case: Case) -> Verdicts:
         yield _open_question(case, given=[one.tickets for one in first_visits(case) if one.tickets is not None])
 
 
-def _handshake_us(case: Case) -> int | None:
-    """What those who come back wait at least for the server's handshake, which early data would go along with: a round
-    trip, and what the server computes. Where none came back, the round trip; that of a hello that is asked for again
-    is no part of it."""
-    back = completed(one for one in case.evidence.of(Trial.RESUMED) if not lost_packets(one))
-    took = [one.network_us for one in back if one.resumed and not one.hello_retry and one.network_us is not None]
-    return min(took, default=case.rtt_us)
+def _spared_us(case: Case) -> int | None:
+    """What those who come back wait at least for the server's first word, along with which an early request would be
+    answered: a round trip, and the way of a server far behind whoever accepts its connections.
+
+    What a hello takes to leave by a narrow link, and what the server computes for it, comes before early data too; so
+    the time of the hello's bytes is no part of it, nor what the server's quickest answer did not take as well. Where
+    that is not known, the round trip alone is certain.
+    """
+    upload_us, quickest_us = _upload_us_a_byte(case), _quickest_us(case)
+    if case.rtt_us is None or upload_us is None or quickest_us is None:
+        return case.rtt_us
+    took = [us - upload_us * size for size, us in _hellos(case, Trial.RESUMED, resumed=True)]
+    return max(case.rtt_us, min(round(min(took, default=0)), case.rtt_us + quickest_us))
+
+
+def _upload_us_a_byte(case: Case) -> float | None:
+    """By how much a larger hello is answered later. None where hellos of both sizes were not answered."""
+    large, small = (min(_hellos(case, kind), default=None) for kind in (Trial.FULL, Trial.CLASSICAL))
+    if large is None or small is None or large[0] <= small[0]:
+        return None
+    return max(0.0, (_least_us(case, Trial.FULL) - _least_us(case, Trial.CLASSICAL)) / (large[0] - small[0]))
+
+
+def _quickest_us(case: Case) -> int | None:
+    thinks = (first_think_us(trial) for trial in case.evidence.of(*THOUGHTFUL))
+    return min((think for think in thinks if think is not None), default=None)
+
+
+def _least_us(case: Case, kind: Trial) -> int:
+    return min(us for _, us in _hellos(case, kind))
+
+
+def _hellos(case: Case, kind: Trial, *, resumed: bool = False) -> list[tuple[int, int]]:
+    """The sizes of hellos that were not asked for again, and how long each took to be answered."""
+    made = completed(trial for trial in case.evidence.of(kind) if not lost_packets(trial))
+    return [
+        (one.hello_bytes, one.network_us)
+        for one in made
+        if one.resumed is resumed and one.version == TLS13 and not one.hello_retry and one.network_us is not None
+    ]
 
 
 def _rejected(case: Case) -> str | None:

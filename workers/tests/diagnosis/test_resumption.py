@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from workers.diagnosis.thinking import THOUGHTFUL
 from workers.measurement.evidence import EarlyData, ProbeEvidence, Trial
 from workers.measurement.finding import Answer, CheckColumn, FindingId, Severity
 from workers.tests.diagnosis.sites import (
     RTT_US,
+    answered,
     case,
     changed,
     check,
@@ -24,6 +26,7 @@ from workers.tests.diagnosis.sites import (
 
 _MISSING, _FLAKY, _ZERO = FindingId.TLS_RESUMPTION_MISSING, FindingId.TLS_RESUMPTION_FLAKY, FindingId.TLS_ZERO_RTT
 _PSK = (Trial.RESUMED, Trial.EARLY_DATA)
+_NONE = {"max_early_data_bytes": 0}
 _OLD_WAYS = (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
 
 
@@ -147,21 +150,42 @@ def test_tickets_that_allow_no_early_data_are_a_remark() -> None:
     assert (found.severity, found.saving_us) == (Severity.INFO, RTT_US)
 
 
-def test_early_data_would_spare_the_whole_handshake_and_not_a_round_trip_alone() -> None:
-    """Nearby most of it is what the server computes, and it may be far behind whoever accepts its connections."""
-    site = shaken(without(deep_site(), Trial.EARLY_DATA), (Trial.FULL,), max_early_data_bytes=0)
-    site = shaken(site, (Trial.DELAYED_ACK, Trial.HTTP2), max_early_data_bytes=0)
-    found = finding(_ZERO, shaken(site, (Trial.RESUMED,), network_us=RTT_US + 6_000))
+def no_early_data(think_us: int = 2_000) -> ProbeEvidence:
+    """A site that thinks so long about its answers."""
+    site = shaken(without(deep_site(), Trial.EARLY_DATA), (Trial.FULL, Trial.DELAYED_ACK, Trial.HTTP2), **_NONE)
+    begun_us = 3 * RTT_US + 1_050 + think_us
+    site = answered(site, THOUGHTFUL, first_application_us=begun_us, first_readable_us=begun_us)
+    return changed(site, THOUGHTFUL, lambda one: replace(one, records=()))
+
+
+def spared_us(site: ProbeEvidence) -> int | None:
+    found = finding(_ZERO, site)
     assert found is not None
-    assert found.saving_us == RTT_US + 6_000
+    return found.saving_us
+
+
+def test_early_data_would_spare_the_way_to_a_server_far_behind_whoever_accepts_its_connections() -> None:
+    far = RTT_US + 100_000
+    site = shaken(no_early_data(103_000), (Trial.FULL, Trial.CLASSICAL, Trial.RESUMED), network_us=far)
+    assert spared_us(site) == far
+
+
+def test_early_data_does_not_spare_what_the_server_computes_for_the_hello() -> None:
+    """An answer that needs none of that came sooner."""
+    site = shaken(no_early_data(), (Trial.FULL, Trial.CLASSICAL, Trial.RESUMED), network_us=RTT_US + 50_000)
+    assert spared_us(site) == RTT_US + 2_000
+
+
+def test_early_data_does_not_spare_what_a_hello_takes_to_leave_by_a_narrow_link() -> None:
+    """The larger one was answered 50 ms later; the page itself took long."""
+    site = shaken(no_early_data(500_000), (Trial.FULL, Trial.RESUMED), network_us=RTT_US + 62_000)
+    site = shaken(site, (Trial.CLASSICAL,), network_us=RTT_US + 12_000)
+    assert spared_us(site) == RTT_US
+    assert spared_us(without(site, Trial.CLASSICAL)) == RTT_US
 
 
 def test_early_data_does_not_spare_the_round_trip_of_a_hello_that_is_asked_for_again() -> None:
-    site = shaken(without(deep_site(), Trial.EARLY_DATA), (Trial.FULL,), max_early_data_bytes=0)
-    site = shaken(site, (Trial.DELAYED_ACK, Trial.HTTP2), max_early_data_bytes=0)
-    found = finding(_ZERO, shaken(site, (Trial.RESUMED,), network_us=2 * RTT_US, hello_retry=True))
-    assert found is not None
-    assert found.saving_us == RTT_US
+    assert spared_us(shaken(no_early_data(), (Trial.RESUMED,), network_us=2 * RTT_US, hello_retry=True)) == RTT_US
 
 
 def test_early_data_that_is_allowed_and_always_rejected_is_not_offered() -> None:
