@@ -4,24 +4,21 @@ clock.
 DevTools knows identity (which row is which, what began it) and sizes. Its connection timings are cut to the request's
 own waiting (Chromium's "blocking" times), so they only stand in where the network log has none.
 
-Events of one request come in any order with their "extra info" (the headers really sent and received), which carries
-no hop number: it belongs to the hops that announce it, in order.
+Events of one request come in any order, also with its extra info.
 """
 
 import re
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.compute.exchange import CARRIED, SOCKET, Exchange, Json, monotonic_us
+from workers.measurement.compute.extra_infos import ExtraInfos
 from workers.measurement.compute.texts import without_login
 
-# Two that are told of the same instant; what goes before it is the browser's own work.
-_SAME_US = 1_000
-_NOT_MODIFIED = 304
 # Chrome follows twenty redirects. More is made up, and each hop is held against the others of its request.
-_MAX_HOPS, _MAX_EXTRAS = 64, 256
+_MAX_HOPS = 64
 # Longer URLs may be told cut off.
 _MAX_URL_CHARS = 4096
 # How Chrome words why there is no WebSocket.
@@ -63,9 +60,10 @@ class _Reader:
     def __init__(self) -> None:
         self.page = PageEvents()
         self._hops: dict[str, list[Exchange]] = {}
-        self._sent: dict[str, list[Json]] = {}
-        self._received: dict[str, list[Json]] = {}
+        self._extras = ExtraInfos()
         self._memory: set[str] = set()
+        # Requests that were told of once more: what they would be if that were another one.
+        self._again: dict[str, Exchange] = {}
         self._hinted: set[str] = set()
         self._sockets: dict[str, Json] = {}
         self._pieces: dict[str, set[object]] = {}
@@ -78,10 +76,8 @@ class _Reader:
     def finish(self) -> PageEvents:
         for request_id, hops in self._hops.items():
             if request_id not in self._gaps:
-                others = int(request_id in self._late)
-                _hand_out_sent(hops, self._sent.get(request_id, []), others)
-                _hand_out_received(hops, self._received.get(request_id, []), others)
-            hops[-1].from_memory = request_id in self._memory
+                self._extras.hand_out(request_id, hops, int(request_id in self._late))
+            hops[-1].from_memory |= request_id in self._memory
             hops[-1].hinted = request_id in self._hinted
         for exchange in self.page.exchanges:
             if exchange.frame is None and exchange.kind != SOCKET and not _is_own_script(exchange):
@@ -97,12 +93,18 @@ class _Reader:
             return
         request_id, url = str(params.get("requestId")), str(request.get("url", ""))
         is_full = len(self._hops.get(request_id, ())) >= _MAX_HOPS
-        if is_full or self._is_repeated(params, request_id, without_login(url), started_us):
+        if is_full:
+            return
+        exchange = _exchange(params, request, request_id, started_us)
+        if self._is_repeated(params, request_id, without_login(url), started_us):
+            self._again[request_id] = exchange
             return
         self._close_redirect(params, request_id, started_us, url)
-        exchange = _exchange(params, request, request_id, started_us)
+        self._add(exchange)
+
+    def _add(self, exchange: Exchange) -> None:
         # Events may be saved in another order than that in which things happened.
-        insort(self._hops.setdefault(request_id, []), exchange, key=lambda hop: hop.started_us)
+        insort(self._hops.setdefault(exchange.request_id, []), exchange, key=lambda hop: hop.started_us)
         self.page.exchanges.append(exchange)
 
     def _is_repeated(self, params: Json, request_id: str, url: str, started_us: int) -> bool:
@@ -134,8 +136,9 @@ class _Reader:
             return
         hop = _asker_of(response, hops[-1:])
         if hop is None:
-            self._gaps.add(request_id)
-            self._cut_off.add(request_id)
+            if not _is_told(response, hops):
+                self._gaps.add(request_id)
+                self._cut_off.add(request_id)
             return
         self._answer(hop, response)
         hop.kind = str(params.get("type", hop.kind))
@@ -171,13 +174,21 @@ class _Reader:
             hop.cancelled = params.get("canceled") is True
 
     def extra_sent(self, params: Json) -> None:
-        _keep(self._sent, params)
+        self._extras.keep_sent(params)
 
     def extra_received(self, params: Json) -> None:
-        _keep(self._received, params)
+        self._extras.keep_received(params)
 
     def from_memory(self, params: Json) -> None:
-        self._memory.add(str(params.get("requestId")))
+        """Older Chromes call what memory gives by the number of the request that brought it there."""
+        request_id = str(params.get("requestId"))
+        hop, again = self._last(request_id), self._again.pop(request_id, None)
+        if hop is not None and hop.ended_us is not None and again is not None and hop.started_us < again.started_us:
+            self._add(hop := again)
+        if hop is None:
+            self._memory.add(request_id)
+        else:
+            hop.from_memory = True
 
     def early_hints(self, params: Json) -> None:
         self._hinted.add(str(params.get("requestId")))
@@ -292,12 +303,6 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
     )
 
 
-def _keep(extras: dict[str, list[Json]], params: Json) -> None:
-    of_request = extras.setdefault(str(params.get("requestId")), [])
-    if len(of_request) < _MAX_EXTRAS:
-        of_request.append(params)
-
-
 def _is_own_script(exchange: Exchange) -> bool:
     """Whether this brought a worker itself, for which others asked."""
     return exchange.url == exchange.document and exchange.initiator.get("type") != "script"
@@ -315,69 +320,15 @@ def _asker_of(response: Json, hops: list[Exchange]) -> Exchange | None:
     return next((hop for hop in reversed(free) if _bare(hop.url) == told), None)
 
 
+def _is_told(response: Json, hops: list[Exchange]) -> bool:
+    """Whether this is the answer that led on, once more: so older Chromes tell of a redirect that CORS forbids."""
+    names = ("url", "status", "timing")
+    led = [hop.response for hop in hops if hop.redirected_to is not None and hop.response is not None]
+    return any(all(one.get(name) == response.get(name) for name in names) for one in led)
+
+
 def _bare(url: str) -> str:
     return without_login(url[:_MAX_URL_CHARS]).partition("#")[0]
-
-
-def _hand_out_sent(hops: list[Exchange], extras: list[Json], others: int) -> None:
-    # A hop without an answer never announces its extra info, so the last one takes what is left.
-    announced = [hop for hop in hops if hop.has_extra_request]
-    takers = [hop for hop in hops if hop.has_extra_request or hop.response is None]
-    for hop, extra in _pairs((announced, takers), extras, others, _is_sent_by):
-        headers, connect = extra.get("headers"), extra.get("connectTiming")
-        if isinstance(headers, dict):
-            hop.request_headers, hop.is_sent_known = headers, True
-        if hop.net_started_us is None and isinstance(connect, dict):
-            hop.net_started_us = monotonic_us(connect.get("requestTime"))
-
-
-def _is_sent_by(hop: Exchange, extra: Json) -> bool:
-    connect = extra.get("connectTiming")
-    began_us = monotonic_us(connect.get("requestTime")) if isinstance(connect, dict) else None
-    return began_us is None or hop.net_started_us is None or abs(began_us - hop.net_started_us) <= _SAME_US
-
-
-def _hand_out_received(hops: list[Exchange], extras: list[Json], others: int) -> None:
-    # As above: of a worker's script the page hears the headers and not the answer.
-    announced = [hop for hop in hops if hop.has_extra_response]
-    takers = [hop for hop in hops if hop.has_extra_response or hop.response is None]
-    for hop, extra in _pairs((announced, takers), extras, others, _is_received_by):
-        headers, status = extra.get("headers"), extra.get("statusCode")
-        hop.response_headers = headers if isinstance(headers, dict) else hop.response_headers
-        # A revalidated resource shows 200 in `response`; the wire said 304.
-        if hop.response is not None and isinstance(status, int):
-            hop.response = {**hop.response, "status": status}
-
-
-def _is_received_by(hop: Exchange, extra: Json) -> bool:
-    status, told = extra.get("statusCode"), hop.number("status")
-    return status is None or told is None or status in (told, _NOT_MODIFIED)
-
-
-def _pairs(
-    choices: tuple[list[Exchange], list[Exchange]],
-    extras: list[Json],
-    others: int,
-    may_be_of: Callable[[Exchange, Json], bool],
-) -> Iterator[tuple[Exchange, Json]]:
-    """Who takes which: in order, where as many came as hops announced, or as may take one. `others` hops before them
-    were not told of, but may have been heard. What came twice is passed over; where some are missing, one goes to the
-    only hop that it can be of.
-    """
-    takers = next((hops for hops in choices if len(hops) + others == len(extras)), choices[1])
-    if others or len(extras) > len(takers):
-        extras = [extra for at, extra in enumerate(extras) if extra not in extras[:at]]
-    if len(extras) >= len(takers) + others:
-        # More than were announced are of hops behind the last that was told of, or else before the first.
-        first = len(extras) - len(takers) if others else 0
-        found = list(zip(takers, extras[first : first + len(takers)], strict=True))
-        if all(may_be_of(*pair) for pair in found):
-            yield from found
-            return
-    for extra in extras if not others else ():
-        possible = [hop for hop in takers if may_be_of(hop, extra)]
-        if len(possible) == 1:
-            yield possible[0], extra
 
 
 def _count(value: object) -> int | None:

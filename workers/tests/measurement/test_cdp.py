@@ -163,6 +163,48 @@ def test_nobody_asked_for_a_workers_own_script_but_those_who_began_it() -> None:
     assert askers == [None, "service_worker", "service_worker"]
 
 
+def test_what_memory_gives_once_more_under_the_same_number_is_a_request_of_its_own() -> None:
+    """Older Chromes call a file of the page before, or of a frame, by the number of the request that brought it."""
+    timing = {"requestTime": 10.01, "sendStart": 1, "sendEnd": 2, "receiveHeadersEnd": 9}
+    brought = [
+        sent(),
+        event("requestWillBeSentExtraInfo", headers={"Cookie": "a"}),
+        responded(timing=timing),
+        event("responseReceivedExtraInfo", headers={"Server": "y"}, statusCode=200),
+        event("dataReceived", dataLength=100, timestamp=10.25),
+        event("loadingFinished", timestamp=10.3, encodedDataLength=120.0),
+    ]
+    again = [
+        sent(at=11.0),
+        event("requestServedFromCache"),
+        responded(at=11.1, timing=timing),
+        event("dataReceived", dataLength=100, timestamp=11.1),
+        event("loadingFinished", timestamp=11.2, encodedDataLength=0.0),
+    ]
+    first, second = read_devtools([*brought, *again]).exchanges
+    assert (first.served_from, second.served_from) == (ServedFrom.NETWORK, ServedFrom.MEMORY_CACHE)
+    assert (first.timing, second.timing) == (timing, None)
+    assert (first.ended_us, second.ended_us) == (10_300_000, 11_200_000)
+    assert (first.transferred_bytes, first.body_bytes, second.body_bytes) == (120, 100, 100)
+    assert (first.request_headers, first.response_headers) == ({"Cookie": "a"}, {"Server": "y"})
+
+
+def test_a_redirect_that_was_not_followed_ends_with_what_ended_its_request() -> None:
+    """Of one that CORS forbids older Chromes tell the answer once more, as that of where it leads to."""
+    redirect: dict[str, Any] = {"url": "https://a.test/", "status": 301, "timing": {"requestTime": 10.01}}
+    events = [
+        sent(),
+        sent(url="https://b.test/", at=10.1, redirectResponse=redirect),
+        responded(**redirect),
+        event("loadingFinished", timestamp=10.1, encodedDataLength=-1),
+        event("loadingFailed", timestamp=10.2, errorText="", canceled=True),
+    ]
+    first, second = read_devtools(events).exchanges
+    assert (first.number("status"), first.redirected_to) == (301, "https://b.test/")
+    assert (second.number("status"), second.net_error, second.cancelled) == (None, "ERR_FAILED", True)
+    assert second.ended_us == 10_200_000
+
+
 def test_no_answer_comes_over_the_network_in_no_bytes() -> None:
     """Of a question that the browser asks for itself (CORS) and of what is refused to a frame DevTools says so."""
     done = event("loadingFinished", timestamp=10.5, encodedDataLength=0)
