@@ -13,7 +13,7 @@ from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.compute.cdp import HANDLED, PageEvents, read_devtools
 from workers.measurement.compute.child_frames import child_frames
 from workers.measurement.compute.devtools_sessions import Sessions, own_id
-from workers.measurement.compute.exchange import monotonic_us
+from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange, monotonic_us
 from workers.measurement.compute.json_stream import JsonStream
 from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
@@ -58,6 +58,7 @@ def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
     children = child_frames(page.exchanges, page.attached)
     for exchange in page.exchanges:
         exchange.frame = exchange.frame if exchange.frame in children else None
+    page.exchanges.sort(key=_begin)
     kept = page.exchanges[:limit]
     zero_us = kept[0].started_us if kept else 0
     network = Network(exchanges=kept, pairs={}, log=NetworkLog(), zero_us=zero_us)
@@ -71,6 +72,13 @@ def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
         requests=len(page.exchanges),
         warnings=tuple(reader.warnings()),
     )
+
+
+def _begin(exchange: Exchange) -> int:
+    """Sets and gives its start: of a document older Chromes tell only once its answer has come."""
+    if exchange.served_from in ON_THE_NETWORK and exchange.timing is not None and exchange.net_started_us is not None:
+        exchange.started_us = min(exchange.started_us, exchange.net_started_us)
+    return exchange.started_us
 
 
 def _ids(page: PageEvents, limit: int) -> tuple[tuple[str, int], ...]:

@@ -236,6 +236,21 @@ def test_an_older_chrome_that_tells_only_the_heads_end_has_waited_until_then() -
     assert row.timing.wait.duration_us == 19_000
 
 
+def test_a_request_that_was_under_way_before_its_page_heard_of_it_starts_when_it_began() -> None:
+    """Older Chromes tell of a document only once its answer has come."""
+    document = exchange(1, "h2", 7, {**OPENED, **SENT, "requestTime": 9.7}, reused=False)
+    image = exchange(2, "h2", 7, {**UNOPENED, **SENT}, reused=True)
+    image[0]["params"]["timestamp"] = 9.9
+    found = read(json.dumps([*image, *document]))
+    first, second = found.waterfall.requests
+    assert ([row.url for row in (first, second)], found.ids) == (
+        ["https://a.test/1", "https://a.test/2"],
+        (("1", 0), ("2", 0)),
+    )
+    assert (first.timing.start_us, second.timing.start_us, found.zero_us) == (0, 200_000, 9_700_000)
+    assert first.timing.first_byte_us == 100_000
+
+
 def test_an_event_that_cannot_be_read_is_passed_over_and_said() -> None:
     lines = as_lines(saved()).split("\n")
     found = read("\n".join([*lines[:3], '{"method": "Netw', *lines[3:]]))
