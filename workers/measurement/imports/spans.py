@@ -22,27 +22,25 @@ class Exchange:
     ssl_apart: bool = False
 
 
-_PLACES = ("created", "all_start", "dns_start", "connect_start", "ssl_start", "load_start")
-
-
 def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
     """From WebPageTest's absolute milliseconds; None where there are none. Raises UnreadableError."""
-    at = {name: milliseconds(fields, prefix + name) for name in _PLACES}
-    # Older files name no start of the row: it is that of its first phase.
-    first = min((ms for name, ms in at.items() if name.endswith("_start") and ms is not None), default=None)
-    start = next((one for one in (at["created"], at["all_start"], first) if one is not None), None)
-    if start is None or (at["load_start"] is None and at["all_start"] is None):
+    created, load, everything = (milliseconds(fields, prefix + name) for name in ("created", "load_start", "all_start"))
+    if load is None and everything is None:
         return None
-    send = _span(fields, f"{prefix}send")
-    start_us, end_us = _us(start), _end_us(fields, prefix)
+    dns, tls, send = (_span(fields, f"{prefix}{name}") for name in ("dns", "ssl", "send"))
+    connect = _before(_span(fields, f"{prefix}connect"), tls)
+    # Older files do not say when it was asked for: then it begins with its first phase.
+    begins = [span.start_us for span in (dns, connect, tls) if span is not None]
+    begins += [_us(ms) for ms in (load, everything) if ms is not None]
+    start_us, end_us = min(begins) if created is None else _us(created), _end_us(fields, prefix)
     if end_us is not None and end_us < start_us:
         raise UnreadableError(f"{prefix}load_end lies before {prefix}created")
     timing = Timing(
         start_us=start_us,
         end_us=end_us,
-        dns=_span(fields, f"{prefix}dns"),
-        connect=_span(fields, f"{prefix}connect"),
-        tls=_span(fields, f"{prefix}ssl"),
+        dns=dns,
+        connect=connect,
+        tls=tls,
         send=send,
         wait=_wait(fields, prefix, send),
         download=_span(fields, f"{prefix}download", zero=True),
@@ -91,6 +89,13 @@ def _of_quic(timing: Timing, exchange: Exchange) -> Timing:
         return timing
     end_us = max(timing.connect.end_us, timing.tls.end_us if timing.tls else 0)
     return replace(timing, connect=None, tls=Span(start_us=timing.connect.start_us, end_us=end_us))
+
+
+def _before(connect: Span | None, tls: Span | None) -> Span | None:
+    """What of it came before TLS. Who waited only for that has no more of it."""
+    if connect is None or tls is None or connect.end_us <= tls.start_us or tls.end_us <= connect.start_us:
+        return connect
+    return replace(connect, end_us=tls.start_us) if connect.start_us < tls.start_us else None
 
 
 def _span(fields: Fields, name: str, *, zero: bool = False) -> Span | None:

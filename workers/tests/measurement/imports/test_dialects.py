@@ -284,6 +284,37 @@ def test_a_row_whose_file_names_no_start_begins_with_its_first_phase() -> None:
     assert (first.timing.start_us, second.timing.start_us) == (2_000, 160_000)
 
 
+def test_what_began_with_its_view_begins_there_though_older_files_call_that_nothing() -> None:
+    """Older WebPageTests take 0 for "none" also where they sum up when the first row began, and write numbers as texts."""
+    idle = {"dns_start": "0", "dns_end": "0", "ssl_start": "0", "ssl_end": "0"}
+    document = samples.webpagetest(1000, repeat=False)
+    first, second = document["data"]["runs"]["1"]["firstView"]["requests"]
+    first |= {"dns_start": "0", "all_start": "56"}
+    second |= idle | {"connect_start": "0", "connect_end": "160", "all_start": "160"}
+    for row in (first, second):
+        del row["created"]
+    for row, begun, waited in zip(only(document).waterfall.requests, ((0, 56), None), (144, 190), strict=True):
+        assert (row.timing.start_us, row.timing.first_byte_us) == (0, waited * 1000)
+        assert ms(row.timing.dns) == begun
+
+
+def test_zeros_for_nothing_begin_no_row() -> None:
+    document = samples.webpagetest(1000, repeat=False)
+    second = document["data"]["runs"]["1"]["firstView"]["requests"][1]
+    del second["created"], second["all_start"]
+    second |= {"dns_start": 0, "dns_end": 0, "connect_start": 0, "connect_end": 0, "ssl_start": 0, "ssl_end": 0}
+    row = only(document).waterfall.requests[1]
+    assert (row.timing.start_us, row.timing.dns, row.timing.connect, row.timing.tls) == (160_000, None, None, None)
+
+
+def test_tls_that_began_with_connect_leaves_nothing_to_that() -> None:
+    """Of a connection that was waited for only while it shook hands older WebPageTests write the same place twice."""
+    document = samples.webpagetest(1000, repeat=False)
+    document["data"]["runs"]["1"]["firstView"]["requests"][0] |= {"connect_start": 73, "connect_end": 116}
+    row = only(document).waterfall.requests[0]
+    assert (row.timing.connect, ms(row.timing.tls)) == (None, (73, 116))
+
+
 def test_a_run_of_webpagetest_that_brought_nothing_is_told() -> None:
     document = samples.webpagetest(1000, 3000)
     document["data"]["runs"]["2"] = {"firstView": [], "repeatView": []}
