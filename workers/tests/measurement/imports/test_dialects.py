@@ -285,7 +285,7 @@ def test_a_row_whose_file_names_no_start_begins_with_its_first_phase() -> None:
 
 
 def test_what_began_with_its_view_begins_there_though_older_files_call_that_nothing() -> None:
-    """Older WebPageTests take 0 for "none" also where they sum up when the first row began, and write numbers as texts."""
+    """Older WebPageTests take 0 for "none" also where they sum up when a row began, and write numbers as texts."""
     idle = {"dns_start": "0", "dns_end": "0", "ssl_start": "0", "ssl_end": "0"}
     document = samples.webpagetest(1000, repeat=False)
     first, second = document["data"]["runs"]["1"]["firstView"]["requests"]
