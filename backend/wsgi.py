@@ -7,6 +7,8 @@ from django.core.checks import Tags, run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
+from workers.memory import settle_heap
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
 # Only the web process has threads that share connections; other processes hold one each.
 os.environ.setdefault("FIRSTBYTE_DB_POOL_SIZE", "16")
@@ -20,3 +22,4 @@ if faults := [fault for fault in run_checks(tags=[Tags.security]) if fault.is_se
 # After the applications are loaded: it has a model. It begins a thread with a connection, so no server may load this
 # module before it forks (gunicorn's --preload): a child inherits half-done imports and shared sockets from it.
 import_module("backend.fleet.listening").renew_for_ever()
+settle_heap()

@@ -6,7 +6,6 @@ release.
 
 import contextlib
 import ctypes
-import gc
 import logging
 import os
 import signal
@@ -14,6 +13,8 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+from workers.memory import settle_heap
 
 log = logging.getLogger(__name__)
 
@@ -75,9 +76,7 @@ class Child:
 def supervise(children: Sequence[Child]) -> int:
     """Keeps the children until SIGTERM or SIGINT, then ends them in order; a second signal ends them at once."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
-    # What was imported stays shared between the processes only while the collector does not write into it.
-    gc.collect()
-    gc.freeze()
+    settle_heap()
     while True:
         for child in children:
             child.kill_if_stuck()

@@ -16,9 +16,9 @@ from django.utils import timezone
 from backend.accounts.actions import NewToken, create_token
 from backend.accounts.permissions import Role, Scope
 from backend.bench.figures import Figure
-from backend.memory import settle_heap
 from backend.runs.sql import execute
 from backend.runs.tests.factories import Fleet, make_fleet, make_monitors
+from workers.memory import settle_heap
 
 RUNS, ROUNDS, WARM_UP, LIMIT = 1_000_000, 40, 5, 100
 SITES, REGIONS = 20, ("api-a", "api-b", "api-c", "api-d", "api-e")

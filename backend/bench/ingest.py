@@ -12,7 +12,6 @@ from django.db.models import Model
 from django.utils import timezone
 
 from backend.bench.figures import Figure
-from backend.memory import settle_heap
 from backend.runs.documents import pack
 from backend.runs.ingest import ingest
 from backend.runs.models import Connection, PendingRun, Run, RunDocument, Trigger
@@ -28,6 +27,7 @@ from workers.diagnosis.sending import as_sent
 from workers.measurement.identity import run_id
 from workers.measurement.messages import Measured, Outcome, ProbeMeasurement
 from workers.measurement.wire import encode
+from workers.memory import settle_heap
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, light
 

@@ -12,10 +12,10 @@ from backend.alerts.judging import judge_batch
 from backend.alerts.models import Incident, Watch
 from backend.alerts.trends import watch_batch
 from backend.bench.figures import Figure
-from backend.memory import settle_heap
 from backend.runs.models import Schedule
 from backend.runs.sql import execute
 from backend.runs.tests.factories import Fleet, make_agent, make_fleet, make_monitors, schedule
+from workers.memory import settle_heap
 
 MONITORS, REGIONS, ROUNDS = 4_000, ("bench-1", "bench-2", "bench-3", "bench-4", "bench-5"), 3
 # ISSUE 3: 20,000 monitors in five regions at one minute, with as much again to spare.

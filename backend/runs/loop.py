@@ -10,6 +10,8 @@ from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 from django.db import Error, close_old_connections, connection
 
+from workers.memory import settle_heap
+
 log = logging.getLogger(__name__)
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.1, 5.0
@@ -19,6 +21,11 @@ class LoopCommand(BaseCommand):
     """A command that works until it is told to end. The checks left out import all pages: half of its memory."""
 
     requires_system_checks = [Tags.security]
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """As a process of its own: all that it needs is imported."""
+        settle_heap()
+        super().run_from_argv(argv)
 
 
 def stop_on_signals() -> threading.Event:

@@ -116,6 +116,19 @@ def test_the_web_process_does_not_start_without_its_secrets() -> None:
     assert run("-c", "import backend.wsgi").returncode == 0
 
 
+def test_the_web_process_and_the_loops_leave_what_was_imported_to_itself() -> None:
+    seldom = "import gc; assert gc.get_freeze_count() > 10_000; assert gc.get_threshold()[0] > 700"
+    loop = """
+import django; django.setup()
+from backend.runs.management.commands.scheduler import Command
+Command.execute = lambda self, *args, **options: None
+Command().run_from_argv(["manage.py", "scheduler"])
+"""
+    assert run("-c", f"import backend.wsgi; {seldom}").returncode == 0
+    done = run("-c", f"{loop}{seldom}", DJANGO_SETTINGS_MODULE="backend.settings")
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_web_process_outlives_a_restart_of_the_database() -> None:
     code = """
 import django; django.setup()

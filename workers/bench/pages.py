@@ -28,6 +28,7 @@ from workers.bench.cpu import adopt_orphans, reap_adopted, tree_cpu_s
 from workers.bench.page_runs import bench_pool, run_once
 from workers.bench.site import Site, bench_site
 from workers.browser.chromium import find_chromium
+from workers.memory import settle_heap
 
 # Where none of the others can be installed, at most 1.6 of a bare load.
 BROWSERTIME_TARGET, LIGHTHOUSE_TARGET, BARE_TARGET = 0.35, 0.15, 1.6
@@ -120,8 +121,7 @@ def _cost_s(load: Callable[[], None], site: Site) -> float:
 @contextmanager
 def _warm(site: Site) -> Iterator[Callable[[], None]]:
     # As an agent's supervisor does before it starts whoever makes the runs.
-    gc.collect()
-    gc.freeze()
+    settle_heap()
     with bench_pool(site) as pool:
 
         def load() -> None:

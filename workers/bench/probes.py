@@ -37,6 +37,7 @@ from workers.bench.cpu import tree_cpu_s
 from workers.bench.pages import Ratio
 from workers.measurement.addresses import parse_networks
 from workers.measurement.messages import Kind, Measured, ProbeMeasurement, RunRequest
+from workers.memory import settle_heap
 from workers.probes.engine import Engine
 from workers.probes.openssl import SUITES
 from workers.probes.settings import ProbeSettings
@@ -144,8 +145,7 @@ def _ours(place: _Place) -> Iterator[Callable[[], float]]:
 
         work()
         # As the agent does once it has imported everything.
-        gc.collect()
-        gc.freeze()
+        settle_heap()
         yield work
         gc.unfreeze()
 

@@ -13,7 +13,7 @@ from workers.tests.waiting import wait_for
 
 # What the children do is theirs; each writes its process id first, so that the test can tell one life from the next.
 SCRIPT = """
-import os, signal, sys
+import gc, os, signal, sys
 from pathlib import Path
 from workers import supervisor
 from workers.supervisor import Child, supervise
@@ -45,6 +45,11 @@ def last():
     while True:
         signal.pause()
 
+def thrifty():
+    if gc.get_freeze_count() > 1_000 and gc.get_threshold()[0] > 700:
+        note("thrifty")
+    signal.pause()
+
 def stubborn():
     signal.signal(signal.SIGTERM, lambda *_: note("stubborn-asked"))
     note("stubborn")
@@ -61,6 +66,7 @@ def buried(pid):
 children = {
     "steady": Child(name="steady", work=steady, buried=buried, is_stuck=lambda pid: (place / "stuck").exists()),
     "last": Child(name="last", work=last, last=True),
+    "thrifty": Child(name="thrifty", work=thrifty),
     "stubborn": Child(name="stubborn", work=stubborn),
     "failing": Child(name="failing", work=failing),
 }
@@ -119,6 +125,11 @@ def test_a_child_that_dies_is_started_again_and_its_death_noticed(family: Family
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: len(family.lives("steady")) == 2, "a second life")
     assert len(family.lives("buried")) == 1
+
+
+def test_the_collector_looks_seldom_and_never_at_what_the_parent_imported(family: Family) -> None:
+    family.start("thrifty")
+    family.first("thrifty")
 
 
 def test_a_child_that_fails_at_once_is_started_less_and_less(family: Family) -> None:
