@@ -1,6 +1,7 @@
 """Rows as a file has them, and the waterfall that they make together."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlsplit
@@ -14,6 +15,8 @@ from workers.measurement.waterfall import Request, Waterfall
 # As many as a page of our own keeps.
 MAX_ROWS = 2000
 _EMPTY = Waterfall(requests=(), connections=())
+# A connection by its name, and how many of that name there were.
+_Key = tuple[str, int]
 _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 
 
@@ -74,8 +77,8 @@ def rows_of(drafts: Sequence[Draft]) -> Rows:
     """The rows in order of start, at most `MAX_ROWS`, each connection counted from its first use."""
     ordered = sorted(drafts, key=lambda draft: draft.request.timing.start_us)
     kept = ordered[:MAX_ROWS]
-    keys = [_key(draft, place) for place, draft in enumerate(kept)]
-    users: dict[str, list[int]] = {}
+    keys = list(_keys(kept))
+    users: dict[_Key, list[int]] = {}
     for place, key in enumerate(keys):
         if key is not None:
             users.setdefault(key, []).append(place)
@@ -91,9 +94,18 @@ def rows_of(drafts: Sequence[Draft]) -> Rows:
     return Rows(waterfall, _document(kept, requests))
 
 
-def _key(draft: Draft, place: int) -> str | None:
-    """Without the file's word, who paid for a connection had one of its own, and of all others nothing is known."""
-    return draft.connection or (f"row {place}" if _pays(draft.request.timing) else None)
+def _keys(drafts: Sequence[Draft]) -> Iterator[_Key | None]:
+    """Without the file's word, who paid for a connection had one of its own, and of all others nothing is known.
+
+    The file's name for one may be a port, which the next one has too: who pays for what was paid for opens another.
+    """
+    paid: Counter[str] = Counter()
+    for place, draft in enumerate(drafts):
+        pays = _pays(draft.request.timing)
+        name = draft.connection or (f"row {place}" if pays else None)
+        if name is not None:
+            paid[name] += pays
+        yield None if name is None else (name, max(1, paid[name]))
 
 
 def _pays(timing: Timing) -> bool:

@@ -64,6 +64,20 @@ def test_who_first_uses_a_connection_that_nobody_is_seen_to_open_may_have_opened
     assert rows(samples.devtools())[1].reused is None
 
 
+def test_who_pays_under_the_name_of_a_connection_that_was_paid_for_has_another_one() -> None:
+    """HAR 1.2 lets `connection` be a port of the client, which one connection after the other may have (Fiddler)."""
+    paid = {"blocked": -1, "dns": 0, "connect": 40, "ssl": 0, "send": 0, "wait": 60, "receive": 0}
+    used = paid | {"connect": 0}
+    made = [
+        entry(f"2026-11-21T12:00:0{at}Z", timings=timings, connection="49185")
+        for at, timings in enumerate((used, paid, used, paid, used))
+    ]
+    found = only(har(*made, creator="Fiddler"))
+    seen = [(row.connection, row.reused) for row in found.waterfall.requests]
+    assert seen == [(1, True), (1, False), (1, True), (2, False), (2, True)]
+    assert [one.requests for one in found.waterfall.connections] == [3, 2]
+
+
 def test_firefox_counts_tls_beside_connect_and_has_a_port_for_a_connection() -> None:
     found = read(samples.firefox()).pages[0]
     first, second = found.measurement.waterfall.requests
