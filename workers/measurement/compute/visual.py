@@ -7,6 +7,7 @@ the area above the curve of completeness.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import sub
 
 from workers.measurement.page_view import FilmFrame
 
@@ -43,10 +44,11 @@ def visual_progress(shots: Sequence[Shot], *, max_frames: int) -> VisualProgress
     film = _begun(sorted(shots, key=lambda shot: shot.at_us))
     if not film:
         return VisualProgress()
-    changed = [index for index, shot in enumerate(film) if distance(shot.histogram, film[0].histogram)]
+    changed = [index for index, shot in enumerate(film) if shot.histogram != film[0].histogram]
     begin = changed[0] if changed else 0
     # A page may end with the colours that it began with, and was not complete before it began.
-    completeness = [0] * begin + [_complete_ppm(shot, film[0], film[-1]) for shot in film[begin:]]
+    whole = distance(film[0].histogram, film[-1].histogram)
+    completeness = [0] * begin + [_complete_ppm(shot, film[-1], whole) for shot in film[begin:]]
     kept = _most_changing([shot.histogram for shot in film], max_frames)
     frames = tuple(FilmFrame(at_us=film[index].at_us, complete_ppm=completeness[index]) for index in kept)
     pictures = tuple(film[index].picture for index in kept)
@@ -63,7 +65,7 @@ def visual_progress(shots: Sequence[Shot], *, max_frames: int) -> VisualProgress
 
 def distance(one: Histogram, other: Histogram) -> int:
     """How many points differ in brightness, summed over red, green and blue."""
-    return sum(abs(mine - its) for mine, its in zip(one, other, strict=True)) // 2
+    return sum(map(abs, map(sub, one, other))) // 2
 
 
 def _begun(shots: Sequence[Shot]) -> list[Shot]:
@@ -75,8 +77,7 @@ def _begun(shots: Sequence[Shot]) -> list[Shot]:
     return later
 
 
-def _complete_ppm(shot: Shot, first: Shot, last: Shot) -> int:
-    whole = distance(first.histogram, last.histogram)
+def _complete_ppm(shot: Shot, last: Shot, whole: int) -> int:
     if not whole:
         return COMPLETE_PPM
     missing = min(distance(shot.histogram, last.histogram), whole)
