@@ -87,7 +87,15 @@ class Requests:
             self._note_error(event)
             return
         self._seen(event)
-        self._begin(event)
+        if not self._is_begun(event):
+            self._begin(event)
+
+    def _is_begun(self, event: NetEvent) -> bool:
+        """Whether it began already and nothing has come of it: older Chromes do so with documents."""
+        hop = self._current.get(event.source)
+        if hop is None or hop.transactions or hop.cached or hop.status is not None or hop.redirected_to is not None:
+            return False
+        return hop.net_error is None and _url(event) == hop.url
 
     def _begin(self, event: NetEvent) -> None:
         if len(self._log.hops) >= MAX_HOPS:
@@ -99,7 +107,7 @@ class Requests:
         wish = self._waiting.pop(event.source, event)
         hop = NetHop(
             event.source,
-            (event.text("url") or "").removesuffix(_REDACTED)[:_MAX_URL_CHARS],
+            _url(event),
             (event.text("method") or "GET")[:32],
             event.time_ms,
             index=index,
@@ -289,6 +297,10 @@ class Requests:
             hop.body_bytes = (hop.body_bytes or 0) + count
         if hop.transactions == 0:
             hop.ended_ms = event.time_ms
+
+
+def _url(event: NetEvent) -> str:
+    return (event.text("url") or "").removesuffix(_REDACTED)[:_MAX_URL_CHARS]
 
 
 def _status_line(event: NetEvent) -> re.Match[str] | None:

@@ -182,6 +182,24 @@ def test_what_is_given_up_while_it_is_sent_was_sent_until_then(
     assert told.timing.wait is None
 
 
+def test_a_request_that_begins_once_more_before_anything_came_of_it_is_one_row() -> None:
+    """As older Chromes do with documents."""
+    url = {"url": "https://shop.test/", "method": "GET"}
+    events = [
+        NetEvent("REQUEST_ALIVE", Phase.BEGIN, 1, 100, {}),
+        NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 101, url),
+        NetEvent("URL_REQUEST_START_JOB", Phase.END, 1, 102, {}),
+        NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 103, url),
+        NetEvent("HTTP_TRANSACTION_SEND_REQUEST", Phase.BEGIN, 1, 110, {}),
+        NetEvent("HTTP_TRANSACTION_SEND_REQUEST", Phase.END, 1, 111, {}),
+        NetEvent("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", Phase.NONE, 1, 150, {"headers": ["HTTP/1.1 200 OK"]}),
+    ]
+    names = names_of({"logEventTypes": {event.name: number for number, event in enumerate(events)}})
+    found = rows_of(gather(names, [*events, replace(events[3], time_ms=160)]), limit=10)
+    assert [(one.index, one.started_ms, one.status) for one in found.hops] == [(0, 101, 200), (1, 160, None)]
+    assert found.waterfall.requests[0].timing.start_us == 1_000
+
+
 def test_what_was_sent_again_with_credentials_counts_and_shows_the_last_time() -> None:
     found = read(logs.text_of("login")).log
     first = found.hops[0]
