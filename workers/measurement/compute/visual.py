@@ -5,7 +5,7 @@ counts each of red, green and blue, so what only moves is no progress. This is h
 the area above the curve of completeness.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import sub
 
@@ -65,7 +65,8 @@ def visual_progress(shots: Sequence[Shot], *, max_frames: int) -> VisualProgress
 
 def distance(one: Histogram, other: Histogram) -> int:
     """How many points differ in brightness, summed over red, green and blue."""
-    return sum(map(abs, map(sub, one, other))) // 2
+    differences: Iterable[int] = map(sub, one, other)
+    return sum(map(abs, differences)) // 2
 
 
 def _begun(shots: Sequence[Shot]) -> list[Shot]:
