@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ChartData, FilmData, Moment, RowData } from "../src/contract";
 import { type Axis, marksOn, ticksOf } from "../src/waterfall/axis";
 import { filmHtml } from "../src/waterfall/film";
-import { escape, marksHtml, rowHtml } from "../src/waterfall/render";
+import { escape, labelsHtml, marksHtml, rowHtml } from "../src/waterfall/render";
 import { boxOf, zoomOf } from "../src/waterfall/zoom";
 import golden from "./golden/rows.json";
 import views from "./golden/views.json";
@@ -17,10 +17,12 @@ test("script and server draw the same rows", () => {
 
 test("script and server draw the same lines, pictures and parts of the time", () => {
   const full: Axis = views.data as unknown as ChartData;
-  for (const { zoom, box, marks, film } of views.views) {
+  for (const { zoom, box, marks, labels, film } of views.views) {
     const view = zoomOf(full, zoom);
     assert.equal(boxOf(full, view), box, zoom);
-    assert.equal(marksHtml(ticksOf(view), marksOn(view, views.data.moments as Moment[])), marks, zoom);
+    const drawn = marksOn(view, views.data.moments as Moment[]);
+    assert.equal(marksHtml(ticksOf(view), drawn), marks, zoom);
+    assert.equal(labelsHtml(ticksOf(view), drawn), labels, zoom);
     assert.equal(filmHtml(views.data.film as FilmData, view), film, zoom);
   }
 });

@@ -3,7 +3,7 @@
 Strings are built here and not by the template engine because a page has up to 300 rows of several rectangles each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from django import template
@@ -72,8 +72,10 @@ def waterfall_rows_of(chart: Chart, run_url: str, limit: int) -> SafeString:
 
 
 @register.simple_tag
-def waterfall_head(unit: str, wanted: Wanted | None = None) -> SafeString:
-    """The headings; those of columns are links that sort, where there is something to sort."""
+def waterfall_head(unit: str, wanted: Wanted | None = None, labels: str = "") -> SafeString:
+    """The headings; those of columns are links that sort, where there is something to sort. The labels of the axis
+    stand in them, so that paper has both on each page.
+    """
     name, place, status = _HEADINGS[unit]
     if unit == "hop" or wanted is None:
         cells = (("number", "#"), ("name", name), ("status", status), ("size", "Size"), ("time", "Time"))
@@ -91,7 +93,7 @@ def waterfall_head(unit: str, wanted: Wanted | None = None) -> SafeString:
         )
     axis = "drag here to zoom, double click to see all" if unit != "hop" else ""
     phases = '<span class="visually-hidden">Phases</span>'
-    cell = f'<th scope="col" role="columnheader" class="wf-cell" title="{axis}">{phases}</th>'
+    cell = f'<th scope="col" role="columnheader" class="wf-cell" title="{axis}">{phases}{labels}</th>'
     return _safe(f'<tr role="row">{heads}{cell}</tr>')
 
 
@@ -104,17 +106,24 @@ def strip_box(box: str) -> str:
 
 @register.simple_tag
 def waterfall_marks(chart: Chart, view: Axis | None = None, hide: Sequence[str] = ()) -> SafeString:
-    """Ticks and vertical lines over all rows; their labels stand above the first row, and before all lines."""
-    axis = view or chart.axis
-    marks = marks_on(axis, [moment for moment in chart.moments if moment.key not in hide])
-    top = LANE_HEIGHT * lanes_of(marks)
+    """Ticks and vertical lines over all rows."""
+    axis, marks, top = _marked(chart, view, hide)
     parts = [
         *(_line("wf-tick", tick.x, top) for tick in axis.ticks),
         *(_line(f"wf-mark m-{mark.key}", mark.x, LANE_HEIGHT * mark.lane + 2) for mark in marks),
+    ]
+    return _layer("wf-marks", parts)
+
+
+@register.simple_tag
+def waterfall_labels(chart: Chart, view: Axis | None = None, hide: Sequence[str] = ()) -> SafeString:
+    """What those lines are, above the first row and before all lines."""
+    axis, marks, top = _marked(chart, view, hide)
+    parts = [
         *(_label("wf-tick-text", tick, top + 14) for tick in axis.ticks),
         *(_label(f"wf-mark-text m-{mark.key}", mark, LANE_HEIGHT * mark.lane + 11) for mark in marks if mark.text),
     ]
-    return _safe(f'<svg class="wf-marks" aria-hidden="true" focusable="false">{"".join(parts)}</svg>')
+    return _layer("wf-labels", parts)
 
 
 @register.simple_tag
@@ -182,6 +191,17 @@ def _order(wanted: Wanted, column: str, attribute: str) -> str:
     if wanted.sort.removeprefix("-") != column:
         return ""
     return f' {attribute}="{"descending" if wanted.sort.startswith("-") else "ascending"}"'
+
+
+def _marked(chart: Chart, view: Axis | None, hide: Sequence[str]) -> tuple[Axis, Sequence[Mark], int]:
+    """The axis, its lines, and where below their labels the ticks begin."""
+    axis = view or chart.axis
+    marks = marks_on(axis, [moment for moment in chart.moments if moment.key not in hide])
+    return axis, marks, LANE_HEIGHT * lanes_of(marks)
+
+
+def _layer(name: str, parts: Iterable[str]) -> SafeString:
+    return _safe(f'<svg class="{name}" aria-hidden="true" focusable="false">{"".join(parts)}</svg>')
 
 
 def _line(classes: str, x: float, top: int) -> str:

@@ -1,23 +1,30 @@
 """What does not fit is there all the same: under the pointer, in the details, on paper."""
 
+import re
+from io import BytesIO
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
+from pypdf import PdfReader
 from pytest_django.live_server_helper import LiveServer
 
 from backend.web.tests import measurements
 from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World
-from workers.measurement.messages import Measured
+from workers.measurement.messages import Measured, PageMeasurement
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # Whether all that an element holds can be seen.
 IS_WHOLE = "element => element.scrollWidth <= element.clientWidth && element.scrollHeight <= element.clientHeight"
 
+# From a row's number to its time, without the number of another one between them.
+WHOLE_ROW = re.compile(r"^(\d+)\s(?:(?!^\d+\s)[\s\S])*?example\s+(?:\d{3}|failed) .* ms$", re.MULTILINE)
 
-def run_path(world: World) -> str:
+
+def run_path(world: World, page: PageMeasurement | None = None) -> str:
     pending = world.pending("page")
-    world.end(pending, Measured(measurement=measurements.eventful_page(40)))
+    world.end(pending, Measured(measurement=page or measurements.eventful_page(40)))
     return reverse("web:run", args=[pending.run_id])
 
 
@@ -48,3 +55,32 @@ def test_on_paper_everything_can_be_read(world: World, server: LiveServer) -> No
         for row in page.locator(".wf-row .wf-name").all():
             assert row.evaluate(IS_WHOLE), row.inner_text()
         assert page.locator("#details").evaluate(IS_WHOLE)
+
+
+def on_paper(world: World, server: LiveServer, requests: int, margin: str) -> list[str]:
+    """The text of each page of a run that is printed."""
+    path = run_path(world, measurements.eventful_page(requests))
+    with browsing(world, server) as site:
+        paper = site.open(path).pdf(
+            format="A4", margin={"top": margin, "bottom": margin, "left": margin, "right": margin}
+        )
+    return [page.extract_text() for page in PdfReader(BytesIO(paper)).pages]
+
+
+@pytest.mark.parametrize(("requests", "margin"), [(120, "0"), (120, "1cm"), (400, "1cm")])
+def test_each_page_of_a_printed_waterfall_has_the_time_axis_and_no_row_is_cut_in_two(
+    world: World, server: LiveServer, requests: int, margin: str
+) -> None:
+    pages = on_paper(world, server, requests, margin)
+    rows = [[int(number) for number in WHOLE_ROW.findall(text)] for text in pages]
+    assert sorted(number for page in rows for number in page) == list(range(1, requests + 1))
+    with_rows = [text for text, numbers in zip(pages, rows, strict=True) if numbers]
+    assert len(with_rows) > 3
+    for text in with_rows:
+        assert "# Request host Status Size Time" in text
+        for label in ("500 ms", "First byte 286 ms", "Largest paint 840 ms"):
+            assert label in text
+    # What is drawn on the same axis below the rows stands together below it, too.
+    (below,) = (text for text in pages if "Bandwidth in" in text)
+    assert "Long tasks" in below
+    assert "First byte 286 ms" in below

@@ -8,6 +8,7 @@ import pytest
 from backend.web.templatetags.waterfall import (
     big_bar,
     waterfall_head,
+    waterfall_labels,
     waterfall_legend,
     waterfall_marks,
     waterfall_rows,
@@ -51,8 +52,11 @@ def view_cases() -> dict[str, object]:
     views = []
     for zoom in ZOOMS:
         view = part_of(chart.axis, wanted_of({"zoom": zoom}).zoom)
-        lines = waterfall_marks(chart, view).partition(">")[2].removesuffix("</svg>")
-        views.append({"zoom": zoom, "box": box_of(chart.axis, view), "marks": lines, "film": film_html(film, view)})
+        marks, labels = (
+            layer(chart, view).partition(">")[2].removesuffix("</svg>") for layer in (waterfall_marks, waterfall_labels)
+        )
+        drawn = {"marks": marks, "labels": labels, "film": film_html(film, view)}
+        views.append({"zoom": zoom, "box": box_of(chart.axis, view), **drawn})
     return {"data": document(chart_data(chart, with_rows=False, film=film)), "views": views}
 
 
@@ -80,7 +84,7 @@ def test_no_style_attribute_that_the_policy_would_refuse(chart: Chart) -> None:
         waterfall_rows(window_of(chart.rows, Wanted()))
         + waterfall_marks(chart)
         + waterfall_legend()
-        + waterfall_head("request", Wanted())
+        + waterfall_head("request", Wanted(), waterfall_labels(chart))
         + big_bar(chart.rows[0].bars)
     )
     assert "style=" not in html
@@ -94,14 +98,15 @@ def test_hidden_rows_stay_in_the_page(chart: Chart) -> None:
 
 
 def test_lines_carry_labels_for_every_moment(chart: Chart) -> None:
-    texts = [element.text for element in ElementTree.fromstring(waterfall_marks(chart)).iter("text")]
+    texts = [element.text for element in ElementTree.fromstring(waterfall_labels(chart)).iter("text")]
     assert texts == ["0", "500 ms", "1 s", *(mark.text for mark in chart.marks)]
 
 
 def test_lines_that_are_hidden_are_not_drawn(chart: Chart) -> None:
-    html = waterfall_marks(chart, None, ("lcp", "fcp"))
-    assert "m-lcp" not in html
-    assert "m-load" in html
+    for layer in (waterfall_marks, waterfall_labels):
+        html = layer(chart, None, ("lcp", "fcp"))
+        assert "m-lcp" not in html
+        assert "m-load" in html
 
 
 def test_headings_sort_down_and_up_and_then_as_it_was() -> None:

@@ -4,7 +4,7 @@ import { type ChartData, type Moment, ROW_HEIGHT } from "../contract";
 import { readData } from "../mount";
 import { type Axis, lanesOf, marksOn, ticksOf } from "./axis";
 import { filmHtml } from "./film";
-import { marksHtml } from "./render";
+import { labelsHtml, marksHtml } from "./render";
 import { type HrefOf, look, manyRows, pageRows, type Rows } from "./rows";
 import { boxOf } from "./zoom";
 
@@ -74,8 +74,10 @@ export class Pane {
     // Never fewer than there were: rows would move away from under the pointer that zooms.
     const before = isMoved ? Number(/lanes-(\d+)/.exec(this.frame.className)?.[1] ?? 0) : 0;
     const lanes = Math.max(before, lanesOf(marks));
-    const lines = this.frame.querySelector(".wf-marks");
-    if (lines) lines.innerHTML = marksHtml(ticksOf(this.view), marks, lanes);
+    for (const [name, html] of [[".wf-marks", marksHtml], [".wf-labels", labelsHtml]] as const) {
+      const layer = this.frame.querySelector(name);
+      if (layer) layer.innerHTML = html(ticksOf(this.view), marks, lanes);
+    }
     this.frame.className = this.frame.className.replace(/lanes-\d+/, `lanes-${lanes}`);
   }
 }

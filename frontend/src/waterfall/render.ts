@@ -41,13 +41,19 @@ export function svgHeight(lanes: number): number {
   return lanes === 1 ? BAR_HEIGHT : lanes * LANE_HEIGHT;
 }
 
-/** Ticks and lines over all rows, and before all lines their labels; `lanes` is how many lines of labels have room. */
+/** Ticks and lines over all rows; `lanes` is how many lines of labels have room. */
 export function marksHtml(ticks: readonly Tick[], marks: readonly Mark[], lanes = lanesOf(marks)): string {
+  return [
+    ...ticks.map((tick) => line("wf-tick", tick.x, LABEL_HEIGHT * lanes)),
+    ...marks.map((mark) => line(`wf-mark m-${mark.key}`, mark.x, LABEL_HEIGHT * mark.lane + 2)),
+  ].join("");
+}
+
+/** What those lines are, above the first row and before all lines. */
+export function labelsHtml(ticks: readonly Tick[], marks: readonly Mark[], lanes = lanesOf(marks)): string {
   const top = LABEL_HEIGHT * lanes;
   const named = marks.filter((mark) => mark.text !== "");
   return [
-    ...ticks.map((tick) => line("wf-tick", tick.x, top)),
-    ...marks.map((mark) => line(`wf-mark m-${mark.key}`, mark.x, LABEL_HEIGHT * mark.lane + 2)),
     ...ticks.map((tick) => label("wf-tick-text", tick, top + 14)),
     ...named.map((mark) => label(`wf-mark-text m-${mark.key}`, mark, LABEL_HEIGHT * mark.lane + 11)),
   ].join("");
