@@ -14,6 +14,7 @@ _UNKNOWN = {
     "preconnected": "a connection that was opened ahead shows only what its first request still waited for",
     "coalesced_dns": "the lookup of a further host on a connection is not told",
     "attempts": "of a request that failed no lookup, connect or handshake is told",
+    "sending": "a busy Chrome notes its end late: where an answer came before, send is null and wait holds both",
     "early_hints": "an early answer (103) counts as the first byte, unless its own event was saved",
     "websockets": "a WebSocket starts when its page heard that its handshake was sent; nothing before that and no phase"
     " is told, and of one that was never connected nothing at all",

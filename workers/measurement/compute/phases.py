@@ -103,17 +103,19 @@ def _download(exchange: Exchange, hop: NetHop, first_us: int) -> Span | None:
 def devtools_spans(marks: Marks, *, is_quic: bool) -> dict[str, Span]:
     """The phases as DevTools tells them, for a Chrome whose network log we cannot read.
 
-    `connect` there contains `tls`; of QUIC, whose handshake is one, it is the same.
+    `connect` there contains `tls`; of QUIC, whose handshake is one, it is the same. The end of sending is noted when
+    Chrome comes to it, at times after the first byte: then nobody knows it, and `wait` lasts since it began.
     """
     tls = _marked(marks, "sslStart", "sslEnd")
     # Older Chromes tell only the head's end, which is in the same packet as its beginning, or in one soon after.
     head = "receiveHeadersStart" if "receiveHeadersStart" in marks else "receiveHeadersEnd"
+    is_late = marks.get("sendStart", 0) <= marks.get(head, -1) < marks.get("sendEnd", 0)
     named = {
         "dns": _marked(marks, "dnsStart", "dnsEnd"),
         "connect": None if is_quic else _marked(marks, "connectStart", "sslStart" if tls else "connectEnd"),
         "tls": tls,
-        "send": _marked(marks, "sendStart", "sendEnd"),
-        "wait": _marked(marks, "sendEnd", head),
+        "send": None if is_late else _marked(marks, "sendStart", "sendEnd"),
+        "wait": _marked(marks, "sendStart" if is_late else "sendEnd", head),
     }
     return {name: span for name, span in named.items() if span is not None}
 

@@ -44,3 +44,12 @@ def test_connect_ends_where_tls_begins() -> None:
     marks = {"connectStart": 0, "sslStart": 10, "sslEnd": 30, "connectEnd": 30}
     spans = devtools_spans(marks, is_quic=False)
     assert spans == {"connect": Span(start_us=0, end_us=10), "tls": Span(start_us=10, end_us=30)}
+
+
+def test_an_answer_that_came_before_its_request_was_called_sent_was_waited_for_since_that_was_begun() -> None:
+    """A busy Chrome notes the end of sending with HTTP/2 when it comes to it, at times after the first byte."""
+    marks = {"sendStart": 10, "sendEnd": 45, "receiveHeadersStart": 40, "receiveHeadersEnd": 46}
+    assert devtools_spans(marks, is_quic=False) == {"wait": Span(start_us=10, end_us=40)}
+    at_once = marks | {"receiveHeadersStart": 45}
+    spans = devtools_spans(at_once, is_quic=False)
+    assert spans == {"send": Span(start_us=10, end_us=45), "wait": Span(start_us=45, end_us=45)}
