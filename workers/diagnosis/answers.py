@@ -9,7 +9,7 @@ from statistics import median, quantiles
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
-from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.gaps import GapKind, KnownGap, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.thinking import (
     THOUGHTFUL,
     always_late_us,
@@ -34,7 +34,7 @@ from workers.diagnosis.weighing import (
     visits,
     weigh,
 )
-from workers.diagnosis.windows import first_answer, known_window, rounds
+from workers.diagnosis.windows import first_answer, known_window, rounds, window_for
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -340,8 +340,7 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     turn = pauses[0].turn
     pause_us = sum(one.gap.duration_us for one in pauses)
     # Without the pauses the window would still have taken its round trips.
-    window = round(min(ruler.window_segments or USUAL_WINDOW, USUAL_WINDOW))
-    needed_us = (rounds(turn.size_bytes, ruler.mss, window) - 1) * ruler.rtt_us
+    needed_us = (rounds(turn.size_bytes, ruler.mss, window_for(turn, ruler)) - 1) * ruler.rtt_us
     saving_us = min(pause_us, turn.end_us - turn.start_us - needed_us)
     if saving_us < _WORTH_TELLING_US:
         return None

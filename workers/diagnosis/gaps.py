@@ -37,7 +37,7 @@ _STALL_RTT = 0.3
 _STALL_PACKETS = 4
 _LEAST_STALL_US = 3_000
 # What the path itself does to a sender that has filled its window: a round trip, and what queues add to it.
-_LONGEST_ROUND_RTT = 1.5
+LONGEST_ROUND_RTT = 1.5
 
 
 class GapKind(StrEnum):
@@ -175,7 +175,7 @@ def _handshake_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
 
 def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
     full = ruler.fills_window(gap.bytes_before, 2) and ruler.fills_window(_under_way(gap, ruler, turn), 2)
-    if full and gap.period_us <= _LONGEST_ROUND_RTT * ruler.rtt_us + 2 * ruler.jitter_us:
+    if full and gap.period_us <= LONGEST_ROUND_RTT * ruler.rtt_us + 2 * ruler.jitter_us:
         return GapKind.WINDOW
     held = gap.bytes_after < ruler.mss and not turn.cut and not full
     if held and ruler.waits_for_ack(gap.duration_us):

@@ -6,7 +6,16 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of
-from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, answer_gaps, handshake_gaps, ruler_of, splits_record
+from workers.diagnosis.gaps import (
+    LONGEST_ROUND_RTT,
+    USUAL_WINDOW,
+    GapKind,
+    Ruler,
+    answer_gaps,
+    handshake_gaps,
+    ruler_of,
+    splits_record,
+)
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, ms_of, visits, weigh
 from workers.diagnosis.windows import (
@@ -162,8 +171,9 @@ def _answer_extra_us(trial: TrialEvidence) -> int:
     if found is None:
         return 0
     turn, mss = found[1], mss_of(trial)
-    needless = len(turn.flights) - rounds(turn.size_bytes, mss, usual_window_after(handshake_bytes(trial), mss))
-    return _longest(turn.gaps(), needless) if needless > 0 else 0
+    waits = _waits(turn, ruler_of(trial))
+    needless = 1 + len(waits) - rounds(turn.size_bytes, mss, usual_window_after(handshake_bytes(trial), mss))
+    return _longest(waits, needless) if needless > 0 else 0
 
 
 def _handshake_extra_us(trial: TrialEvidence, window: float | None) -> int:
@@ -204,7 +214,7 @@ def _restart(trial: TrialEvidence) -> _Restart | None:
         return None
     if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
         return None
-    return _Restart(gap=gaps[0], saving_us=_longest(gaps, needless))
+    return _Restart(gap=gaps[0], saving_us=_longest(_waits(turns[1], ruler), needless))
 
 
 def _needless_flights(trial: TrialEvidence) -> int:
@@ -213,9 +223,15 @@ def _needless_flights(trial: TrialEvidence) -> int:
     if turns is None:
         return 0
     again, rested = turns
-    needless = len(rested.flights) - rounds(rested.size_bytes, mss_of(trial), _kept_window(again, mss_of(trial)))
+    taken = 1 + len(_waits(rested, ruler_of(trial)))
+    needless = taken - rounds(rested.size_bytes, mss_of(trial), _kept_window(again, mss_of(trial)))
     as_much = len(again.flights) > 1 and rested.flights[0].size_bytes > _LESS * again.flights[0].size_bytes
     return 0 if as_much else max(0, needless)
+
+
+def _waits(turn: Turn, ruler: Ruler) -> list[Gap]:
+    """The pauses that are no longer than a full window's: in the others the server had nothing to send."""
+    return [gap for gap in turn.gaps() if gap.period_us <= LONGEST_ROUND_RTT * ruler.rtt_us]
 
 
 def _may_have_restarted(trial: TrialEvidence) -> bool:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from math import ceil
+from itertools import accumulate, pairwise, zip_longest
+from math import ceil, floor
 
 from workers.diagnosis.case import Case, lost_packets
 from workers.diagnosis.flights import (
@@ -128,6 +128,24 @@ def rounds(size_bytes: int, mss: int, window: int = USUAL_WINDOW) -> int:
         segments -= window * 2**count
         count += 1
     return count
+
+
+def window_for(turn: Turn, ruler: Ruler) -> int:
+    """With how many segments the server would have begun an answer that it interrupted: as is known of it, else the
+    usual window, unless what it sent at once is more, or what it then waited for is less."""
+    if ruler.window_segments is not None:
+        return round(ruler.window_segments)
+    shown, stopped, before, largest = 0.0, False, 0.0, 0.0
+    for flight, gap in zip_longest(turn.flights, turn.gaps()):
+        sent = flight.size_bytes / ruler.mss
+        # What was acknowledged meanwhile has let the window grow: of Linux to twice what was under way at most.
+        shown = max(shown, sent if sent > 2 * (largest + _DEFERRED_SEGMENTS) else sent - before)
+        before, largest = before + sent, max(largest, sent)
+        waited = gap is not None and (ruler.near(gap.duration_us) or ruler.near(gap.period_us))
+        stopped = stopped or (waited and sent < USUAL_WINDOW - _DEFERRED_SEGMENTS)
+    if stopped:
+        return max(1, floor(shown))
+    return next((one for one in _USUAL if one >= max(USUAL_WINDOW, floor(shown))), ceil(shown))
 
 
 def spared_us(gaps: Sequence[KnownGap], mss: int) -> int:

@@ -1,0 +1,84 @@
+"""What a silence within an answer costs, behind servers that begin with other windows than the usual one."""
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+
+from workers.diagnosis.diagnose import diagnose
+from workers.measurement.evidence import Depth
+from workers.measurement.finding import FindingId
+from workers.measurement.messages import ProbeMeasurement
+from workers.tests.netlab.chains import Vault
+from workers.tests.netlab.conduct import Conduct, Stall
+from workers.tests.netlab.costs import cost_us
+from workers.tests.netlab.estate import Estate
+from workers.tests.netlab.lab import Lab
+from workers.tests.netlab.served import Served
+from workers.tests.netlab.twin import Cost
+from workers.tests.waiting import undisturbed
+
+pytestmark = pytest.mark.usefixtures("ahead")
+
+RTT_MS = 80
+_WHOLE = Conduct(body_bytes=40_000)
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    return Vault(tmp_path_factory.mktemp("vault"))
+
+
+@undisturbed
+@pytest.mark.parametrize("window", [4, 20, 32])
+def test_a_stall_costs_what_the_answer_would_come_sooner_without_it(tmp_path: Path, vault: Vault, window: int) -> None:
+    """While the server is silent its window may grow; without the silence it would have been what it is."""
+    whole, stalled = probed(tmp_path, vault, window, after_bytes=2_000)
+    assert savings(stalled)[FindingId.HTTP_BODY_STALL] == pytest.approx(real_us(whole, stalled), rel=0.1)
+
+
+@undisturbed
+def test_of_a_window_that_may_be_larger_than_anything_sent_no_more_is_claimed_than_is_certain(
+    tmp_path: Path, vault: Vault
+) -> None:
+    whole, stalled = probed(tmp_path, vault, 32, after_bytes=8_000)
+    real, claimed_us = real_us(whole, stalled), savings(stalled)[FindingId.HTTP_BODY_STALL]
+    assert claimed_us is not None
+    assert real - 1.1 * RTT_MS * 1000 <= claimed_us <= 1.02 * real
+
+
+@undisturbed
+@pytest.mark.parametrize("after_bytes", [8_000, 30_000])
+def test_a_stall_is_no_part_of_what_a_small_window_or_a_restarted_one_costs(
+    tmp_path: Path, vault: Vault, after_bytes: int
+) -> None:
+    whole, stalled = probed(tmp_path, vault, 4, after_bytes=after_bytes)
+    told, alone = savings(stalled), savings(whole)
+    assert told[FindingId.HTTP_BODY_STALL] == pytest.approx(real_us(whole, stalled), rel=0.1)
+    for id in (FindingId.TCP_IW_SMALL, FindingId.TCP_IDLE_RESTART):
+        assert (told.get(id) or 0) <= (alone[id] or 0) + 5_000
+
+
+def probed(folder: Path, vault: Vault, window: int, after_bytes: int) -> tuple[ProbeMeasurement, ProbeMeasurement]:
+    """A site whose answers are whole, and one that pauses within them. Both begin anew after a rest."""
+    stalled = replace(_WHOLE, body_stall=Stall(after_bytes=after_bytes, pause_s=0.4))
+    sites = {"whole": Served(conduct=_WHOLE), "stalled": Served(conduct=stalled)}
+    with Lab(rtt_ms=RTT_MS, server_iw=window) as lab:
+        estate = Estate(lab, vault, Path(mkdtemp(dir=folder)), sites)
+        return measured(lab, estate.url("whole")), measured(lab, estate.url("stalled"))
+
+
+def measured(lab: Lab, url: str) -> ProbeMeasurement:
+    outcome = lab.probe(url, depth=Depth.DEEP, timeout_us=60_000_000)
+    assert isinstance(outcome.measurement, ProbeMeasurement), outcome
+    return outcome.measurement
+
+
+def savings(measurement: ProbeMeasurement) -> dict[FindingId, int | None]:
+    assert measurement.evidence is not None
+    return {one.id: one.saving_us for one in diagnose(measurement.evidence, measurement.hops).findings}
+
+
+def real_us(whole: ProbeMeasurement, stalled: ProbeMeasurement) -> int:
+    return cost_us(Cost.WHOLE, stalled) - cost_us(Cost.WHOLE, whole)
