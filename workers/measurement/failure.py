@@ -49,6 +49,7 @@ class FailureKind(StrEnum):
     CERTIFICATE_SELF_SIGNED = "certificate_self_signed"
     CERTIFICATE_UNTRUSTED = "certificate_untrusted"
     CERTIFICATE_INVALID = "certificate_invalid"
+    REQUEST_NOT_TAKEN = "request_not_taken"
     RESPONSE_TIMEOUT = "response_timeout"
     RESPONSE_INVALID = "response_invalid"
     RESPONSE_TOO_LARGE = "response_too_large"
@@ -85,7 +86,7 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.PROFILE_UNAVAILABLE: _Meaning(
         Stage.TARGET, Blame.MONITOR, "This region cannot shape its network to the chosen profile."
     ),
-    FailureKind.DNS_NOT_FOUND: _Meaning(Stage.DNS, Blame.TARGET, "The host name does not exist."),
+    FailureKind.DNS_NOT_FOUND: _Meaning(Stage.DNS, Blame.TARGET, "The host name leads to no address."),
     FailureKind.DNS_SERVER_FAILURE: _Meaning(Stage.DNS, Blame.TARGET, "The name servers answered with an error."),
     FailureKind.DNS_TIMEOUT: _Meaning(Stage.DNS, Blame.NETWORK, "The name servers did not answer in time."),
     FailureKind.CONNECT_REFUSED: _Meaning(Stage.CONNECT, Blame.TARGET, "The server refused the connection."),
@@ -118,6 +119,9 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
         Stage.TLS, Blame.TARGET, "No trusted authority vouches for the certificate, or an intermediate is missing."
     ),
     FailureKind.CERTIFICATE_INVALID: _Meaning(Stage.TLS, Blame.TARGET, "The certificate could not be verified."),
+    FailureKind.REQUEST_NOT_TAKEN: _Meaning(
+        Stage.WAIT, Blame.TARGET, "The server accepted the connection and allowed no request on it."
+    ),
     FailureKind.RESPONSE_TIMEOUT: _Meaning(Stage.WAIT, Blame.TARGET, "No first byte came in time."),
     FailureKind.RESPONSE_INVALID: _Meaning(Stage.WAIT, Blame.TARGET, "The answer is not valid HTTP."),
     FailureKind.RESPONSE_TOO_LARGE: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The answer is larger than the limit."),

@@ -50,6 +50,12 @@ class Resolution:
     exists: bool = True
     lookup: LookupCapture | None = None
 
+    def without_address(self, host: str) -> str:
+        """Why there is none, for people: of an alias it is what it leads to that lacks it."""
+        fate = "has no address" if self.exists else "does not exist"
+        aliases = () if self.lookup is None else self.lookup.aliases
+        return f"{host} is an alias of {aliases[-1].target}, which {fate}" if aliases else f"{host} {fate}"
+
 
 @dataclass(slots=True)
 class _Search:

@@ -28,7 +28,7 @@ def choose(host: str, addresses: tuple[str, ...], allowed: tuple[Network, ...], 
     usual = 4 if family is None else family
     address = next((address for address in addresses if family_of(address) == usual), None)
     if address is None and family is not None:
-        raise ProbeError(FailureKind.DNS_NOT_FOUND, f"{host} has no address of IPv{family}")
+        raise ProbeError(FailureKind.DNS_NOT_FOUND, f"{host} has none of IPv{family}")
     return address or addresses[0]
 
 

@@ -134,7 +134,7 @@ class Link(AbstractContextManager["Link"]):
         resolution = await resolve(host, self._kit.names, settings.names, deadline_ns)
         recorder.lookup, recorder.addresses = resolution.lookup, resolution.addresses
         if not resolution.addresses:
-            raise ProbeError(FailureKind.DNS_NOT_FOUND, f"{host} has no address" if resolution.exists else host)
+            raise ProbeError(FailureKind.DNS_NOT_FOUND, resolution.without_address(host))
         return choose(host, resolution.addresses, settings.allowed, settings.family)
 
     async def _secured(self, wire: Wire) -> Channel:

@@ -332,7 +332,7 @@ EXAMPLES: dict[str, wire.Message] = {
         )
     ),
     "run_result.failed_before_anything": build_result(
-        Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "nothing.example.org"))
+        Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "nothing.example.org does not exist"))
     ),
     "run_result.missed": build_result(Missed(reason=MissedReason.LATE), duration_us=0),
     "progress.loading": Progress(run_id=build_request().run_id, stage=ProgressStage.LOADING, requests=17),

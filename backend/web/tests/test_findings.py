@@ -74,7 +74,7 @@ def test_of_a_server_that_nobody_reached_nothing_is_told(world: World, client: C
     pending = world.pending("probe")
     world.end(pending, Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "shop.example"), measurement=seen))
     page = html(client, "run", pending.run_id)
-    assert "The host name does not exist" in page
+    assert "The host name leads to no address" in page
     assert "Is TLS fast yet?" not in page
     assert "was found" not in page
     assert "Nothing found" not in page

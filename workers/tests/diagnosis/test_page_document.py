@@ -28,7 +28,7 @@ from workers.tests.diagnosis.test_probe_document import closed
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "firstbyte.page-1.json"
 URL = "https://example.org/"
-FAILED = Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "nothing.example.org"))
+FAILED = Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "nothing.example.org does not exist"))
 
 
 def page() -> Document:
@@ -59,7 +59,7 @@ def test_a_failure_has_the_same_fields_with_null_for_what_was_not_seen() -> None
         "kind": "dns_not_found",
         "stage": "dns",
         "blame": "target",
-        "detail": "The host name does not exist: nothing.example.org",
+        "detail": "The host name leads to no address: nothing.example.org does not exist",
     }
 
 

@@ -42,7 +42,7 @@ from workers.tests.builders import build_connection, build_probe
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "firstbyte.probe-1.json"
 URL = "https://example.org/"
-FAILED = Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "nothing.example.org"))
+FAILED = Failed(failure=failure(FailureKind.DNS_NOT_FOUND, "nothing.example.org does not exist"))
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 OVERFLOW = Finding(
     id=FindingId.TLS_RECORD_OVERFLOW,
@@ -222,7 +222,7 @@ def test_a_failure_has_the_same_fields_with_null_for_what_was_not_seen() -> None
         "kind": "dns_not_found",
         "stage": "dns",
         "blame": "target",
-        "detail": "The host name does not exist: nothing.example.org",
+        "detail": "The host name leads to no address: nothing.example.org does not exist",
     }
 
 

@@ -94,8 +94,19 @@ def test_a_connection_that_nobody_takes_ends_in_time(lab: Lab) -> None:
 def test_a_name_that_does_not_exist_is_said_so_with_the_time_it_took(lab: Lab) -> None:
     failed, measurement = lab.fail("http://nowhere.example.test:8080/")
     assert failed.failure.kind is FailureKind.DNS_NOT_FOUND
+    assert failed.failure.detail.endswith("nowhere.example.test does not exist")
     assert measurement.hops[0].timing.dns is not None
     assert measurement.connections[0].address is None
+
+
+def test_an_alias_of_nothing_and_a_name_without_addresses_are_told_for_what_they_are(lab: Lab) -> None:
+    lab.zone.aliases["alias.example.test"] = "gone.cdn.test"
+    lab.zone.a["empty.example.test"] = []
+    alias, _ = lab.fail("http://alias.example.test:8080/")
+    empty, _ = lab.fail("http://empty.example.test:8080/")
+    assert {alias.failure.kind, empty.failure.kind} == {FailureKind.DNS_NOT_FOUND}
+    assert alias.failure.detail.endswith("alias.example.test is an alias of gone.cdn.test, which does not exist")
+    assert empty.failure.detail.endswith("empty.example.test has no address")
 
 
 def test_a_name_server_that_keeps_silent_ends_in_time(lab: Lab) -> None:
