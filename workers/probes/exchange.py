@@ -106,6 +106,8 @@ class Exchange:
                 raise link.fault or ProbeError(FailureKind.CERTIFICATE_INVALID)
             return await self._run(channel, self._spoken(asking, trusted=trusted))
         except DeadlineError as error:
+            if self.talk is not None and self.talk.not_taken:
+                raise self.talk.untaken() from error
             seconds = self._request.timeout_us / 1_000_000
             raise ProbeError(TIMEOUTS[self._recorder.stage], f"within {seconds:g} s") from error
 
@@ -125,7 +127,8 @@ class Exchange:
     async def _run(self, channel: Channel, sent: bytes) -> Head:
         self._recorder.begin_exchange(time.monotonic_ns())
         self._recorder.stage = Stage.SEND
-        await channel.send(sent)
+        if sent:
+            await channel.send(sent)
         self._recorder.stage = Stage.WAIT
         if self._tell is not None:
             self._tell(ProgressStage.LOADING)

@@ -80,6 +80,8 @@ class Http2Conversation:
         self._idle_frames = 0
         self._body_frames = 0
         self._leaving = False
+        self._fields = fields
+        self._held = False
         self._h2 = _greeting(fields)
 
     @property
@@ -92,7 +94,22 @@ class Http2Conversation:
 
         Once the answer is complete nobody waits for a word of ours, and the server may be gone.
         """
-        return b"" if self.complete else self._h2.data_to_send()
+        if self.complete:
+            return b""
+        if self._held and not self._allows_none:
+            self._held = False
+            self._ask()
+        return self._h2.data_to_send()
+
+    @property
+    def not_taken(self) -> bool:
+        """Whether the server allows no requests, and has not answered the one that left before it had said so."""
+        return self._allows_none and not self.begun
+
+    @property
+    def _allows_none(self) -> bool:
+        """RFC 9113, 6.5.2: for short whiles at most."""
+        return self._h2.remote_settings.max_concurrent_streams == 0
 
     def feed(self, data: bytes) -> None:
         self._pending += data
@@ -109,12 +126,18 @@ class Http2Conversation:
 
     def ask_again(self, fields: Fields) -> None:
         """The next request, as soon as `outgoing()` is sent. Only where `keeps_connection` says so."""
-        self._stream = self._h2.get_next_available_stream_id()
+        self._fields = fields
         self.begun, self.head, self.complete = False, None, False
         self.body_bytes = self._body_frames = self._head_bytes = 0
         self.interim = ()
+        self._held = self._allows_none
+        if not self._held:
+            self._ask()
+
+    def _ask(self) -> None:
+        self._stream = self._h2.get_next_available_stream_id()
         try:
-            self._h2.send_headers(self._stream, fields, end_stream=True)
+            self._h2.send_headers(self._stream, self._fields, end_stream=True)
         except H2Error as error:
             raise _invalid(f"HTTP/2: {printable(str(error).encode()[:120])}", stage=Stage.SEND) from error
 
@@ -126,6 +149,8 @@ class Http2Conversation:
             raise ProbeError(FailureKind.DOWNLOAD_INCOMPLETE, f"after {self.body_bytes} bytes")
         if self._head_bytes or self._pending:
             raise _invalid("it ends in the middle of its head")
+        if self.not_taken:
+            raise self.untaken()
         raise ProbeError(FailureKind.CONNECTION_RESET)
 
     def _check_beginning(self) -> None:
@@ -229,6 +254,9 @@ class Http2Conversation:
                 self._take_body(event.data or b"")
             case StreamEnded():
                 self.complete = True
+            case StreamReset(stream_id=self._stream, error_code=ErrorCodes.REFUSED_STREAM) if self.not_taken:
+                # Nothing was done for it (RFC 9113, 8.7), so it is asked again once the server allows it.
+                self._held = True
             case StreamReset(stream_id=self._stream):
                 raise self._broken_off("RST_STREAM", int(event.error_code or 0))
 
@@ -259,6 +287,10 @@ class Http2Conversation:
             raise self._too_large()
         if data:
             self._on_body(data)
+
+    def untaken(self) -> ProbeError:
+        """What a request came to while `not_taken`."""
+        return ProbeError(FailureKind.REQUEST_NOT_TAKEN, "its HTTP/2 settings say MAX_CONCURRENT_STREAMS 0")
 
     def _too_large(self) -> ProbeError:
         return ProbeError(FailureKind.RESPONSE_TOO_LARGE, f"more than {self._max_body_bytes} bytes")
