@@ -14,6 +14,7 @@ from workers.measurement.compute.cdp import HANDLED, PageEvents, read_devtools
 from workers.measurement.compute.child_frames import child_frames
 from workers.measurement.compute.devtools_sessions import Sessions, own_id
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange, monotonic_us
+from workers.measurement.compute.file_kinds import kind_of, names_in
 from workers.measurement.compute.json_stream import JsonStream
 from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
@@ -26,6 +27,7 @@ _MAX_WRAPPINGS = 4
 _PAIR = 2
 _MAX_EVENTS = 2_000_000
 _MAX_REQUESTS = 50_000
+_SAVE = "save what a session with Network.enable receives, as an array or one event a line"
 _ASKED = "Network.requestWillBeSent"
 
 
@@ -46,13 +48,11 @@ class DevToolsFile:
 
 def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
     """The first `limit` requests of a file. Raises NoDevToolsError."""
-    reader = _Reader(JsonStream(chunks))
+    stream = JsonStream(chunks)
+    reader = _Reader(stream)
     page = read_devtools(reader.events())
     if not reader.found:
-        raise NoDevToolsError(
-            "it holds no events of DevTools' network domain, such as Network.requestWillBeSent: save what a session"
-            " with Network.enable receives, as an array or one event a line"
-        )
+        raise NoDevToolsError(_what_else(stream))
     page.exchanges[:] = reader.sessions.settled(page.exchanges)
     settle_empty(page.exchanges)
     children = child_frames(page.exchanges, page.attached)
@@ -72,6 +72,14 @@ def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
         requests=len(page.exchanges),
         warnings=tuple(reader.warnings()),
     )
+
+
+def _what_else(stream: JsonStream) -> str:
+    """What the file is, if that can be told, and what to do."""
+    kind = kind_of(names_in(stream.head))
+    if kind is not None and kind.command != "firstbyte cdp":
+        return f"it is {kind.what}: {kind.reader(_SAVE)}"
+    return f"it holds no events of DevTools' network domain, such as Network.requestWillBeSent: {_SAVE}"
 
 
 def _begin(exchange: Exchange) -> int:

@@ -13,6 +13,8 @@ from typing import Any
 _MAX_VALUE_CHARS = 32 * 1024 * 1024
 # So much must follow a value that cannot be read before it is called damaged and not merely unfinished.
 _LOOK_AHEAD_CHARS = 64 * 1024
+# As much of the beginning is kept, to say what a file is that cannot be read.
+_HEAD_CHARS = 64 * 1024
 _SPACE = " \t\r\n"
 _NEXT = "\n{"
 
@@ -22,7 +24,7 @@ class DamagedError(Exception):
 
 
 class JsonStream:
-    """A text that comes in chunks. `damaged` counts values that were passed over."""
+    """A text that comes in chunks. `damaged` counts values that were passed over, `head` is how it begins."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = iter(chunks)
@@ -32,6 +34,7 @@ class JsonStream:
         self._at = 0
         self._ended = False
         self.damaged = 0
+        self.head = ""
 
     def peek(self) -> str:
         """The next character that is no space; an empty text at the end."""
@@ -103,4 +106,6 @@ class JsonStream:
         self._ended = not chunk
         more = self._decode.decode(chunk, final=self._ended)
         self._text, self._at = self._text[self._at :] + more, 0
+        if len(self.head) < _HEAD_CHARS:
+            self.head += more[:_HEAD_CHARS]
         return bool(more) or not self._ended

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from workers.measurement.compute.file_kinds import kind_of, names_in
 from workers.measurement.compute.json_stream import DamagedError, JsonStream
 from workers.measurement.compute.netlog import gather
 from workers.measurement.compute.netlog_events import Names, NetEvent, event_of, names_of
@@ -74,34 +75,29 @@ def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any] | None]
             constants = value
         if key == "events" and isinstance(value, list):
             early = value
-        if isinstance(key, str) and constants is None and key in _OTHERS:
-            raise NoNetlogError(_OTHERS[key])
         if not stream.take(","):
             break
     if constants is not None:
         # Cut off between its head and its first event, or all events were there before.
         return constants, early
-    raise NoNetlogError("it has no constants, with which a network log of Chrome begins")
+    raise NoNetlogError(_what_else(stream))
 
 
 _NO_HEAD = (
     "its head, which names the events, is damaged or breaks off, and nothing can be read without it: save the log again"
 )
-_OTHERS = {
-    "log": "it is a HAR archive: firstbyte import reads those",
-    "traceEvents": "it is a trace of Chrome: record a network log with chrome://net-export or --log-net-log=FILE",
-    "method": "it holds events of DevTools: firstbyte cdp reads those",
-    "params": "it holds events of DevTools: firstbyte cdp reads those",
-    "message": "it holds events of DevTools: firstbyte cdp reads those",
-}
+_RECORD = "record a network log with chrome://net-export or --log-net-log=FILE"
 
 
 def _what_else(stream: JsonStream) -> str:
-    if stream.peek() == "":
-        return "it is empty"
-    if stream.peek() == "[":
-        return "it is a list, perhaps of DevTools' events: firstbyte cdp reads those"
-    return "it is no JSON"
+    """What the file is, if that can be told, and what to do."""
+    kind, begin = kind_of(names_in(stream.head)), stream.head.lstrip()[:1]
+    if kind is not None and kind.command != "firstbyte netlog":
+        return f"it is {kind.what}: {kind.reader(_RECORD)}"
+    if begin == "{":
+        return "it has no constants, with which a network log of Chrome begins"
+    words = {"": "it is empty", "[": "it is a list, and no network log of Chrome"}
+    return words.get(begin, "it is no JSON")
 
 
 def _events(found: Iterable[Any], names: Names) -> Iterator[NetEvent]:

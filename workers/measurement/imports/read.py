@@ -11,18 +11,12 @@ from workers.measurement.imports.draft import View
 from workers.measurement.imports.fields import Fields, object_of, text_or_none
 from workers.measurement.imports.har_file import read_har
 from workers.measurement.imports.imported import Imported, ImportedPage, Ledger
-from workers.measurement.imports.source import UnreadableFileError, document_in
+from workers.measurement.imports.source import UnreadableFileError, document_in, stranger
 from workers.measurement.imports.webpagetest import is_webpagetest, read_webpagetest
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView, ViewSample
 from workers.measurement.waterfall import received_bytes
-
-_STRANGERS = {
-    ("lighthouseVersion",): "The file is a Lighthouse report, which tells no phases. Export a HAR instead.",
-    ("constants", "events"): "The file is a network log of Chrome. firstbyte netlog reads it.",
-    ("traceEvents",): "The file is a trace of Chrome, which tells no phases. Export a HAR instead.",
-}
 
 __all__ = ["UnreadableFileError", "read_import"]
 
@@ -55,8 +49,10 @@ def _named(document: Fields) -> str:
     status = text_or_none(document, "statusText", 200) or text_or_none(object_of(document, "data"), "statusText", 200)
     if "statusCode" in document and status is not None:
         return f"The file holds no result. WebPageTest says: {status.rstrip('.')}."
-    known = next((said for keys, said in _STRANGERS.items() if all(key in document for key in keys)), None)
-    return known or "The file is neither an HTTP Archive (it has no log) nor WebPageTest's JSON (it has no data.runs)."
+    return (
+        stranger(document)
+        or "The file is neither an HTTP Archive (it has no log) nor WebPageTest's JSON (it has no data.runs)."
+    )
 
 
 def _series(views: Sequence[View]) -> list[list[View]]:

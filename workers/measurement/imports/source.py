@@ -4,10 +4,12 @@ import codecs
 import json
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from pydantic_core import from_json
+
+from workers.measurement.compute.file_kinds import kind_of, names_in
 
 # An archive with all bodies of a heavy page has some 50 MB.
 MAX_BYTES = 64 * 1024 * 1024
@@ -16,6 +18,7 @@ MAX_VALUES = 3_000_000
 MAX_DEPTH = 100
 _CHUNK_BYTES = 1024 * 1024
 _GIVEN_BYTES = 64 * 1024
+_HEAD_BYTES = 64 * 1024
 # Programs that pack while they write begin a new member now and then.
 _MAX_MEMBERS = 10_000
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
@@ -46,9 +49,22 @@ def document_in(data: bytes) -> dict[str, Any]:
         document = _parsed(text)
     if not isinstance(document, dict):
         raise UnreadableFileError(
-            "The file holds JSON, but no object: it is neither an HTTP Archive nor WebPageTest's JSON."
+            stranger(_names(text))
+            or "The file holds JSON, but no object: it is neither an HTTP Archive nor WebPageTest's JSON."
         )
     return document
+
+
+def stranger(names: Collection[str]) -> str | None:
+    """What a file is whose first object has these names and which no import reads, and who does; None if unknown."""
+    kind = kind_of(names)
+    if kind is None or kind.command == "firstbyte import":
+        return None
+    return f"The file is {kind.what}. {kind.reader('Export a HAR instead')}."
+
+
+def _names(text: bytes) -> frozenset[str]:
+    return names_in(text[:_HEAD_BYTES].decode("utf-8", "replace"))
 
 
 def _name(text: bytes, said: str) -> None:
@@ -64,7 +80,7 @@ def _parsed(text: bytes) -> object:
         found: object = json.loads(text)
     except json.JSONDecodeError as error:
         raise UnreadableFileError(
-            f"The file is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
+            stranger(_names(text)) or f"The file is not JSON: {error.msg} (line {error.lineno}, column {error.colno})."
         ) from error
     except (ValueError, RecursionError) as error:
         raise UnreadableFileError("The file is JSON with numbers too long or nesting too deep to be read.") from error

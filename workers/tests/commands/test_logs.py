@@ -180,8 +180,9 @@ def test_devtools_events_are_drawn_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "text", "said"),
     [
-        ("netlog", '{"log": {}}', "HAR archive"),
-        ("cdp", '{"constants": {}}', "Network.requestWillBeSent"),
+        ("netlog", '{"log": {}}', "firstbyte import reads it"),
+        ("cdp", '{"constants": {}}', "firstbyte netlog reads it"),
+        ("cdp", '{"a": {}}', "Network.requestWillBeSent"),
     ],
 )
 def test_a_file_of_another_kind_is_refused_with_what_to_do(command: str, text: str, said: str, tmp_path: Path) -> None:

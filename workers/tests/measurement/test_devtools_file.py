@@ -263,7 +263,7 @@ def test_no_more_rows_are_told_than_asked_for() -> None:
     assert (len(found.waterfall.requests), found.waterfall.truncated, found.requests) == (2, True, 8)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "no", "7", '{"constants": {}}', "[" * 50_000, '"{}"'])
+@pytest.mark.parametrize("text", ["", "[]", "no", "7", '{"a": {}}', "[" * 50_000, '"{}"'])
 def test_a_file_without_such_events_is_refused_with_what_to_save(text: str) -> None:
     with pytest.raises(NoDevToolsError, match=r"Network\.enable"):
         read(text)
