@@ -24,13 +24,14 @@ def _kind(what: str, *names: str, command: str | None = None) -> FileKind:
     return FileKind(what, frozenset(names), command)
 
 
+_INNER = 2
 _REPORT = "a Lighthouse report, which tells no phases"
 _EVENTS = "a log of DevTools' events"
 _IMPORT, _CDP = "firstbyte import", "firstbyte cdp"
 _KINDS = (
     _kind("an HTTP Archive (HAR)", "log", command=_IMPORT),
     _kind("a network log of Chrome", "constants", command="firstbyte netlog"),
-    _kind("WebPageTest's JSON", "data", "statusCode", command=_IMPORT),
+    _kind("WebPageTest's JSON", "data.testUrl", command=_IMPORT),
     _kind(_EVENTS, "method", "params", command=_CDP),
     _kind(_EVENTS, "name", "params", command=_CDP),
     # As ChromeDriver and sitespeed.io save them.
@@ -52,9 +53,9 @@ def kind_of(names: Collection[str]) -> FileKind | None:
 
 
 def names_in(text: str) -> frozenset[str]:
-    """The names in the first object of a text, which may break off anywhere."""
+    """The names in the first object of a text, which may break off anywhere, and in the objects there as "a.b"."""
     found: set[str] = set()
-    depth = 0
+    depth, outer = 0, ""
     for token in _TOKEN.finditer(text):
         mark = token[0]
         if mark in ("{", "["):
@@ -64,5 +65,7 @@ def names_in(text: str) -> frozenset[str]:
             if depth == 0 and found:
                 break
         elif depth == 1 and token[2]:
-            found.add(token[1])
+            found.add(outer := token[1])
+        elif depth == _INNER and token[2]:
+            found.add(f"{outer}.{token[1]}")
     return frozenset(found)

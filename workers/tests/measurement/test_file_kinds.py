@@ -38,7 +38,11 @@ def by_import(text: str) -> str:
 FILES: list[tuple[Any, str, str | None]] = [
     (HAR, "an HTTP Archive (HAR)", "firstbyte import"),
     (NETLOG, "a network log of Chrome", "firstbyte netlog"),
-    ({"statusCode": 200, "data": {"runs": {}}}, "WebPageTest's JSON", "firstbyte import"),
+    (
+        {"data": {"id": "1", "testUrl": "https://a.test/", "runs": {}}, "statusCode": 200},
+        "WebPageTest's JSON",
+        "firstbyte import",
+    ),
     ([EVENT], "a log of DevTools' events", "firstbyte cdp"),
     ([{"level": "INFO", "message": "{}", "timestamp": 1}], "a log of DevTools' events", "firstbyte cdp"),
     ({"lighthouseVersion": "12.2.1"}, "a Lighthouse report", None),
