@@ -20,6 +20,7 @@ from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.settle import settle_empty
+from workers.measurement.compute.worker_requests import name_workers
 from workers.measurement.waterfall import Waterfall
 
 # Messages in messages: ChromeDriver's entries hold one as a text, which holds one.
@@ -55,6 +56,7 @@ def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
         raise NoDevToolsError(_what_else(stream))
     page.exchanges[:] = reader.sessions.settled(page.exchanges)
     settle_empty(page.exchanges)
+    name_workers(page.exchanges, page.workers, all_told=False)
     children = child_frames(page.exchanges, page.attached)
     for exchange in page.exchanges:
         exchange.frame = exchange.frame if exchange.frame in children else None

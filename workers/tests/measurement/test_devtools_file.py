@@ -178,6 +178,17 @@ def test_of_quic_devtools_tells_one_handshake_and_no_connect() -> None:
     assert row.timing.tls.duration_us == 29_000
 
 
+def test_what_a_workers_own_session_tells_is_flagged_though_nobody_was_told_of_the_worker() -> None:
+    page = asked("1", "https://a.test/", "F", "other", type="Document")
+    script = asked("2", "https://a.test/w.js", "F", "script", type="Script", documentURL="https://a.test/w.js")
+    fetched = asked("3", "https://a.test/data", "F", "script", documentURL="https://a.test/w.js")
+    del fetched["params"]["frameId"]
+    preflight = asked("4", "https://b.test/", "F", "preflight", documentURL="https://b.test/", method="OPTIONS")
+    del preflight["params"]["frameId"]
+    flags = [told for _, told in flags_of([page, script, fetched, preflight])]
+    assert flags == [(), (), ("worker",), ("preflight",)]
+
+
 OPENED: dict[str, float] = {
     "dnsStart": 0,
     "dnsEnd": 30,
