@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
-from workers.diagnosis.tls_visits import TLS13, completed, false_start_possible, first_visits, speaks_tls13
-from workers.measurement.evidence import Depth, EarlyData, Handshake, Trial
+from workers.diagnosis.tls_visits import (
+    AS_BROWSERS,
+    TLS13,
+    completed,
+    false_start_possible,
+    first_visits,
+    speaks_tls13,
+)
+from workers.measurement.evidence import Depth, EarlyData, Handshake, Trial, TrialEvidence
+from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # So many attempts that all failed prove that none succeeds (PROBING 7, 18); flaky needs more (19).
@@ -17,6 +25,8 @@ FLAKY_BELOW = 0.9
 # Connections without a single ticket prove that none are given.
 _MIN_WITHOUT_TICKET = 3
 _REPEATS = 3
+# What a server does that breaks a handshake off. One that keeps silent may have lost a packet.
+_BROKEN_OFF = frozenset({FailureKind.TLS_ALERT, FailureKind.TLS_FAILED, FailureKind.CONNECTION_RESET})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +232,34 @@ def _best_12(case: Case) -> Attempts:
     return next(iter(working), Attempts(tried=sum(one.tried for one in ways.values())))
 
 
+def broken(case: Case) -> Verdicts:
+    """Every connection that wanted to continue a session was broken off, and those that began anew before and after
+    were not: a server that has had enough of us breaks off all."""
+    tried = case.evidence.of(Trial.RESUMED)
+    died = [trial for trial in tried if _broke_off(trial)]
+    began = sorted(trial.started_us for trial in case.evidence.of(*AS_BROWSERS, Trial.CLASSICAL) if completed((trial,)))
+    if not died or len(died) < len(tried) or not began:
+        return
+    if len(died) < _REPEATS or not began[0] < died[0].started_us or not died[-1].started_us < began[-1]:
+        yield NotJudged(id=FindingId.TLS_RESUMPTION_BROKEN, reason=NotJudgedReason.NOT_REPEATED)
+        return
+    yield Finding(
+        id=FindingId.TLS_RESUMPTION_BROKEN,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        evidence=facts(
+            version=_visitors(modern=bool(speaks_tls13(case))),
+            resumed=f"fails {seen(len(died), len(tried))}",
+            failure=None if died[0].failure is None else str(died[0].failure.kind),
+            anew=f"works {seen(len(began), len(began))}",
+        ),
+    )
+
+
+def _broke_off(trial: TrialEvidence) -> bool:
+    return trial.failure is not None and trial.failure.kind in _BROKEN_OFF and not completed((trial,))
+
+
 def zero_rtt(case: Case) -> Verdicts:
     """Tickets that allow no early data, or a server that rejects all that it allowed: a remark, not a fault."""
     modern = speaks_tls13(case)
@@ -310,4 +348,4 @@ def _hidden(by: FindingId) -> NotJudged:
     return NotJudged(id=FindingId.TLS_ZERO_RTT, reason=NotJudgedReason.HIDDEN, hidden_by=by)
 
 
-RULES: tuple[Rule, ...] = (missing, flaky, zero_rtt)
+RULES: tuple[Rule, ...] = (missing, flaky, broken, zero_rtt)

@@ -54,6 +54,7 @@ class FindingId(StrEnum):
     TLS_HANDSHAKE_STALL = "tls.handshake_stall"
     TLS_RESUMPTION_MISSING = "tls.resumption_missing"
     TLS_RESUMPTION_FLAKY = "tls.resumption_flaky"
+    TLS_RESUMPTION_BROKEN = "tls.resumption_broken"
     TLS_ZERO_RTT = "tls.zero_rtt"
     TLS_OCSP = "tls.ocsp"
     TLS_PQ = "tls.pq"

@@ -112,6 +112,17 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         counts=Counts.RETURNING_VISIT,
     ),
+    FindingId.TLS_RESUMPTION_BROKEN: Entry(
+        title="Connections of returning visitors fail",
+        explanation=(
+            "The server gave sessions, and broke each connection off that wanted to continue one, while those that "
+            "began anew were served. A browser that was here before shows an error first, and forgets the session."
+        ),
+        advice=(
+            "Look for what the server, or a load balancer before it, does with sessions: keys for tickets that not "
+            "all of them have, a cache that is not there. Until that is found, switch session tickets and caches off."
+        ),
+    ),
     FindingId.TLS_ZERO_RTT: Entry(
         title="0-RTT is not offered",
         explanation=(

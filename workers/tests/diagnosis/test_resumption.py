@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from workers.diagnosis.thinking import THOUGHTFUL
-from workers.measurement.evidence import EarlyData, ProbeEvidence, Trial
+from workers.measurement.evidence import EarlyData, ProbeEvidence, Trial, TrialEvidence
+from workers.measurement.failure import FailureKind, Stage, failure
 from workers.measurement.finding import Answer, CheckColumn, FindingId, Severity
 from workers.tests.diagnosis.sites import (
     RTT_US,
@@ -265,3 +266,41 @@ def test_a_nearer_address_is_not_the_round_trip_of_the_target() -> None:
     site = elsewhere(deep_site(), a=(True,))
     near = changed(site, (Trial.RESUMED_ELSEWHERE,), lambda one: replace(one, syn_rtt_us=500, tcp_ended=None))
     assert case(near).rtt_us == RTT_US
+
+
+def broken_off(evidence: ProbeEvidence, *, of: int = 3, kind: FailureKind = FailureKind.TLS_ALERT) -> ProbeEvidence:
+    """Those who come back come to nothing, that many of three times; in the order in which they were asked."""
+    died = iter(range(of))
+
+    def change(one: TrialEvidence) -> TrialEvidence:
+        assert one.handshake is not None
+        if next(died, None) is None:
+            return one
+        begun = replace(one.handshake, ended_us=None, network_us=None, version=None, resumed=None)
+        return replace(one, handshake=begun, exchanges=(), failure=failure(kind, stage=Stage.TLS))
+
+    spread = tuple(replace(one, started_us=1_000_000 * place) for place, one in enumerate(evidence.trials))
+    return changed(replace(evidence, trials=spread), (Trial.RESUMED,), change)
+
+
+def test_a_server_that_breaks_off_whoever_comes_back_shuts_them_out() -> None:
+    for site in (deep_site(), old(deep_site())):
+        found = finding(FindingId.TLS_RESUMPTION_BROKEN, broken_off(site))
+        assert found is not None
+        assert (found.severity, fact(found, "resumed")) == (Severity.CRITICAL, "fails 3 of 3")
+
+
+def test_what_came_to_nothing_sometimes_or_in_silence_is_not_said_to_break_sessions() -> None:
+    id = FindingId.TLS_RESUMPTION_BROKEN
+    assert finding(id, broken_off(deep_site(), of=2)) is None
+    assert finding(id, broken_off(deep_site(), kind=FailureKind.TLS_TIMEOUT)) is None
+    rarely = tuple(one for place, one in enumerate(deep_site().trials) if place not in (3, 4))
+    assert left_open(id, broken_off(replace(deep_site(), trials=rarely))) == "not_repeated"
+
+
+def test_a_server_that_has_had_enough_of_us_breaks_no_sessions() -> None:
+    """After those who come back nobody was served any more."""
+    late = (Trial.CLASSICAL, Trial.DELAYED_ACK, Trial.HTTP2)
+    site = without(broken_off(deep_site()), *late)
+    assert finding(FindingId.TLS_RESUMPTION_BROKEN, site) is None
+    assert left_open(FindingId.TLS_RESUMPTION_BROKEN, site) == "not_repeated"

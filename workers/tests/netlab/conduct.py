@@ -33,7 +33,8 @@ class Conduct:
     `protocols` are what it agrees on; with h2 alone it refuses a ClientHello without that, as RFC 7301 asks it to, and
     answers take no other setting than `think_s`, `keep_alive`, `headers` and the page's size.
 
-    Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache.
+    Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache. With `breaks_sessions`
+    those who continue one are refused.
 
     Answers: `think_s` are taken in turn by requests. With `head_flushed` the head of the answer and the first part of
     its page leave before the thinking; with `head_apart` head and page are two writes. `trickle` is a stall
@@ -54,6 +55,7 @@ class Conduct:
     nodes: tuple[int, ...] = (0,)
     tickets: bool = True
     session_ids: bool = True
+    breaks_sessions: bool = False
     record_bytes: int = 4096
     body_bytes: int = 4000
     keep_alive: bool = True

@@ -227,6 +227,19 @@ SESSIONS = (
         rtts_ms=(380,),
     ),
     Twin(
+        id=Id.TLS_RESUMPTION_BROKEN,
+        name="breaks-sessions",
+        positive=OWN.but(breaks_sessions=True),
+        repaired=OWN,
+    ),
+    Twin(
+        id=Id.TLS_RESUMPTION_BROKEN,
+        name="breaks-sessions-12",
+        positive=_OWN12.but(breaks_sessions=True),
+        repaired=_OWN12,
+        both=frozenset({Id.TLS_VERSION_OLD}),
+    ),
+    Twin(
         id=Id.TLS_ZERO_RTT,
         name="no-early-data",
         positive=NGINX.but(early_data=False),

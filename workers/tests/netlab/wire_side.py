@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from OpenSSL import SSL
 
+from workers.probes.bindings import resumed
 from workers.tests.netlab.conduct import Conduct, Refusal
 
 _READ_BYTES = 65536
@@ -143,6 +144,8 @@ class TlsSide:
             self.wire.give_to(self._instead.serve, hello)
         self._connection.bio_write(hello)
         done = self._advance()
+        if self._conduct.breaks_sessions and resumed(self._connection):
+            self._refuse()
         self._write_first_flight(self._output())
         while not done:
             self._connection.bio_write(self.wire.read())
