@@ -63,6 +63,7 @@ MIDDLEWARE = [
     # A forgotten view asks for a login. Doors with other keys (the agents' API, health) say @login_not_required.
     "backend.web.middleware.LoginRequired",
     "backend.web.middleware.time_zone",
+    "backend.web.middleware.audited_address",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",

@@ -103,9 +103,8 @@ def change_role(*, actor: User, membership: Membership, role: Role) -> Membershi
     _keep_an_owner(membership, leaving=role is not Role.OWNER)
     before, membership.role = membership.role, role
     membership.save(update_fields=["role"])
-    record(
-        "change_role", membership, actor=actor, organisation=membership.organisation, before=before, after=role.value
-    )
+    detail = {"email": membership.user.email, "before": before, "after": role.value}
+    record("change_role", membership, actor=actor, organisation=membership.organisation, **detail)
     return membership
 
 

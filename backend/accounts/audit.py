@@ -8,8 +8,9 @@ from django.db import models
 
 from backend.accounts.models import ApiToken, AuditEntry, Organisation, User
 
-# Which token the present thread acts with. An argument would run through every action for this one line of the log.
+# Which token the present thread acts with, and from where. Arguments would run through every action for these two.
 _TOKEN: ContextVar[ApiToken | None] = ContextVar("token", default=None)
+_ADDRESS: ContextVar[str | None] = ContextVar("address", default=None)
 
 
 @contextmanager
@@ -20,6 +21,16 @@ def acting_with(token: ApiToken | None) -> Iterator[None]:
         yield
     finally:
         _TOKEN.reset(reset)
+
+
+@contextmanager
+def acting_from(address: str | None) -> Iterator[None]:
+    """Entries written inside name the address that the request came from."""
+    reset = _ADDRESS.set(address)
+    try:
+        yield
+    finally:
+        _ADDRESS.reset(reset)
 
 
 def record(
@@ -36,4 +47,5 @@ def record(
         object_type=target._meta.model_name or "",
         object_id=str(getattr(target, "public_id", target.pk)),
         detail=detail,
+        address=_ADDRESS.get(),
     )

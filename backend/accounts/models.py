@@ -113,9 +113,15 @@ class AuditEntry(models.Model):
     object_id = models.CharField(max_length=64)
     detail = models.JSONField(default=dict)
     at = models.DateTimeField(default=timezone.now)
+    # Where the request of the act came from; null for what no request made.
+    address = models.GenericIPAddressField(null=True)
 
     class Meta:
-        indexes = [models.Index(fields=["organisation", "-at"], name="audit_by_organisation")]
+        indexes = [
+            models.Index(fields=["organisation", "-at"], name="audit_by_organisation"),
+            models.Index(fields=["organisation", "actor", "-at"], name="audit_by_actor"),
+            models.Index(fields=["organisation", "object_type", "-at"], name="audit_by_kind"),
+        ]
         verbose_name_plural = "audit entries"
 
     def __str__(self) -> str:

@@ -21,6 +21,7 @@ class Permission(TextChoices):
     MANAGE_REGIONS = "manage_regions"
     MANAGE_MEMBERS = "manage_members"
     MANAGE_TOKENS = "manage_tokens"
+    READ_AUDIT = "read_audit"
     MANAGE_ORGANISATION = "manage_organisation"
 
 
@@ -41,6 +42,7 @@ _ADMIN = _MEMBER | {
     Permission.MANAGE_REGIONS,
     Permission.MANAGE_MEMBERS,
     Permission.MANAGE_TOKENS,
+    Permission.READ_AUDIT,
 }
 _OWNER = _ADMIN | {Permission.MANAGE_ORGANISATION}
 _MATRIX = {Role.VIEWER: _VIEWER, Role.MEMBER: _MEMBER, Role.ADMIN: _ADMIN, Role.OWNER: _OWNER}

@@ -1,5 +1,6 @@
 """What is read about sites. Every question starts from the organisation."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -87,3 +88,11 @@ def sites_called(organisation: Organisation, text: str) -> list[Site]:
     return list(
         active.filter(meant).select_related("organisation").prefetch_related(plain_monitors()).order_by("pk")[:2]
     )
+
+
+def names_of(organisation: Organisation, public_ids: Collection[str]) -> dict[str, str]:
+    """The names of the sites with these ids, and of those of the monitors with these ids. Two statements at most."""
+    sites_found = Site.objects.filter(organisation=organisation, public_id__in=public_ids)
+    monitors_found = Monitor.objects.filter(site__organisation=organisation, public_id__in=public_ids)
+    pairs = [*sites_found.values_list("public_id", "name"), *monitors_found.values_list("public_id", "site__name")]
+    return {str(public_id): name for public_id, name in pairs}

@@ -3,17 +3,21 @@
 import re
 from collections.abc import Callable
 from http import HTTPMethod, HTTPStatus
+from typing import cast
 from urllib.parse import urlsplit
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from allauth.account.adapter import get_adapter
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from backend.accounts.audit import acting_from
 from backend.accounts.models import User
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -23,6 +27,7 @@ CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
+_READING = frozenset({HTTPMethod.GET, HTTPMethod.HEAD, HTTPMethod.OPTIONS})
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -80,6 +85,24 @@ def time_zone(get_response: GetResponse) -> GetResponse:
             return get_response(request)
 
     return middleware
+
+
+def audited_address(get_response: GetResponse) -> GetResponse:
+    """What a request changes is put down to where it came from, as far as the proxies that are trusted say."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        with acting_from(None if request.method in _READING else _address_of(request)):
+            return get_response(request)
+
+    return middleware
+
+
+def _address_of(request: HttpRequest) -> str | None:
+    """None where nobody says it, as behind a socket file."""
+    try:
+        return cast(str, get_adapter().get_client_ip(request))
+    except PermissionDenied:
+        return None
 
 
 def _zone_of(request: HttpRequest) -> ZoneInfo | None:

@@ -7,6 +7,7 @@ from django.views.generic import RedirectView
 from backend.web.views import (
     account,
     alerts,
+    audit,
     cdn,
     channels,
     compare,
@@ -34,6 +35,7 @@ urlpatterns = [
     path("members/add/", members.add, name="member_add"),
     path("members/<int:membership_id>/role/", members.change_role, name="member_role"),
     path("members/<int:membership_id>/remove/", members.remove, name="member_remove"),
+    path("members/audit/", audit.overview, name="audit"),
     path("tokens/", tokens.overview, name="tokens"),
     path("tokens/add/", tokens.add, name="token_add"),
     path("tokens/<uuid:token_id>/revoke/", tokens.revoke, name="token_revoke"),

@@ -17,7 +17,7 @@ from backend.web.urls import urlpatterns
 pytestmark = pytest.mark.django_db
 
 # Without an object of an organisation in their address: everybody sees their own.
-OWN = {"home", "theme", "profile", "members", "member_add", "regions", "region_add", "sites", "add"}
+OWN = {"home", "theme", "profile", "members", "member_add", "audit", "regions", "region_add", "sites", "add"}
 OWN |= {
     "tokens",
     "token_add",
@@ -119,7 +119,18 @@ def test_another_organisation_sees_nothing_of_ours_on_its_own_pages(
     client: Client, charlie: Member, world: World, addresses: dict[str, str]
 ) -> None:
     client.force_login(charlie.user)
-    for name in ("sites", "regions", "members", "add", "profile", "channels", "alerts", "rules", "maintenance"):
+    for name in (
+        "sites",
+        "regions",
+        "members",
+        "audit",
+        "add",
+        "profile",
+        "channels",
+        "alerts",
+        "rules",
+        "maintenance",
+    ):
         text = client.get(addresses[name]).content.decode()
         for ours in (
             world.site.name + "<",
@@ -191,6 +202,15 @@ def test_a_member_manages_neither_regions_nor_members(client: Client, bob: Membe
         response = client.post(addresses[name])
         assert response.status_code == HTTPStatus.FORBIDDEN, name
         assert "this needs the role admin" in response.content.decode(), name
+
+
+def test_neither_viewers_nor_members_read_the_audit_log(
+    client: Client, alice: Member, bob: Member, vera: Member, addresses: dict[str, str]
+) -> None:
+    for member, status in ((alice, HTTPStatus.OK), (bob, HTTPStatus.FORBIDDEN), (vera, HTTPStatus.FORBIDDEN)):
+        client.force_login(member.user)
+        assert client.get(addresses["audit"]).status_code == status
+        assert (addresses["audit"] in client.get(addresses["members"]).content.decode()) is (status == HTTPStatus.OK)
 
 
 def test_no_form_is_taken_without_its_token(alice: Member, addresses: dict[str, str]) -> None:

@@ -1,0 +1,157 @@
+"""The audit log in words: who did what to what, and what is known of it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from backend.accounts.audit_log import Act
+from backend.web.times import exact
+from backend.web.waterfall.text import printable
+
+# What acts are about, as the database names it and as pages do.
+KINDS = {
+    "site": "Sites",
+    "monitor": "Monitors",
+    "deploy": "Deploys",
+    "gate": "Gates",
+    "pairing": "CDN comparisons",
+    "upload": "Imports",
+    "rule": "Alert rules",
+    "incident": "Incidents",
+    "channel": "Channels",
+    "maintenance": "Maintenance",
+    "region": "Regions",
+    "membership": "Members",
+    "apitoken": "Tokens",
+    "organisation": "Organisation",
+}
+# Acts whose name says less than a person would.
+_SAID = {
+    "create_draft": "tested a new site",
+    "activate_site": "saved a site",
+    "choose_host_role": "said what a host is",
+    "load_elsewhere": "loaded the page with a host elsewhere",
+    "record_deploy": "told of a deploy",
+    "create_pairing": "added a CDN comparison",
+    "change_pairing": "changed a CDN comparison",
+    "delete_pairing": "deleted a CDN comparison",
+    "import_file": "imported a file",
+    "change_role": "changed a role",
+    "rotate_token": "gave a region a new token",
+    "rotate_channel_secret": "gave a channel a new secret",
+    "comment_incident": "commented on an incident",
+    "plan_maintenance": "planned maintenance",
+    "end_maintenance": "ended maintenance",
+}
+_PAST = {
+    "create": "made",
+    "add": "added",
+    "change": "changed",
+    "delete": "deleted",
+    "remove": "removed",
+    "rename": "renamed",
+    "pause": "paused",
+    "resume": "resumed",
+    "enable": "switched on",
+    "disable": "switched off",
+    "test": "tested",
+    "revoke": "revoked",
+    "cancel": "cancelled",
+}
+_VOWELS = "aeiou"
+# By which of its details an act is told, and which are told in places of their own.
+_NAMES = ("name", "email", "code", "file")
+_ELSEWHERE = frozenset({"before", "after", "token", *_NAMES})
+_MAX_VALUE_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One act as the page tells it."""
+
+    act: Act
+    said: str
+    name: str
+    details: tuple[str, ...]
+    token: str
+
+
+def lines_of(acts: Sequence[Act], names: Mapping[str, str]) -> list[Line]:
+    """`names` are those of what acts were about, by its id, where they are known."""
+    return [
+        Line(
+            act=act,
+            said=said(act.action),
+            name=_name(act, names),
+            details=tuple(_details(act.detail, names)),
+            token=_value(act.detail.get("token", "")),
+        )
+        for act in acts
+    ]
+
+
+def ids_in(acts: Sequence[Act]) -> list[str]:
+    """Of which sites and monitors the names are worth knowing."""
+    about = [act.object_id for act in acts if act.object_type in ("site", "monitor")]
+    return about + [str(act.detail["site"]) for act in acts if _is_id(act.detail.get("site"))]
+
+
+def said(action: str) -> str:
+    """`deleted a site` for delete_site."""
+    if action in _SAID:
+        return _SAID[action]
+    verb, _, noun = action.partition("_")
+    past = _PAST.get(verb, verb)
+    return f"{past} {'an' if noun[:1] in _VOWELS else 'a'} {noun.replace('_', ' ')}"
+
+
+def _name(act: Act, names: Mapping[str, str]) -> str:
+    told = next((act.detail[key] for key in _NAMES if act.detail.get(key)), None)
+    return _value(told if told is not None else names.get(act.object_id, ""))
+
+
+def _details(detail: Mapping[str, object], names: Mapping[str, str]) -> Iterator[str]:
+    """What else is known, without what the line tells already."""
+    if "before" in detail and "after" in detail:
+        yield from _changes(detail["before"], detail["after"])
+    for key, value in detail.items():
+        if key not in _ELSEWHERE and value not in ("", None, [], {}):
+            told = _at(value) if key.endswith("_at") else names.get(str(value)) or _value(value)
+            yield f"{key.replace('_', ' ')}: {told}"
+
+
+def _at(value: object) -> str:
+    """A time as the log keeps it, on the reader's clock."""
+    try:
+        return exact(datetime.fromisoformat(str(value)))
+    except ValueError:
+        return _value(value)
+
+
+def _changes(before: object, after: object) -> Iterator[str]:
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        yield f"{_value(before)} → {_value(after)}"
+        return
+    for key, value in after.items():
+        if before.get(key) != value:
+            yield f"{key}: {_value(before.get(key))} → {_value(value)}"
+
+
+def _is_id(value: object) -> bool:
+    try:
+        return bool(UUID(str(value)))
+    except ValueError:
+        return False
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_value(one) for one in value)
+    text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+    return printable(text, _MAX_VALUE_CHARS)
