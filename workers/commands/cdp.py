@@ -17,7 +17,7 @@ _UNKNOWN = {
     "sending": "a busy Chrome notes its end late: where an answer came before, send is null and wait holds both",
     "early_hints": "an early answer (103) counts as the first byte, unless its own event was saved",
     "websockets": "a WebSocket starts when its page heard that its handshake was sent; nothing before that and no phase"
-    " is told, and of one that was never connected nothing at all",
+    " is told, and of one that was never connected no instant: warnings name it",
     "unused": "connections that carried no request are not told",
 }
 

@@ -66,6 +66,7 @@ class _Reader:
         self._again: dict[str, Exchange] = {}
         self._hinted: set[str] = set()
         self._sockets: dict[str, Json] = {}
+        self._socket_errors: dict[str, str] = {}
         self._pieces: dict[str, set[object]] = {}
         # Requests of whose redirects the first was not told of.
         self._late: set[str] = set()
@@ -84,6 +85,7 @@ class _Reader:
                 exchange.asker = self.page.workers.get(exchange.document or "")
         for request_id, made in self._sockets.items():
             socket = _exchange({**made, "type": SOCKET}, made, request_id, 0)
+            socket.net_error = self._socket_errors.get(request_id)
             self.page.unsent.setdefault(socket.url, []).append(socket)
         return self.page
 
@@ -225,10 +227,12 @@ class _Reader:
 
     def socket_failed(self, params: Json) -> None:
         """Of a handshake that came to nothing; what goes wrong on an open socket is no failure of its request."""
-        hop, why = self._last(str(params.get("requestId"))), str(params.get("errorMessage", ""))
+        request_id, why = str(params.get("requestId")), str(params.get("errorMessage", ""))
+        hop, refused, failed = self._last(request_id), _UPGRADE_REFUSED.search(why), _NET_ERROR.search(why)
+        if request_id in self._sockets and failed is not None:
+            self._socket_errors[request_id] = failed[1]
         if hop is None or hop.response is not None:
             return
-        refused, failed = _UPGRADE_REFUSED.search(why), _NET_ERROR.search(why)
         if refused is not None:
             hop.response = {"status": int(refused[1])}
         # As Chrome's network log calls every answer that does not become a WebSocket.

@@ -20,6 +20,7 @@ from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.settle import settle_empty
+from workers.measurement.compute.texts import short_url
 from workers.measurement.compute.worker_requests import name_workers
 from workers.measurement.waterfall import Waterfall
 
@@ -28,6 +29,7 @@ _MAX_WRAPPINGS = 4
 _PAIR = 2
 _MAX_EVENTS = 2_000_000
 _MAX_REQUESTS = 50_000
+_MAX_NAMED = 5
 _SAVE = "save what a session with Network.enable receives, as an array or one event a line"
 _ASKED = "Network.requestWillBeSent"
 
@@ -72,8 +74,21 @@ def read_devtools_file(chunks: Iterable[bytes], *, limit: int) -> DevToolsFile:
         ids=_ids(page, limit),
         zero_us=zero_us if kept else None,
         requests=len(page.exchanges),
-        warnings=tuple(reader.warnings()),
+        warnings=(*reader.warnings(), *_unconnected(page)),
     )
+
+
+def _unconnected(page: PageEvents) -> Iterator[str]:
+    """DevTools tells when a WebSocket's handshake was sent, and of what was never connected no instant."""
+    sockets = [socket for made in page.unsent.values() for socket in made]
+    if not sockets:
+        return
+    named = [
+        f"{short_url(one.url)} ({one.net_error})" if one.net_error else short_url(one.url)
+        for one in sockets[:_MAX_NAMED]
+    ]
+    more = f" and {len(sockets) - len(named)} more" if len(sockets) > len(named) else ""
+    yield f"WebSockets of which no handshake is told, and so no instant and no row: {', '.join(named)}{more}."
 
 
 def _what_else(stream: JsonStream) -> str:

@@ -189,6 +189,22 @@ def test_what_a_workers_own_session_tells_is_flagged_though_nobody_was_told_of_t
     assert flags == [(), (), ("worker",), ("preflight",)]
 
 
+def test_a_websocket_that_was_never_connected_is_named_since_it_has_no_instant_for_a_row() -> None:
+    """DevTools gives its beginning no time, and tells of no handshake."""
+    made = [
+        {"method": "Network.webSocketCreated", "params": {"requestId": number, "url": f"wss://a.test/{number}"}}
+        for number in "12"
+    ]
+    why = {"requestId": "1", "timestamp": 10.1, "errorMessage": "Error: net::ERR_CONNECTION_REFUSED"}
+    page = asked("3", "https://a.test/", "F", "other", type="Document")
+    found = read(json.dumps([page, *made, {"method": "Network.webSocketFrameError", "params": why}]))
+    assert found.requests == 1
+    assert found.warnings == (
+        "WebSockets of which no handshake is told, and so no instant and no row:"
+        " wss://a.test/1 (ERR_CONNECTION_REFUSED), wss://a.test/2.",
+    )
+
+
 OPENED: dict[str, float] = {
     "dnsStart": 0,
     "dnsEnd": 30,
