@@ -14,6 +14,7 @@ from workers.measurement.evidence import (
     Trial,
     TrialEvidence,
 )
+from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # PROBING 7, 12 and 23.
@@ -28,6 +29,9 @@ _LATER_RTT = 0.7
 _TOLD = 4
 # What was refused so often is refused always.
 _REPEATS = 3
+# What is inflated here. Firefox offers it beside brotli and zstd, Safari alone; Chrome offers brotli.
+_CHECKED = (CertificateCompression.ZLIB,)
+_OFFERED_BY = ("Firefox", "Safari")
 
 
 def chain_large(case: Case) -> Verdicts:
@@ -138,6 +142,35 @@ def cert_compression(case: Case) -> Verdicts:
         yield _uncompressed(case, shaken, chain, len(offered))
 
 
+def compression_broken(case: Case) -> Verdicts:
+    """tls.cert_compression_broken: compressed certificates that no browser could read. Records are protected, so that
+    nothing on the way has spoilt them."""
+    tried = case.evidence.of(Trial.COMPRESSED)
+    spoilt = [how for trial in tried if (how := _spoilt(trial)) is not None]
+    if not spoilt:
+        return
+    if len(spoilt) < max(len(tried), _REPEATS):
+        yield NotJudged(id=FindingId.TLS_CERT_COMPRESSION_BROKEN, reason=NotJudgedReason.NOT_REPEATED)
+        return
+    yield Finding(
+        id=FindingId.TLS_CERT_COMPRESSION_BROKEN,
+        severity=Severity.CRITICAL,
+        confidence=Confidence.HIGH,
+        evidence=facts(
+            algorithm=spoilt[0],
+            offered_by=_OFFERED_BY,
+            checked=_CHECKED,
+            not_checked=tuple(one for one in CertificateCompression if one not in _CHECKED),
+            seen=seen(len(spoilt), len(tried)),
+        ),
+    )
+
+
+def _spoilt(trial: TrialEvidence) -> CertificateCompression | None:
+    failed = trial.failure is not None and trial.failure.kind is FailureKind.CERTIFICATE_INVALID
+    return trial.handshake.certificate_compression if failed and trial.handshake is not None else None
+
+
 def worth_compressing_bytes(case: Case) -> int:
     """Chains that are no longer gain nothing."""
     return QUIC_FIRST_FLIGHT_BYTES if completed(case.evidence.of(Trial.HTTP3)) else LARGE_BYTES
@@ -181,4 +214,4 @@ def _late_quic_bytes(case: Case) -> int | None:
     return None if slow is None else _parted(slow, case.rtt_us or 0)[1]
 
 
-RULES: tuple[Rule, ...] = (chain_large, chain_needless, cert_compression)
+RULES: tuple[Rule, ...] = (chain_large, chain_needless, cert_compression, compression_broken)

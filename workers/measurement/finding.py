@@ -59,6 +59,7 @@ class FindingId(StrEnum):
     TLS_OCSP = "tls.ocsp"
     TLS_PQ = "tls.pq"
     TLS_CERT_COMPRESSION = "tls.cert_compression"
+    TLS_CERT_COMPRESSION_BROKEN = "tls.cert_compression_broken"
     TLS_RECORD_OVERFLOW = "tls.record_overflow"
     TLS_RECORD_TINY = "tls.record_tiny"
     TCP_IW_SMALL = "tcp.iw_small"

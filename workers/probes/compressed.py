@@ -209,9 +209,13 @@ def _check_inflated(message: bytes) -> None:
     try:
         inflated = zlib.decompressobj().decompress(message[12:], min(size, _MAX_BYTES) + 1)
     except zlib.error as error:
-        raise _failed("certificates that cannot be decompressed") from error
+        raise _spoilt("compressed certificates that cannot be decompressed") from error
     if len(inflated) != size:
-        raise _failed(f"compressed certificates that are not as long as they say, {size} bytes")
+        raise _spoilt(f"compressed certificates that are not as long as they say, {size} bytes")
+
+
+def _spoilt(why: str) -> ProbeError:
+    return ProbeError(FailureKind.CERTIFICATE_INVALID, why, stage=Stage.TLS)
 
 
 def _failed(why: str) -> ProbeError:

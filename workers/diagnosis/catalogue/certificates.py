@@ -119,4 +119,13 @@ ENTRIES: Mapping[FindingId, Entry] = {
         advice="Switch on certificate compression where the server can, or make the chain shorter.",
         counts=Counts.NEW_VISIT,
     ),
+    FindingId.TLS_CERT_COMPRESSION_BROKEN: Entry(
+        title="Compressed certificates cannot be read",
+        explanation=(
+            "The server compresses its certificates for those who can take them so, and what it sends does not inflate "
+            "to what it says, so that browsers which offer that algorithm cannot connect. The evidence names the "
+            "algorithm, which ones were checked, and who offers it."
+        ),
+        advice="Switch certificate compression off until the server, or what stands before it, is updated.",
+    ),
 }

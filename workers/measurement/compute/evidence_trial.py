@@ -137,15 +137,17 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         return None
     done = hop.handshake
     started_us = view.us(hop.writes[0].at_ns)
+    compressed = compressed_certificate(hop.messages)
     if done is None:
         return Handshake(
             started_us=started_us,
             hello_bytes=hop.hello_bytes,
             hello_retry=hello_retried(hop.messages),
             certificate_message_bytes=certificate_bytes(hop.messages),
+            certificate_compression=None if compressed is None else compressed.algorithm,
+            certificate_inflated_bytes=None if compressed is None else compressed.inflated_bytes,
         )
     tickets = tickets_of(hop.messages, done.version)
-    compressed = compressed_certificate(hop.messages)
     sent_bytes = certificate_bytes(hop.messages)
     staple = _staple(done) if sent_bytes is not None else Staple()
     return Handshake(

@@ -4,6 +4,7 @@ It serves those only who offer to take such. It is slow, as all cryptography in 
 """
 
 import socket
+import threading
 import warnings
 from contextlib import suppress
 from typing import Any
@@ -13,11 +14,28 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from tlslite.api import HandshakeSettings, TLSConnection, X509CertChain, parsePEMKey
     from tlslite.errors import BaseTLSException
+    from tlslite.messages import CompressedCertificate
 
 from workers.tests.netlab.chains import Chain
 
 _COMPRESS_CERTIFICATE = 27
 _RANDOM_END = 5 + 4 + 2 + 32
+
+
+# Whether the thread's connection is one to be spoilt.
+_here = threading.local()
+_write = CompressedCertificate.write
+
+
+def _written(message: CompressedCertificate) -> bytearray:
+    """The end of what zlib made is its checksum (RFC 1950, 2.2)."""
+    written = bytearray(_write(message))
+    if getattr(_here, "spoils", False):
+        written[-1] ^= 1
+    return written
+
+
+CompressedCertificate.write = _written
 
 
 def offers_compression(hello: bytes) -> bool:
@@ -52,7 +70,8 @@ class _Heard:
 class Compressing:
     """Shakes hands until the client leaves."""
 
-    def __init__(self, chain: Chain) -> None:
+    def __init__(self, chain: Chain, *, spoils: bool = False) -> None:
+        self._spoils = spoils
         self._certificates = X509CertChain()
         self._certificates.parsePemList(chain.chain_file.read_text())
         self._key = parsePEMKey(chain.key_file.read_text(), private=True)
@@ -61,6 +80,7 @@ class Compressing:
         return offers_compression(hello)
 
     def serve(self, sock: socket.socket, heard: bytes) -> None:
+        _here.spoils = self._spoils
         settings = HandshakeSettings()
         settings.certificate_compression_send = ["zlib"]
         # A client that leaves in the middle is what it is here for.

@@ -35,7 +35,7 @@ class MisbehavingServer(Listening):
         super().__init__(listener)
         self._conduct = conduct
         self._contexts: dict[int, SSL.Context] = self._make_contexts(chain) if keys is None else keys._contexts
-        self._instead = _compressing(chain) if chain is not None and conduct.compresses_certificates else None
+        self._instead = _compressing(chain, conduct) if chain is not None and conduct.compresses_certificates else None
         self._thinks = cycle(conduct.think_s)
         self._lock = threading.Lock()
 
@@ -107,11 +107,11 @@ class MisbehavingServer(Listening):
             side.write(head + body)
 
 
-def _compressing(chain: Chain) -> Instead:
+def _compressing(chain: Chain, conduct: Conduct) -> Instead:
     """A third TLS takes its time to be imported, and few need it."""
     from workers.tests.netlab.compressing import Compressing  # noqa: PLC0415
 
-    return Compressing(chain)
+    return Compressing(chain, spoils=conduct.spoils_certificates)
 
 
 def conduct_answer(conduct: Conduct) -> tuple[bytes, bytes]:

@@ -19,6 +19,13 @@ OFFER_TWINS = (
         both=frozenset({Id.TLS_CHAIN_LARGE}),
     ),
     Twin(
+        id=Id.TLS_CERT_COMPRESSION_BROKEN,
+        name="spoilt-chain",
+        positive=_LONG.but(compresses_certificates=True, spoils_certificates=True),
+        repaired=_LONG.but(compresses_certificates=True),
+        both=frozenset({Id.TLS_CHAIN_LARGE}),
+    ),
+    Twin(
         id=Id.TLS_RESUMPTION_FLAKY,
         name="two-addresses",
         positive=replace(_OWN, sibling=Sibling(shares_keys=False)),

@@ -19,7 +19,7 @@ with warnings.catch_warnings():
 from workers.measurement.compute.handshake_messages import compressed_certificate
 from workers.measurement.evidence import CertificateCompression, Depth, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
-from workers.measurement.finding import Answer, CheckColumn
+from workers.measurement.finding import Answer, CheckColumn, FindingId
 from workers.measurement.messages import Measured, ProbeMeasurement
 from workers.probes import trial as trials
 from workers.probes.compressed import _Client
@@ -99,7 +99,11 @@ def test_certificates_that_do_not_inflate_to_what_they_say_are_none(
     assert outcome.diagnosis is not None
     for one in outcome.evidence.of(Trial.COMPRESSED):
         assert one.failure is not None
-        assert one.failure.kind is FailureKind.TLS_FAILED
+        assert one.failure.kind is FailureKind.CERTIFICATE_INVALID
+    (told,) = [one for one in outcome.diagnosis.findings if one.id is FindingId.TLS_CERT_COMPRESSION_BROKEN]
+    assert {"algorithm": "zlib", "checked": ("zlib",), "seen": "3 of 3"}.items() <= {
+        one.name: one.value for one in told.evidence
+    }.items()
     (column,) = [one for one in outcome.diagnosis.checklist if one.column is CheckColumn.CERTIFICATE_COMPRESSION]
     assert column.answer is Answer.UNKNOWN
 
