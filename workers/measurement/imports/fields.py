@@ -13,6 +13,8 @@ Fields = Mapping[str, Any]
 # Ten days: no load takes longer, and microseconds of it are far from what a database can hold.
 MAX_MS = 864_000_000.0
 MAX_COUNT = 2**53
+# Between the year 1, where .NET's empty instant lies, and any day from 2000 to 2100.
+_SINCE_YEAR_ONE_MS = (63_082_281_600_000, 66_238_041_600_000)
 _MAX_DIGITS = 30
 _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 
@@ -22,12 +24,17 @@ class UnreadableError(ValueError):
 
 
 def milliseconds(fields: Fields, name: str, place: str = "") -> float | None:
-    """Milliseconds that may be absent, null or -1, which all mean "not known". Raises UnreadableError."""
+    """Milliseconds that may be absent, null, -1 or since an instant that was empty, which all mean "not known".
+
+    Raises UnreadableError.
+    """
     value = _number(fields.get(name))
     if value is None:
         if fields.get(name) is None:
             return None
         raise UnreadableError(f"{place}{name} is not a number")
+    if _SINCE_YEAR_ONE_MS[0] <= abs(value) <= _SINCE_YEAR_ONE_MS[1]:
+        return None
     if not -MAX_MS < value < MAX_MS:
         raise UnreadableError(f"{place}{name} is {value:g} ms, longer than any page load")
     return None if value == -1 else value

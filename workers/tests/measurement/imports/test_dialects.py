@@ -64,6 +64,15 @@ def test_who_first_uses_a_connection_that_nobody_is_seen_to_open_may_have_opened
     assert rows(samples.devtools())[1].reused is None
 
 
+def test_a_duration_since_the_year_one_is_not_known() -> None:
+    """What Fiddler counts from an instant that it has not: .NET's DateTime.MinValue."""
+    made = entry(time=63_604_615_928_000)
+    made["timings"]["receive"] = 63_604_615_927_841
+    (row,) = rows(har(made, creator="Fiddler"))
+    assert (row.timing.download, row.timing.end_us) == (None, None)
+    assert row.timing.wait is not None
+
+
 def test_who_pays_under_the_name_of_a_connection_that_was_paid_for_has_another_one() -> None:
     """HAR 1.2 lets `connection` be a port of the client, which one connection after the other may have (Fiddler)."""
     paid = {"blocked": -1, "dns": 0, "connect": 40, "ssl": 0, "send": 0, "wait": 60, "receive": 0}
