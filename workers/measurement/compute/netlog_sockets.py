@@ -21,13 +21,15 @@ class Sockets:
     def __init__(self, log: NetworkLog) -> None:
         self._log = log
         self._lookups: dict[int, Stretch] = {}
+        # Who asked a question about a name that has a source of its own.
+        self._askers: dict[int, int] = {}
         self.handlers: Handlers = {
             "SOCKET_POOL_CONNECT_JOB_CREATED": self._group,
             "TLS_STREAM_ATTEMPT_ALIVE": self._group,
             "TCP_BASED_ATTEMPT_BOUND_TO_POOL": self._manager,
             "HTTP_STREAM_POOL_QUIC_ATTEMPT_ALIVE": self._manager,
             "HOST_RESOLVER_MANAGER_REQUEST": self._resolve,
-            "HOST_RESOLVER_IMPL_REQUEST": self._resolve,
+            "HOST_RESOLVER_IMPL_REQUEST": self._resolve_for,
             "HOST_RESOLVER_MANAGER_CACHE_HIT": self._known,
             "HOST_RESOLVER_MANAGER_HOSTS_HIT": self._known,
             "HOST_RESOLVER_IMPL_CACHE_HIT": self._known,
@@ -79,8 +81,17 @@ class Sockets:
 
     # Names
 
+    def _asker(self, event: NetEvent) -> int:
+        return self._askers.get(event.source, event.source)
+
+    def _resolve_for(self, event: NetEvent) -> None:
+        """In older logs, such as those of Chrome 37, a question has a source of its own and names who asks."""
+        if event.dependency is not None and len(self._askers) < MAX_SOURCES:
+            self._askers[event.source] = event.dependency
+        self._resolve(event)
+
     def _resolve(self, event: NetEvent) -> None:
-        opener = self._log.opener(event.source)
+        opener = self._log.opener(self._asker(event))
         if event.phase is Phase.BEGIN:
             opener.asked_ms = event.time_ms
             if opener.dns.begin_ms is None:
@@ -93,14 +104,14 @@ class Sockets:
 
     def _known(self, event: NetEvent) -> None:
         """The answer was at hand: no lookup."""
-        opener = self._log.openers.get(event.source)
+        opener = self._log.openers.get(self._asker(event))
         if opener is not None:
             if opener.dns.begin_ms == opener.asked_ms and opener.dns.end_ms is None:
                 opener.dns = Stretch()
             opener.asked_ms = None
 
     def _attach(self, event: NetEvent) -> None:
-        opener = self._log.opener(event.source)
+        opener = self._log.opener(self._asker(event))
         opener.resolver = event.dependency
         if opener.dns.begin_ms is None:
             opener.dns.begin_ms = event.time_ms

@@ -182,6 +182,24 @@ def test_what_is_given_up_while_it_is_sent_was_sent_until_then(
     assert told.timing.wait is None
 
 
+def test_a_question_about_a_name_that_has_a_source_of_its_own_is_its_askers() -> None:
+    """As Chrome 37 wrote it: the question names the connect job that asks."""
+    asker, question = {"source_dependency": {"id": 2}}, {"source_dependency": {"id": 4}}
+    events = [
+        NetEvent("HOST_RESOLVER_IMPL_REQUEST", Phase.BEGIN, 3, 100, asker),
+        NetEvent("HOST_RESOLVER_IMPL_JOB_ATTACH", Phase.NONE, 3, 100, question),
+        NetEvent("HOST_RESOLVER_IMPL_JOB", Phase.BEGIN, 4, 100, {}),
+        NetEvent("HOST_RESOLVER_IMPL_JOB", Phase.END, 4, 180, {}),
+        NetEvent("HOST_RESOLVER_IMPL_REQUEST", Phase.END, 3, 180, {}),
+        NetEvent("HOST_RESOLVER_IMPL_REQUEST", Phase.BEGIN, 6, 200, {"source_dependency": {"id": 5}}),
+        NetEvent("HOST_RESOLVER_IMPL_CACHE_HIT", Phase.NONE, 6, 200, {}),
+        NetEvent("HOST_RESOLVER_IMPL_REQUEST", Phase.END, 6, 200, {}),
+    ]
+    log = gather(names_of({"logEventTypes": {event.name: number for number, event in enumerate(events)}}), events)
+    assert (log.dns_of(log.openers[2]), log.dns_of(log.openers[5])) == ((100, 180), None)
+    assert set(log.openers) == {2, 5}
+
+
 def test_a_request_that_begins_once_more_before_anything_came_of_it_is_one_row() -> None:
     """As older Chromes do with documents."""
     url = {"url": "https://shop.test/", "method": "GET"}
