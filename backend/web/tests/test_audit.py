@@ -55,7 +55,7 @@ def test_every_act_that_is_recorded_is_told_in_words() -> None:
 def test_a_line_says_who_did_what_when_and_from_where(signed_in: Client, world: World, bob: Member) -> None:
     signed_in.post(reverse("web:member_role", args=[bob.membership.pk]), {"role": "viewer"}, REMOTE_ADDR="203.0.113.9")
     text = text_of(signed_in)
-    assert f"changed a role: {bob.user.email} member → viewer {world.member.user.email}" in text
+    assert f"Changed a role: {bob.user.email} member → viewer {world.member.user.email}" in text
     assert "203.0.113.9" in text
     assert "Times are in UTC." in text
 
@@ -72,18 +72,20 @@ def test_what_a_token_did_names_it_and_what_a_monitor_lost_names_its_site(signed
         monitor = world.monitor("probe")
         record("pause_monitor", monitor, actor=world.member.user, organisation=world.member.organisation)
     text = text_of(signed_in)
-    assert f"paused a monitor: {world.site.name}" in text
+    assert f"Paused a monitor: {world.site.name}" in text
     assert f"with the token {token}" in text
 
 
 def test_ids_and_times_in_what_is_known_of_an_act_are_told_as_people_say_them(signed_in: Client, world: World) -> None:
     make_gate(world)
+    record("create_organisation", world.member.organisation, actor=None, organisation=world.member.organisation)
     now = timezone.now()
     member = world.member
     later, organisation = now + timedelta(hours=1), member.organisation
     plan_maintenance(actor=member.user, organisation=organisation, site=None, starts_at=now, ends_at=later)
     text = text_of(signed_in)
     assert f"site: {world.site.name}" in text
+    assert "Made an organisation: Acme" in text
     assert str(world.site.public_id) not in text
     assert re.search(r"starts at: \d+ [A-Z][a-z]+ \d{4} \d\d:\d\d:\d\d ", text)
 
@@ -95,18 +97,18 @@ def test_it_is_read_in_parts_that_keep_the_filter(signed_in: Client, world: Worl
     AuditEntry.objects.filter(action="add_region").update(at=timezone.now() - timedelta(days=1))
     page = signed_in.get(reverse("web:audit") + "?kind=region").content.decode()
     (older,) = re.findall(r'href="(\?kind=region&amp;before=[^"]+)"', page)
-    codes = re.findall(r"added a region: (r\d+)", page)
+    codes = re.findall(r"Added a region: (r\d+)", page)
     assert len(codes) == SHOWN
     rest = signed_in.get(reverse("web:audit") + older.replace("&amp;", "&")).content.decode()
-    codes += re.findall(r"added a region: (r\d+)", rest)
+    codes += re.findall(r"Added a region: (r\d+)", rest)
     assert codes == [f"r{number}" for number in reversed(range(SHOWN + 5))]
     assert f'href="{reverse("web:audit")}?kind=region"' in rest
-    assert "saved a site" not in page
+    assert "Saved a site" not in page
 
 
 @pytest.mark.parametrize("query", ["?who=nobody%40x", "?kind=%00", "?before=x,1", "?who=%00&kind=site%27"])
 def test_an_address_that_asks_for_nothing_there_is_shows_all(signed_in: Client, world: World, query: str) -> None:
-    assert "saved a site" in text_of(signed_in, query)
+    assert "Saved a site" in text_of(signed_in, query)
 
 
 def test_where_nothing_was_done_it_says_how_to_see_all(signed_in: Client, world: World) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings as django_settings
 from django.urls import reverse
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
 from backend.runs.tests.factories import NOW
@@ -15,6 +15,9 @@ from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+# The narrowest window that must do (WCAG 1.4.10), and a laptop's at 200 per cent.
+NARROW: tuple[ViewportSize, ...] = ({"width": 320, "height": 700}, {"width": 720, "height": 450})
 
 
 def product_paths(world: World) -> list[str]:
@@ -42,6 +45,18 @@ def test_the_products_pages_are_accessible_and_keep_the_policy(world: World, ser
         for path in paths:
             site.look_over(path)
         assert site.complaints == []
+
+
+def test_no_page_is_wider_than_the_narrowest_window_or_than_one_that_is_zoomed_to_twice_its_size(
+    world: World, server: LiveServer, broker: str
+) -> None:
+    paths = [*product_paths(world), "/members/audit/", "/imports/", "/tokens/", "/alerts/rules/", "/api/v1/docs"]
+    with browsing(world, server) as site:
+        for path in paths:
+            page = site.open(path)
+            for size in NARROW:
+                page.set_viewport_size(size)
+                assert not site.is_wider_than_window(), (path, size)
 
 
 def test_an_empty_product_is_accessible_and_asks_for_an_address(world: World, server: LiveServer, broker: str) -> None:

@@ -28,9 +28,11 @@ def overview(request: MemberRequest) -> HttpResponse:
     before = position_before(request)
     found = audit_log.acts(request.organisation, who=who, object_type=kind, before=before, limit=SHOWN + 1)
     shown = found[:SHOWN]
+    home = request.organisation
+    names = names_of(home, ids_in(shown)) | {str(home.public_id): home.name}
     context = {
         "section": "members",
-        "lines": lines_of(shown, names_of(request.organisation, ids_in(shown))),
+        "lines": lines_of(shown, names),
         "people": people,
         "kinds": KINDS.items(),
         "who": who,
