@@ -20,6 +20,8 @@ MAX_CAUSES = 12
 MAX_TRAVELS = 200
 # What says whether a cache answered, and which (RFC 9111, RFC 9211, and the usual names of content networks).
 _CACHE_HEADERS = ("age", "cache-control", "cache-status", "x-cache", "cf-cache-status", "etag", "via", "server-timing")
+# What DevTools' protocol calls priorities, as DevTools shows them; what other tools wrote is as they wrote it.
+_PRIORITIES = {"VeryLow": "lowest", "Low": "low", "Medium": "medium", "High": "high", "VeryHigh": "highest"}
 _SUM = "The phases add up to the total; “Waiting” includes sending the request."
 _SUM_OF_SEEN = "Its end was not seen; the phases add up to what was. “Waiting” includes sending the request."
 _ORDER: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
@@ -288,7 +290,7 @@ def _request_facts(request: Request) -> list[tuple[str, str | None]]:
             None if request.served_from.value == "network" else request.served_from.value.replace("_", " "),
         ),
         ("Size", _encoding(request)),
-        ("Priority", request.priority),
+        ("Priority", _PRIORITIES.get(request.priority or "", request.priority)),
         ("Blocks rendering", _yes_no(request.render_blocking)),
         ("Redirects to", request.redirected_to),
         ("Asked for by", request.initiator_url),

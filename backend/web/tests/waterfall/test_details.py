@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from backend.web.tests import measurements
 from backend.web.waterfall.connections import connection_chart
 from backend.web.waterfall.details import Fact, connection_details, hop_details, phase_lines, request_details
@@ -27,6 +29,17 @@ def test_the_document_tells_its_phases_its_cache_and_its_connection() -> None:
     assert [fact.name for fact in details.cache] == ["cache-control", "server-timing"]
     assert Fact(name="TLS round trips", value="1") in details.connection
     assert Fact(name="Valid until", value="2026-11-30") in details.certificate
+
+
+@pytest.mark.parametrize(
+    ("priority", "told"), [("VeryHigh", "highest"), ("VeryLow", "lowest"), ("Low", "low"), ("u=1", "u=1")]
+)
+def test_a_priority_is_told_as_devtools_shows_it(priority: str, told: str) -> None:
+    page = measurements.page(3)
+    requests = tuple(replace(one, priority=priority) for one in page.waterfall.requests)
+    details = request_details(replace(page, waterfall=replace(page.waterfall, requests=requests)), 1)
+    assert details is not None
+    assert Fact(name="Priority", value=told) in details.facts
 
 
 def test_a_row_that_is_not_there_has_no_details() -> None:
