@@ -106,9 +106,14 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
     monitor.due_since = timezone.now()
     monitor.save()
     moved = account(replace(settings, url=after.url), before)
-    detail = {"changed": changed} | ({"moved": moved} if moved else {})
+    detail = _named(monitor) | {"changed": changed} | ({"moved": moved} if moved else {})
     record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, **detail)
     return monitor
+
+
+def _named(monitor: Monitor) -> dict[str, object]:
+    """Which one it is to a reader of the audit log, who may come when the site is gone."""
+    return {"name": monitor.site.name, "kind": monitor.kind}
 
 
 @transaction.atomic
@@ -118,7 +123,7 @@ def set_paused(*, actor: User | None, monitor: Monitor, paused: bool) -> Monitor
     changed = Monitor.objects.filter(pk=monitor.pk).exclude(paused=paused).update(paused=paused, due_since=due_since)
     if changed:
         action = "pause_monitor" if paused else "resume_monitor"
-        record(action, monitor, actor=actor, organisation=monitor.site.organisation)
+        record(action, monitor, actor=actor, organisation=monitor.site.organisation, **_named(monitor))
         monitor.due_since = due_since
     monitor.paused = paused
     return monitor

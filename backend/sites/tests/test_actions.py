@@ -52,7 +52,7 @@ def test_an_edit_counts_the_version_up_and_is_audited_without_secrets(site: Site
     changed = actions.change_monitor(actor=alice.user, monitor=monitor, settings=settings)
     assert (changed.config_version, changed.interval_s) == (2, 300)
     entry = AuditEntry.objects.get(action="change_monitor")
-    assert entry.detail == {"changed": ["interval_s", "headers"]}
+    assert entry.detail == {"name": monitor.site.name, "kind": monitor.kind, "changed": ["interval_s", "headers"]}
     assert SECRET.value not in str(AuditEntry.objects.values())
 
 

@@ -153,6 +153,8 @@ def test_secrets_that_are_written_again_or_taken_away_let_a_monitor_move(page: M
     entry = AuditEntry.objects.filter(action="change_monitor").latest("pk")
     assert entry.actor == alice.user
     assert entry.detail == {
+        "name": page.site.name,
+        "kind": "page",
         "changed": ["url", "page"],
         "moved": {
             "from": "https://shop.example and cdn.example at 192.0.2.1",
@@ -193,7 +195,11 @@ def test_what_cannot_be_read_stays_as_it_is_stored_until_it_is_written_anew(page
     assert stored_settings(Monitor.objects.get(pk=page.pk)) == replace(whole, interval_s=600)
     settings.FERNET_KEYS = (Fernet.generate_key().decode(),)
     forgotten = change(Monitor.objects.get(pk=page.pk), unreadable=("page",))
-    assert AuditEntry.objects.latest("pk").detail == {"changed": ["headers"]}
+    assert AuditEntry.objects.latest("pk").detail == {
+        "name": page.site.name,
+        "kind": "page",
+        "changed": ["headers"],
+    }
     assert stored_settings(forgotten).unreadable == ("page",)
     anew = replace(settings_of(forgotten), unreadable=(), headers=(HEADER,))
     found = stored_settings(actions.change_monitor(actor=None, monitor=forgotten, settings=anew))

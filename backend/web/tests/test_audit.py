@@ -18,6 +18,7 @@ from backend.accounts.models import AuditEntry
 from backend.accounts.permissions import Role
 from backend.alerts.actions.maintenance import plan_maintenance
 from backend.cast import Member
+from backend.sites import actions as sites
 from backend.web.audit_page import KINDS, said
 from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World, make_channel, make_gate, make_token
@@ -58,6 +59,12 @@ def test_a_line_says_who_did_what_when_and_from_where(signed_in: Client, world: 
     assert f"Changed a role: {bob.user.email} member → viewer {world.member.user.email}" in text
     assert "203.0.113.9" in text
     assert "Times are in UTC." in text
+
+
+def test_what_was_done_to_a_site_that_is_gone_still_says_which_one_it_was(signed_in: Client, world: World) -> None:
+    sites.set_paused(actor=world.member.user, monitor=world.monitor("page"), paused=True)
+    sites.delete_site(actor=world.member.user, site=world.site)
+    assert "Paused a monitor: Shop kind: page" in text_of(signed_in)
 
 
 def test_what_comes_from_no_known_address_is_done_all_the_same(signed_in: Client, bob: Member) -> None:

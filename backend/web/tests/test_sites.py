@@ -283,7 +283,10 @@ def test_a_monitor_is_paused_and_resumed(client: Client, world: World) -> None:
 
 
 def test_a_site_is_renamed(client: Client, world: World) -> None:
-    client.post(reverse("web:site_rename", args=[world.site.public_id]), {"name": "The <shop>"})
+    renamed = client.post(
+        reverse("web:site_rename", args=[world.site.public_id]), {"name": "The <shop>"}, follow=True
+    ).content.decode()
+    assert "The site is called The &lt;shop&gt; now." in renamed
     text = text_of(client, "site_settings", world.site.public_id)
     assert "The &lt;shop&gt;" in text
     assert "The <shop>" not in text

@@ -67,7 +67,8 @@ def rename(request: MemberRequest, site_id: UUID) -> HttpResponse:
         form.add_error(None, CHANGED)
     if not form.is_valid():
         return _settings_page(request, site, name_form=form)
-    sites.rename(actor=request.user, site=site, name=form.cleaned_data["name"])
+    renamed = sites.rename(actor=request.user, site=site, name=form.cleaned_data["name"])
+    messages.success(request, f"The site is called {renamed.name} now.")
     return redirect("web:site_settings", site.public_id)
 
 
