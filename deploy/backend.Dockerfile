@@ -17,7 +17,7 @@ WORKDIR /srv/firstbyte
 COPY manage.py ./
 COPY deploy/compose deploy/compose
 COPY backend backend
-COPY workers/__init__.py workers/version.py workers/
+COPY workers/__init__.py workers/memory.py workers/version.py workers/
 COPY workers/measurement workers/measurement
 COPY workers/diagnosis workers/diagnosis
 RUN python manage.py collectstatic --noinput
