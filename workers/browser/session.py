@@ -199,6 +199,7 @@ class Session:
             + switches(self._how, quic=self._settings.quic, hole=None if self._hole is None else self._hole.place),
             "chromium_sandbox": sandbox,
             "ignore_default_args": unwanted_flags(),
+            "artifacts_dir": self._workspace.path,
             "env": self._workspace.environment,
             "handle_sigint": False,
             "handle_sigterm": False,
@@ -216,6 +217,8 @@ class Session:
         processes = (await cdp.send("SystemInfo.getProcessInfo"))["processInfo"]
         self._pid = next((int(process["id"]) for process in processes if process["type"] == "browser"), None)
         await cdp.detach()
+        if self._pid is not None:
+            self._workspace.adopt_profile(self._pid)
 
     async def _load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> Load:
         browser, _ = self.parts

@@ -5,11 +5,16 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from workers.browser.trust import trust_in_home
 
 PREFIX = "firstbyte-browser-"
+# Of what the driver makes for a browser, in the folder for temporary files.
+_PROFILE = re.compile(rb"--user-data-dir=([^\0]*/playwright_\w+_profile-\w+)")
+# A killed browser's other processes may write a moment longer.
+_TRIES, _PAUSE_S = 40, 0.05
 _NAME = re.compile(rf"{PREFIX}(\d+)-.*")
 
 
@@ -18,6 +23,7 @@ class Workspace:
 
     def __init__(self, ca_file: Path | None) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"))
+        self._profile: Path | None = None
         self.home = self.path / "home"
         self.netlog = self.path / "netlog.json"
         self.home.mkdir(mode=0o700)
@@ -40,8 +46,24 @@ class Workspace:
             "DBUS_SESSION_BUS_ADDRESS": "disabled:",
         }
 
+    def adopt_profile(self, browser: int) -> None:
+        """To remove the profile of this process too: the driver, which made it, may end before it is done with that."""
+        with contextlib.suppress(OSError):
+            found = _PROFILE.search(Path(f"/proc/{browser}/cmdline").read_bytes())
+            self._profile = None if found is None else Path(os.fsdecode(found[1]))
+
     def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        for place in (self._profile, self.path):
+            if place is not None:
+                _remove(place)
+
+
+def _remove(place: Path) -> None:
+    for _ in range(_TRIES):
+        shutil.rmtree(place, ignore_errors=True)
+        if not place.exists():
+            return
+        time.sleep(_PAUSE_S)
 
 
 def sweep() -> None:

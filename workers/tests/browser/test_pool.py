@@ -1,10 +1,12 @@
 """The life of browsers: warm, cold inside, closed when idle, replaced when old, and gone without a trace."""
 
 import os
+import signal
 import socket
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,17 @@ def test_a_killed_browser_leaves_no_process_and_no_file(ca_file: Path, site: Sit
                 break
         wait_for(lambda: set(processes.descendants()) <= before, "browser and driver to end")
         wait_for(lambda: not any(temporary.iterdir()), "their directories to go")
+
+
+def test_a_driver_that_dies_before_it_has_tidied_leaves_no_file(ca_file: Path, site: Site, temporary: Path) -> None:
+    url = site.page("/", "<p>page</p>")
+    before = set(processes.descendants())
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        measured(pool.load(page_request(url)))
+        for pid in set(processes.descendants()) - before:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    assert list(temporary.iterdir()) == []
 
 
 def test_two_browsers_load_two_pages_at_once(ca_file: Path, site: Site) -> None:
