@@ -113,9 +113,13 @@ def spawn(
     command: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path, death_signal: int
 ) -> subprocess.Popen[bytes]:
     """A child in a session of its own that writes to `log` and gets `death_signal` should this process die."""
+    parent = os.getpid()
 
     def prepare() -> None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, death_signal, 0, 0, 0)
+        # It died before it could be watched.
+        if os.getppid() != parent:
+            os._exit(os.EX_TEMPFAIL)
         _unblock_signals()
 
     with log.open("ab") as out:

@@ -23,6 +23,8 @@ _CLONE_NEWNET = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 # Of this thread, whatever thread of the process asks.
 _OWN = "/proc/thread-self/ns/net"
+# Its arguments: the process that starts it ($0) and the command.
+_UNLESS_ORPHANED = '[ "$PPID" = "$0" ] && exec "$@" </dev/null'
 _MISSING = (
     "this process may not make a network of its own: it needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW. "
     "Run it as root, or in a container with these capabilities, or measure with the profile 'native'."
@@ -84,12 +86,19 @@ class Namespace:
         pass_fds: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
         """Starts a program inside. It is killed when this namespace is closed or this process ends."""
-        guarded = ["setpriv", "--pdeathsig", signal.SIGKILL.name.removeprefix("SIG"), "--", *command]
-        return self.call(
-            lambda: subprocess.Popen(
-                guarded, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, pass_fds=pass_fds
-            )
-        )
+        ours, theirs = os.pipe()
+        with open(ours, "rb") as guard:
+            try:
+                process = self.call(
+                    lambda: subprocess.Popen(
+                        _guarded(command), env=env, stdin=theirs, stdout=stdout, stderr=stderr, pass_fds=pass_fds
+                    )
+                )
+            finally:
+                os.close(theirs)
+            # Until the program has its own standard input: from then on it cannot outlive us.
+            guard.read()
+        return process
 
     def sysctl(self, name: str, value: str | int) -> None:
         """Sets one of the network's own settings, as `net.ipv4.tcp_no_metrics_save`. Raises ShapingError."""
@@ -124,6 +133,13 @@ class Namespace:
             return
         while (order := self._orders.get()) is not None:
             _carry_out(*order)
+
+
+def _guarded(command: Sequence[str]) -> list[str]:
+    """The command, killed with the thread that starts it, also should this process end before it can ask for that."""
+    signal_name = signal.SIGKILL.name.removeprefix("SIG")
+    asked = ["setpriv", "--pdeathsig", signal_name, "--", "sh", "-c", _UNLESS_ORPHANED]
+    return [*asked, str(os.getpid()), *command]
 
 
 def _carry_out(action: Callable[[], Any], future: "Future[Any]") -> None:

@@ -17,6 +17,7 @@ from threading import Event
 import dns.message
 import pytest
 
+from workers.shaping.namespace import Namespace
 from workers.shaping.packets import SYN, TCP
 from workers.shaping.settings import Direction, Drop
 from workers.tests.netlab.capture import Seen
@@ -230,6 +231,27 @@ with LabNetwork(rtt_ms=1) as lab:
         assert len(pids) >= 2
         process.kill()
     wait_for(lambda: not any(_lives(pid) for pid in pids), "what it started to end")
+
+
+def test_a_process_killed_at_once_leaves_no_program() -> None:
+    script = """
+import os, signal
+from workers.shaping.namespace import Namespace
+print(Namespace("short").popen(["sleep", "1000"]).pid, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    for _ in range(10):
+        with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            pid = int(process.stdout.readline())
+        wait_for(lambda: not _lives(pid), "the program to end", timeout_s=20)  # noqa: B023 the call ends in its round
+
+
+def test_a_program_that_cannot_be_started_says_so() -> None:
+    with Namespace("short") as network:
+        process = network.popen(["no-such-program"], stderr=subprocess.PIPE)
+        _, told = process.communicate(timeout=20)
+    assert (process.returncode, b"no-such-program" in told) == (127, True)
 
 
 def test_a_server_that_is_a_program_listens_inside() -> None:
