@@ -1,12 +1,13 @@
 """Every door: health, the agents' API, accounts, the admin, pages."""
 
 from allauth.account.decorators import secure_admin_login
+from allauth.account.views import logout
 from django.contrib import admin
 from django.urls import include, path
 
 from backend import health
 
-# The admin's own sign-in has no limit of tries; ours has.
+# The admin's own sign-in has no limit of tries, and the audit log hears of neither door; of ours it does.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]  # as allauth documents it
 
 urlpatterns = [
@@ -16,6 +17,7 @@ urlpatterns = [
     path("metrics", health.metrics),
     path("api/v1/", include("backend.api.urls")),
     path("account/", include("backend.accounts.urls")),
+    path("admin/logout/", logout),
     path("admin/", admin.site.urls),
     path("", include("backend.web.urls")),
 ]

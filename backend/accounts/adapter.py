@@ -1,11 +1,17 @@
-"""Where allauth asks us: nobody signs up alone, and a redirect stays in the house."""
+"""Where allauth asks us: nobody signs up alone, a redirect stays in the house, and the log knows who came and went."""
 
+from typing import cast
 from urllib.parse import quote
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
 from django.conf import settings
-from django.http import HttpRequest
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+
+from backend.accounts import sign_ins
+from backend.accounts.models import User
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
@@ -20,3 +26,26 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         """Under the base URL: the request's own Host is the visitor's word, and the mail goes to somebody else."""
         path = reverse("account_reset_password_from_key", kwargs={"uidb36": "UID", "key": "KEY"})
         return settings.BASE_URL + path.replace("UID-KEY", quote(key))
+
+    @transaction.atomic
+    def login(self, request: HttpRequest, user: User) -> None:
+        super().login(request, user)
+        sign_ins.note_sign_in(actor=user)
+
+    @transaction.atomic
+    def logout(self, request: HttpRequest) -> None:
+        if isinstance(request.user, User):
+            sign_ins.note_sign_out(actor=request.user)
+        super().logout(request)
+
+    def authentication_failed(self, request: HttpRequest, **credentials: str) -> None:
+        sign_ins.note_refusal(email=credentials.get("email", ""))
+
+    def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
+        """The password was right, and the account is closed."""
+        sign_ins.note_refusal(email=user.email)
+        return cast(HttpResponse, super().respond_user_inactive(request, user))
+
+    def set_password(self, user: User, password: str) -> None:
+        """Who is not signed in has come by the link of a mail."""
+        sign_ins.change_password(actor=user, password=password, by_mail=context.request.user != user)

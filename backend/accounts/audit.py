@@ -33,6 +33,11 @@ def acting_from(address: str | None) -> Iterator[None]:
         _ADDRESS.reset(reset)
 
 
+def acting_address() -> str | None:
+    """Where the request of the present act came from; None for what no request made."""
+    return _ADDRESS.get()
+
+
 def record(
     action: str, target: models.Model, *, actor: User | None, organisation: Organisation | None, **detail: object
 ) -> None:
@@ -47,5 +52,5 @@ def record(
         object_type=target._meta.model_name or "",
         object_id=str(getattr(target, "public_id", target.pk)),
         detail=detail,
-        address=_ADDRESS.get(),
+        address=acting_address(),
     )

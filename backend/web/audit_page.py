@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from backend.accounts.audit_log import Act
+from backend.accounts.sign_ins import REFUSED
 from backend.web.times import exact
 from backend.web.waterfall.text import printable
 
@@ -25,6 +26,7 @@ KINDS = {
     "region": "Regions",
     "membership": "Members",
     "apitoken": "Tokens",
+    "user": "Sign-ins and passwords",
     "organisation": "Organisation",
 }
 # Acts whose name says less than a person would.
@@ -44,6 +46,9 @@ _SAID = {
     "comment_incident": "commented on an incident",
     "plan_maintenance": "planned maintenance",
     "end_maintenance": "ended maintenance",
+    "sign_in": "signed in",
+    "sign_out": "signed out",
+    "refuse_sign_in": "failed to sign in",
 }
 _PAST = {
     "create": "made",
@@ -69,10 +74,11 @@ _MAX_VALUE_CHARS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One act as the page tells it."""
+    """One act as the page tells it. Of a refusal nobody knows who it was, only whose account was asked for."""
 
     act: Act
     said: str
+    is_of_actor: bool
     name: str
     details: tuple[str, ...]
     token: str
@@ -84,6 +90,7 @@ def lines_of(acts: Sequence[Act], names: Mapping[str, str]) -> list[Line]:
         Line(
             act=act,
             said=said(act.action),
+            is_of_actor=act.action != REFUSED,
             name=_name(act, names),
             details=tuple(_details(act.detail, names)),
             token=_value(act.detail.get("token", "")),

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from backend.accounts.models import User
+from backend.accounts.models import AuditEntry, User
 from backend.accounts.permissions import Role
 from backend.cast import Member, join
 
@@ -178,3 +178,41 @@ def test_who_has_no_password_yet_sets_one(client: Client, alice: Member) -> None
     client.post("/account/password/set/", {"password1": PASSWORD, "password2": PASSWORD})
     alice.user.refresh_from_db()
     assert alice.user.check_password(PASSWORD)
+
+
+def test_the_log_knows_who_came_in_went_and_was_refused_and_from_where(client: Client, user: User) -> None:
+    sign_in(client, user.email, "not the one")
+    sign_in(client, user.email)
+    client.post("/account/logout/")
+    sign_in(client, "nobody@acme.example", "not it")
+    entries = list(AuditEntry.objects.order_by("pk"))
+    assert [entry.action for entry in entries] == ["refuse_sign_in", "sign_in", "sign_out"]
+    assert {(entry.actor, entry.address) for entry in entries} == {(user, "127.0.0.1")}
+    assert "not the one" not in str(AuditEntry.objects.values())
+
+
+def test_a_sign_out_of_the_admin_is_known_too(client: Client, user: User) -> None:
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    sign_in(client, user.email)
+    assert client.post("/admin/logout/").headers["Location"] == "/account/login/"
+    assert client.get("/sites/").status_code == 302
+    assert AuditEntry.objects.latest("pk").action == "sign_out"
+
+
+def test_a_closed_account_is_refused_with_the_right_password_and_that_is_known(client: Client, user: User) -> None:
+    User.objects.filter(pk=user.pk).update(is_active=False)
+    assert sign_in(client, user.email)[:2] == (302, "/account/inactive/")
+    assert AuditEntry.objects.get().action == "refuse_sign_in"
+
+
+def test_the_log_knows_how_a_password_was_changed(client: Client, user: User) -> None:
+    client.force_login(user)
+    fields = {"password1": "another fine phrase", "password2": "another fine phrase"}
+    client.post("/account/password/change/", fields | {"oldpassword": PASSWORD})
+    client.logout()
+    client.post("/account/password/reset/", {"email": user.email})
+    found = re.search(r"/account/password/reset/key/\S+", str(mail.outbox[-1].body))
+    assert found is not None
+    client.post(client.get(found[0], follow=True).redirect_chain[-1][0], fields)
+    entries = AuditEntry.objects.filter(action="change_password").order_by("pk")
+    assert [(entry.actor, entry.detail) for entry in entries] == [(user, {}), (user, {"with": "a link sent by mail"})]

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
-from backend.accounts import actions
+from backend.accounts import actions, sign_ins
 from backend.accounts.audit import acting_with, record
 from backend.accounts.models import AuditEntry
 from backend.accounts.permissions import Role
@@ -31,6 +31,7 @@ MADE = (
     *("pause_monitor", "resume_monitor", "enable_rule", "disable_rule", "change_rule", "change_role"),
     *("enable_channel", "disable_channel", "acknowledged_incident", "unacknowledged_incident", "muted_incident"),
     *("unmuted_incident", "resolved_incident", "accepted_incident", "comment_incident"),
+    *("sign_in", "sign_out", "refuse_sign_in", "change_password"),
 )
 
 
@@ -65,6 +66,20 @@ def test_what_was_done_to_a_site_that_is_gone_still_says_which_one_it_was(signed
     sites.set_paused(actor=world.member.user, monitor=world.monitor("page"), paused=True)
     sites.delete_site(actor=world.member.user, site=world.site)
     assert "Paused a monitor: Shop kind: page" in text_of(signed_in)
+
+
+def test_sign_ins_are_told_of_who_came_and_refusals_of_nobody(signed_in: Client, world: World, bob: Member) -> None:
+    sign_ins.note_sign_in(actor=bob.user)
+    sign_ins.change_password(actor=bob.user, password="another fine phrase", by_mail=True)
+    sign_ins.note_refusal(email=bob.user.email)
+    sign_ins.note_refusal(email=bob.user.email)
+    for query in ("", f"?who={bob.user.email}", "?kind=user"):
+        text = text_of(signed_in, query)
+        assert f"Signed in {bob.user.email}" in text
+        assert f"Changed a password with: a link sent by mail {bob.user.email}" in text
+        refused = f"Failed to sign in: {bob.user.email} tries within an hour: 2 not known"
+        assert refused in text
+    assert "to sign in:" not in text_of(signed_in, "?who=service")
 
 
 def test_what_comes_from_no_known_address_is_done_all_the_same(signed_in: Client, bob: Member) -> None:
