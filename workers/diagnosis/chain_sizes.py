@@ -29,9 +29,12 @@ _LATER_RTT = 0.7
 _TOLD = 4
 # What was refused so often is refused always.
 _REPEATS = 3
-# What is inflated here. Firefox offers it beside brotli and zstd, Safari alone; Chrome offers brotli.
-_CHECKED = (CertificateCompression.ZLIB,)
-_OFFERED_BY = ("Firefox", "Safari")
+# PROBING 2, 14.
+_OFFERED_BY = {
+    CertificateCompression.ZLIB: ("Safari", "Firefox"),
+    CertificateCompression.BROTLI: ("Chrome", "Firefox"),
+    CertificateCompression.ZSTD: ("Firefox",),
+}
 
 
 def chain_large(case: Case) -> Verdicts:
@@ -158,9 +161,7 @@ def compression_broken(case: Case) -> Verdicts:
         confidence=Confidence.HIGH,
         evidence=facts(
             algorithm=spoilt[0],
-            offered_by=_OFFERED_BY,
-            checked=_CHECKED,
-            not_checked=tuple(one for one in CertificateCompression if one not in _CHECKED),
+            offered_by=_OFFERED_BY[spoilt[0]],
             seen=seen(len(spoilt), len(tried)),
         ),
     )

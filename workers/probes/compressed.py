@@ -7,7 +7,6 @@ verified and nothing answered, so that no secret could ever be said over such a 
 import os
 import ssl
 import time
-import zlib
 from typing import NamedTuple
 
 from aioquic._buffer import Buffer
@@ -20,6 +19,7 @@ from workers.measurement.compute.handshake_messages import COMPRESSIONS, hello_r
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.bindings import Notes
 from workers.probes.faults import ProbeError
+from workers.probes.inflating import why_spoilt
 from workers.probes.openssl import HTTP11
 from workers.probes.records import RecordFramer
 from workers.probes.wire import Wire
@@ -30,7 +30,6 @@ _OFFERED = bytes((2 * len(COMPRESSIONS),)) + b"".join(number.to_bytes(2) for num
 # Content types (RFC 8446, 5.1) and handshake messages (B.3).
 _CHANGE_CIPHER_SPEC, _ALERT, _HANDSHAKE, _APPLICATION_DATA = 20, 21, 22, 23
 _SERVER_HELLO, _FINISHED, _COMPRESSED_CERTIFICATE = 2, 20, 25
-_ZLIB = 1
 _RECORD_HEADER_BYTES, _MESSAGE_HEADER_BYTES, _IV_BYTES = 5, 4, 12
 _KEY_BYTES = {
     CipherSuite.AES_128_GCM_SHA256: 16,
@@ -173,8 +172,8 @@ class _Client:
                 raise _failed(f"more than {_MAX_MESSAGES} messages")
             if self._key is None:
                 self._take_hello(message)
-            elif message[0] == _COMPRESSED_CERTIFICATE:
-                _check_inflated(message)
+            elif message[0] == _COMPRESSED_CERTIFICATE and (why := why_spoilt(message)) is not None:
+                raise ProbeError(FailureKind.CERTIFICATE_INVALID, why, stage=Stage.TLS)
             elif message[0] == _FINISHED:
                 self.done = True
 
@@ -198,24 +197,6 @@ class _Client:
         if direction is Direction.DECRYPT:
             self.cipher = f"TLS_{suite.name}"
             self._key = _Key.of(suite, secret)
-
-
-def _check_inflated(message: bytes) -> None:
-    """A browser ends the connection where certificates are not what they say (RFC 8879, 4). Of other algorithms than
-    zlib this cannot be told here."""
-    if int.from_bytes(message[4:6]) != _ZLIB:
-        return
-    size = int.from_bytes(message[6:9])
-    try:
-        inflated = zlib.decompressobj().decompress(message[12:], min(size, _MAX_BYTES) + 1)
-    except zlib.error as error:
-        raise _spoilt("compressed certificates that cannot be decompressed") from error
-    if len(inflated) != size:
-        raise _spoilt(f"compressed certificates that are not as long as they say, {size} bytes")
-
-
-def _spoilt(why: str) -> ProbeError:
-    return ProbeError(FailureKind.CERTIFICATE_INVALID, why, stage=Stage.TLS)
 
 
 def _failed(why: str) -> ProbeError:

@@ -124,7 +124,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
         explanation=(
             "The server compresses its certificates for those who can take them so, and what it sends does not inflate "
             "to what it says, so that browsers which offer that algorithm cannot connect. The evidence names the "
-            "algorithm, which ones were checked, and who offers it."
+            "algorithm and who offers it; a server may choose another for whoever offers less."
         ),
         advice="Switch certificate compression off until the server, or what stands before it, is updated.",
     ),

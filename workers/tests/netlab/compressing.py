@@ -14,12 +14,18 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from tlslite.api import HandshakeSettings, TLSConnection, X509CertChain, parsePEMKey
     from tlslite.errors import BaseTLSException
+    from tlslite.handshakesettings import ALL_COMPRESSION_ALGOS_SEND
     from tlslite.messages import CompressedCertificate
+    from tlslite.utils.compression import compression_algo_impls
 
+from backports import zstd
+
+from workers.measurement.evidence import CertificateCompression
 from workers.tests.netlab.chains import Chain
 
 _COMPRESS_CERTIFICATE = 27
 _RANDOM_END = 5 + 4 + 2 + 32
+_LENGTH_END = 9
 
 
 # Whether the thread's connection is one to be spoilt.
@@ -28,14 +34,17 @@ _write = CompressedCertificate.write
 
 
 def _written(message: CompressedCertificate) -> bytearray:
-    """The end of what zlib made is its checksum (RFC 1950, 2.2)."""
+    """Spoilt, it says that it is longer or shorter by a byte than it is (RFC 8879, 4)."""
     written = bytearray(_write(message))
     if getattr(_here, "spoils", False):
-        written[-1] ^= 1
+        written[_LENGTH_END - 1] ^= 1
     return written
 
 
 CompressedCertificate.write = _written
+# It knows this one by other packages only.
+compression_algo_impls["zstd_compress"] = zstd.compress
+ALL_COMPRESSION_ALGOS_SEND.append(CertificateCompression.ZSTD.value)
 
 
 def offers_compression(hello: bytes) -> bool:
@@ -70,7 +79,8 @@ class _Heard:
 class Compressing:
     """Shakes hands until the client leaves."""
 
-    def __init__(self, chain: Chain, *, spoils: bool = False) -> None:
+    def __init__(self, chain: Chain, algorithm: CertificateCompression, *, spoils: bool = False) -> None:
+        self._algorithm = algorithm
         self._spoils = spoils
         self._certificates = X509CertChain()
         self._certificates.parsePemList(chain.chain_file.read_text())
@@ -82,7 +92,7 @@ class Compressing:
     def serve(self, sock: socket.socket, heard: bytes) -> None:
         _here.spoils = self._spoils
         settings = HandshakeSettings()
-        settings.certificate_compression_send = ["zlib"]
+        settings.certificate_compression_send = [self._algorithm.value]
         # A client that leaves in the middle is what it is here for.
         with suppress(BaseTLSException):
             TLSConnection(_Heard(sock, heard)).handshakeServer(

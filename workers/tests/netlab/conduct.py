@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from workers.measurement.evidence import CertificateCompression
+
 HSTS = "Strict-Transport-Security: max-age=63072000; includeSubDomains"
 
 
@@ -28,7 +30,7 @@ class Conduct:
     On the wire: `nodelay` off is Nagle's algorithm, for the answers and for the handshake; `handshake_write_bytes`
     splits the first flight of the handshake into writes of that size, as nginx before 1.5.6 did; `handshake_think_s`
     passes before that flight begins. `compresses_certificates` for those who offer to take such; they get no answer
-    beyond the handshake, and with `spoils_certificates` nothing that could be inflated.
+    beyond the handshake, and with `spoils_certificates` nothing that inflates to what it says.
     `hello_limit_bytes` is the longest ClientHello record that it survives.
 
     `protocols` are what it agrees on; with h2 alone it refuses a ClientHello without that, as RFC 7301 asks it to, and
@@ -47,7 +49,7 @@ class Conduct:
     handshake_write_bytes: int | None = None
     handshake_think_s: float = 0.0
     handshake_stall: Stall | None = None
-    compresses_certificates: bool = False
+    compresses_certificates: CertificateCompression | None = None
     spoils_certificates: bool = False
     hello_limit_bytes: int | None = None
     refusal: Refusal = Refusal.RESET

@@ -35,7 +35,7 @@ class MisbehavingServer(Listening):
         super().__init__(listener)
         self._conduct = conduct
         self._contexts: dict[int, SSL.Context] = self._make_contexts(chain) if keys is None else keys._contexts
-        self._instead = _compressing(chain, conduct) if chain is not None and conduct.compresses_certificates else None
+        self._instead = None if chain is None else _compressing(chain, conduct)
         self._thinks = cycle(conduct.think_s)
         self._lock = threading.Lock()
 
@@ -107,11 +107,13 @@ class MisbehavingServer(Listening):
             side.write(head + body)
 
 
-def _compressing(chain: Chain, conduct: Conduct) -> Instead:
+def _compressing(chain: Chain, conduct: Conduct) -> Instead | None:
     """A third TLS takes its time to be imported, and few need it."""
+    if conduct.compresses_certificates is None:
+        return None
     from workers.tests.netlab.compressing import Compressing  # noqa: PLC0415
 
-    return Compressing(chain, spoils=conduct.spoils_certificates)
+    return Compressing(chain, conduct.compresses_certificates, spoils=conduct.spoils_certificates)
 
 
 def conduct_answer(conduct: Conduct) -> tuple[bytes, bytes]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from workers.measurement.evidence import CertificateCompression
 from workers.measurement.finding import FindingId as Id
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.served import ChainWish, Served, Sibling
@@ -15,14 +16,14 @@ OFFER_TWINS = (
         id=Id.TLS_CERT_COMPRESSION,
         name="uncompressed-chain",
         positive=_LONG,
-        repaired=_LONG.but(compresses_certificates=True),
+        repaired=_LONG.but(compresses_certificates=CertificateCompression.ZLIB),
         both=frozenset({Id.TLS_CHAIN_LARGE}),
     ),
     Twin(
         id=Id.TLS_CERT_COMPRESSION_BROKEN,
         name="spoilt-chain",
-        positive=_LONG.but(compresses_certificates=True, spoils_certificates=True),
-        repaired=_LONG.but(compresses_certificates=True),
+        positive=_LONG.but(compresses_certificates=CertificateCompression.BROTLI, spoils_certificates=True),
+        repaired=_LONG.but(compresses_certificates=CertificateCompression.BROTLI),
         both=frozenset({Id.TLS_CHAIN_LARGE}),
     ),
     Twin(

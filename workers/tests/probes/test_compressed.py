@@ -1,13 +1,17 @@
 """Offering to take compressed certificates: what servers of three makes say to it, and that none can harm us."""
 
 import socket
+import tracemalloc
 import warnings
+import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 
+import brotli
 import pytest
+from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +28,7 @@ from workers.measurement.messages import Measured, ProbeMeasurement
 from workers.probes import trial as trials
 from workers.probes.compressed import _Client
 from workers.probes.faults import ProbeError
+from workers.probes.inflating import why_spoilt
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -31,7 +36,7 @@ from workers.tests.probes.conftest import Lab
 from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
-COMPRESSING = Conduct(compresses_certificates=True)
+COMPRESSING = Conduct(compresses_certificates=CertificateCompression.ZLIB)
 
 
 @pytest.fixture
@@ -59,14 +64,17 @@ def serving(lab: Lab, folder: Path, conduct: Conduct, size_bytes: int = 5500) ->
         yield server.port
 
 
-def test_compressed_certificates_are_known_by_their_algorithm_and_sizes(named: Lab, tmp_path: Path) -> None:
-    with serving(named, tmp_path, COMPRESSING) as port:
+@pytest.mark.parametrize("algorithm", CertificateCompression)
+def test_compressed_certificates_are_known_by_their_algorithm_and_sizes(
+    named: Lab, tmp_path: Path, algorithm: CertificateCompression
+) -> None:
+    with serving(named, tmp_path, Conduct(compresses_certificates=algorithm)) as port:
         evidence = deep(named, port)
     (trial,) = evidence.of(Trial.COMPRESSED)
     shaken, full = trial.handshake, evidence.of(Trial.FULL)[0].handshake
     assert shaken is not None
     assert full is not None
-    assert shaken.certificate_compression is CertificateCompression.ZLIB
+    assert shaken.certificate_compression is algorithm
     assert shaken.certificate_message_bytes is not None
     assert 500 < shaken.certificate_message_bytes < 3_000
     assert full.certificate_message_bytes is not None
@@ -77,12 +85,17 @@ def test_compressed_certificates_are_known_by_their_algorithm_and_sizes(named: L
 
 
 # Where in the message the declared length and the compressed data stand (RFC 8879, 4), behind its header.
-_SPOILT = {"longer than they say": (6, b"\0\0\1"), "as long as can be": (6, b"\xff\xff\xff"), "no zlib": (12, b"\0\0")}
+_SPOILT = {
+    "longer than they say": (6, b"\0\0\1"),
+    "as long as can be": (6, b"\xff\xff\xff"),
+    "garbage": (12, b"\xff" * 9),
+}
 
 
 @pytest.mark.parametrize("how", _SPOILT)
+@pytest.mark.parametrize("algorithm", CertificateCompression)
 def test_certificates_that_do_not_inflate_to_what_they_say_are_none(
-    named: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+    named: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, algorithm: CertificateCompression
 ) -> None:
     at, bytes_there = _SPOILT[how]
     write = CompressedCertificate.write
@@ -93,7 +106,7 @@ def test_certificates_that_do_not_inflate_to_what_they_say_are_none(
         return written
 
     monkeypatch.setattr(CompressedCertificate, "write", spoilt)
-    with serving(named, tmp_path, COMPRESSING) as port:
+    with serving(named, tmp_path, Conduct(compresses_certificates=algorithm)) as port:
         outcome = named.measure(f"https://{NAME}:{port}/", depth=Depth.DEEP)
     assert outcome.evidence is not None
     assert outcome.diagnosis is not None
@@ -101,7 +114,7 @@ def test_certificates_that_do_not_inflate_to_what_they_say_are_none(
         assert one.failure is not None
         assert one.failure.kind is FailureKind.CERTIFICATE_INVALID
     (told,) = [one for one in outcome.diagnosis.findings if one.id is FindingId.TLS_CERT_COMPRESSION_BROKEN]
-    assert {"algorithm": "zlib", "checked": ("zlib",), "seen": "3 of 3"}.items() <= {
+    assert {"algorithm": algorithm.value, "seen": "3 of 3"}.items() <= {
         one.name: one.value for one in told.evidence
     }.items()
     (column,) = [one for one in outcome.diagnosis.checklist if one.column is CheckColumn.CERTIFICATE_COMPRESSION]
@@ -216,3 +229,35 @@ def test_each_algorithm_has_its_number(number: int, algorithm: CertificateCompre
 @pytest.mark.parametrize("message", [b"", b"\x19\0\0\0", b"\x19\0\0\x05\0\x09\0\0\x01", b"\x0b\0\0\x05\0\x01\0\0\x01"])
 def test_what_says_no_algorithm_is_not_compressed(message: bytes) -> None:
     assert compressed_certificate((message,)) is None
+
+
+def compressed(number: int, size_bytes: int, data: bytes) -> bytes:
+    body = number.to_bytes(2) + size_bytes.to_bytes(3) + len(data).to_bytes(3) + data
+    return b"\x19" + len(body).to_bytes(3) + body
+
+
+_PACKED = {1: zlib.compress, 2: brotli.compress, 3: zstd.compress}
+
+
+@given(number=st.sampled_from(list(_PACKED)), certificates=st.binary(max_size=3_000), off=st.integers(-3, 3))
+def test_certificates_are_sound_where_their_length_is_what_they_say(number: int, certificates: bytes, off: int) -> None:
+    said_bytes = max(0, len(certificates) + off)
+    spoilt = why_spoilt(compressed(number, said_bytes, _PACKED[number](certificates)))
+    assert (spoilt is None) == (said_bytes == len(certificates))
+
+
+@given(number=st.integers(0, 5), data=st.binary(max_size=200), size_bytes=st.integers(0, 2**24 - 1))
+def test_no_bytes_break_the_inflating(number: int, data: bytes, size_bytes: int) -> None:
+    spoilt = why_spoilt(compressed(number, size_bytes, data))
+    assert number in _PACKED or spoilt is None
+
+
+@pytest.mark.parametrize("number", _PACKED)
+def test_a_little_that_inflates_to_gigabytes_takes_no_memory(number: int) -> None:
+    bomb = compressed(number, 2**24 - 1, _PACKED[number](b"\0" * 60_000_000))
+    tracemalloc.start()
+    try:
+        assert why_spoilt(bomb) is not None
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
