@@ -74,7 +74,7 @@ def create_gate(
         callback=_callback(question),
     )
     GateRule.objects.bulk_create(_rule(gate, place, comparison) for place, comparison in enumerate(asked))
-    record("create_gate", gate, actor=actor, organisation=organisation, site=str(site.public_id))
+    record("create_gate", gate, actor=actor, organisation=organisation, name=site.name)
     return gate
 
 
@@ -85,7 +85,7 @@ def cancel_gate(*, actor: User | None, gate: Gate) -> Gate:
     if gate.is_open:
         gate.status, gate.ended_at, gate.summary = Status.CANCELLED, timezone.now(), "Cancelled before it was decided."
         gate.save(update_fields=["status", "ended_at", "summary"])
-        record("cancel_gate", gate, actor=actor, organisation=gate.organisation)
+        record("cancel_gate", gate, actor=actor, organisation=gate.organisation, name=gate.site.name)
     return gate
 
 

@@ -165,7 +165,8 @@ def record_deploy(
     else:
         deploy, is_new = Deploy.objects.create(**known, **said), True
     if is_new:
-        record("record_deploy", deploy, actor=actor, organisation=organisation, version=marker.version)
+        detail = {"name": "all sites" if site is None else site.name, "version": marker.version}
+        record("record_deploy", deploy, actor=actor, organisation=organisation, **detail)
     return deploy
 
 

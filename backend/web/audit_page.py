@@ -121,12 +121,12 @@ def _name(act: Act, names: Mapping[str, str]) -> str:
 
 def _details(detail: Mapping[str, object], names: Mapping[str, str]) -> Iterator[str]:
     """What else is known, without what the line tells already."""
-    if "before" in detail and "after" in detail:
-        yield from _changes(detail["before"], detail["after"])
     for key, value in detail.items():
         if key not in _ELSEWHERE and value not in ("", None, [], {}):
             told = _at(value) if key.endswith("_at") else names.get(str(value)) or _value(value)
             yield f"{key.replace('_', ' ')}: {told}"
+    if "before" in detail and "after" in detail:
+        yield from _changes(detail["before"], detail["after"])
 
 
 def _at(value: object) -> str:

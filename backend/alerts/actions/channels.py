@@ -89,7 +89,8 @@ def change_channel(
         changed.append("destination")
     if changed:
         channel.save()
-        record("change_channel", channel, actor=actor, organisation=channel.organisation, changed=changed)
+        detail = {"name": channel.name, "changed": changed}
+        record("change_channel", channel, actor=actor, organisation=channel.organisation, **detail)
     return channel
 
 
@@ -101,7 +102,7 @@ def rotate_secret(*, actor: User | None, channel: Channel) -> str:
         raise ChannelError("kind", "Only webhooks are signed.")
     channel.config, channel.secret_set_at = rotated(_config(channel), timezone.now()), timezone.now()
     channel.save(update_fields=["config", "secret_set_at"])
-    record("rotate_channel_secret", channel, actor=actor, organisation=channel.organisation)
+    record("rotate_channel_secret", channel, actor=actor, organisation=channel.organisation, name=channel.name)
     return str(channel.config["secret"])
 
 

@@ -135,7 +135,9 @@ def _lock_open(incident: Incident) -> Incident:
 
 
 def _note(incident: Incident, kind: EventKind, text: str = "", *, actor: User | None) -> IncidentEvent:
-    """The entry in the time line and the one in the audit log."""
-    detail = {"text": text} if text and kind is not EventKind.COMMENT else {}
+    """The entry in the time line and the one in the audit log, which says for itself what it was about."""
+    detail = {"name": incident.title} | ({"site": incident.site.name} if incident.site is not None else {})
+    if text and kind is not EventKind.COMMENT:
+        detail["text"] = text
     record(f"{kind.value}_incident", incident, actor=actor, organisation=incident.organisation, **detail)
     return IncidentEvent.objects.create(incident=incident, kind=kind, at=timezone.now(), text=text, actor=actor)

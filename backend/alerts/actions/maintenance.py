@@ -46,7 +46,7 @@ def plan_maintenance(
         created_by=actor,
     )
     detail = {"starts_at": starts_at.isoformat(), "ends_at": ends_at.isoformat(), "reason": window.reason}
-    record("plan_maintenance", window, actor=actor, organisation=organisation, **detail)
+    record("plan_maintenance", window, actor=actor, organisation=organisation, name=_place(window), **detail)
     return window
 
 
@@ -55,12 +55,16 @@ def end_maintenance(*, actor: User | None, window: Maintenance) -> None:
     """Ends a window now; one that has not begun is deleted. What still holds is told within seconds."""
     now = timezone.now()
     window = Maintenance.objects.select_for_update(of=("self",)).select_related("organisation").get(pk=window.pk)
-    record("end_maintenance", window, actor=actor, organisation=window.organisation)
+    record("end_maintenance", window, actor=actor, organisation=window.organisation, name=_place(window))
     if window.starts_at >= now:
         window.delete()
     elif window.ends_at > now:
         window.ends_at = now
         window.save(update_fields=["ends_at"])
+
+
+def _place(window: Maintenance) -> str:
+    return window.site.name if window.site is not None else "all sites"
 
 
 def _check(organisation: Organisation, site: Site | None, starts_at: datetime, ends_at: datetime, reason: str) -> None:

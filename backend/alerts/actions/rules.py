@@ -58,7 +58,7 @@ def create_rule(
     _apply(rule, settings, params)
     rule.save()
     rule.channels.set(settings.channels)
-    record("create_rule", rule, actor=actor, organisation=organisation, kind=rule.kind, params=params)
+    record("create_rule", rule, actor=actor, organisation=organisation, **_named(rule), params=params)
     return rule
 
 
@@ -85,6 +85,7 @@ def change_rule(*, actor: User | None, rule: Rule, settings: RuleSettings) -> Ru
         rule,
         actor=actor,
         organisation=rule.organisation,
+        **_named(rule),
         before=before,
         after={"params": params, "enabled": rule.enabled, "severity": rule.severity},
     )
@@ -101,7 +102,7 @@ def switch_rule(*, actor: User | None, rule: Rule, enabled: bool) -> Rule:
         if not enabled:
             _release(rule)
         action = "enable_rule" if enabled else "disable_rule"
-        record(action, rule, actor=actor, organisation=rule.organisation)
+        record(action, rule, actor=actor, organisation=rule.organisation, **_named(rule))
     return rule
 
 
@@ -109,7 +110,7 @@ def switch_rule(*, actor: User | None, rule: Rule, enabled: bool) -> Rule:
 def delete_rule(*, actor: User | None, rule: Rule) -> None:
     """Ends a rule and what it had opened; its past incidents stay."""
     _release(rule)
-    record("delete_rule", rule, actor=actor, organisation=rule.organisation, kind=rule.kind)
+    record("delete_rule", rule, actor=actor, organisation=rule.organisation, **_named(rule))
     rule.delete()
 
 
@@ -131,6 +132,12 @@ def settings_of(rule: Rule) -> RuleSettings:
 def validate(organisation: Organisation, settings: RuleSettings) -> dict[str, Any]:
     """The complete parameters. Raises InvalidRuleError with every fault there is."""
     return _check(organisation, settings)
+
+
+def _named(rule: Rule) -> dict[str, str]:
+    """Which one it is and where it looks, to a reader of the audit log, who may come when both are gone."""
+    place = {"site": rule.site.name} if rule.site is not None else {"site": "all"}
+    return {"name": rule.title} | place | ({"monitor": rule.monitor.kind} if rule.monitor is not None else {})
 
 
 def _apply(rule: Rule, settings: RuleSettings, params: dict[str, Any]) -> None:

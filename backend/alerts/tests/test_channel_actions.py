@@ -93,7 +93,7 @@ def test_what_is_left_empty_stays_as_it_is(alice: Member) -> None:
     assert changed.target == "new.example"
     assert Channel.objects.get().config["secret"] == made.secret
     entry = AuditEntry.objects.filter(action="change_channel").latest("pk")
-    assert entry.detail == {"changed": ["destination"]}
+    assert entry.detail == {"name": "night shift", "changed": ["destination"]}
 
 
 def test_a_new_destination_brings_a_channel_back_that_was_gone(alice: Member) -> None:

@@ -16,11 +16,14 @@ from backend.accounts import actions, sign_ins
 from backend.accounts.audit import acting_with, record
 from backend.accounts.models import AuditEntry
 from backend.accounts.permissions import Role
-from backend.alerts.actions.maintenance import plan_maintenance
+from backend.alerts.actions import channels, incidents, rules
+from backend.alerts.actions.maintenance import end_maintenance, plan_maintenance
 from backend.cast import Member
+from backend.gates import actions as gates
 from backend.sites import actions as sites
 from backend.web.audit_page import KINDS, said
 from backend.web.tests.browsing import browsing
+from backend.web.tests.incidents import TITLE, make_incident, make_rule
 from backend.web.tests.world import World, make_channel, make_gate, make_token
 from backend.web.views.audit import SHOWN
 
@@ -68,6 +71,44 @@ def test_what_was_done_to_a_site_that_is_gone_still_says_which_one_it_was(signed
     assert "Paused a monitor: Shop kind: page" in text_of(signed_in)
 
 
+def test_what_was_done_to_what_a_site_had_still_says_of_which_site(signed_in: Client, world: World) -> None:
+    actor, probe = world.member.user, world.monitor("probe")
+    incident = make_incident(world, rule=make_rule(world, "budget", name="Slow shop", monitor=probe))
+    incidents.acknowledge(actor=actor, incident=incident)
+    incidents.comment(actor=actor, incident=incident, text="Looking.")
+    narrow, wide = make_rule(world, monitor=probe), make_rule(world, "agent", site=None)
+    for rule in (narrow, wide):
+        rules.switch_rule(actor=actor, rule=rule, enabled=False)
+        rules.change_rule(actor=actor, rule=rule, settings=rules.settings_of(rule))
+        rules.delete_rule(actor=actor, rule=rule)
+    now = timezone.now()
+    window = plan_maintenance(
+        actor=actor, organisation=world.member.organisation, site=world.site, starts_at=now, ends_at=now + timedelta(1)
+    )
+    end_maintenance(actor=actor, window=window)
+    gates.cancel_gate(actor=actor, gate=make_gate(world))
+    sites.delete_site(actor=actor, site=world.site)
+    text = text_of(signed_in)
+    assert f"Acknowledged an incident: {TITLE} site: Shop" in text
+    assert f"Commented on an incident: {TITLE} site: Shop" in text
+    for act in ("Switched off", "Changed", "Deleted"):
+        assert f"{act} a rule: Regression site: Shop monitor: probe" in text
+        assert f"{act} a rule: Silent region site: all" in text
+    assert "Planned maintenance: Shop" in text
+    assert "Ended maintenance: Shop" in text
+    assert "Made a gate: Shop" in text
+    assert "Cancelled a gate: Shop" in text
+
+
+def test_each_act_on_a_channel_names_it(signed_in: Client, world: World) -> None:
+    channel = make_channel(world.member)
+    channels.change_channel(actor=world.member.user, channel=channel, name="night shift")
+    channels.rotate_secret(actor=world.member.user, channel=channel)
+    text = text_of(signed_in)
+    assert "Changed a channel: night shift changed: name" in text
+    assert "Gave a channel a new secret: night shift" in text
+
+
 def test_sign_ins_are_told_of_who_came_and_refusals_of_nobody(signed_in: Client, world: World, bob: Member) -> None:
     sign_ins.note_sign_in(actor=bob.user)
     sign_ins.change_password(actor=bob.user, password="another fine phrase", by_mail=True)
@@ -106,7 +147,7 @@ def test_ids_and_times_in_what_is_known_of_an_act_are_told_as_people_say_them(si
     later, organisation = now + timedelta(hours=1), member.organisation
     plan_maintenance(actor=member.user, organisation=organisation, site=None, starts_at=now, ends_at=later)
     text = text_of(signed_in)
-    assert f"site: {world.site.name}" in text
+    assert f"Made a gate: {world.site.name}" in text
     assert "Made an organisation: Acme" in text
     assert str(world.site.public_id) not in text
     assert re.search(r"starts at: \d+ [A-Z][a-z]+ \d{4} \d\d:\d\d:\d\d ", text)
