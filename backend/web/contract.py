@@ -36,6 +36,7 @@ CONSTANTS: dict[str, object] = {
     "MAX_TICKS": axis.MAX_TICKS,
     "LABEL_PERCENT": axis.LABEL_PERCENT,
     "LAST_TICK_PERCENT": axis.LAST_TICK_PERCENT,
+    "TICK_PERCENT": axis.TICK_PERCENT,
     "MIN_LENGTH_US": axis.MIN_LENGTH_US,
     "FILM_SLOTS": film.FILM_SLOTS,
 }

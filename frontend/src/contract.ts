@@ -104,6 +104,8 @@ export const LABEL_PERCENT = 42.0 as const;
 
 export const LAST_TICK_PERCENT = 85.0 as const;
 
+export const TICK_PERCENT = 16.5 as const;
+
 export const MIN_LENGTH_US = 100 as const;
 
 export const FILM_SLOTS = 6 as const;

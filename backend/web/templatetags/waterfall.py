@@ -120,7 +120,7 @@ def waterfall_labels(chart: Chart, view: Axis | None = None, hide: Sequence[str]
     """What those lines are, above the first row and before all lines."""
     axis, marks, top = _marked(chart, view, hide)
     parts = [
-        *(_label("wf-tick-text", tick, top + 14) for tick in axis.ticks),
+        *(_label("wf-tick-text tight" if tick.is_tight else "wf-tick-text", tick, top + 14) for tick in axis.ticks),
         *(_label(f"wf-mark-text m-{mark.key}", mark, LANE_HEIGHT * mark.lane + 11) for mark in marks if mark.text),
     ]
     return _layer("wf-labels", parts)

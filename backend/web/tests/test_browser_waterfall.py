@@ -32,6 +32,15 @@ CROWDED = """() => {
   ).map(([text]) => text);
 }"""
 
+# The times under the axis: how many are seen and are not, and those that come within two pixels of the one before.
+TIMES = """() => {
+  const texts = [...document.querySelectorAll(".wf-tick-text")];
+  const all = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const seen = all.filter(([, box]) => box.width > 0);
+  const met = seen.filter(([, box], index) => index > 0 && box.left < seen[index - 1][1].right + 2);
+  return { count: seen.length, hidden: all.length - seen.length, met: met.map(([text]) => text) };
+}"""
+
 
 def run_path(world: World, requests: int = 40) -> str:
     pending = world.pending("page")
@@ -121,6 +130,27 @@ def test_in_the_narrowest_window_no_two_labels_lie_on_each_other(world: World, s
         assert page.locator(".wf-mark-text").count() > 4
         assert page.evaluate(CROWDED) == []
         assert not site.is_wider_than_window()
+
+
+@pytest.mark.parametrize("seconds", [0.9, 3.1, 4.1, 12.0, 59.0])
+def test_no_two_times_of_an_axis_lie_on_each_other(world: World, server: LiveServer, seconds: float) -> None:
+    measured, end_us = measurements.page(2), round(seconds * 1_000_000)
+    vitals = replace(measured.vitals, load_us=end_us, fully_loaded_us=end_us)
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=replace(measured, vitals=vitals)))
+    path = reverse("web:run", args=[pending.run_id])
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.evaluate(PLAIN_FONT)
+        for zoom in ("", "+"):
+            page.keyboard.press(zoom or "Escape")
+            # A phone, the same held the other way, a window of half a screen, and all of one.
+            for width in (320, 360, 390, 520, 769, 800, 1320):
+                page.set_viewport_size({"width": width, "height": 800})
+                seen = page.evaluate(TIMES)
+                assert seen["met"] == [], (width, zoom, seen)
+                assert seen["count"] > 2, (width, zoom)
+                assert seen["hidden"] <= (width < 1000), (width, zoom)
 
 
 def test_a_very_long_address_leaves_room_for_the_phases(world: World, server: LiveServer) -> None:

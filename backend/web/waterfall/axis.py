@@ -16,6 +16,8 @@ MAX_TICKS = 5
 # do (WCAG 1.4.10); closer labels go to another line.
 LABEL_PERCENT = 42.0
 LAST_TICK_PERCENT = 85.0
+# Room for the label of a tick ("-400 ms") there.
+TICK_PERCENT = 16.5
 PADDING = 1.03
 _SIDES: tuple[tuple[Literal["start", "end"], float], ...] = (("start", 0.0), ("end", -LABEL_PERCENT))
 # Nobody looks closer than this: the browser's log counts in milliseconds, a probe in microseconds.
@@ -24,13 +26,21 @@ MIN_LENGTH_US = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tick:
+    """A time. `apart` is how far the one before stands, in percent; None for the first."""
+
     x: float
     text: str
+    apart: float | None
 
     @property
     def anchor(self) -> str:
         """The text stands right of its line, at the far end left of it, so that it stays on the axis."""
         return "end" if self.x > LAST_TICK_PERCENT else "start"
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether its text would meet the one before where the axis is short: there it is left out."""
+        return self.anchor == "end" and self.apart is not None and self.apart < 2 * TICK_PERCENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +89,11 @@ class Axis:
         step_us = _round_step(self.length_us)
         first = -(-(self.start_us - self.zero_us) // step_us)
         times = range(first * step_us, self.end_us - self.zero_us, step_us)
-        return tuple(Tick(x=self.x(self.zero_us + us), text=short_duration(us)) for us in times)
+        apart = 100 * step_us / self.length_us
+        return tuple(
+            Tick(x=self.x(self.zero_us + us), text=short_duration(us), apart=apart if place else None)
+            for place, us in enumerate(times)
+        )
 
 
 def axis_of(start_us: int, end_us: int) -> Axis:

@@ -1,7 +1,7 @@
 // The time axis: ticks at round times, and lines with labels that never lie on each other. The twin of
 // backend/web/waterfall/axis.py, for zooming without a reload; a golden file holds both to the same answers. Pure.
 
-import { LABEL_PERCENT, LAST_TICK_PERCENT, MAX_TICKS, type Moment } from "../contract";
+import { LABEL_PERCENT, LAST_TICK_PERCENT, MAX_TICKS, type Moment, TICK_PERCENT } from "../contract";
 import { shortDuration } from "../format";
 
 export interface Axis {
@@ -10,13 +10,18 @@ export interface Axis {
   readonly zero_us: number;
 }
 
-export interface Tick {
+export interface Label {
   readonly x: number;
   readonly text: string;
   readonly anchor: "start" | "end";
 }
 
-export interface Mark extends Tick {
+export interface Tick extends Label {
+  /** Whether its text would meet the one before where the axis is short: there it is left out. */
+  readonly isTight: boolean;
+}
+
+export interface Mark extends Label {
   readonly key: Moment["key"];
   readonly lane: number;
 }
@@ -27,12 +32,16 @@ export function xOf(axis: Axis, us: number): number {
 }
 
 export function ticksOf(axis: Axis): Tick[] {
-  const step = roundStep(axis.end_us - axis.start_us);
+  const length = axis.end_us - axis.start_us;
+  const step = roundStep(length);
+  const isClose = (100 * step) / length < 2 * TICK_PERCENT;
   const first = Math.ceil((axis.start_us - axis.zero_us) / step);
   const ticks: Tick[] = [];
   for (let us = first * step; us < axis.end_us - axis.zero_us; us += step) {
     const x = xOf(axis, axis.zero_us + us);
-    ticks.push({ x, text: shortDuration(us), anchor: x > LAST_TICK_PERCENT ? "end" : "start" });
+    const isLast = x > LAST_TICK_PERCENT;
+    const isTight = isLast && isClose && ticks.length > 0;
+    ticks.push({ x, text: shortDuration(us), anchor: isLast ? "end" : "start", isTight });
   }
   return ticks;
 }

@@ -2,7 +2,7 @@
 
 import { BAR_HEIGHT, LANE_HEIGHT, LANE_SHAPES, NOTE_SIGNS, PHASES, type RowData, TINY_PERCENT } from "../contract";
 import { duration, size } from "../format";
-import { lanesOf, type Mark, type Tick } from "./axis";
+import { type Label, lanesOf, type Mark, type Tick } from "./axis";
 
 const SIGNS: Readonly<Record<string, string>> = NOTE_SIGNS;
 // Height of one line of labels over the axis.
@@ -54,7 +54,7 @@ export function labelsHtml(ticks: readonly Tick[], marks: readonly Mark[], lanes
   const top = LABEL_HEIGHT * lanes;
   const named = marks.filter((mark) => mark.text !== "");
   return [
-    ...ticks.map((tick) => label("wf-tick-text", tick, top + 14)),
+    ...ticks.map((tick) => label(tick.isTight ? "wf-tick-text tight" : "wf-tick-text", tick, top + 14)),
     ...named.map((mark) => label(`wf-mark-text m-${mark.key}`, mark, LABEL_HEIGHT * mark.lane + 11)),
   ].join("");
 }
@@ -63,7 +63,7 @@ function line(classes: string, x: number, top: number): string {
   return `<line class="${classes}" x1="${x}%" x2="${x}%" y1="${top}" y2="100%"/>`;
 }
 
-function label(classes: string, { x, anchor, text }: Tick, y: number): string {
+function label(classes: string, { x, anchor, text }: Label, y: number): string {
   return `<text class="${classes}" x="${x}%" dx="${anchor === "end" ? -4 : 4}" y="${y}" text-anchor="${anchor}">${escape(text)}</text>`;
 }
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from backend.web.waterfall.axis import (
     LABEL_PERCENT,
     MAX_TICKS,
+    TICK_PERCENT,
     Axis,
     MarkKey,
     Moment,
@@ -30,6 +31,14 @@ def test_ticks_are_few_and_round(length_us: int) -> None:
     assert 1 <= len(ticks) <= MAX_TICKS + 1
     assert ticks[0].text == "0"
     assert all(left.x < right.x for left, right in itertools.pairwise(ticks))
+
+
+@given(INSTANTS, st.integers(min_value=100, max_value=600_000_000), INSTANTS)
+def test_on_a_short_axis_no_two_times_lie_on_each_other(start_us: int, length_us: int, zero_us: int) -> None:
+    ticks = Axis(start_us=start_us, end_us=start_us + length_us, zero_us=zero_us).ticks
+    lefts = [tick.x - (TICK_PERCENT if tick.anchor == "end" else 0) for tick in ticks if not tick.is_tight]
+    assert all(right - left >= TICK_PERCENT for left, right in itertools.pairwise(lefts))
+    assert all(not tick.is_tight for tick in ticks[:-1])
 
 
 def test_a_second_has_ticks_at_halves() -> None:
