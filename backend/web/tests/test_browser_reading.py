@@ -5,7 +5,7 @@ from io import BytesIO
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import expect
+from playwright.sync_api import PdfMargins, expect
 from pypdf import PdfReader
 from pytest_django.live_server_helper import LiveServer
 
@@ -57,14 +57,35 @@ def test_on_paper_everything_can_be_read(world: World, server: LiveServer) -> No
         assert page.locator("#details").evaluate(IS_WHOLE)
 
 
+def all_around(margin: str) -> PdfMargins:
+    return {"top": margin, "bottom": margin, "left": margin, "right": margin}
+
+
 def on_paper(world: World, server: LiveServer, requests: int, margin: str) -> list[str]:
     """The text of each page of a run that is printed."""
     path = run_path(world, measurements.eventful_page(requests))
     with browsing(world, server) as site:
-        paper = site.open(path).pdf(
-            format="A4", margin={"top": margin, "bottom": margin, "left": margin, "right": margin}
-        )
+        paper = site.open(path).pdf(format="A4", margin=all_around(margin))
     return [page.extract_text() for page in PdfReader(BytesIO(paper)).pages]
+
+
+@pytest.mark.parametrize("paper", ["A4", "Letter"])
+def test_wherever_a_waterfall_begins_on_paper_rows_follow_its_title_and_its_head(
+    world: World, server: LiveServer, paper: str
+) -> None:
+    path = run_path(world, measurements.eventful_page(10))
+    with browsing(world, server) as site:
+        page = site.open(path)
+        section = page.locator("section[data-mount=waterfall]")
+        # Where it would begin moves down a page of this paper, by less than a head is high.
+        for down_px in range(0, 760, 25):
+            section.evaluate("(section, px) => { section.style.marginTop = `${px}px`; }", down_px)
+            printed = page.pdf(format=paper, landscape=True, margin=all_around("1cm"))
+            pages = [sheet.extract_text() for sheet in PdfReader(BytesIO(printed)).pages]
+            told = [text for text in pages if "# Request host" in text and "Bandwidth in" not in text]
+            assert any("Waterfall\n" in text for text in told), down_px
+            for text in told:
+                assert WHOLE_ROW.search(text), (down_px, text)
 
 
 @pytest.mark.parametrize(("requests", "margin"), [(120, "0"), (120, "1cm"), (400, "1cm")])
