@@ -17,14 +17,14 @@ from workers.measurement.waterfall import ServedFrom
 _TOLERANCE_MS = 25
 _Address = tuple[str, str]
 # What a service worker answers with it may have fetched: then that is a request of its own.
-_NEVER_ON_THE_NETWORK = {ServedFrom.DATA, ServedFrom.MEMORY_CACHE, ServedFrom.SERVICE_WORKER}
+NEVER_ON_THE_NETWORK = frozenset({ServedFrom.DATA, ServedFrom.MEMORY_CACHE, ServedFrom.SERVICE_WORKER})
 
 
 def join(exchanges: Iterable[Exchange], hops: Iterable[NetHop]) -> dict[int, NetHop]:
     """The log's hop of each exchange, by the exchange's place in the order given."""
     asked: dict[_Address, list[tuple[int, Exchange]]] = defaultdict(list)
     for index, exchange in enumerate(exchanges):
-        if exchange.served_from not in _NEVER_ON_THE_NETWORK:
+        if exchange.served_from not in NEVER_ON_THE_NETWORK:
             asked[exchange.method, _plain(exchange.url)].append((index, exchange))
     logged: dict[_Address, list[NetHop]] = defaultdict(list)
     for hop in hops:

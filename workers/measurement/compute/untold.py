@@ -10,8 +10,11 @@ from typing import Any
 
 from workers.measurement.compute.exchange import SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
+from workers.measurement.compute.join import NEVER_ON_THE_NETWORK
 from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop, NetworkLog
 
+# A document that the browser asks for while its service worker starts, for that to answer with (Service Workers, 4.6).
+FOR_SERVICE_WORKER = "service-worker-navigation-preload"
 _SCHEMES = ("http:", "https:", "ws:", "wss:")
 
 
@@ -26,7 +29,11 @@ class Told:
 def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | None = None) -> Told:
     """The same with those that only the log shows, from `zero_us` until DevTools was no longer listened to."""
     known = {id(hop) for hop in told.pairs.values()}
-    doubtful = {(one.method, one.url) for index, one in enumerate(told.exchanges) if index not in told.pairs}
+    doubtful = {
+        (one.method, one.url)
+        for index, one in enumerate(told.exchanges)
+        if index not in told.pairs and one.served_from not in NEVER_ON_THE_NETWORK
+    }
     found = [
         hop
         for hop in log.hops
@@ -49,7 +56,8 @@ def _counts(hop: NetHop) -> bool:
     """Whether it is the page's and went out for a connection: our mark at the end of a log does not, nor what asks the
     cache alone. What the browser fetches on its own account is no part of a page.
     """
-    asked = hop.kind not in DOCUMENTS and hop.initiator != NOBODY
+    preloaded = header_of(headers_in(hop.sent_lines), FOR_SERVICE_WORKER) is not None
+    asked = preloaded or (hop.kind not in DOCUMENTS and hop.initiator != NOBODY)
     return asked and hop.url.startswith(_SCHEMES) and hop.controller is not None
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from workers.measurement.compute.exchange import SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of
+from workers.measurement.compute.untold import FOR_SERVICE_WORKER
 
 # What is fetched for a worker, by Sec-Fetch-Dest: its script and the modules of that.
 _WORKERS = {"worker": "worker", "sharedworker": "worker", "serviceworker": "service_worker"}
@@ -48,6 +49,8 @@ def name_workers(
     _name_sockets(exchanges, unsent or {})
     workers = {one.url: one for one in _workers(exchanges, known)}
     for exchange in exchanges:
+        if exchange.asker is None and _is_for_service_worker(exchange):
+            exchange.asker = "service_worker"
         if exchange.asker is not None:
             continue
         script = _asking_script(exchange)
@@ -55,6 +58,10 @@ def name_workers(
             exchange.asker, exchange.initiator = workers[script].kind, {"type": "script", "url": script}
         elif all_told and _is_left(exchange):
             _name_by_what_is_left(exchange, [one for one in workers.values() if one.since_us <= exchange.started_us])
+
+
+def _is_for_service_worker(exchange: Exchange) -> bool:
+    return header_of(exchange.request_headers, FOR_SERVICE_WORKER) is not None and not exchange.is_document
 
 
 def _name_sockets(exchanges: Sequence[Exchange], unsent: Mapping[str, Sequence[Exchange]]) -> None:

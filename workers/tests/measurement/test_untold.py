@@ -13,7 +13,7 @@ from workers.measurement.compute.header_lines import headers_in
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.texts import REDACTED
 from workers.measurement.compute.worker_requests import name_workers
-from workers.measurement.waterfall import Request, ResourceType, RowFlag
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 from workers.tests.shapes import golden
 
 _WORKER = "https://shop.test/worker.js"
@@ -69,6 +69,32 @@ def test_a_refused_socket_says_its_status_and_has_ended_whoever_tells_of_it() ->
         assert row.timing.wait is not None
         assert row.timing.end_us is not None
         assert RowFlag.CANCELLED not in row.flags
+
+
+def unheard(capture: PageCapture) -> PageCapture:
+    """As if nobody had heard the page's service worker: it was there before, as in a second view."""
+    asked = [event.params for event in capture.events if event.method == "Network.requestWillBeSent"]
+    gone = {params["requestId"] for params in asked if params.get("frameId") is None}
+    assert gone
+    return replace(capture, events=tuple(one for one in capture.events if one.params.get("requestId") not in gone))
+
+
+@pytest.mark.parametrize(("shape", "ends"), [("navigation-preload", ("/again",)), ("service-worker", ("/again", "g"))])
+def test_what_a_service_worker_answers_with_is_a_row_though_nobody_heard_it(shape: str, ends: tuple[str, ...]) -> None:
+    capture = unheard(golden.load(shape))
+    for end in ends:
+        rows = [row for row in compute_page(capture).measurement.waterfall.requests if row.url.endswith(end)]
+        answers, fetched = (
+            [row for row in rows if row.served_from is kind] for kind in (ServedFrom.SERVICE_WORKER, ServedFrom.NETWORK)
+        )
+        assert len(answers) == len(fetched)
+        assert all(row.timing.wait is not None and row.connection == 1 for row in fetched)
+
+
+def test_a_document_asked_for_while_its_service_worker_starts_is_that_ones() -> None:
+    row = compute_page(unheard(golden.load("navigation-preload"))).measurement.waterfall.requests[-1]
+    assert (row.url, row.served_from) == ("https://two.test/again", "network")
+    assert RowFlag.SERVICE_WORKER in row.flags
 
 
 def test_secrets_in_the_log_are_kept_back_as_elsewhere() -> None:

@@ -25,6 +25,14 @@ addEventListener('activate', event => event.waitUntil(clients.claim()));
 addEventListener('fetch', event => event.respondWith(
     caches.match(event.request).then(kept => kept || fetch(event.request))));
 """
+_AHEAD = """
+addEventListener('install', () => skipWaiting());
+addEventListener('activate', event => event.waitUntil(
+    registration.navigationPreload.enable().then(() => clients.claim())));
+addEventListener('fetch', event => {
+    if (event.request.mode === 'navigate') event.respondWith(event.preloadResponse);
+});
+"""
 
 ASKERS = {
     "preconnect-hint": Shape(
@@ -263,6 +271,26 @@ ASKERS = {
             fetch     https://two.test/fresh.png  200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
         """,
         connections="1  two.test:443  h2  5 requests",
+    ),
+    "navigation-preload": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page(
+                    "<script>navigator.serviceWorker.register('sw.js');"
+                    "navigator.serviceWorker.oncontrollerchange = () => { location.href = '/again' }</script>"
+                )
+            ),
+            "https://two.test/sw.js": script(_AHEAD),
+            "https://two.test/again": Reply(body=page("<p>Again</p>")),
+        },
+        rows="""
+            document  https://two.test/           200 h2              1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/sw.js      200 h2              1 reuses  send wait=30 download
+            document  https://two.test/again      200 service_worker  -         -                      by https://two.test/
+            other     https://two.test/again      200 h2              1 reuses  send wait=30 download  service_worker
+        """,
+        connections="1  two.test:443  h2  3 requests",
     ),
     "memory-cache": Shape(
         url="https://two.test/",
