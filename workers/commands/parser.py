@@ -77,6 +77,16 @@ Measures for a region until SIGTERM. Set up by the environment (every name also 
   FIRSTBYTE_AGENT_NAME         its name (the host's)
 """
 _MIN_TIMEOUT_S, _MAX_TIMEOUT_S = 0.1, 120
+_FIREWALL = """\
+Writes rules for nftables to stdout. A page that a region's Chromium loads may ask for anything, also for what is near
+the region: the rules refuse connections to private addresses at once, as if nothing listened there, but to the ranges
+in FIRSTBYTE_PRIVATE_TARGETS, the name servers, the broker and the service. Chromium's and the probes' own guards stand
+as before. The environment is the agent's; names in it are looked up now.
+
+examples:
+  firstbyte firewall | nft -f -                    for an agent in a container, before it starts
+  firstbyte firewall --user firstbyte | nft -f -   for an agent beside other programs
+"""
 # A verdict needs 20; some more make it surer and still end within seconds.
 _PAIRS, _MAX_PAIRS = 30, 400
 
@@ -105,6 +115,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     why = "read a file of another tool"
     import_arguments.add_import(commands.add_parser("import", help=why, description=import_arguments.IMPORT))
     commands.add_parser("agent", help="measure for a region", description=_AGENT)
+    firewall = commands.add_parser("firewall", help="rules that keep pages off private networks", description=_FIREWALL)
+    firewall.add_argument("--user", metavar="NAME", help="hold what this user's processes open, and nobody else's")
     doctor = commands.add_parser("doctor", help="check what this machine can measure", description=_DOCTOR)
     doctor.add_argument("--json", action="store_true", help="one JSON document on stdout")
     asked, unknown = parser.parse_known_args(_with_profile_joined(arguments))

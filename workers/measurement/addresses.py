@@ -42,6 +42,8 @@ _DENIED_V6 = tuple(IPv6Network(cidr) for cidr in ("2001::/23", "2001:db8::/32", 
 _EMBEDDING = ((IPv6Network("::ffff:0:0/96"), 96), (IPv6Network("64:ff9b::/96"), 96), (IPv6Network("2002::/16"), 16))
 # ISATAP (RFC 5214): an interface identifier that ends in an IPv4 address, in any prefix.
 _ISATAP = frozenset({0x00005EFE, 0x02005EFE})
+# The same as bits of an address and what they must be, whatever IPv4 address is in it.
+ISATAP_MASK, ISATAP_BITS = IPv6Address("::fdff:ffff:0:0"), IPv6Address("::5efe:0:0")
 
 
 def parse_networks(text: str) -> tuple[Network, ...]:
@@ -62,6 +64,22 @@ def may_measure(address: str, *, allowed: tuple[Network, ...] = ()) -> bool:
     if isinstance(parsed, IPv6Address) and parsed.scope_id is not None:
         return False
     return any(_contains(network, parsed) for network in allowed) or not _is_denied(parsed)
+
+
+def forbidden_networks() -> tuple[Network, ...]:
+    """Every range that `may_measure` refuses, for firewalls; ISATAP is no range, see `ISATAP_MASK`."""
+    embedding = [
+        IPv6Network(
+            (int(outer.network_address) | int(inner.network_address) << (96 - offset), offset + inner.prefixlen)
+        )
+        for outer, offset in _EMBEDDING
+        for inner in _DENIED_V4
+    ]
+    translated = [outer for outer, _ in _EMBEDDING if not outer.subnet_of(_GLOBAL_V6)]
+    beyond = list(IPv6Network("::/0").address_exclude(_GLOBAL_V6))
+    for outer in translated:
+        beyond = [part for one in beyond for part in (one.address_exclude(outer) if outer.subnet_of(one) else (one,))]
+    return (*_DENIED_V4, *_DENIED_V6, *beyond, *embedding)
 
 
 def _is_denied(address: Address) -> bool:
