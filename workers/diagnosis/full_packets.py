@@ -15,10 +15,16 @@ _LESS_BYTES = 40
 def is_stuck(trial: TrialEvidence) -> bool:
     """Whether what the server said has a hole that was never filled, and no full packet ever came."""
     ended = trial.tcp_ended
-    if trial.ended_us is None or ended is None or not ended.out_of_order_packets or not _got_none(trial):
+    if ended is None or not ended.out_of_order_packets or not _got_none(trial):
         return False
+    return fell_silent(trial)
+
+
+def fell_silent(trial: TrialEvidence) -> bool:
+    """Whether nothing came at its end for so long that a lost packet would have been sent again and again."""
     since_us = max((one.at_us for one in trial.transfers), default=0)
-    return trial.ended_us - since_us > max(_REPEATED_US, _REPEATED_RTT * (rtt_of(trial) or 0))
+    waited_us = (trial.ended_us or since_us) - since_us
+    return waited_us > max(_REPEATED_US, _REPEATED_RTT * (rtt_of(trial) or 0))
 
 
 def vanish_on_the_way(case: Case) -> bool:

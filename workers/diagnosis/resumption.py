@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.facts import facts, in_ms, seen
+from workers.diagnosis.full_packets import fell_silent
 from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
 from workers.diagnosis.tls_visits import (
     AS_BROWSERS,
@@ -25,7 +26,7 @@ FLAKY_BELOW = 0.9
 # Connections without a single ticket prove that none are given.
 _MIN_WITHOUT_TICKET = 3
 _REPEATS = 3
-# What a server does that breaks a handshake off. One that keeps silent may have lost a packet.
+# What a server does that breaks a handshake off.
 _BROKEN_OFF = frozenset({FailureKind.TLS_ALERT, FailureKind.TLS_FAILED, FailureKind.CONNECTION_RESET})
 
 
@@ -233,8 +234,8 @@ def _best_12(case: Case) -> Attempts:
 
 
 def broken(case: Case) -> Verdicts:
-    """Every connection that wanted to continue a session was broken off, and those that began anew before and after
-    were not: a server that has had enough of us breaks off all."""
+    """Every connection that wanted to continue a session was broken off or left without a word, and those that began
+    anew before and after were not: a server that has had enough of us breaks off all."""
     tried = case.evidence.of(Trial.RESUMED)
     died = [trial for trial in tried if _broke_off(trial)]
     began = sorted(trial.started_us for trial in case.evidence.of(*AS_BROWSERS, Trial.CLASSICAL) if completed((trial,)))
@@ -257,7 +258,11 @@ def broken(case: Case) -> Verdicts:
 
 
 def _broke_off(trial: TrialEvidence) -> bool:
-    return trial.failure is not None and trial.failure.kind in _BROKEN_OFF and not completed((trial,))
+    """In a word, or in a silence that is no lost packet's."""
+    if trial.failure is None or completed((trial,)):
+        return False
+    silent = trial.failure.kind is FailureKind.TLS_TIMEOUT and fell_silent(trial)
+    return silent or trial.failure.kind in _BROKEN_OFF
 
 
 def zero_rtt(case: Case) -> Verdicts:
