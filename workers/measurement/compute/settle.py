@@ -11,6 +11,8 @@ from workers.measurement.compute.untold import answer_in
 _ABORTED = "ERR_ABORTED"
 # RFC 9110, 15.3.5 and 15.3.6: answers that never have a body.
 _EMPTY = frozenset({204, 205})
+# RFC 9110, 15.4.5: nor has this, whose headers speak of what the cache holds.
+_UNCHANGED = 304
 # RFC 9110, 15.4: those that are followed.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -80,14 +82,17 @@ def _encoded_bytes(exchange: Exchange, hop: NetHop) -> int | None:
 
 def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
     """DevTools counts no bytes of what a script fetches, and the log none of what goes into the cache unread. Of an
-    answer without a body DevTools tells the size with its head, and no end.
+    answer that was given up once it was whole, as one without a body or an error in place of a script, DevTools tells
+    the size of its head.
     """
     empty = _is_empty(exchange)
     if exchange.body_bytes is None:
         exchange.body_bytes = 0 if empty else hop.body_bytes or None
     whole = exchange.net_error is None and exchange.ended_us is not None
-    if empty and whole and exchange.transferred_bytes is None and exchange.served_from in ON_THE_NETWORK:
-        exchange.transferred_bytes = exchange.number("encodedDataLength")
+    head_bytes = exchange.number("encodedDataLength")
+    if exchange.transferred_bytes is None and whole and head_bytes and exchange.served_from in ON_THE_NETWORK:
+        body_bytes = 0 if empty or hop.status == _UNCHANGED else _encoded_bytes(exchange, hop)
+        exchange.transferred_bytes = None if body_bytes is None else head_bytes + body_bytes
 
 
 def _is_empty(exchange: Exchange) -> bool:
@@ -100,7 +105,8 @@ def _was_whole(exchange: Exchange, hop: NetHop) -> bool:
 
 
 def _is_given_up(exchange: Exchange) -> bool:
-    """Chrome's reader gives an answer without a body up once it is complete, which DevTools calls aborted."""
+    """Chrome's reader gives an answer that it has no use for up, also once it is complete, which DevTools calls
+    aborted."""
     return exchange.cancelled and exchange.net_error == _ABORTED and exchange.response is not None
 
 

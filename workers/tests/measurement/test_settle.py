@@ -60,6 +60,20 @@ def test_a_packed_workers_script_is_counted_as_it_was_on_the_wire() -> None:
     assert settled(script(), hop).transferred_bytes == 4030
 
 
+@pytest.mark.parametrize(
+    ("headers", "size"),
+    [({"Content-Length": "900"}, 1048), ({"Content-Encoding": "gzip"}, None), ({}, 4148)],
+)
+def test_an_error_in_place_of_a_script_that_chrome_gave_up_once_it_was_whole_has_its_bytes(
+    headers: dict[str, str], size: int | None
+) -> None:
+    exchange = Exchange(request_id="1", url=SCRIPT, method="GET", started_us=10_000, ended_us=50_000)
+    exchange.response, exchange.response_headers = {"status": 404, "encodedDataLength": 148}, headers
+    exchange.net_error, exchange.cancelled = "ERR_ABORTED", True
+    settled(exchange, NetHop(1, SCRIPT, "GET", 10, status=404, ended_ms=50, body_bytes=4000))
+    assert exchange.transferred_bytes == size
+
+
 def test_what_nobody_told_of_has_the_bytes_that_the_log_counts() -> None:
     assert row("worker", "https://two.test/lib.js").body_bytes == 15
 
