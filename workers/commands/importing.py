@@ -10,15 +10,16 @@ from urllib.parse import urlencode
 from workers.commands import UsageError
 from workers.commands.measuring import EXIT_NOT_MEASURED, EXIT_OK, canvas_of
 from workers.commands.output import say, write, write_json
+from workers.commands.page_drawing import draw_page
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
 from workers.commands.unreadable import unreadable
+from workers.diagnosis.diagnosed import diagnosed_page
 from workers.diagnosis.page_document import page_document
-from workers.measurement.drawing import draw
 from workers.measurement.imports.imported import Imported
 from workers.measurement.imports.read import UnreadableFileError, read_import
 from workers.measurement.imports.slim import slimmed
 from workers.measurement.imports.source import MAX_BYTES
-from workers.measurement.messages import Measured
+from workers.measurement.messages import Failed, Measured, PageMeasurement
 
 # Label, summary and legend.
 _LINES_AROUND = 6
@@ -81,7 +82,7 @@ def _show(found: Imported, arguments: argparse.Namespace) -> int:
     if canvas.rows is not None:
         canvas = replace(canvas, rows=max(5, canvas.rows - _LINES_AROUND))
     for page in found.pages:
-        write(f"{page.label}\n{draw(Measured(measurement=page.measurement), canvas)}\n")
+        write("\n".join([page.label, *draw_page(_judged(page.measurement), canvas), ""]))
     for remark in _remarks(found.skipped, found.remarks):
         say(remark)
     return EXIT_OK
@@ -92,6 +93,10 @@ def _remarks(skipped: int, remarks: list[str] | tuple[str, ...]) -> list[str]:
     return [*counted, *(f"  {remark}" for remark in remarks)]
 
 
+def _judged(page: PageMeasurement) -> Measured | Failed:
+    return diagnosed_page(Measured(measurement=page))
+
+
 def import_document(found: Imported) -> dict[str, Any]:
     """What a file brought, each page load as `firstbyte page` tells one."""
     source = found.source
@@ -100,7 +105,7 @@ def import_document(found: Imported) -> dict[str, Any]:
         "source": {"format": source.format, "tool": source.tool, "tool_version": source.tool_version},
         "pages": [
             {
-                **page_document(page.url, Measured(measurement=page.measurement)),
+                **page_document(page.url, _judged(page.measurement)),
                 "label": page.label,
                 "started_at": page.started_at.isoformat(),
             }

@@ -22,19 +22,14 @@ from workers.commands.measuring import (
 )
 from workers.commands.output import OutputError, say, write, write_json
 from workers.commands.page_arguments import page_headers, page_options
+from workers.commands.page_drawing import draw_page
 from workers.commands.page_files import must_be_writable, netlog_file, write_file, write_filmstrip
-from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.page_document import page_document
-from workers.measurement.canvas import RED, Canvas, hanging
-from workers.measurement.drawing import draw
 from workers.measurement.failure import FailureKind
 from workers.measurement.har import About, har_document
-from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement, RunRequest
+from workers.measurement.messages import Failed, Kind, RunRequest
 from workers.shaped_pages import ShapedLoader
 from workers.version import VERSION
-
-# An empty line before each part below the waterfall.
-_AROUND = 2
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json(page_document(request.url, outcome))
     else:
-        write("\n".join(_drawing(outcome, canvas_of(sys.stdout, everything=arguments.all))))
+        write("\n".join(draw_page(outcome, canvas_of(sys.stdout, everything=arguments.all))))
     if fault is None:
         return exit_code(outcome)
     say(f"firstbyte page: {fault}")
@@ -98,22 +93,3 @@ def _tell_of_picture(arguments: argparse.Namespace, loaded: PageRun) -> None:
         say("To see where the script stopped, add --screenshot FILE.")
     else:
         say(f"Where the script stopped is in {arguments.screenshot}.")
-
-
-def _drawing(outcome: Measured | Failed, canvas: Canvas) -> list[str]:
-    """A screen: all figures, what costs time below them, and above them the waterfall's beginning, which is what
-    visitors wait for, in a third of it at least.
-    """
-    page = outcome.measurement
-    if not isinstance(page, PageMeasurement):
-        return draw(outcome, canvas).splitlines()
-    told = [line for warning in page.warnings for line in hanging("! ", warning, canvas, RED)]
-    room = below = None
-    if canvas.rows is not None:
-        figures = draw(outcome, replace(canvas, rows=0)).count("\n") + 1
-        room = canvas.rows - len(told) - figures - _AROUND
-        below = room - min(len(page.waterfall.requests), canvas.rows // 3)
-    found = draw_diagnosis(page, canvas, rows=below)
-    if room is not None:
-        canvas = replace(canvas, rows=max(1, room - len(found)))
-    return [*draw(outcome, canvas).splitlines(), *(["", *found] if found else []), *(["", *told] if told else [])]

@@ -52,6 +52,23 @@ def test_one_json_document_tells_every_page_load(tmp_path: Path, capsys: pytest.
     assert len(page["samples"]) == 6
 
 
+def test_what_costs_the_page_time_is_told_as_of_one_that_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    style = samples.at("https://shop.example/app.css")
+    style["response"] |= {
+        "headers": [{"name": "Cache-Control", "value": "max-age=31536000"}],
+        "content": {"mimeType": "text/css", "size": 400_000},
+        "bodySize": 400_000,
+    }
+    path = file_of(tmp_path, samples.har(samples.entry(), style))
+    assert main(["import", "--json", path]) == 0
+    (page,) = json.loads(capsys.readouterr().out)["pages"]
+    assert [found["id"] for found in page["findings"]] == ["page.uncompressed"]
+    assert main(["import", path]) == 0
+    assert "app.css" in capsys.readouterr().out.partition("finding")[2]
+
+
 def test_standard_input_is_a_file_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     packed = gzip.compress(samples.written(samples.firefox()))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(packed)))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.commands.page import _drawing
+from workers.commands.page_drawing import draw_page
 from workers.diagnosis.pages import diagnose_page
 from workers.measurement.canvas import Canvas, columns_of
 from workers.measurement.messages import Measured, PageMeasurement
@@ -15,11 +15,11 @@ from workers.tests.diagnosis.test_pages import asked, page
 
 def test_a_page_whose_profile_was_not_kept_is_told_with_its_picture() -> None:
     plain = Measured(measurement=replace(page(), profile_verified=None, warnings=()))
-    assert "!" not in "".join(line[:2] for line in _drawing(plain, Canvas()))
+    assert "!" not in "".join(line[:2] for line in draw_page(plain, Canvas()))
     shaped = marked_page(plain, next(one for one in PROFILES.values() if (one.rtt_us or 0) >= 100_000))
     assert isinstance(shaped.measurement, PageMeasurement)
     assert shaped.measurement.profile_verified is False
-    told = " ".join(_drawing(shaped, Canvas())[-3:])
+    told = " ".join(draw_page(shaped, Canvas())[-3:])
     assert "do not compare these times" in " ".join(told.split())
 
 
@@ -29,13 +29,13 @@ def test_a_page_is_told_in_one_screen_with_all_its_figures(columns: int, rows: i
     vitals = replace(many.vitals, lcp_us=900_000, cls=0.25, load_us=1, tbt_us=2, speed_index_us=3, fully_loaded_us=4)
     shown = replace(many, vitals=vitals)
     outcome = Measured(measurement=replace(shown, diagnosis=diagnose_page(shown)))
-    lines = _drawing(outcome, Canvas(width=columns, rows=rows - 1, remedy="--all"))
+    lines = draw_page(outcome, Canvas(width=columns, rows=rows - 1, remedy="--all"))
     assert len(lines) < rows
     assert max(map(columns_of, lines)) <= columns
     told = " · ".join(lines)
     for name in ("LCP 900 ms", "CLS 0.250", "TBT", "speed index", "fully loaded", "89 requests", "… and "):
         assert name in told
     assert any(line.endswith(" more requests: --all shows all") for line in lines)
-    whole = _drawing(outcome, Canvas(width=columns, rows=None))
+    whole = draw_page(outcome, Canvas(width=columns, rows=None))
     assert [line.split()[0] for line in whole[:89]] == [str(number) for number in range(1, 90)]
     assert "… and" not in " ".join(whole)

@@ -1,0 +1,30 @@
+"""A page load on a screen: its waterfall and figures, what costs time, and what to know of it."""
+
+from dataclasses import replace
+
+from workers.diagnosis.diagnosis_drawing import draw_diagnosis
+from workers.measurement.canvas import RED, Canvas, hanging
+from workers.measurement.drawing import draw
+from workers.measurement.messages import Failed, Measured, PageMeasurement
+
+# An empty line before each part below the waterfall.
+_AROUND = 2
+
+
+def draw_page(outcome: Measured | Failed, canvas: Canvas) -> list[str]:
+    """A screen: all figures, what costs time below them, and above them the waterfall's beginning, which is what
+    visitors wait for, in a third of it at least.
+    """
+    page = outcome.measurement
+    if not isinstance(page, PageMeasurement):
+        return draw(outcome, canvas).splitlines()
+    told = [line for warning in page.warnings for line in hanging("! ", warning, canvas, RED)]
+    room = below = None
+    if canvas.rows is not None:
+        figures = draw(outcome, replace(canvas, rows=0)).count("\n") + 1
+        room = canvas.rows - len(told) - figures - _AROUND
+        below = room - min(len(page.waterfall.requests), canvas.rows // 3)
+    found = draw_diagnosis(page, canvas, rows=below)
+    if room is not None:
+        canvas = replace(canvas, rows=max(1, room - len(found)))
+    return [*draw(outcome, canvas).splitlines(), *(["", *found] if found else []), *(["", *told] if told else [])]
