@@ -36,6 +36,8 @@ _STALL_RTT = 0.3
 # Packets on a slow link come apart by themselves; a stall is this many times longer.
 _STALL_PACKETS = 4
 _LEAST_STALL_US = 3_000
+# What is held for an acknowledgement that nobody delays comes a round trip later, to so little.
+_EXACTLY_US, _EXACTLY_RTT = 1_000, 0.02
 # What the path itself does to a sender that has filled its window: a round trip, and what queues add to it.
 LONGEST_ROUND_RTT = 1.5
 
@@ -73,6 +75,10 @@ class Ruler:
     def near(self, us: float) -> bool:
         """Whether that is a round trip."""
         return LEAST_RTT * self.rtt_us <= us <= _MOST_RTT * self.rtt_us
+
+    def is_exact(self, us: float) -> bool:
+        """Whether that is a round trip and nothing else."""
+        return abs(us - self.rtt_us) <= max(_EXACTLY_US, _EXACTLY_RTT * self.rtt_us)
 
     def waits_for_ack(self, us: float) -> bool:
         """A round trip, with or without a delayed acknowledgement."""
@@ -119,9 +125,19 @@ def ruler_of(trial: TrialEvidence, jitter_us: int = 0, window_segments: float | 
 def handshake_gaps(trial: TrialEvidence, ruler: Ruler) -> tuple[KnownGap, ...]:
     """The silences inside the flights of the server's handshake."""
     turns = handshake_turns(trial, _stall_us(trial, ruler))
-    known = tuple(_known(turns, ruler, _handshake_kind))
+    known = tuple(_if_held(one, trial, ruler) for one in _known(turns, ruler, _handshake_kind))
     stopped = {one.turn for one in known if one.kind is GapKind.WINDOW}
     return tuple(_with_growth(one, ruler) if one.turn in stopped else one for one in known)
+
+
+def _if_held(one: KnownGap, trial: TrialEvidence, ruler: Ruler) -> KnownGap:
+    """What comes a round trip later, small and out of the middle of a record, was in the kernel's hands. Where the
+    window has room for more packets than the handshake took, nothing but Nagle's algorithm keeps it there."""
+    secured = trial.tcp_secured
+    taken = None if secured is None else secured.data_segments_in
+    room = taken is not None and taken < min(ruler.window_segments or 0, USUAL_WINDOW)
+    small = one.gap.bytes_after < ruler.mss and ruler.is_exact(one.gap.duration_us)
+    return replace(one, kind=GapKind.HELD) if room and small and splits_record(trial, one.gap) else one
 
 
 def _with_growth(one: KnownGap, ruler: Ruler) -> KnownGap:

@@ -40,8 +40,6 @@ from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudged
 _DELAY_US = (30_000, 60_000)
 # What a stack adds that delays them as long as RFC 1122 allows it to.
 _ALWAYS_US = (180_000, 230_000)
-# What is held for an acknowledgement that nobody delays comes a round trip later, to so little.
-_EXACTLY_US, _EXACTLY_RTT = 1_000, 0.02
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
 # A window that was taken back is so much smaller than the one of before at least.
 _LESS = 0.75
@@ -305,11 +303,8 @@ def _holds_exactly(trial: TrialEvidence, exchange: Exchange) -> bool:
     held = [
         one.gap for one in answer_gaps(trial, exchange, ruler) if one.kind is GapKind.HELD and one.gap.start_us >= begun
     ]
-    exactly_us = max(_EXACTLY_US, _EXACTLY_RTT * ruler.rtt_us)
     return (
-        len(held) == 1
-        and abs(held[0].duration_us - ruler.rtt_us) <= exactly_us
-        and _stops_behind_full_packets(trial, exchange, held[0])
+        len(held) == 1 and ruler.is_exact(held[0].duration_us) and _stops_behind_full_packets(trial, exchange, held[0])
     )
 
 

@@ -115,8 +115,9 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.TLS_RESUMPTION_BROKEN: Entry(
         title="Connections of returning visitors fail",
         explanation=(
-            "The server gave sessions, and broke each connection off that wanted to continue one, or left it without an "
-            "answer, while those that began anew were served. A browser that was here before shows an error first, and forgets the session."
+            "The server gave sessions, and broke each connection off that wanted to continue one, or left it without "
+            "an answer, while those that began anew were served. A browser that was here before shows an error first, "
+            "and forgets the session."
         ),
         advice=(
             "Look for what the server, or a load balancer before it, does with sessions: keys for tickets that not "

@@ -151,8 +151,9 @@ def _step(kind: Trial, made: int, seen: Sequence[TrialEvidence], scope: Scope) -
         return Step(trial=kind, tickets=made != 1)
     if kind is Trial.RESUMED_ELSEWHERE:
         return Step(trial=kind, asks=0, address=_next_elsewhere(_of(seen, kind), scope))
-    if kind is Trial.DELAYED_ACK and _over_http2(seen):
-        # What we say of settings in the first answer acknowledges what came of it.
+    if kind is Trial.DELAYED_ACK and (_over_http2(seen) or any(map(_has_small_end, _of(seen, Trial.FULL)))):
+        # What we say of settings in the first answer acknowledges what came of it. And what is held back behind full
+        # packets, whose acknowledgement nobody delays, shows by being held in the second answer too.
         return Step(trial=kind, asks=2)
     # Those of TLS 1.3 always ask: tickets for the next ones come only then.
     repeated = made and kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
@@ -255,12 +256,26 @@ def _lost(trial: TrialEvidence) -> bool:
 
 def _paused(trial: TrialEvidence) -> bool:
     """Whether the server fell silent between two of its bytes with nothing said by us in between."""
-    longest_us = max(_DELAY_US if not _rtt_us(trial) else 0, round(_rtt_us(trial) * _SUSPICIOUS_RTT))
+    longest_us = _pause_us(trial)
     for one, other in pairwise(trial.transfers):
         both = one.direction is other.direction is Direction.RECEIVED
         if both and other.at_us - one.at_us > longest_us and not _between_asks(trial, one.at_us, other.at_us):
             return True
     return False
+
+
+def _pause_us(trial: TrialEvidence) -> int:
+    return max(_DELAY_US if not _rtt_us(trial) else 0, round(_rtt_us(trial) * _SUSPICIOUS_RTT))
+
+
+def _has_small_end(trial: TrialEvidence) -> bool:
+    """Whether the first answer's end came after a pause and is less than a packet: a server may have held it back."""
+    if not trial.exchanges or trial.exchanges[0].ended_us is None:
+        return False
+    ended_us, asked_us = trial.exchanges[0].ended_us, trial.exchanges[0].asked_us
+    came = [one for one in trial.transfers if one.direction is Direction.RECEIVED and asked_us <= one.at_us <= ended_us]
+    end = [one for one in came if one.at_us > ended_us - _pause_us(trial)]
+    return len(end) < len(came) and sum(one.size_bytes for one in end) < _USUAL_MSS
 
 
 def _between_asks(trial: TrialEvidence, start_us: int, end_us: int) -> bool:

@@ -74,8 +74,9 @@ def _blocks_quic(site: Served) -> bool:
 
 
 def _is_silent(site: Served) -> bool:
-    """Whether every second connection to it is a matter of patience alone."""
-    return isinstance(site.conduct, Conduct) and site.conduct.refusal is Refusal.SILENCE
+    """Whether every second connection to it is a matter of patience alone, however short."""
+    conduct = site.conduct
+    return isinstance(conduct, Conduct) and conduct.refusal is Refusal.SILENCE and not conduct.breaks_sessions
 
 
 @contextmanager

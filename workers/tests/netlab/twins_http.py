@@ -165,6 +165,13 @@ TRANSPORT = (
     ),
     Twin(
         id=Id.TCP_NAGLE_DELAYED_ACK,
+        name="nagle-behind-packets",
+        positive=Served(conduct=replace(_SPLIT, body_bytes=2000, nodelay=False)),
+        repaired=Served(conduct=replace(_SPLIT, body_bytes=2000)),
+        cost=Cost.DELAYED,
+    ),
+    Twin(
+        id=Id.TCP_NAGLE_DELAYED_ACK,
         name="nagle-12",
         positive=Served(conduct=replace(_SPLIT12, nodelay=False)),
         repaired=Served(conduct=_SPLIT12),

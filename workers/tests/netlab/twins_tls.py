@@ -23,6 +23,8 @@ _OLD_RSA = Served(
 )
 _FLUSHING = Conduct(handshake_write_bytes=4096, handshake_nodelay=False)
 _LONG = ChainWish(size_bytes=5500)
+# Two packets and a small rest, with all that is said besides.
+_MIDDLE = ChainWish(size_bytes=2000)
 
 
 def _chain(**wishes: object) -> Served:
@@ -110,6 +112,15 @@ FLIGHTS = (
         name="flush-stall-early",
         positive=Served(conduct=Conduct(handshake_write_bytes=1000, handshake_nodelay=False)),
         repaired=Served(conduct=Conduct(handshake_write_bytes=1000)),
+        cost=Cost.HANDSHAKE,
+    ),
+    Twin(
+        id=Id.TLS_CERT_FLUSH_STALL,
+        name="flush-stall-behind-a-packet",
+        positive=Served(
+            conduct=Conduct(handshake_write_bytes=1000, handshake_nodelay=False, body_bytes=20_000), chain=_MIDDLE
+        ),
+        repaired=Served(conduct=Conduct(handshake_write_bytes=1000, body_bytes=20_000), chain=_MIDDLE),
         cost=Cost.HANDSHAKE,
     ),
     Twin(
@@ -238,6 +249,14 @@ SESSIONS = (
         positive=_OWN12.but(breaks_sessions=True),
         repaired=_OWN12,
         both=frozenset({Id.TLS_VERSION_OLD}),
+    ),
+    Twin(
+        id=Id.TLS_RESUMPTION_BROKEN,
+        name="silent-to-sessions",
+        positive=OWN.but(breaks_sessions=True, refusal=Refusal.SILENCE),
+        repaired=OWN,
+        # Silence takes long to be believed.
+        rtts_ms=(80,),
     ),
     Twin(
         id=Id.TLS_ZERO_RTT,
