@@ -59,9 +59,15 @@ class Site:
 
 @contextmanager
 def browsing(
-    world: World, server: LiveServer, *, size: tuple[int, int] = DESKTOP, dark: bool = False, script: bool = True
+    world: World,
+    server: LiveServer,
+    *,
+    size: tuple[int, int] = DESKTOP,
+    dark: bool = False,
+    script: bool = True,
+    touch: bool = False,
 ) -> Iterator[Site]:
-    """A page of somebody who is signed in."""
+    """A page of somebody who is signed in; with `touch` on a screen that is worked with fingers."""
     client = Client()
     client.force_login(world.member.user)
     session = client.cookies[django_settings.SESSION_COOKIE_NAME].value
@@ -72,6 +78,8 @@ def browsing(
             viewport={"width": size[0], "height": size[1]},
             color_scheme="dark" if dark else "light",
             java_script_enabled=script,
+            has_touch=touch,
+            is_mobile=touch,
         )
         context.add_cookies([{"name": django_settings.SESSION_COOKIE_NAME, "value": session, "url": server.url}])
         try:

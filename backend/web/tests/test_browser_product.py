@@ -11,12 +11,26 @@ from pytest_django.live_server_helper import LiveServer
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
 from backend.sites.models import Site
-from backend.web.tests.browsing import browsing
+from backend.web.tests import measurements
+from backend.web.tests.browsing import PHONE, browsing
 from backend.web.tests.world import World
+from workers.measurement.messages import Measured
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 # The narrowest window that must do (WCAG 1.4.10), and a laptop's at 200 per cent.
+# What can be pressed and is lower than a finger is wide (WCAG 2.5.5), or narrower than its own words. Links within a
+# sentence may be; a box to tick is pressed by its label too.
+LOW = """() => {
+  const links = ".button, .brand, .nav a, .switch a, .crumbs a, .main-cell > a";
+  const pressed = `${links}, button, select, textarea, summary, input`;
+  const isSeen = (one) => one.checkVisibility({ visibilityProperty: true }) && one.type !== "hidden";
+  const area = (one) => (["checkbox", "radio"].includes(one.type) ? one.labels[0] : one);
+  const isLow = (one) => area(one).getBoundingClientRect().height < 44;
+  const isCut = (one) => one.matches("a, button") && one.scrollWidth > one.clientWidth + 1;
+  const all = [...document.querySelectorAll(pressed)].filter(isSeen);
+  return all.filter((one) => isLow(one) || isCut(one)).map((one) => one.outerHTML.slice(0, 80));
+}"""
 NARROW: tuple[ViewportSize, ...] = ({"width": 320, "height": 700}, {"width": 720, "height": 450})
 
 
@@ -57,6 +71,21 @@ def test_no_page_is_wider_than_the_narrowest_window_or_than_one_that_is_zoomed_t
             for size in NARROW:
                 page.set_viewport_size(size)
                 assert not site.is_wider_than_window(), (path, size)
+
+
+def test_under_a_finger_all_that_can_be_pressed_is_as_high_as_a_finger_is_wide(
+    world: World, server: LiveServer, broker: str
+) -> None:
+    measured = world.pending("page")
+    world.end(measured, Measured(measurement=measurements.eventful_page(10)))
+    run, site_path = reverse("web:run", args=[measured.run_id]), reverse("web:site", args=[world.site.public_id])
+    paths = [*product_paths(world), run, site_path, "/members/audit/", "/imports/", "/tokens/", "/alerts/rules/"]
+    with browsing(world, server, size=PHONE, touch=True) as site:
+        for path in paths:
+            page = site.open(path)
+            assert page.evaluate("matchMedia('(pointer: coarse)').matches")
+            assert page.evaluate(LOW) == [], path
+            assert not site.is_wider_than_window(), path
 
 
 def test_an_empty_product_is_accessible_and_asks_for_an_address(world: World, server: LiveServer, broker: str) -> None:
