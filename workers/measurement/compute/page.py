@@ -24,6 +24,7 @@ from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
 from workers.measurement.compute.untold import Told, with_untold
 from workers.measurement.compute.worker_requests import name_workers
 from workers.measurement.messages import PageMeasurement
+from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import ServedFrom, TimingSource, Waterfall
 
 MAX_ROWS = 2000
@@ -63,7 +64,7 @@ def compute_page(capture: PageCapture) -> Page:
     )
     measurement = PageMeasurement(
         waterfall=waterfall,
-        vitals=vitals_of(parse_reports(events.reports), _milestones(capture, events, zero_us)),
+        vitals=_vitals(capture, events, zero_us),
         document=_document(capture, kept),
         title=plain_or_none(capture.title, MAX_TITLE_CHARS),
         browser_version=capture.browser_version,
@@ -98,6 +99,13 @@ def _document(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None
     return (answered or documents)[-1] + 1 if documents else None
 
 
+def _vitals(capture: PageCapture, events: PageEvents, zero_us: int) -> Vitals:
+    if capture.net_error not in (None, EMPTY_ERROR_PAGE):
+        # What loads in place of a page that did not come is the browser's word for that.
+        return Vitals()
+    return vitals_of(parse_reports(events.reports), _milestones(capture, events, zero_us))
+
+
 def _milestones(capture: PageCapture, events: PageEvents, zero_us: int) -> Milestones:
     load_us = _since(events.load_us, zero_us)
     # What the page carried in itself came over no network: it may go on for ever.
@@ -106,9 +114,6 @@ def _milestones(capture: PageCapture, events: PageEvents, zero_us: int) -> Miles
     quiet_us = max([*ends, events.load_us or 0], default=0) if capture.went_quiet else None
     zero = zero_of(capture.events)
     wall_s = None if zero is None else zero.wall_s
-    if capture.net_error not in (None, EMPTY_ERROR_PAGE):
-        # What loads in place of a page that did not come is the browser's word for that.
-        return Milestones(zero_wall_s=wall_s)
     return Milestones(
         zero_wall_s=wall_s,
         dom_content_loaded_us=_since(events.dom_content_loaded_us, zero_us),
