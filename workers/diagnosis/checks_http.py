@@ -4,7 +4,7 @@ from workers.diagnosis.case import rtt_of
 from workers.diagnosis.catalogue import reason_text
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.headers import hsts_max_age_s, values
-from workers.diagnosis.protocols import answer_headers, http2_answers, http3_announced, http3_answers
+from workers.diagnosis.protocols import answer_headers, http2_answers, http3_announced, http3_answers, http3_refused
 from workers.diagnosis.redirects import MIN_HSTS_S, is_address
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.units import counted, ms, size
@@ -83,6 +83,8 @@ def http2(judged: Judged) -> Told:
 
 def http3(judged: Judged) -> Told:
     announced, answers = http3_announced(judged.case), http3_answers(judged.case)
+    if announced and http3_refused(judged.case):
+        return no("announced, with a certificate that browsers refuse")
     if announced and answers:
         return yes("announced, and it answers")
     if announced:

@@ -1,11 +1,12 @@
 """HTTP/2 and HTTP/3: spoken, announced, reachable."""
 
 from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.clocks import valid_there
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.headers import offers_http3
-from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
+from workers.diagnosis.tls_visits import chain_of, completed, judged_chain, negotiated_protocol, over_http2
 from workers.measurement.connection import Header
-from workers.measurement.evidence import Depth, Trial
+from workers.measurement.evidence import CertificateFault, Depth, Handshake, Trial
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -22,6 +23,11 @@ _BROKEN = frozenset(
     }
 )
 _UNREADABLE = frozenset({FailureKind.RESPONSE_INVALID})
+# …UNABLE_TO_GET_ISSUER_CERT(_LOCALLY), …UNABLE_TO_VERIFY_LEAF_SIGNATURE (x509_vfy.h): some browsers know an issuer from
+# elsewhere that was not sent.
+_FORGIVEN = frozenset({2, 20, 21})
+# …CERT_NOT_YET_VALID, …CERT_HAS_EXPIRED: by whose clock is the question.
+_OF_TIME = frozenset({9, 10})
 # What a firewall near us does to UDP looks like this; a closed port is told by the host itself.
 _SILENCE = frozenset({FailureKind.CONNECT_TIMEOUT, FailureKind.CONNECT_UNREACHABLE})
 
@@ -77,6 +83,8 @@ def h3(case: Case) -> Verdicts:
     announced, reached = http3_announced(case), http3_answers(case)
     if announced and reached is False:
         yield _blocked(case, len(trials))
+    elif announced and http3_refused(case):
+        yield _refused(case)
     elif announced and reached is None:
         yield _not_judged(case, FindingId.HTTP_H3)
     elif not announced and case.evidence.depth is Depth.LIGHT:
@@ -101,6 +109,31 @@ def _blocked(case: Case, tried: int) -> Finding | NotJudged:
         confidence=Confidence.HIGH,
         evidence=facts(announced=True, answers=seen(0, tried), failure=None if failed is None else str(failed.kind)),
     )
+
+
+def _refused(case: Case) -> Finding:
+    refused = http3_refused(case)
+    return Finding(
+        id=FindingId.HTTP_H3,
+        severity=Severity.MEDIUM,
+        confidence=Confidence.HIGH,
+        evidence=facts(announced=True, answers=seen(0, len(refused)), openssl=refused[0].text),
+    )
+
+
+def http3_refused(case: Case) -> tuple[CertificateFault, ...]:
+    """For each QUIC handshake what browsers refuse of its certificates, where they take those over TCP: then they go on
+    without HTTP/3. None where any handshake may have been to their liking."""
+    judged, shaken = judged_chain(case), completed(case.evidence.of(Trial.HTTP3))
+    if judged is None or judged[0].faults:
+        return ()
+    refused = tuple(fault for one in shaken if (fault := _unforgiven(case, one)) is not None)
+    return refused if len(refused) == len(shaken) else ()
+
+
+def _unforgiven(case: Case, shaken: Handshake) -> CertificateFault | None:
+    by_clock = _OF_TIME if valid_there(case, chain_of(case, shaken)) else frozenset()
+    return next((one for one in shaken.faults if one.code not in _FORGIVEN | by_clock), None)
 
 
 def http3_answers(case: Case) -> bool | None:

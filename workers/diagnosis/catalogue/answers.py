@@ -53,11 +53,12 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="HTTP/3 is not in use",
         explanation=(
             "HTTP/3 needs one round trip less before the first request, because connection and encryption are set up "
-            "together. Here it is not offered, or it is announced and does not answer."
+            "together. Here it is not offered, or it is announced and does not answer, or only with a certificate that "
+            "browsers refuse."
         ),
         advice=(
             "Offer it and announce it by the Alt-Svc header or an HTTPS record. Where it is announced already, let UDP "
-            "port 443 through the firewall, or stop announcing it."
+            "port 443 through the firewall and serve it with the certificate of the site, or stop announcing it."
         ),
         counts=Counts.RETURNING_VISIT,
     ),

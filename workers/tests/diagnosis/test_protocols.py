@@ -1,8 +1,13 @@
 """HTTP/2 and HTTP/3: spoken, announced, reachable."""
 
 from dataclasses import replace
+from datetime import timedelta
+from email.utils import format_datetime
 
-from workers.measurement.evidence import HttpsRecord, ProbeEvidence, Trial
+import pytest
+
+from workers.measurement.connection import Header
+from workers.measurement.evidence import CertificateFault, HttpsRecord, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Answer, CheckColumn, Confidence, FindingId, Severity
 from workers.tests.diagnosis.sites import (
@@ -117,6 +122,35 @@ def test_an_announcement_that_leads_nowhere_is_a_fault_when_it_fails_each_time()
     assert (found.severity, fact(found, "answers")) == (Severity.MEDIUM, "0 of 3")
     assert finding(_H3, blocked(deep_site(), 2)) is None
     assert left_open(_H3, blocked(deep_site(), 2)) == "not_repeated"
+
+
+def distrusted(evidence: ProbeEvidence, code: int, *kinds: Trial) -> ProbeEvidence:
+    return shaken(evidence, kinds or (Trial.HTTP3,), faults=(CertificateFault(code=code, depth=0, text="no good"),))
+
+
+@pytest.mark.parametrize("code", [9, 10, 18, 62])
+def test_an_announcement_that_leads_to_a_certificate_that_browsers_refuse_is_a_fault(code: int) -> None:
+    site = distrusted(deep_site(), code)
+    found = finding(_H3, site)
+    assert found is not None
+    assert (found.severity, fact(found, "answers"), fact(found, "openssl")) == (Severity.MEDIUM, "0 of 1", "no good")
+    assert check(CheckColumn.HTTP3, site).answer is Answer.NO
+
+
+def test_a_certificate_that_is_no_good_over_tcp_either_is_told_once() -> None:
+    assert finding(_H3, distrusted(deep_site(), 10, *Trial)) is None
+
+
+def test_an_issuer_over_quic_that_browsers_may_find_elsewhere_is_no_fault() -> None:
+    assert finding(_H3, distrusted(deep_site(), 20)) is None
+
+
+def test_a_certificate_over_quic_that_has_run_out_by_our_clock_alone_is_no_fault() -> None:
+    """By the server's it is valid."""
+    site = distrusted(deep_site(), 10)
+    later = replace(site, measured_at=site.measured_at + timedelta(days=3650))
+    told = answered(later, set(Trial), headers=(Header(name="Date", value=format_datetime(site.measured_at, True)),))
+    assert finding(_H3, told) is None
 
 
 def test_udp_that_is_blocked_where_nothing_is_announced_is_no_fault() -> None:

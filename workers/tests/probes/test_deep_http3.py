@@ -74,6 +74,16 @@ def test_a_site_that_announces_http3_is_asked_over_it(named: Lab) -> None:
     assert told(measurement) == (False, False)
 
 
+def test_a_certificate_that_only_quic_shows_and_browsers_refuse_is_told(named: Lab) -> None:
+    with (
+        http3_server(answering(), named.authority, named.directory, "another.test") as port,
+        site(named, f'Alt-Svc: h3=":{port}"; ma=60') as server,
+    ):
+        evidence, measurement = deep(named, server)
+    assert {one.failure for one in evidence.of(Trial.HTTP3)} == {None}
+    assert told(measurement) == (True, False)
+
+
 def test_silence_is_a_fault_of_the_site_only_once_another_was_reached(named: Lab) -> None:
     with silence() as port, site(named, f'Alt-Svc: h3=":{port}"; ma=60') as server:
         evidence, measurement = deep(named, server)
