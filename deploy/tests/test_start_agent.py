@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).resolve().parents[1] / "compose" / "start-agent"
 PYTHON = """\
 #!/bin/sh
 case "$*" in
-  *firewall) echo 'table inet firstbyte {}' ;;
+  *'firewall --user firstbyte') echo 'table inet firstbyte {}' ;;
   *agent) echo "agent of $(id -u)"; nft flush ruleset 2>/dev/null && echo 'changed the rules' ;;
 esac
 true

@@ -84,8 +84,8 @@ in FIRSTBYTE_PRIVATE_TARGETS, the name servers, the broker and the service. Chro
 as before. The environment is the agent's; names in it are looked up now.
 
 examples:
-  firstbyte firewall | nft -f -                    for an agent in a container, before it starts
-  firstbyte firewall --user firstbyte | nft -f -   for an agent beside other programs
+  firstbyte firewall --user firstbyte | nft -f -   for an agent beside other programs, as the user firstbyte
+  firstbyte firewall | nft -f -                    for everybody in the agent's own network
 """
 # A verdict needs 20; some more make it surer and still end within seconds.
 _PAIRS, _MAX_PAIRS = 30, 400

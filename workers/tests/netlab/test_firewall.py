@@ -10,6 +10,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from workers.tests.waiting import wait_for
 
 SITE = parse_networks(NETWORKS)
 NOTHING_OPEN = Exceptions(targets=(), endpoints=(), name_servers=(), own_port_from=32768)
+ONLY_SITE = replace(NOTHING_OPEN, targets=SITE)
 # Beside the lab's own networks, behind the same cable.
 INSIDE = "10.9.9.9"
 _PORT = 8080
@@ -138,7 +140,7 @@ def test_rules_for_a_user_hold_nobody_else(lab: LabNetwork, tmp_path: Path) -> N
 
 def test_new_rules_take_the_place_of_old_ones(lab: LabNetwork, tmp_path: Path) -> None:
     hold(lab.client, tmp_path, ruleset(NOTHING_OPEN))
-    hold(lab.client, tmp_path, ruleset(Exceptions(targets=SITE, endpoints=(), name_servers=(), own_port_from=32768)))
+    hold(lab.client, tmp_path, ruleset(ONLY_SITE))
     with lab.server.call(lambda: socket.create_server((lab.server_address4, 9))):
         assert refused(lab.client, [(lab.server_address4, 9)]) == [False]
 
@@ -209,9 +211,7 @@ def test_a_page_reaches_nothing_inside_and_is_told_as_one_that_leads_there(
             stack.callback(web.close)
         pool = stack.enter_context(browsing(lab))
         pool.prove_cold()
-        hold(
-            lab.client, tmp_path, ruleset(Exceptions(targets=SITE, endpoints=(), name_servers=(), own_port_from=32768))
-        )
+        hold(lab.client, tmp_path, ruleset(ONLY_SITE, user=os.geteuid()))
         outcome = pool.load(
             page_request(f"http://{lab.server_address4}:{_PORT}/", timeout_us=20_000_000, headers=())
         ).outcome
@@ -238,9 +238,7 @@ def test_an_ordinary_page_behind_the_rules_is_measured(lab: LabNetwork, tmp_path
     with ExitStack() as stack:
         site = _Web(lab.server, lab.server_address4, _page("<!doctype html><title>Plain</title><p>Here"))
         stack.callback(site.close)
-        hold(
-            lab.client, tmp_path, ruleset(Exceptions(targets=SITE, endpoints=(), name_servers=(), own_port_from=32768))
-        )
+        hold(lab.client, tmp_path, ruleset(ONLY_SITE, user=os.geteuid()))
         pool = stack.enter_context(browsing(lab))
         outcome = pool.load(
             page_request(f"http://{lab.server_address4}:{_PORT}/", timeout_us=20_000_000, headers=())
