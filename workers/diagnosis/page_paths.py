@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from workers.measurement.messages import PageMeasurement
+from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 
 # A paint within this of the last request that it waited for waited for nothing else: layout, and a frame of the screen.
@@ -28,7 +29,8 @@ _READ = 0
 @dataclass(kw_only=True)
 class PaintPath:
     """The first paint waits for the document and for all that blocks rendering. `ends` are their ends by row, `after`
-    the row before which one could not be asked for, as what a style sheet imports.
+    the row before which one could not be asked for, as what a style sheet imports. What the page worked meanwhile
+    it works without them too: each long task is a row with a negative number.
 
     `sure` says whether the paint came of it directly; where it did not, nothing is gained for certain.
     """
@@ -43,10 +45,17 @@ class PaintPath:
         blocking = _blocking(page)
         ends = {row.number: row.timing.end_us or 0 for row in blocking} | _of_document(page, blocking)
         ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, max(ends.values(), default=0))}
-        return cls(ends=ends, after=_leads(blocking), sure=_is_direct(page, ends.values()))
+        sure = _is_direct(page, ends.values())
+        tasks = _tasks_meanwhile(page, max(ends.values(), default=0))
+        after = _leads(blocking) | {number: row for number, task in tasks.items() if (row := _began_by(task, ends))}
+        return cls(ends=ends | {number: task.end_us for number, task in tasks.items()}, after=after, sure=sure)
 
     def waits_for(self, row: Request) -> bool:
         return row.number in self.ends
+
+    def without_us(self, rows: Iterable[Request]) -> int:
+        """When all else that the paint waited for was there, whatever was claimed."""
+        return self._paint_us({row.number: GONE_US for row in rows})
 
     def gain_us(self, sooner: Mapping[int, int]) -> int:
         """What is gained, by itself and beyond what was claimed, if these rows came so much sooner."""
@@ -69,7 +78,7 @@ class PaintPath:
         return max((end - self._sooner_us(number, sooner) for number, end in self.ends.items()), default=0)
 
     def _sooner_us(self, number: int, sooner: Mapping[int, int]) -> int:
-        """What leads to a row is always one with a smaller number."""
+        """What leads to a row is always one with a smaller number, or leads to a task, which leads to none."""
         before = self.after.get(number)
         return sooner.get(number, 0) + (0 if before is None else self._sooner_us(before, sooner))
 
@@ -141,6 +150,18 @@ def _blocking(page: PageMeasurement) -> list[Request]:
     asked = [row for row in page.waterfall.requests if RowFlag.FRAME not in row.flags]
     rows = [row for row in asked if row.render_blocking and row.timing.end_us]
     return [row for row in rows if fcp_us is None or (row.timing.end_us or 0) <= fcp_us + _CLOCKS_US]
+
+
+def _tasks_meanwhile(page: PageMeasurement, last_us: int) -> dict[int, Span]:
+    """Long tasks that had begun before the last of it came, by numbers that no row has."""
+    tasks = [task for task in page.vitals.long_tasks or () if task.start_us < last_us - _CLOCKS_US]
+    return {-number: task for number, task in enumerate(tasks, start=1)}
+
+
+def _began_by(task: Span, ends: Mapping[int, int]) -> int | None:
+    """What had come directly before a task, which may be what it worked on; nothing where it began by itself."""
+    began = {number: end for number, end in ends.items() if -_CLOCKS_US <= task.start_us - end <= DIRECTLY_US}
+    return max(began, key=lambda number: began[number], default=None)
 
 
 def _leads(blocking: Sequence[Request]) -> dict[int, int]:

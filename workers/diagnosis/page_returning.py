@@ -126,13 +126,14 @@ def _modelled_us(case: PageCase, rows: Sequence[Request]) -> int:
     """Of files that block rendering: how long the first paint of a second view would wait for the slowest of them.
 
     They are asked for over the document's own connection as early as they were here; one that has not changed costs
-    the question alone.
+    the question alone. What the page works meanwhile it works again.
     """
     blocking = [row for row in rows if row.render_blocking and case.paint.waits_for(row)]
     document = case.document
     if not blocking or document is None or not case.paint.sure:
         return 0
-    known_us = max(document.timing.end_us or 0, *(row.timing.start_us for row in blocking))
+    held_us = max(document.timing.end_us or 0, case.paint.without_us(case.blocking))
+    known_us = max(held_us, *(row.timing.start_us for row in blocking))
     return max(0, max(row.timing.start_us + _asking_us(row) for row in blocking) - known_us)
 
 
