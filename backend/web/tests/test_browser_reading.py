@@ -69,6 +69,22 @@ def on_paper(world: World, server: LiveServer, requests: int, margin: str) -> li
     return [page.extract_text() for page in PdfReader(BytesIO(paper)).pages]
 
 
+def test_on_paper_a_sum_stands_once_and_below_all_that_it_adds_up(world: World, server: LiveServer) -> None:
+    probed = world.pending("probe")
+    world.end(probed, Measured(measurement=measurements.probe()))
+    with browsing(world, server) as site:
+        page = site.open(reverse("web:run", args=[probed.run_id]))
+        title = page.get_by_role("heading", name="Where the time went")
+        title.evaluate("title => title.before(document.createElement('div'))")
+        for down_px in range(0, 760, 50):
+            title.evaluate("(title, px) => { title.previousSibling.style.height = `${px}px`; }", down_px)
+            printed = page.pdf(format="A4", landscape=True, margin=all_around("1cm"))
+            pages = [sheet.extract_text() for sheet in PdfReader(BytesIO(printed)).pages]
+            (told,) = (text for text in pages if "Phase Time Share" in text)
+            assert "Where the time went" in told, down_px
+            assert "Waiting (" in told.partition("Phase Time Share")[2].partition("Total")[0], down_px
+
+
 @pytest.mark.parametrize("paper", ["A4", "Letter"])
 def test_wherever_a_waterfall_begins_on_paper_rows_follow_its_title_and_its_head(
     world: World, server: LiveServer, paper: str

@@ -289,7 +289,7 @@ def _request_facts(request: Request) -> list[tuple[str, str | None]]:
             "Served from",
             None if request.served_from.value == "network" else request.served_from.value.replace("_", " "),
         ),
-        ("Size", _encoding(request)),
+        ("Size", _size(request)),
         ("Priority", _PRIORITIES.get(request.priority or "", request.priority)),
         ("Blocks rendering", _yes_no(request.render_blocking)),
         ("Redirects to", request.redirected_to),
@@ -299,13 +299,16 @@ def _request_facts(request: Request) -> list[tuple[str, str | None]]:
     ]
 
 
-def _encoding(request: Request) -> str | None:
+def _size(request: Request) -> str | None:
+    """What came over the wire, where a small body's head may weigh more than its packing saves, and what it held."""
     if request.transferred_bytes is None:
         return None if request.body_bytes is None else size(request.body_bytes)
-    encoding = next((h.value for h in request.response_headers if h.name.lower() == "content-encoding"), "")
     if request.body_bytes is None:
         return size(request.transferred_bytes)
-    return f"{encoding}{', ' if encoding else ''}{size(request.transferred_bytes)} → {size(request.body_bytes)}"
+    encoding = next((h.value for h in request.response_headers if h.name.lower() == "content-encoding"), "")
+    packed = f", packed with {encoding}" if encoding else ""
+    head = " with its head" if request.transferred_bytes else ""
+    return f"{size(request.transferred_bytes)}{head}; body of {size(request.body_bytes)}{packed}"
 
 
 def _sums(segments: Sequence[Segment]) -> dict[Phase, int]:

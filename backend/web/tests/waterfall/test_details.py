@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,13 @@ from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Waterfall
 
 
+def test_what_came_from_a_cache_has_no_head_on_the_way() -> None:
+    details = request_details(measurements.page(30), 13)
+    assert details is not None
+    (told,) = (fact.value for fact in details.facts if fact.name == "Size")
+    assert re.fullmatch(r"0 B; body of \d+ kB", told)
+
+
 def test_the_document_tells_its_phases_its_cache_and_its_connection() -> None:
     details = request_details(measurements.page(30), 1)
     assert details is not None
@@ -25,7 +33,7 @@ def test_the_document_tells_its_phases_its_cache_and_its_connection() -> None:
         ("Download", "31.0 ms"),
     ]
     assert details.total == "317.0 ms"
-    assert Fact(name="Size", value="br, 24 kB → 131 kB") in details.facts
+    assert Fact(name="Size", value="24 kB with its head; body of 131 kB, packed with br") in details.facts
     assert [fact.name for fact in details.cache] == ["cache-control", "server-timing"]
     assert Fact(name="TLS round trips", value="1") in details.connection
     assert Fact(name="Valid until", value="2026-11-30") in details.certificate
