@@ -21,6 +21,8 @@ THOUGHTFUL = (
     Trial.TLS12_TICKET,
     Trial.TLS12_SESSION_ID,
 )
+# A record of TLS 1.2 that is plainly none of an answer (RFC 5246, 6.2.1).
+_HANDSHAKE = 22
 # A wait for our acknowledgement on a way that is as unsteady as this.
 _UNSTEADY_RTT = (0.85, 1.4)
 # What a server needs to find a session again, and what our own clock is late by, is less.
@@ -55,9 +57,11 @@ def _head_begun_us(trial: TrialEvidence, head_us: int | None) -> int | None:
 
 
 def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
-    """None where the request was not answered."""
+    """None where the request was not answered, or only after another handshake."""
     rtt_us, at_us = rtt_of(trial), begun_us(trial, exchange)
     if rtt_us is None or exchange.sent_us is None or at_us is None:
+        return None
+    if any(one.content_type == _HANDSHAKE and exchange.sent_us <= one.at_us <= at_us for one in trial.records):
         return None
     return max(0, at_us - exchange.sent_us - rtt_us)
 

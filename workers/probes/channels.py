@@ -22,6 +22,8 @@ _ALERT = 21
 _NO_PROTOCOL = "no application protocol"
 # Far beyond what a server's side of a handshake needs (OpenSSL itself takes a chain of 100 KB): the rest is malice.
 _MAX_HANDSHAKE_BYTES = 256 * 1024
+# Of ours to what is none of an answer: a further handshake takes two, and no server needs many.
+_MAX_REPLIES = 20
 
 
 class Channel(Protocol):
@@ -85,6 +87,7 @@ class TlsChannel:
         self._framer = RecordFramer(wire.recorder)
         self._ended = False
         self._unread = b""
+        self._replies = 0
         # What came of a record that is not whole yet: OpenSSL could do nothing with it.
         self._held = b""
         wire.recorder.notes = party.notes
@@ -145,7 +148,18 @@ class TlsChannel:
             data = b"" if self._held else self._decrypted()
             if data:
                 return data
+            await self._reply()
         return b""
+
+    async def _reply(self) -> None:
+        """What OpenSSL has to say to the server's TLS: to a new handshake of TLS 1.2, which browsers follow too, or to
+        a new key."""
+        output = self._pipe.take()
+        if output:
+            self._replies += 1
+            if self._replies > _MAX_REPLIES:
+                raise ProbeError(FailureKind.RESPONSE_INVALID, "one handshake after the other")
+            await self._wire.write(output)
 
     @property
     def latest_read(self) -> int:

@@ -123,7 +123,6 @@ def _make_context(ca_file: Path | None) -> SSL.Context:
     if ca_file is not None:
         context.load_verify_locations(str(ca_file))
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
-    context.set_options(SSL.OP_NO_RENEGOTIATION)
     context.set_alpn_protos(list(HTTP11))
     context.set_tls13_ciphersuites(SUITES)
     return context

@@ -22,6 +22,8 @@ _openssl.SSL_CTX_set_block_padding.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _openssl.SSL_key_update.argtypes = [ctypes.c_void_p, ctypes.c_int]
 _openssl.SSL_new_session_ticket.argtypes = [ctypes.c_void_p]
 _openssl.SSL_do_handshake.argtypes = [ctypes.c_void_p]
+_openssl.SSL_renegotiate.argtypes = [ctypes.c_void_p]
+_openssl.SSL_renegotiate_pending.argtypes = [ctypes.c_void_p]
 
 Act = Callable[["Talk"], None]
 Reframe = Callable[[bytes], bytes]
@@ -87,6 +89,16 @@ class Talk:
     def update_key(self) -> None:
         assert _openssl.SSL_key_update(self._place, 0) == 1
         _openssl.SSL_do_handshake(self._place)
+
+    def shake_hands_again(self) -> None:
+        """TLS 1.2 alone can: as servers do that ask for a client's certificate only where they want one."""
+        assert _openssl.SSL_renegotiate(self._place) == 1
+        _openssl.SSL_do_handshake(self._place)
+        while _openssl.SSL_renegotiate_pending(self._place):
+            self.flush()
+            self._read()
+            with suppress(ssl.SSLWantReadError):
+                self._tls.read(1)
 
     def give_ticket(self) -> None:
         """Only TLS 1.3 has tickets at any time."""

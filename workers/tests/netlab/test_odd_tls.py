@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from workers.diagnosis.thinking import think_us
 from workers.measurement.evidence import Depth, Exchange, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.finding import FindingId as Id
@@ -136,6 +137,28 @@ def test_a_new_key_before_the_answer_is_none_of_it(site: Site) -> None:
     assert exchange.sent_us is not None
     assert exchange.first_raw_us - exchange.sent_us < 1.5 * RTT_MS * 1000
     assert waited_rtt(exchange) >= 4
+
+
+@undisturbed
+def test_a_server_that_shakes_hands_again_before_it_answers_is_followed_and_does_not_think(site: Site) -> None:
+    def answer(talk: Talk) -> None:
+        talk.shake_hands_again()
+        say_page(talk)
+
+    trial, exchange = first(site.measure(answering(answer), old))
+    assert exchange.body_bytes == BODY_BYTES
+    assert waited_rtt(exchange) == 3
+    assert think_us(trial, exchange) is None
+
+
+def test_a_server_that_shakes_hands_again_and_again_is_left(site: Site) -> None:
+    def answer(talk: Talk) -> None:
+        while True:
+            talk.shake_hands_again()
+
+    outcome = site.probe(answering(answer), old)
+    assert isinstance(outcome, Failed)
+    assert (outcome.failure.kind, outcome.failure.stage) == (FailureKind.RESPONSE_INVALID, Stage.WAIT)
 
 
 @undisturbed
