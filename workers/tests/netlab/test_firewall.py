@@ -55,15 +55,15 @@ def hold(network: Namespace, folder: Path, rules: str) -> None:
     assert process.returncode == 0, said
 
 
-def refused(network: Namespace, places: Sequence[tuple[str, int]], *, user: int | None = None) -> list[bool]:
+def refused(network: Namespace, places: Sequence[tuple[str, int]]) -> list[bool]:
     """Of each address whether a connection is refused at once, or cannot even be begun. What is answered by the way
     that it leads nowhere has left."""
-    return network.call(lambda: _refused(places, user))
+    return network.call(lambda: _refused(places))
 
 
-def _refused(places: Sequence[tuple[str, int]], user: int | None) -> list[bool]:
+def _refused(places: Sequence[tuple[str, int]]) -> list[bool]:
     with ExitStack() as stack:
-        socks = [stack.enter_context(_socket(address, user)) for address, _ in places]
+        socks = [stack.enter_context(_socket(address)) for address, _ in places]
         codes = [sock.connect_ex(place) for sock, place in zip(socks, places, strict=True)]
         begun = {sock.fileno(): sock for sock, code in zip(socks, codes, strict=True) if code == errno.EINPROGRESS}
         poll = select.poll()
@@ -77,13 +77,9 @@ def _refused(places: Sequence[tuple[str, int]], user: int | None) -> list[bool]:
         return [sock.fileno() not in begun or told.get(sock.fileno()) == errno.ECONNREFUSED for sock in socks]
 
 
-def _socket(address: str, user: int | None) -> socket.socket:
+def _socket(address: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-    if user is not None:
-        # A socket is its maker's, or that of whom it was given to.
-        os.fchown(sock.fileno(), user, -1)
-    return sock
+    return socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
 
 
 def edges_and_middles() -> list[str]:
@@ -132,10 +128,11 @@ def test_what_a_region_needs_stays_open_at_its_port_alone(lab: LabNetwork, tmp_p
 
 
 def test_rules_for_a_user_hold_nobody_else(lab: LabNetwork, tmp_path: Path) -> None:
-    hold(lab.client, tmp_path, ruleset(NOTHING_OPEN, user=4242))
-    assert refused(lab.client, [(INSIDE, 9)], user=4242) == [True]
     with lab.server.call(lambda: socket.create_server((INSIDE, 9))):
+        hold(lab.client, tmp_path, ruleset(NOTHING_OPEN, user=os.geteuid() + 1))
         assert refused(lab.client, [(INSIDE, 9)]) == [False]
+        hold(lab.client, tmp_path, ruleset(NOTHING_OPEN, user=os.geteuid()))
+        assert refused(lab.client, [(INSIDE, 9)]) == [True]
 
 
 def test_new_rules_take_the_place_of_old_ones(lab: LabNetwork, tmp_path: Path) -> None:
