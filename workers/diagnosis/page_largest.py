@@ -82,7 +82,7 @@ def _before_largest(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
         return
     sooner_us = _sooner_us(case, largest.row, hint_us)
     is_late = largest.is_picture and largest.asked_us - hint_us >= MIN_LATE_US
-    if not is_late and min(sooner_us, largest.left_us) >= MEDIUM_US:
+    if not is_late and largest.gain_us(sooner_us) >= MEDIUM_US:
         host = host_of(largest.row.url)
         yield _Waiting(host=host, rows=[largest.row], claim=partial(largest.claim, sooner_us))
 

@@ -89,13 +89,16 @@ class LargestPaint:
     cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
     directly after the row. It was asked for at
     `asked_us`, maybe under another address that led to this row; `prompt` says whether directly after something that
-    came, or that the browser did: what waits for a clock or a visitor comes no sooner for a hint."""
+    came, or that the browser did: what waits for a clock or a visitor comes no sooner for a hint. Nothing is painted
+    while one of `tasks` runs."""
 
     row: Request
     asked_us: int
     prompt: bool
     left_us: int
     sure: bool
+    tasks: tuple[Span, ...] = ()
+    _claimed_us: int = 0
 
     @property
     def is_picture(self) -> bool:
@@ -113,12 +116,21 @@ class LargestPaint:
         sure = vitals.lcp_us - row.timing.end_us <= 4 * DIRECTLY_US
         left_us = max(0, vitals.lcp_us - vitals.fcp_us)
         asked_us = hops[0].timing.start_us
-        return cls(row=row, asked_us=asked_us, prompt=_is_prompt(page, asked_us), left_us=left_us, sure=sure)
+        prompt, tasks = _is_prompt(page, asked_us), vitals.long_tasks or ()
+        return cls(row=row, asked_us=asked_us, prompt=prompt, left_us=left_us, sure=sure, tasks=tuple(tasks))
+
+    def gain_us(self, sooner_us: int) -> int:
+        """What is gained if the picture came so much sooner, beyond what was claimed."""
+        now_us = (self.row.timing.end_us or 0) - self._claimed_us
+        then_us = now_us - sooner_us
+        free_us = max((task.end_us for task in self.tasks if task.start_us < then_us < task.end_us), default=then_us)
+        return max(0, min(now_us - free_us, self.left_us)) if self.sure else 0
 
     def claim(self, sooner_us: int) -> int:
-        """What is gained if the picture came so much sooner; nobody gains it again."""
-        gained = max(0, min(sooner_us, self.left_us)) if self.sure else 0
+        """The same, and nobody gains it again."""
+        gained = self.gain_us(sooner_us)
         self.left_us -= gained
+        self._claimed_us += gained
         return gained
 
 

@@ -178,6 +178,14 @@ def test_a_picture_behind_a_redirect_is_the_largest_all_the_same() -> None:
     assert (found.rows, evidence_of(found)["asked_at_ms"]) == ((3,), 690.0)
 
 
+def test_a_picture_that_comes_while_the_page_is_at_work_is_painted_after_it() -> None:
+    vitals = {"lcp_us": 1_020_000, "lcp_url": HERO, "long_tasks": (span(650, 940),)}
+    hero = picture(2, 640, 1000, path="hero.png")
+    found = told(sketch(hero, row(3, ResourceType.SCRIPT, 310, 638), fcp_ms=340, vitals=vitals), LATE)
+    assert found is not None
+    assert found.saving_us == 60_000
+
+
 def test_a_picture_that_a_clock_asked_for_comes_no_sooner_for_a_hint() -> None:
     vitals = {"lcp_us": 2_020_000, "lcp_url": HERO, "load_us": 350_000, "dom_content_loaded_us": 345_000}
     hero = picture(2, 1500, 2000, path="hero.png")
