@@ -38,7 +38,9 @@ def test_a_wrong_password_and_an_unknown_address_are_answered_alike(client: Clie
     wrong = sign_in(client, user.email, "not it")[2]
     unknown = sign_in(client, "nobody@acme.example", "not it")[2]
     sentence = "The email address and/or password you specified are not correct."
-    assert sentence in wrong
+    alert = re.search(r'<div role="alert">(.*?)</div>', wrong, re.DOTALL)
+    assert alert is not None, "a screen reader is told at once"
+    assert sentence in alert[1]
     assert sentence in unknown
 
 
