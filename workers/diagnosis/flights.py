@@ -27,6 +27,8 @@ _PACKETS_A_PAUSE = 4
 # What comes sooner after a write of ours than this part of a round trip cannot be an answer to it.
 _ANSWER_RTT = 0.5
 RECORD_HEADER_BYTES = 5
+# A content type of records (RFC 5246, 6.2.1).
+_HANDSHAKE = 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +190,10 @@ def handshake_turns(trial: TrialEvidence, longest_us: int | None = None) -> tupl
 def answer_turn(trial: TrialEvidence, exchange: Exchange, longest_us: int | None = None) -> Turn | None:
     """What the server sent to this request: the answer, with what tickets came before it.
 
-    None where the request was not answered to the end, or nothing of it was kept.
+    None where the request was not answered to the end, or nothing of it was kept, or another handshake is in between.
     """
     rtt_us = rtt_of(trial)
-    if exchange.sent_us is None or exchange.ended_us is None or rtt_us is None:
+    if exchange.sent_us is None or exchange.ended_us is None or rtt_us is None or shakes_again(trial, exchange):
         return None
     earliest_us = exchange.sent_us + round(_ANSWER_RTT * rtt_us)
     kept = _kept(trial)
@@ -203,6 +205,14 @@ def answer_turn(trial: TrialEvidence, exchange: Exchange, longest_us: int | None
         flights=tuple(_flights(seen, quiet_us(trial) if longest_us is None else longest_us)),
         cut=trial.truncated and max(one.at_us for one in kept) < exchange.ended_us,
     )
+
+
+def shakes_again(trial: TrialEvidence, exchange: Exchange) -> bool:
+    """Whether a server of TLS 1.2 shook hands anew since it was asked. In TLS 1.3 what comes later looks otherwise."""
+    sent_us, ended_us = exchange.sent_us, exchange.ended_us
+    if sent_us is None or ended_us is None:
+        return False
+    return any(one.content_type == _HANDSHAKE and sent_us <= one.at_us <= ended_us for one in trial.records)
 
 
 def tickets_before(trial: TrialEvidence, exchange: Exchange) -> int:

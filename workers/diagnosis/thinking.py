@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 
 from workers.diagnosis.case import Case, rtt_of
-from workers.diagnosis.flights import handshake_turns, packet_time_us, tickets_before
+from workers.diagnosis.flights import handshake_turns, packet_time_us, shakes_again, tickets_before
 from workers.diagnosis.gaps import ruler_of
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
@@ -21,8 +21,6 @@ THOUGHTFUL = (
     Trial.TLS12_TICKET,
     Trial.TLS12_SESSION_ID,
 )
-# A record of TLS 1.2 that is plainly none of an answer (RFC 5246, 6.2.1).
-_HANDSHAKE = 22
 # A wait for our acknowledgement on a way that is as unsteady as this.
 _UNSTEADY_RTT = (0.85, 1.4)
 # What a server needs to find a session again, and what our own clock is late by, is less.
@@ -59,9 +57,7 @@ def _head_begun_us(trial: TrialEvidence, head_us: int | None) -> int | None:
 def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
     """None where the request was not answered, or only after another handshake."""
     rtt_us, at_us = rtt_of(trial), begun_us(trial, exchange)
-    if rtt_us is None or exchange.sent_us is None or at_us is None:
-        return None
-    if any(one.content_type == _HANDSHAKE and exchange.sent_us <= one.at_us <= at_us for one in trial.records):
+    if rtt_us is None or exchange.sent_us is None or at_us is None or shakes_again(trial, exchange):
         return None
     return max(0, at_us - exchange.sent_us - rtt_us)
 

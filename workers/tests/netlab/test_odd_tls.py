@@ -145,10 +145,14 @@ def test_a_server_that_shakes_hands_again_before_it_answers_is_followed_and_does
         talk.shake_hands_again()
         say_page(talk)
 
-    trial, exchange = first(site.measure(answering(answer), old))
+    measured = site.measure(answering(answer), old, Depth.DEEP)
+    trial, exchange = first(measured)
     assert exchange.body_bytes == BODY_BYTES
     assert waited_rtt(exchange) == 3
     assert think_us(trial, exchange) is None
+    # Nor are its flights those of an answer that stopped for want of a window.
+    said = {one.id for one in diagnosis_of(measured).findings}
+    assert not said & {Id.TCP_IW_SMALL, Id.HTTP_THINK_TIME, Id.HTTP_BODY_STALL, Id.TCP_NAGLE_DELAYED_ACK}
 
 
 def test_a_server_that_shakes_hands_again_and_again_is_left(site: Site) -> None:
