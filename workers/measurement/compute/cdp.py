@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.compute.exchange import CARRIED, SOCKET, Exchange, Json, monotonic_us
 from workers.measurement.compute.extra_infos import ExtraInfos
+from workers.measurement.compute.page_vitals import parse_reports
 from workers.measurement.compute.texts import without_login
 
 # Chrome follows twenty redirects. More is made up, and each hop is held against the others of its request.
@@ -73,6 +74,9 @@ class _Reader:
         # Requests of whose hops some were not told of at all: their headers, and if it is the last hop, also its end.
         self._gaps: set[str] = set()
         self._cut_off: set[str] = set()
+        # Of the document that reports, its time origin; and what each has come to.
+        self._origin: float | None = None
+        self._reached: set[tuple[str, float | None]] = set()
 
     def finish(self) -> PageEvents:
         for request_id, hops in self._hops.items():
@@ -247,13 +251,26 @@ class _Reader:
             self.page.attached.add(str(frame.get("id")))
 
     def content_loaded(self, params: Json) -> None:
-        self.page.dom_content_loaded_us = monotonic_us(params.get("timestamp"))
+        if self._is_first("content"):
+            self.page.dom_content_loaded_us = monotonic_us(params.get("timestamp"))
 
     def loaded(self, params: Json) -> None:
-        self.page.load_us = monotonic_us(params.get("timestamp"))
+        if self._is_first("load"):
+            self.page.load_us = monotonic_us(params.get("timestamp"))
+
+    def _is_first(self, milestone: str) -> bool:
+        """A document that a script writes anew comes to its milestones again, which counts for nobody (HTML,
+        "document open steps"); without reports nobody knows which document it is."""
+        reached = (milestone, self._origin)
+        is_first = self._origin is None or reached not in self._reached
+        self._reached.add(reached)
+        return is_first
 
     def report(self, params: Json) -> None:
-        self.page.reports.append(str(params.get("payload", "")))
+        payload = str(params.get("payload", ""))
+        self.page.reports.append(payload)
+        for told in parse_reports((payload,)):
+            self._origin = told.origin_ms
 
     def _last(self, request_id: str) -> Exchange | None:
         """The hop that has not led elsewhere, if it is known."""

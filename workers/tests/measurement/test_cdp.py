@@ -32,6 +32,28 @@ def only(*events: DevToolsEvent) -> Exchange:
     return exchanges[0]
 
 
+def reported(origin_ms: float) -> DevToolsEvent:
+    return DevToolsEvent("Runtime.bindingCalled", {"payload": f'["cls", {origin_ms}, {{"at": 0}}]'})
+
+
+def milestones(content_s: float, load_s: float) -> list[DevToolsEvent]:
+    told = {"Page.domContentEventFired": content_s, "Page.loadEventFired": load_s}
+    return [DevToolsEvent(name, {"timestamp": at_s}) for name, at_s in told.items()]
+
+
+def test_a_document_that_a_script_writes_anew_was_loaded_when_it_was_first() -> None:
+    page = read_devtools([reported(1000), *milestones(1, 2), reported(1000), *milestones(5, 6)])
+    assert (page.dom_content_loaded_us, page.load_us) == (1_000_000, 2_000_000)
+
+
+def test_a_page_that_gave_way_to_another_document_was_loaded_when_that_was() -> None:
+    led = [reported(1000), *milestones(1, 2), reported(3000), *milestones(5, 6)]
+    unknown = [*milestones(1, 2), *milestones(5, 6)]
+    for events in (led, unknown):
+        page = read_devtools(events)
+        assert (page.dom_content_loaded_us, page.load_us) == (5_000_000, 6_000_000)
+
+
 def test_an_exchange_has_sizes_times_and_the_headers_of_the_wire() -> None:
     exchange = only(
         sent(),
