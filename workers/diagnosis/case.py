@@ -18,6 +18,8 @@ Verdicts = Iterable[Finding | NotJudged]
 
 # Below this a busy server and a round trip look alike (PROBING 0.4): rules that count round trips are silent.
 MIN_RTT_US = 8_000
+# What failed so often, and never went well, is broken (PROBING 7, 22 and 31), and what was refused so often is refused.
+REPEATS = 3
 # Connections to other addresses than the run's own, which may be farther or nearer.
 ELSEWHERE = frozenset({Trial.OTHER_FAMILY, Trial.RESUMED_ELSEWHERE})
 # From here on a round trip stands out clearly (PROBING 7, conventions).

@@ -1,6 +1,6 @@
 """How much of certificates is sent, and whether it must be."""
 
-from workers.diagnosis.case import MIN_RTT_US, Case, Rule, Verdicts
+from workers.diagnosis.case import MIN_RTT_US, REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.handshakes import chain_exceeds_iw
@@ -27,8 +27,6 @@ _STOPPED_FROM, _STOPPED_TO = 2.0, 3.1
 # What came so much of a round trip later was sent after our answer.
 _LATER_RTT = 0.7
 _TOLD = 4
-# What was refused so often is refused always.
-_REPEATS = 3
 # PROBING 2, 14.
 _OFFERED_BY = {
     CertificateCompression.ZLIB: ("Safari", "Firefox"),
@@ -152,7 +150,7 @@ def compression_broken(case: Case) -> Verdicts:
     spoilt = [how for trial in tried if (how := _spoilt(trial)) is not None]
     if not spoilt:
         return
-    if len(spoilt) < max(len(tried), _REPEATS):
+    if len(spoilt) < max(len(tried), REPEATS):
         yield NotJudged(id=FindingId.TLS_CERT_COMPRESSION_BROKEN, reason=NotJudgedReason.NOT_REPEATED)
         return
     yield Finding(
@@ -190,7 +188,7 @@ def _uncompressed(case: Case, shaken: Handshake, chain: Chain, times: int) -> Fi
     return Finding(
         id=FindingId.TLS_CERT_COMPRESSION,
         severity=Severity.MEDIUM if saves else Severity.LOW,
-        confidence=Confidence.HIGH if times >= _REPEATS else Confidence.MEDIUM,
+        confidence=Confidence.HIGH if times >= REPEATS else Confidence.MEDIUM,
         evidence=facts(
             chain_bytes=total_bytes(chain),
             zlib_bytes=shaken.chain_zlib_bytes,

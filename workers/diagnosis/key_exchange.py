@@ -2,7 +2,7 @@
 
 from statistics import median
 
-from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.full_packets import is_stuck
 from workers.diagnosis.gaps import LEAST_RTT
@@ -18,8 +18,6 @@ MIN_HYBRID_HELLO_BYTES = 1_184
 # What is less may be the way's own unsteadiness, or what the larger key costs to compute (PROBING 7, conventions).
 _LEAST_WAIT_US = 50_000
 _MUCH_US = 200_000
-# Times that it must have failed, without one success, while classical groups worked (PROBING 7, 22).
-_REPEATS = 3
 _DIED = frozenset(
     {FailureKind.CONNECTION_RESET, FailureKind.TLS_TIMEOUT, FailureKind.TLS_ALERT, FailureKind.TLS_FAILED}
 )
@@ -71,7 +69,7 @@ def _waits(case: Case) -> Finding | NotJudged | None:
     by_size_us = max(classical) * max(_hello_sizes(case, AS_BROWSERS)) / min(_hello_sizes(case, (Trial.CLASSICAL,)))
     if min(hybrid) - max(classical) <= max(_LEAST_WAIT_US, by_size_us):
         return None
-    if min(len(hybrid), len(classical)) < _REPEATS:
+    if min(len(hybrid), len(classical)) < REPEATS:
         return NotJudged(id=FindingId.TLS_PQ, reason=unrepeated(case))
     saving_us = round(median(hybrid) - median(classical))
     return Finding(
@@ -102,7 +100,7 @@ def _hello_sizes(case: Case, kinds: tuple[Trial, ...]) -> list[int]:
 
 
 def _broken(case: Case, died: list[TrialEvidence]) -> Finding | NotJudged:
-    if len(died) < _REPEATS:
+    if len(died) < REPEATS:
         light = case.evidence.depth is Depth.LIGHT
         reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_REPEATED
         return NotJudged(id=FindingId.TLS_PQ, reason=reason)

@@ -1,6 +1,6 @@
 """HTTP/2 and HTTP/3: spoken, announced, reachable."""
 
-from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.clocks import valid_there
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.headers import offers_http3
@@ -10,8 +10,6 @@ from workers.measurement.evidence import CertificateFault, Depth, Handshake, Tri
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# So often UDP must have failed before an announcement is called empty (PROBING 7, 31), and HTTP/2 before it is broken.
-_REPEATS = 3
 # How answers over HTTP/2 break: by the server's doing, and by what browsers may read although we cannot.
 _BROKEN = frozenset(
     {
@@ -65,7 +63,7 @@ def http2_answers(case: Case) -> bool | None:
 def _broken(case: Case) -> Finding | NotJudged:
     id = FindingId.HTTP_H2_MISSING
     kinds = [one.failure.kind for one in case.evidence.of(Trial.HTTP2) if one.failure is not None]
-    if len(kinds) < _REPEATS:
+    if len(kinds) < REPEATS:
         return NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
     return Finding(
         id=id,
@@ -100,7 +98,7 @@ def h3(case: Case) -> Verdicts:
 
 
 def _blocked(case: Case, tried: int) -> Finding | NotJudged:
-    if tried < _REPEATS:
+    if tried < REPEATS:
         return NotJudged(id=FindingId.HTTP_H3, reason=NotJudgedReason.NOT_REPEATED)
     failed = next((one.failure for one in case.evidence.of(Trial.HTTP3) if one.failure is not None), None)
     return Finding(

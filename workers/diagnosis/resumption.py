@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
+from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.full_packets import fell_silent
 from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
@@ -25,7 +25,6 @@ MIN_ATTEMPTS_FLAKY = 10
 FLAKY_BELOW = 0.9
 # Connections without a single ticket prove that none are given.
 _MIN_WITHOUT_TICKET = 3
-_REPEATS = 3
 # What a server does that breaks a handshake off.
 _BROKEN_OFF = frozenset({FailureKind.TLS_ALERT, FailureKind.TLS_FAILED, FailureKind.CONNECTION_RESET})
 
@@ -241,7 +240,7 @@ def broken(case: Case) -> Verdicts:
     began = sorted(trial.started_us for trial in case.evidence.of(*AS_BROWSERS, Trial.CLASSICAL) if completed((trial,)))
     if not died or len(died) < len(tried) or not began:
         return
-    if len(died) < _REPEATS or not began[0] < died[0].started_us or not died[-1].started_us < began[-1]:
+    if len(died) < REPEATS or not began[0] < died[0].started_us or not died[-1].started_us < began[-1]:
         yield NotJudged(id=FindingId.TLS_RESUMPTION_BROKEN, reason=NotJudgedReason.NOT_REPEATED)
         return
     yield Finding(
@@ -338,7 +337,7 @@ def _rejected(case: Case) -> str | None:
     """How often, when it was each time."""
     shaken: list[Handshake] = [one for one in completed(case.evidence.of(Trial.EARLY_DATA)) if one.early_data]
     all_rejected = all(one.early_data is EarlyData.REJECTED for one in shaken)
-    return seen(len(shaken), len(shaken)) if len(shaken) >= _REPEATS and all_rejected else None
+    return seen(len(shaken), len(shaken)) if len(shaken) >= REPEATS and all_rejected else None
 
 
 def _open_question(case: Case, given: list[int]) -> NotJudged:
