@@ -1,7 +1,7 @@
 """Which targets a browser may be sent to, judged before anything is sent.
 
 Chrome resolves names itself, so this cannot be the only wall: the addresses that a page led to are judged again
-afterwards (`compute/page_outcome.py`), and an egress firewall stands around the browser in production. A verdict on a
+afterwards (`compute/page_outcome.py`), and the agent's container has a firewall (`workers/firewall.py`). A verdict on a
 name is kept for some minutes: asking for it before every run would warm the resolver and falsify the page's own DNS
 times.
 """

@@ -40,9 +40,7 @@ _GLOBAL_V6 = IPv6Network("2000::/3")
 _DENIED_V6 = tuple(IPv6Network(cidr) for cidr in ("2001::/23", "2001:db8::/32", "3fff::/20"))
 # What embeds an IPv4 address and is judged by it: mapped, NAT64, 6to4. Their bit offsets from the left.
 _EMBEDDING = ((IPv6Network("::ffff:0:0/96"), 96), (IPv6Network("64:ff9b::/96"), 96), (IPv6Network("2002::/16"), 16))
-# ISATAP (RFC 5214): an interface identifier that ends in an IPv4 address, in any prefix.
-_ISATAP = frozenset({0x00005EFE, 0x02005EFE})
-# The same as bits of an address and what they must be, whatever IPv4 address is in it.
+# ISATAP (RFC 5214): an interface identifier that ends in an IPv4 address, in any prefix. Its bits, and what they are.
 ISATAP_MASK, ISATAP_BITS = IPv6Address("::fdff:ffff:0:0"), IPv6Address("::5efe:0:0")
 
 
@@ -67,7 +65,8 @@ def may_measure(address: str, *, allowed: tuple[Network, ...] = ()) -> bool:
 
 
 def forbidden_networks() -> tuple[Network, ...]:
-    """Every range that `may_measure` refuses, for firewalls; ISATAP is no range, see `ISATAP_MASK`."""
+    """Every range that `may_measure` refuses, for firewalls. ISATAP is none: `ISATAP_MASK` finds all of it, also what
+    ends in a public address, which `may_measure` allows."""
     embedding = [
         IPv6Network(
             (int(outer.network_address) | int(inner.network_address) << (96 - offset), offset + inner.prefixlen)
@@ -75,11 +74,10 @@ def forbidden_networks() -> tuple[Network, ...]:
         for outer, offset in _EMBEDDING
         for inner in _DENIED_V4
     ]
-    translated = [outer for outer, _ in _EMBEDDING if not outer.subnet_of(_GLOBAL_V6)]
-    beyond = list(IPv6Network("::/0").address_exclude(_GLOBAL_V6))
-    for outer in translated:
-        beyond = [part for one in beyond for part in (one.address_exclude(outer) if outer.subnet_of(one) else (one,))]
-    return (*_DENIED_V4, *_DENIED_V6, *beyond, *embedding)
+    rest = [IPv6Network("::/0")]
+    for judged in (_GLOBAL_V6, *(outer for outer, _ in _EMBEDDING)):
+        rest = [part for one in rest for part in (one.address_exclude(judged) if judged.subnet_of(one) else (one,))]
+    return (*_DENIED_V4, *_DENIED_V6, *rest, *embedding)
 
 
 def _is_denied(address: Address) -> bool:
@@ -88,7 +86,8 @@ def _is_denied(address: Address) -> bool:
     for network, offset in _EMBEDDING:
         if address in network:
             return _is_denied(IPv4Address(int(address) >> (96 - offset) & 0xFFFFFFFF))
-    if int(address) >> 32 & 0xFFFFFFFF in _ISATAP and _is_denied(IPv4Address(int(address) & 0xFFFFFFFF)):
+    is_isatap = int(address) & int(ISATAP_MASK) == int(ISATAP_BITS)
+    if is_isatap and _is_denied(IPv4Address(int(address) & 0xFFFFFFFF)):
         return True
     return address not in _GLOBAL_V6 or any(address in network for network in _DENIED_V6)
 
