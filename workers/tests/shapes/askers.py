@@ -25,6 +25,13 @@ addEventListener('activate', event => event.waitUntil(clients.claim()));
 addEventListener('fetch', event => event.respondWith(
     caches.match(event.request).then(kept => kept || fetch(event.request))));
 """
+# Goes on to another page as soon as its service worker has taken over.
+_CONTROLLED = Reply(
+    body=page(
+        "<script>navigator.serviceWorker.register('sw.js');"
+        "navigator.serviceWorker.oncontrollerchange = () => { location.href = '/again' }</script>"
+    )
+)
 _AHEAD = """
 addEventListener('install', () => skipWaiting());
 addEventListener('activate', event => event.waitUntil(
@@ -249,12 +256,7 @@ ASKERS = {
     "service-worker": Shape(
         url="https://two.test/",
         replies={
-            "https://two.test/": Reply(
-                body=page(
-                    "<script>navigator.serviceWorker.register('sw.js');"
-                    "navigator.serviceWorker.oncontrollerchange = () => { location.href = '/again' }</script>"
-                )
-            ),
+            "https://two.test/": _CONTROLLED,
             "https://two.test/sw.js": script(_INSTALL),
             "https://two.test/kept.png": image(),
             "https://two.test/again": Reply(body=page("<img src=kept.png><img src=fresh.png>")),
@@ -275,12 +277,7 @@ ASKERS = {
     "navigation-preload": Shape(
         url="https://two.test/",
         replies={
-            "https://two.test/": Reply(
-                body=page(
-                    "<script>navigator.serviceWorker.register('sw.js');"
-                    "navigator.serviceWorker.oncontrollerchange = () => { location.href = '/again' }</script>"
-                )
-            ),
+            "https://two.test/": _CONTROLLED,
             "https://two.test/sw.js": script(_AHEAD),
             "https://two.test/again": Reply(body=page("<p>Again</p>")),
         },
