@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_interface
 from itertools import groupby
+from math import ceil
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
@@ -73,8 +74,9 @@ class Accuracy:
     lost: int
 
     def quantile_us(self, phase: str, share: float) -> int:
+        """By nearest rank: the least error that so large a share of all is at most."""
         errors: tuple[int, ...] = getattr(self, phase)
-        return errors[min(len(errors) - 1, int(len(errors) * share))]
+        return errors[max(0, ceil(len(errors) * share) - 1)]
 
 
 @contextmanager
