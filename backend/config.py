@@ -40,6 +40,8 @@ class Config(BaseSettings):
     trust_proxy: bool = False
     media_root: Path = Path(".run/media")
     retention_days: Annotated[int, Field(ge=1, le=3650)] = 30
+    # A year, and a month in which to look back at it.
+    audit_retention_days: Annotated[int, Field(ge=1, le=3650)] = 400
     api_requests_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 600
     email_url: SecretStr = SecretStr("")
     email_from: str = "firstbyte@localhost"

@@ -20,6 +20,7 @@ REDIS_URL = CONFIG.redis_url.get_secret_value()
 PUBLIC_BROKER_URL = CONFIG.public_broker_url.get_secret_value() or REDIS_URL
 METRICS_TOKEN = CONFIG.metrics_token.get_secret_value()
 RETENTION_DAYS = CONFIG.retention_days
+AUDIT_RETENTION_DAYS = CONFIG.audit_retention_days
 API_REQUESTS_PER_MINUTE = CONFIG.api_requests_per_minute
 EXTRA_PORTS = CONFIG.extra_ports
 PRIVATE_TARGETS = CONFIG.private_targets

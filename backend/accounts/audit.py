@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import datetime
 
 from django.db import models
 
@@ -36,6 +37,13 @@ def acting_from(address: str | None) -> Iterator[None]:
 def acting_address() -> str | None:
     """Where the request of the present act came from; None for what no request made."""
     return _ADDRESS.get()
+
+
+def forget_acts(*, before: datetime, limit: int) -> int:
+    """Deletes at most so many of the oldest acts; how many. 0 when nothing older is left."""
+    oldest = AuditEntry.objects.filter(at__lt=before).order_by("at").values("pk")[:limit]
+    deleted, _ = AuditEntry.objects.filter(pk__in=oldest).delete()
+    return deleted
 
 
 def record(

@@ -121,6 +121,8 @@ class AuditEntry(models.Model):
             models.Index(fields=["organisation", "-at"], name="audit_by_organisation"),
             models.Index(fields=["organisation", "actor", "-at"], name="audit_by_actor"),
             models.Index(fields=["organisation", "object_type", "-at"], name="audit_by_kind"),
+            # What is forgotten is the oldest of all organisations.
+            models.Index(fields=["at"], name="audit_by_age"),
         ]
         verbose_name_plural = "audit entries"
 

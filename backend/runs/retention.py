@@ -1,10 +1,12 @@
 """What is forgotten once retention has passed."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from django.conf import settings
 from django.core.files.storage import default_storage
 
 from backend.accounts.actions import forget_sessions
+from backend.accounts.audit import forget_acts
 from backend.fleet.actions import forget_agents
 from backend.runs.models import DeadLetter
 from backend.runs.partitions import drop_partitions, retention_start
@@ -15,12 +17,14 @@ from workers.measurement.routes import PictureKind
 # A day may hold a million pictures; the sweeper has other duties between.
 PICTURES_AT_ONCE = 2_000
 _DEAD_LETTERS_AT_ONCE = 10_000
+_ACTS_AT_ONCE = 10_000
 
 
 def forget(now: datetime) -> list[str]:
-    """Drops old partitions, dead letters, imports, agents not seen since, expired sessions; the partitions' names."""
+    """Drops old partitions, dead letters, imports, acts, agents not seen since, expired sessions; the partitions' names."""
     forget_agents(before=retention_start(now))
     forget_sessions(now=now)
+    forget_acts(before=now - timedelta(days=settings.AUDIT_RETENTION_DAYS), limit=_ACTS_AT_ONCE)
     forget_uploads(before=retention_start(now))
     execute(
         f"DELETE FROM {DeadLetter._meta.db_table} WHERE id IN (SELECT id FROM {DeadLetter._meta.db_table}"

@@ -7,7 +7,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts import actions, audit_log
-from backend.accounts.audit import acting_from, record
+from backend.accounts.audit import acting_from, forget_acts, record
 from backend.accounts.models import AuditEntry, Membership, User
 from backend.accounts.permissions import Role
 from backend.cast import Member
@@ -58,6 +58,18 @@ def test_nothing_of_another_organisation_is_read(alice: Member, charlie: Member)
     act(charlie, charlie.user)
     assert audit_log.acts(alice.organisation, limit=9) == []
     assert charlie.user.email not in audit_log.people(alice.organisation)
+
+
+def test_what_is_too_old_is_forgotten_a_few_at_a_time_the_oldest_first(alice: Member, charlie: Member) -> None:
+    now = timezone.now()
+    for days in (1, 5, 7, 6, 9):
+        act(charlie if days == 7 else alice, None, at=now - timedelta(days=days))
+    before = now - timedelta(days=5, hours=12)
+    forgotten = []
+    while deleted := forget_acts(before=before, limit=2):
+        forgotten.append((deleted, min(AuditEntry.objects.values_list("at", flat=True))))
+    assert forgotten == [(2, now - timedelta(days=6)), (1, now - timedelta(days=5))]
+    assert AuditEntry.objects.count() == 2
 
 
 def test_who_left_can_still_be_asked_for(

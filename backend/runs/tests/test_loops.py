@@ -10,6 +10,7 @@ from django.db import OperationalError
 from django.utils import timezone
 from pytest_django import Settings
 
+from backend.accounts.models import AuditEntry
 from backend.fleet.models import Region
 from backend.runs import sweeper as sweeper_module
 from backend.runs.agents import picture_name
@@ -127,8 +128,11 @@ def test_what_retention_has_passed_is_forgotten(settings: Settings) -> None:
         received_at=NOW,
         outcome="missed",
     )
+    for days in (399, 401):
+        AuditEntry.objects.create(action="look", object_type="x", object_id="1", at=NOW - timedelta(days=days))
     assert forget(NOW)
     assert DeadLetter.objects.count() == 1
+    assert AuditEntry.objects.get().at == NOW - timedelta(days=399)
     assert not Run.objects.exists()
 
 

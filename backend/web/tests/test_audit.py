@@ -62,7 +62,7 @@ def test_a_line_says_who_did_what_when_and_from_where(signed_in: Client, world: 
     text = text_of(signed_in)
     assert f"Changed a role: {bob.user.email} member → viewer {world.member.user.email}" in text
     assert "203.0.113.9" in text
-    assert "Times are in UTC." in text
+    assert "Times are in UTC. What is older than 400 days is forgotten." in text
 
 
 def test_what_was_done_to_a_site_that_is_gone_still_says_which_one_it_was(signed_in: Client, world: World) -> None:

@@ -2,6 +2,7 @@
 
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -41,6 +42,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "filters": urlencode({name: value for name, value in (("who", who), ("kind", kind)) if value}),
         "older": position_of(shown[-1].at, shown[-1].pk) if len(found) > SHOWN else "",
         "is_newest": before is None,
+        "kept_days": settings.AUDIT_RETENTION_DAYS,
         "zone": timezone.get_current_timezone_name(),
     }
     return render(request, "members/audit.html", context)
