@@ -21,7 +21,7 @@ _ACTS_AT_ONCE = 10_000
 
 
 def forget(now: datetime) -> list[str]:
-    """Drops old partitions, dead letters, imports, acts, agents not seen since, expired sessions; the partitions' names."""
+    """Drops old partitions, dead letters, imports, agents not seen since, sessions and acts; the partitions' names."""
     forget_agents(before=retention_start(now))
     forget_sessions(now=now)
     forget_acts(before=now - timedelta(days=settings.AUDIT_RETENTION_DAYS), limit=_ACTS_AT_ONCE)
