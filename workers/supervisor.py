@@ -22,7 +22,7 @@ TICK_S = 1.0
 # A child that lived this long was not broken from the start.
 STEADY_S = 60.0
 FIRST_RESTART_S, LONGEST_RESTART_S = 0.5, 30.0
-# Runs may end within 30 s (PEERS 4.3); the children keep that limit themselves, this is for those that do not.
+# Runs may end within `tasks.FINISH_S`; the children keep that limit themselves, this is for those that do not.
 DRAIN_S = 35.0
 LAST_DRAIN_S = 10.0
 _PR_SET_PDEATHSIG = 1

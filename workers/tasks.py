@@ -22,7 +22,7 @@ from workers.spool import Spool
 
 log = logging.getLogger(__name__)
 
-# How long runs may take to end after SIGTERM (PEERS 4.3); what is unfinished then is for another agent.
+# How long runs may take to end after SIGTERM; what is unfinished then is for another agent.
 FINISH_S = 30.0
 # By lane: with kombu's "priority" order a worker looks into a later queue only when the earlier ones are empty.
 QUEUES = tuple(routes.queue_name(kind, lane) for kind in Kind for lane in routes.Lane)

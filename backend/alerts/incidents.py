@@ -33,7 +33,7 @@ from backend.alerts.states import RANK, State, worst
 from backend.alerts.stories import going_on, more_severe, severity_of, story_of
 from backend.alerts.wording import message_of, title_of
 
-# chromeperf's delay of triage (REGRESSION 5.2, 8).
+# As long as chromeperf waits before it looks through what belongs together.
 JOIN = timedelta(minutes=20)
 # So many times within an hour it begins again, and from then on only the end is told.
 FLIPS, FLIP_WINDOW = 2, timedelta(hours=1)

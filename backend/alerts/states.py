@@ -1,9 +1,9 @@
 """What a change of state means: which code it has, and whether it is told. Pure.
 
-The table is Checkly's (PEERS 3.1) with two more states: `no_data`, when nothing is seen any more, and `regressed`, when
-a site answers but has become slower for good. A rule's delay is its threshold: a state has to last that long before it
-is told, unless the site was in another bad state before, which escalates or eases and is always told. Recovery is told
-only if something bad was.
+The table is Checkly's, as its documentation gives it, with two more states: `no_data`, when nothing is seen any more,
+and `regressed`, when a site answers but has become slower for good. A rule's delay is its threshold: a state has to
+last that long before it is told, unless the site was in another bad state before, which escalates or eases and is
+always told. Recovery is told only if something bad was.
 """
 
 from enum import StrEnum

@@ -2,7 +2,7 @@
 
 PELT (Killick, Fearnhead and Eckley, JASA 2012) with squared error on van der Waerden scores: a spike is only the
 highest rank, however high it is. A change has to pay PENALTY times the logarithm of the length times the long-run
-variance, so that slow noise is not taken for changes (facts/REGRESSION 2.1).
+variance, so that slow noise is not taken for changes.
 """
 
 from collections.abc import Sequence

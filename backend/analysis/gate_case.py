@@ -94,7 +94,7 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
 
 
 def verdict_of(case: Case, quantiles: Quantiles) -> Verdict:
-    """The rule of REGRESSION 6.4."""
+    """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure and as large as the floor."""
     shift = case.estimate.shift
     if shift + case.bound(quantiles.high) < case.limit:
         return Verdict.PASS

@@ -18,7 +18,7 @@ BLOCK = 5
 _CLIP = 3.0
 # No clock is better than this, however much alike the values are.
 _LEAST_SD = 0.005
-# What batches of real sites vary by (REGRESSION 6.2), and how many batches seen weigh as much as this belief.
+# What batches of real sites vary by (measured), and how many batches seen weigh as much as this belief.
 _USUAL_BATCH_SD, _BELIEF = 0.03, 8.0
 # The part of it that regions usually have in common.
 _USUAL_SHARE = 0.5

@@ -18,7 +18,7 @@ class Settings:
     offset: float = 0
     # Values below count as this: the logarithm has no 0.
     least: float = 1e-3
-    # Evidence, in natural logarithms of likelihood, that opens an alert (facts/REGRESSION 4.3: 11 to 15 for one false
+    # Evidence, in natural logarithms of likelihood, that opens an alert (by simulation 11 to 15 give one false
     # alert in ten months, whatever the noise).
     threshold: float = 13
     # How long a slowdown has to last to be a regression; after a deploy less will do.
@@ -29,8 +29,8 @@ class Settings:
     accept_improvement_after_s: float = 3.5 * DAY_S
 
 
-# The least change worth telling, by metric: facts/REGRESSION 5.2, but 10 ms of wait and TTFB, since 30 would hide a
-# fifth from every site that answers within 150 ms.
+# The least change worth telling, by metric: 10 ms of wait and TTFB, since 30 would hide a fifth from every site
+# that answers within 150 ms.
 _CONNECTING = Settings(offset=1, min_change=5)
 _SERVING = Settings(min_change=10)
 _PAINTING = Settings(min_change=100)

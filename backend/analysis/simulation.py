@@ -1,6 +1,6 @@
 """Made-up latency with everything that real latency has, seeded: to measure how well changes in it are found.
 
-The noise is that of facts/REGRESSION 4.3: lognormal, 70 % of its variance white and 30 % slow (correlation .67 over
+The noise is like that of real sites: lognormal, 70 % of its variance white and 30 % slow (correlation .67 over
 five minutes), half of the slow part common to all regions; spikes, a day's wave, gaps.
 """
 

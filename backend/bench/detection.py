@@ -23,7 +23,7 @@ from backend.bench.figures import Figure
 CVS = (0.05, 0.15, 0.30)
 REGIONS = (1, 5)
 MONTHS, STEPS, SERIES = 40, 40, 200
-# facts/REGRESSION 4.4 (T5, T8) and issue 3, section 2.
+# What is asked of the detector: one false alert in ten months of a series, and a step told so many minutes after it.
 TARGET_SAMPLE_US, TARGET_REFIT_MS = 5, 5
 TARGET_FALSE_A_MONTH = 0.1
 TARGET_MIN = {1.2: 120, 1.5: 40}

@@ -13,7 +13,7 @@ from backend.analysis.tests.gate_world import World, outcomes
 from backend.bench.figures import Figure
 
 GATES = 2_000
-# ISSUE 3, section 3.
+# So often a gate may be wrong about a release at most.
 FALSE_FAIL_PCT, FALSE_PASS_PCT = 2.0, 1.0
 
 

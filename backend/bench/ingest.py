@@ -36,7 +36,7 @@ BATCHES, BATCH, ROUNDS = 5, 200, 9
 PROBES_PER_PAGE = 15
 # Over a dozen hosts: the site's own, a CDN's, and those of third parties.
 REQUESTS_OF_A_PAGE, CONNECTIONS_OF_A_PAGE = 60, 12
-# ISSUE 2, "Speed".
+# Reading, checking and judging may cost as much again as the writing alone.
 TARGET = 0.5
 
 Rows = tuple[list[Row], list[Row], list[Row]]

@@ -7,7 +7,7 @@ last run was, so that nothing drifts, and a slot that was skipped can be named a
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid5
 
-# A namespace of its own: an id that decides several things makes them hang together (PEERS 4.3, S2).
+# A namespace of its own: an id that decides several things makes them hang together.
 _SLOT = UUID("b8f5a8f2-6f0c-4b83-9d5e-3f6d1f0b7c55")
 # Another one for what is done once a day, so that it does not follow from the slot.
 _DAILY = UUID("5d0e2a6c-0b57-4c7e-9c26-6f1b7a5e9d31")

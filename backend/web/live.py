@@ -59,7 +59,7 @@ class Live:
         return list(grouped.items())
 
     def document(self) -> dict[str, object]:
-        """The answer of the progress address (ECOSYSTEM 3.6)."""
+        """The answer of the progress address."""
         return asdict(self)
 
 

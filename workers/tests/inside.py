@@ -1,6 +1,6 @@
 """Addresses that must never be dialled, for the tests of everything that dials."""
 
-# Every spelling that some library takes for an address inside, and URLs that hide one. See PEERS 5.3.
+# Every spelling that some library takes for an address inside, and URLs that hide one.
 INSIDE_URLS = (
     "http://0/",
     "http://0.0.0.0/",

@@ -8,7 +8,7 @@ from backend.alerts.judgement.samples import Memory, Sample, Standing, forget_ot
 from backend.alerts.states import State
 
 # What is over must come so far below the limit to be under again, or a site that stands at the limit would alert and
-# recover in turn (REGRESSION 5.1).
+# recover in turn.
 CLEAR_AT = 0.95
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from backend.alerts.states import RANK, TABLE, Code, State, Told, is_told, worst
 
-# PEERS 3.1, row by row: before, after, code, told when the threshold is not reached / reached and nothing was told so
-# far / reached and the same state was told already.
+# Checkly's table, row by row: before, after, code, told when the threshold is not reached / reached and nothing was
+# told so far / reached and the same state was told already.
 MATRIX = [
     ("ok", "ok", "no_alert", False, False, False),
     ("ok", "degraded", "alert_degraded", False, True, False),

@@ -9,7 +9,7 @@ from workers.measurement.messages import PageMeasurement, ProbeMeasurement
 from workers.measurement.vitals import LayoutShift
 from workers.measurement.waterfall import Request
 
-# What a layout shift must amount to for a line of its own (BROWSER 2.5), and how many are drawn.
+# What a layout shift must amount to for a line of its own, as in WebPageTest, and how many are drawn.
 MIN_SHIFT = 0.001
 MAX_SHIFTS = 50
 

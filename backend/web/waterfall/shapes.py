@@ -1,6 +1,6 @@
 """How a waterfall looks and speaks, said once: heights, words and signs. `contract.py` hands them to the script.
 
-Colours stand under the same names in `frontend/src/styles/tokens.css` (ECOSYSTEM 3.5).
+Colours stand under the same names in `frontend/src/styles/tokens.css`.
 """
 
 from typing import Literal

@@ -13,8 +13,7 @@ from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.rows import Row
 from backend.web.waterfall.shapes import TRAITS, number_text
 
-# Above this the page holds a window of the rows for those without the script, which draws only those in sight
-# (ECOSYSTEM 1.6).
+# Above this the page holds a window of the rows for those without the script, which draws only those in sight.
 MAX_ROWS = 300
 WINDOW_ROWS = 100
 MAX_TEXT = 200
