@@ -180,8 +180,8 @@ CSRF_TRUSTED_ORIGINS = [BASE_URL]
 CSRF_FAILURE_VIEW = "backend.web.views.errors.csrf_failure"
 
 SECURE_SSL_REDIRECT = CONFIG.https
-# Probes of the platform come by plain HTTP from within.
-SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|healthz|metrics)$"]
+# Probes of the platform, and agents beside the service, come by plain HTTP from within. Agents follow no redirect.
+SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|healthz|metrics)$", r"^api/v1/agent/"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if CONFIG.trust_proxy else None
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if CONFIG.https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = CONFIG.https
