@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "backend.processes",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -162,6 +163,18 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = CONFIG.origin.scheme
 # Limits count by address: behind a proxy that is the one it names, else the peer's own.
 ALLAUTH_TRUSTED_PROXY_COUNT = int(CONFIG.trust_proxy)
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "reset_password": "20/h/ip,5/h/key"}
+
+MFA_ADAPTER = "backend.accounts.second_factor.SecondFactorAdapter"
+MFA_FORMS = {
+    "authenticate": "backend.accounts.second_factor.CodeForm",
+    "activate_totp": "backend.accounts.second_factor.FirstCodeForm",
+}
+MFA_TOTP_ISSUER = "Firstbyte"
+# RFC 6238, 5.2: at most one step of 30 s for slow hands and clocks that are off.
+MFA_TOTP_TOLERANCE = 1
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+# As above: no address is ever asked to answer a mail.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 
 # A cookie with the __Host- prefix cannot be set by a neighbouring host name; browsers take it over HTTPS only.
 _COOKIE = "__Host-" if CONFIG.https else ""

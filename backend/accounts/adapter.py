@@ -6,12 +6,14 @@ from urllib.parse import quote
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from backend.accounts import sign_ins
 from backend.accounts.models import User
+from backend.accounts.second_factor import second_proof
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
@@ -29,8 +31,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
 
     @transaction.atomic
     def login(self, request: HttpRequest, user: User) -> None:
+        # Asked first: a session of somebody else forgets what was shown in it.
+        proof = second_proof(request, user)
         super().login(request, user)
-        sign_ins.note_sign_in(actor=user)
+        sign_ins.note_sign_in(actor=user, second_proof=proof)
 
     @transaction.atomic
     def logout(self, request: HttpRequest) -> None:
@@ -38,8 +42,23 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
             sign_ins.note_sign_out(actor=request.user)
         super().logout(request)
 
+    def pre_authenticate(self, request: HttpRequest, **credentials: str) -> None:
+        try:
+            super().pre_authenticate(request, **credentials)
+        except ValidationError:
+            sign_ins.note_refusal(email=credentials.get("email", ""), why=sign_ins.OVER_THE_LIMIT)
+            raise
+
     def authentication_failed(self, request: HttpRequest, **credentials: str) -> None:
         sign_ins.note_refusal(email=credentials.get("email", ""))
+
+    def get_reauthentication_methods(self, user: User) -> list[dict[str, str]]:
+        """The password alone: a phone that somebody found unlocked shows codes."""
+        return [{"id": "reauthenticate", "description": "", "url": reverse("account_reauthenticate")}]
+
+    def reauthenticate(self, user: User, password: str) -> bool:
+        """By the address of the account: allauth looks for one in a table that is empty here."""
+        return bool(self.authenticate(context.request, email=user.email, password=password) == user)
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         """The password was right, and the account is closed."""

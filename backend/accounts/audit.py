@@ -48,12 +48,12 @@ def forget_acts(*, before: datetime, limit: int) -> int:
 
 def record(
     action: str, target: models.Model, *, actor: User | None, organisation: Organisation | None, **detail: object
-) -> None:
+) -> AuditEntry:
     """Writes one entry. `detail` must hold no secret: it is shown to admins. `actor` None is the system itself."""
     token = _TOKEN.get()
     if token is not None:
         detail["token"] = str(token)
-    AuditEntry.objects.create(
+    return AuditEntry.objects.create(
         organisation=organisation,
         actor=actor,
         action=action,

@@ -1,8 +1,12 @@
 """What is read about people and organisations."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from allauth.mfa import app_settings
+from allauth.mfa.models import Authenticator
+from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 
 from backend.accounts.models import ApiToken, Membership, Organisation, User
@@ -10,6 +14,14 @@ from backend.accounts.tokens import digest, is_token
 
 # The organisation that a person of several works in now; the session holds its public id.
 SESSION_KEY = "organisation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondFactor:
+    """A person is asked for codes since then, and has so many recovery codes left."""
+
+    since: datetime
+    codes_left: int
 
 
 def membership_at(request: HttpRequest) -> Membership | None:
@@ -31,8 +43,21 @@ def organisations_of(user: User) -> list[Organisation]:
 
 
 def members(organisation: Organisation) -> list[Membership]:
-    """The members with their users, by address."""
-    return list(organisation.memberships.select_related("user").order_by("user__email"))
+    """The members with their users and `has_second_factor`, by address. One statement."""
+    app = Authenticator.objects.filter(user=OuterRef("user"), type=Authenticator.Type.TOTP)
+    found = organisation.memberships.select_related("user").annotate(has_second_factor=Exists(app))
+    return list(found.order_by("user__email"))
+
+
+def second_factor_of(user: User) -> SecondFactor | None:
+    """None for who signs in with the password alone. One statement, and no secret is opened."""
+    by_type = {one.type: one for one in Authenticator.objects.filter(user=user)}
+    app = by_type.get(Authenticator.Type.TOTP)
+    codes = by_type.get(Authenticator.Type.RECOVERY_CODES)
+    if app is None:
+        return None
+    left = app_settings.RECOVERY_CODE_COUNT - int(codes.data["used_mask"]).bit_count() if codes else 0
+    return SecondFactor(since=app.created_at, codes_left=left)
 
 
 def token_by_secret(secret: str, *, now: datetime) -> ApiToken | None:

@@ -1,7 +1,8 @@
-"""Who comes in and goes, who is refused, and new passwords: told in the log of every organisation of the person."""
+"""Who comes in and goes, who is refused, new passwords and second factors: told in every organisation of the person."""
 
 from datetime import timedelta
 
+from allauth.mfa.models import Authenticator
 from django.db import transaction
 from django.utils import timezone
 
@@ -14,12 +15,15 @@ REFUSALS_AN_HOUR = 10
 _COUNTED_FOR = timedelta(hours=1)
 # The one act that is not its actor's: it says whose account it was about.
 REFUSED = "refuse_sign_in"
+# Of the tries that an entry counts, those that were not refused for a wrong password.
+OVER_THE_LIMIT = "of_these_over_the_limit"
+WRONG_CODE = "of_these_right_password_wrong_code"
 
 
 @transaction.atomic
-def note_sign_in(*, actor: User) -> None:
-    """A person has come in."""
-    _tell(actor, "sign_in")
+def note_sign_in(*, actor: User, second_proof: str = "") -> None:
+    """A person has come in; `second_proof` says by what besides their password."""
+    _tell(actor, "sign_in", **({"with": second_proof} if second_proof else {}))
 
 
 @transaction.atomic
@@ -38,33 +42,64 @@ def change_password(*, actor: User, password: str, by_mail: bool) -> None:
 
 
 @transaction.atomic
-def note_refusal(*, email: str) -> None:
+def note_second_factor_on(*, actor: User) -> None:
+    """A person is asked for a code from now on."""
+    _tell(actor, "enable_second_factor")
+
+
+@transaction.atomic
+def note_second_factor_off(*, actor: User) -> None:
+    """A person's password is enough again, by their own choice."""
+    _tell(actor, "disable_second_factor")
+
+
+@transaction.atomic
+def note_new_recovery_codes(*, actor: User) -> None:
+    """A person has new recovery codes, and the old ones are worth nothing."""
+    _tell(actor, "renew_recovery_codes")
+
+
+@transaction.atomic
+def remove_second_factor(*, user: User) -> bool:
+    """For somebody who has lost their phone and their recovery codes, by the operator; False if there was none."""
+    removed, _ = Authenticator.objects.filter(user=user).delete()
+    if removed:
+        for organisation in _homes(user):
+            record("remove_second_factor", user, actor=None, organisation=organisation, email=user.email)
+    return bool(removed)
+
+
+@transaction.atomic
+def note_refusal(*, email: str, why: str = "") -> None:
     """Somebody was not let in as a member. Put down to the member's account: who it was, nobody knows.
 
-    What comes from one address within an hour is one entry that counts. An address that is nobody's leaves none.
+    `why` is OVER_THE_LIMIT, WRONG_CODE, or nothing for a wrong password or a closed account. What comes from one
+    address within an hour is one entry that counts. An address that is nobody's leaves none.
     """
     # Locked, so that two tries at once are counted as two.
     user = User.objects.select_for_update().filter(email=email.lower()).first()
     if user is not None:
         for organisation in _homes(user):
-            _count_refusal(user, organisation)
+            entry, word = _entry_of_refusals(user, organisation)
+            _count_up(entry, word, why)
 
 
-def _count_refusal(user: User, organisation: Organisation) -> None:
+def _entry_of_refusals(user: User, organisation: Organisation) -> tuple[AuditEntry, str]:
+    """The entry that counts a refusal now, and under which word: a new one unless there is one of this hour."""
     since = timezone.now() - _COUNTED_FOR
     entries = list(organisation.audit.filter(actor=user, action=REFUSED, at__gt=since).order_by("-at", "-pk"))
     from_here = [entry for entry in entries if entry.address == acting_address()]
-    if from_here:
-        _count_up(from_here[0], "tries_within_an_hour")
-    elif len(entries) >= REFUSALS_AN_HOUR:
-        _count_up(entries[0], "tries_from_other_addresses")
-    else:
-        detail = {"email": user.email, "tries_within_an_hour": 1}
-        record(REFUSED, user, actor=user, organisation=organisation, **detail)
+    if not from_here and len(entries) >= REFUSALS_AN_HOUR:
+        return entries[0], "tries_from_other_addresses"
+    entry = (
+        from_here[0] if from_here else record(REFUSED, user, actor=user, organisation=organisation, email=user.email)
+    )
+    return entry, "tries_within_an_hour"
 
 
-def _count_up(entry: AuditEntry, key: str) -> None:
-    entry.detail[key] = entry.detail.get(key, 0) + 1
+def _count_up(entry: AuditEntry, *words: str) -> None:
+    for word in filter(None, words):
+        entry.detail[word] = entry.detail.get(word, 0) + 1
     entry.save(update_fields=["detail"])
 
 

@@ -1,10 +1,20 @@
-"""What of allauth is used: signing in and out, and passwords. Its other pages have no templates of ours."""
+"""What of allauth is used: signing in and out, passwords, second factors. Its other pages have no templates of ours."""
 
 from allauth.account import views
+from allauth.mfa.base.views import authenticate
 from django.urls import path, re_path
+from django.views.generic import RedirectView
+
+from backend.accounts.views import (
+    NewRecoveryCodesView,
+    RecoveryCodesView,
+    SecondFactorOffView,
+    SecondFactorOnView,
+    SignInView,
+)
 
 urlpatterns = [
-    path("login/", views.login, name="account_login"),
+    path("login/", SignInView.as_view(), name="account_login"),
     path("logout/", views.logout, name="account_logout"),
     path("signup/", views.signup, name="account_signup"),
     path("inactive/", views.account_inactive, name="account_inactive"),
@@ -18,4 +28,11 @@ urlpatterns = [
         name="account_reset_password_from_key",
     ),
     path("password/reset/key/done/", views.password_reset_from_key_done, name="account_reset_password_from_key_done"),
+    path("password/again/", views.reauthenticate, name="account_reauthenticate"),
+    path("second-factor/", RedirectView.as_view(pattern_name="web:profile"), name="mfa_index"),
+    path("second-factor/sign-in/", authenticate, name="mfa_authenticate"),
+    path("second-factor/on/", SecondFactorOnView.as_view(), name="mfa_activate_totp"),
+    path("second-factor/off/", SecondFactorOffView.as_view(), name="mfa_deactivate_totp"),
+    path("second-factor/codes/", RecoveryCodesView.as_view(), name="mfa_view_recovery_codes"),
+    path("second-factor/codes/new/", NewRecoveryCodesView.as_view(), name="mfa_generate_recovery_codes"),
 ]

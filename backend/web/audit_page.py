@@ -49,6 +49,9 @@ _SAID = {
     "sign_in": "signed in",
     "sign_out": "signed out",
     "refuse_sign_in": "failed to sign in",
+    "enable_second_factor": "switched on the second factor",
+    "disable_second_factor": "switched off the second factor",
+    "renew_recovery_codes": "made new recovery codes",
 }
 _PAST = {
     "create": "made",

@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import URLPattern, reverse
 from django.urls.resolvers import RegexPattern
 
+from backend.accounts.urls import urlpatterns as account_patterns
 from backend.cast import Member
 from backend.web.tests.incidents import make_incident, make_rule, make_window
 from backend.web.tests.world import World, make_channel, make_gate, make_import, make_pairing, make_token, make_world
@@ -33,6 +34,9 @@ OWN |= {
 }
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
+# Pages of the account that are for who is not signed in (yet).
+DOORS = {"account_login", "account_logout", "account_signup", "account_inactive", "mfa_authenticate"}
+DOORS |= {f"account_reset_password{rest}" for rest in ("", "_done", "_from_key", "_from_key_done")}
 
 
 @pytest.fixture
@@ -74,6 +78,16 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
     }
 
 
+@pytest.fixture
+def account_addresses() -> dict[str, str]:
+    """One address for each page of an account."""
+    key = {"uidb36": "1", "key": "a-b"}
+    return {
+        str(one.name): reverse(str(one.name), kwargs={name: key[name] for name in parts_of(one)})
+        for one in account_patterns
+    }
+
+
 def parts_of(pattern: URLPattern) -> Iterable[str]:
     shape = pattern.pattern
     return shape.regex.groupindex if isinstance(shape, RegexPattern) else shape.converters
@@ -95,6 +109,22 @@ def test_who_is_not_signed_in_is_asked_to(client: Client, addresses: dict[str, s
         else:
             assert response.status_code == HTTPStatus.FOUND, name
             assert response.headers["Location"].startswith("/account/login/?next="), name
+
+
+def test_who_is_not_signed_in_sees_the_doors_of_an_account_and_nothing_behind_them(
+    client: Client, account_addresses: dict[str, str], db: None
+) -> None:
+    for name, address in account_addresses.items():
+        for response in (client.get(address), client.post(address)):
+            behind = response.headers.get("Location", "").startswith("/account/login/?next=")
+            assert behind is (name not in DOORS), name
+
+
+def test_no_form_of_an_account_is_taken_without_its_token(alice: Member, account_addresses: dict[str, str]) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice.user)
+    for name, address in account_addresses.items():
+        assert client.post(address).status_code == HTTPStatus.FORBIDDEN, name
 
 
 def test_a_form_that_is_sent_signed_out_leads_back_to_its_page_and_never_to_where_it_was_sent(client: Client) -> None:

@@ -35,6 +35,7 @@ MADE = (
     *("enable_channel", "disable_channel", "acknowledged_incident", "unacknowledged_incident", "muted_incident"),
     *("unmuted_incident", "resolved_incident", "accepted_incident", "comment_incident"),
     *("sign_in", "sign_out", "refuse_sign_in", "change_password"),
+    *("enable_second_factor", "disable_second_factor", "renew_recovery_codes"),
 )
 
 
@@ -114,12 +115,15 @@ def test_sign_ins_are_told_of_who_came_and_refusals_of_nobody(signed_in: Client,
     sign_ins.change_password(actor=bob.user, password="another fine phrase", by_mail=True)
     sign_ins.note_refusal(email=bob.user.email)
     sign_ins.note_refusal(email=bob.user.email)
+    sign_ins.note_refusal(email=bob.user.email, why=sign_ins.WRONG_CODE)
+    sign_ins.note_second_factor_on(actor=bob.user)
     for query in ("", f"?who={bob.user.email}", "?kind=user"):
         text = text_of(signed_in, query)
         assert f"Signed in {bob.user.email}" in text
         assert f"Changed a password with: a link sent by mail {bob.user.email}" in text
-        refused = f"Failed to sign in: {bob.user.email} tries within an hour: 2 not known"
-        assert refused in text
+        refused = f"Failed to sign in: {bob.user.email} tries within an hour: 3 of these right password wrong code: 1"
+        assert f"{refused} not known" in text
+        assert f"Switched on the second factor {bob.user.email}" in text
     assert "to sign in:" not in text_of(signed_in, "?who=service")
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from backend.accounts.actions import change_profile, choose_theme
 from backend.accounts.models import Theme, User
 from backend.accounts.permissions import Permission
-from backend.accounts.queries import SESSION_KEY, organisations_of
+from backend.accounts.queries import SESSION_KEY, organisations_of, second_factor_of
 from backend.web.access import MemberRequest, needs
 from backend.web.context import THEME_COOKIE
 from backend.web.forms.account import ProfileForm
@@ -39,14 +39,19 @@ def theme(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @needs(Permission.READ)
 def profile(request: MemberRequest) -> HttpResponse:
-    """Name and time zone, and the way to a new password."""
+    """Name and time zone, the second factor, and the way to a new password."""
     initial = {"name": request.user.name, "time_zone": request.user.time_zone}
     form = ProfileForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         change_profile(actor=request.user, **form.cleaned_data)
         messages.success(request, "Saved.")
         return redirect("web:profile")
-    context = {"form": form, "organisations": organisations_of(request.user), "section": "profile"}
+    context = {
+        "form": form,
+        "organisations": organisations_of(request.user),
+        "second_factor": second_factor_of(request.user),
+        "section": "profile",
+    }
     return render(request, "account/profile.html", context)
 
 
