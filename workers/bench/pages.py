@@ -3,10 +3,12 @@
 All of them load the same page once, in turns, with the same browser, and ours brings its network log read, a film, a
 screenshot, processor time by kind, every metric and the findings. Browsertime is compared twice: as it is by default,
 and told to bring a network log, a screenshot and processor time by kind too; both go without a film, for which it needs
-a display and ffmpeg. Lighthouse judges performance alone; its pictures come with its trace.
+a display and ffmpeg. Lighthouse, whose pictures come with its trace, is compared as it is, and judging performance
+alone.
 
 Ours is measured in the warm browser that an agent keeps, and with a browser started for the run and ended after it, as
-the others do every time. Gates hold for the warm browser and for like captures; the other ratios are told.
+the others do every time. Gates hold for the warm browser, beside browsertime with like captures and beside Lighthouse
+as it is; the other ratios are told.
 """
 
 import gc
@@ -35,6 +37,7 @@ BROWSERTIME_TARGET, LIGHTHOUSE_TARGET, BARE_TARGET = 0.35, 0.15, 1.6
 BROWSERTIME_VARIABLE, LIGHTHOUSE_VARIABLE = "FIRSTBYTE_BROWSERTIME", "FIRSTBYTE_LIGHTHOUSE"
 CHROMEDRIVER = "/usr/bin/chromedriver"
 _LIKE = ("--chrome.collectNetLog", "--screenshot", "--chrome.timeline")
+_PERFORMANCE = ("--only-categories=performance",)
 _PATIENCE_S = 180
 _WARM, _STARTED = "warm", "browser started for the run"
 
@@ -90,7 +93,9 @@ def _peers(site: Site) -> dict[str, _Peer]:
         peers[f"{name} as it is"] = _Peer(partial(_browsertime, program, site, ()), None)
         peers[f"{name} with like captures"] = _Peer(partial(_browsertime, program, site, _LIKE), BROWSERTIME_TARGET)
     if program := _program(LIGHTHOUSE_VARIABLE):
-        peers[_named(program)] = _Peer(partial(_lighthouse, program, site), LIGHTHOUSE_TARGET)
+        name = _named(program)
+        peers[f"{name} as it is"] = _Peer(partial(_lighthouse, program, site, ()), LIGHTHOUSE_TARGET)
+        peers[f"{name} judging performance alone"] = _Peer(partial(_lighthouse, program, site, _PERFORMANCE), None)
     return peers or {"bare Playwright load": _Peer(lambda: _bare(site), BARE_TARGET)}
 
 
@@ -154,8 +159,8 @@ def _browsertime(program: str, site: Site, captures: Sequence[str]) -> None:
     _run("browsertime", lambda place: [*command, "--resultDir", place, site.url])
 
 
-def _lighthouse(program: str, site: Site) -> None:
-    command = [program, site.url, "--quiet", "--only-categories=performance", "--output=json"]
+def _lighthouse(program: str, site: Site, judged: Sequence[str]) -> None:
+    command = [program, site.url, "--quiet", *judged, "--output=json"]
     flags = "--headless --no-sandbox" if os.geteuid() == 0 else "--headless"
     _run("lighthouse", lambda place: [*command, f"--output-path={place}/told.json", f"--chrome-flags={flags}"])
 
