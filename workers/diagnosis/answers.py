@@ -34,7 +34,7 @@ from workers.diagnosis.weighing import (
     visits,
     weigh,
 )
-from workers.diagnosis.windows import first_answer, known_window, rounds, window_for
+from workers.diagnosis.windows import answer_alone, first_answer, known_window, rounds, window_for
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -337,11 +337,12 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     pauses = _pauses(trial, ruler, GapKind.SERVER)
     if not _is_stalled(pauses):
         return None
-    turn = pauses[0].turn
+    turn = answer_alone(trial.exchanges[0], pauses[0].turn)
     pause_us = sum(one.gap.duration_us for one in pauses)
     # Without the pauses the window would still have taken its round trips.
     needed_us = (rounds(turn.size_bytes, ruler.mss, window_for(turn, ruler)) - 1) * ruler.rtt_us
-    saving_us = min(pause_us, turn.end_us - turn.start_us - needed_us)
+    begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)
+    saving_us = min(pause_us, turn.end_us - begun - needed_us)
     if saving_us < _WORTH_TELLING_US:
         return None
     before = pauses[0].gap.bytes_before

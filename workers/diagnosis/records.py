@@ -47,7 +47,7 @@ def record_overflow(case: Case) -> Verdicts:
         yield _overflowing(sure)
     elif sure is not None:
         yield sure
-    elif (known_window(case) or USUAL_WINDOW) < SMALL_BELOW and all(map(_stopped_by_small_window, trials)):
+    elif trials and (known_window(case) or USUAL_WINDOW) < SMALL_BELOW and all(map(_stopped_by_small_window, trials)):
         yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL)
     elif trials and all(map(_waits, trials)):
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)

@@ -22,6 +22,7 @@ from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
     Window,
     agreed,
+    answer_alone,
     first_answer,
     handshake_bytes,
     is_paced,
@@ -168,7 +169,7 @@ def _answer_extra_us(trial: TrialEvidence) -> int:
     found = first_answer(trial)
     if found is None:
         return 0
-    turn, mss = found[1], mss_of(trial)
+    turn, mss = answer_alone(*found), mss_of(trial)
     waits = _waits(turn, ruler_of(trial))
     needless = 1 + len(waits) - rounds(turn.size_bytes, mss, usual_window_after(handshake_bytes(trial), mss))
     return _longest(waits, needless) if needless > 0 else 0

@@ -1,7 +1,7 @@
 """The server's initial congestion window, from how much of an answer came before it waited for us (PROBING 1b-1c)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, zip_longest
 from math import ceil, floor
 
@@ -16,7 +16,7 @@ from workers.diagnosis.flights import (
     records_before,
     tickets_before,
 )
-from workers.diagnosis.gaps import USUAL_WINDOW, KnownGap, Ruler, ruler_of
+from workers.diagnosis.gaps import LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.weighing import is_late, is_short
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
@@ -70,6 +70,12 @@ def first_answer(trial: TrialEvidence) -> tuple[Exchange, Turn] | None:
     return None if turn is None else (trial.exchanges[0], turn)
 
 
+def answer_alone(exchange: Exchange, turn: Turn) -> Turn:
+    """Without tickets that came a pause before it: in that the server thought, whatever its window."""
+    begun_us = exchange.first_application_us or 0
+    return replace(turn, flights=tuple(one for one in turn.flights if one.end_us >= begun_us) or turn.flights)
+
+
 def telling_trials(case: Case) -> list[TrialEvidence]:
     """Connections whose first answer is large enough to show the window that they began with."""
     return [
@@ -87,7 +93,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
     found = first_answer(trial)
     if found is None:
         return None
-    exchange, turn = found
+    exchange, turn = found[0], answer_alone(*found)
     ruler = ruler_of(trial)
     gaps = turn.gaps()
     if _is_spread(turn, ruler):
@@ -95,17 +101,20 @@ def window_of(trial: TrialEvidence) -> Window | None:
     if not gaps:
         return Window(segments=turn.size_bytes / ruler.mss, at_least=True)
     tickets = tickets_before(trial, exchange)
-    extra = (_ticket_segments(trial, exchange) + _DEFERRED_SEGMENTS) if tickets else 0
-    answer_bytes = gaps[0].flight_bytes - tickets
+    before_us = turn.start_us - found[1].start_us
+    extra = (_ticket_segments(trial, exchange) + _DEFERRED_SEGMENTS) if _fills_too(tickets, before_us, ruler) else 0
+    answer_bytes = gaps[0].flight_bytes - (0 if before_us else tickets)
     unfilled = _unfilled_segments(trial, exchange, answer_bytes, ruler)
     window = Window(segments=answer_bytes / ruler.mss + extra + unfilled)
+    if window.small and _may_have_paused(trial, exchange, gaps[0], answer_bytes, ruler):
+        return None
     return window if _is_slow_start(gaps[0], window, ruler) and all(map(_grows, gaps[:2])) else None
 
 
 def is_paced(trial: TrialEvidence) -> bool:
     """Whether the answer was spread over the time of round trips, so that no flights can be counted."""
     found = first_answer(trial)
-    return found is not None and _is_spread(found[1], ruler_of(trial))
+    return found is not None and _is_spread(answer_alone(*found), ruler_of(trial))
 
 
 def known_window(case: Case) -> float | None:
@@ -170,14 +179,32 @@ def _ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:
     return max(1, len({one.at_us for one in before}))
 
 
+def _fills_too(tickets: int, before_us: int, ruler: Ruler) -> bool:
+    """Whether tickets that came so long before the answer were still under way when it began."""
+    return tickets > 0 and before_us < LEAST_RTT * ruler.rtt_us
+
+
+def _may_have_paused(trial: TrialEvidence, exchange: Exchange, gap: Gap, flight_bytes: int, ruler: Ruler) -> bool:
+    """Whether the flight ended with a record and not with a full segment, as a server's does that has no more to send
+    for the moment; a pause of just a round trip is the window's all the same."""
+    ends = accumulate(_record_sizes(trial, exchange))
+    exact = ruler.is_exact(gap.duration_us) or ruler.is_exact(gap.period_us)
+    return not exact and not ruler.is_whole(flight_bytes) and flight_bytes in ends
+
+
+def _record_sizes(trial: TrialEvidence, exchange: Exchange) -> list[int]:
+    """The bytes on the wire of each record of this answer."""
+    since_us = exchange.first_application_us or 0
+    answer = (one for one in trial.records if one.application and one.at_us >= since_us)
+    return [RECORD_HEADER_BYTES + one.length_bytes for one in answer]
+
+
 def _unfilled_segments(trial: TrialEvidence, exchange: Exchange, flight_bytes: int, ruler: Ruler) -> float:
     """What segments had left that brought ends of records alone: the head of an answer, as servers of HTTP/2 may send
     it, or all records, as Go sends them. Then not the first flight is made of whole segments, but what is behind."""
     if ruler.is_whole(flight_bytes):
         return 0.0
-    since_us = exchange.first_application_us or 0
-    answer = (one for one in trial.records if one.application and one.at_us >= since_us)
-    sizes = [RECORD_HEADER_BYTES + one.length_bytes for one in answer]
+    sizes = _record_sizes(trial, exchange)
     if sizes and sizes[0] < ruler.mss and ruler.is_whole(flight_bytes - sizes[0]):
         return 1 - sizes[0] / ruler.mss
     ended = [size for size, end in zip(sizes, accumulate(sizes), strict=True) if end <= flight_bytes]
