@@ -38,16 +38,16 @@ def second_proof(request: HttpRequest, user: User) -> str:
     return _PROOFS.get(records[-1].get("type"), "") if records else ""
 
 
-def _code_field(help_text: str) -> forms.CharField:
+def _code_field(help_text: str, **attrs: object) -> forms.CharField:
     # `data-secret`: what is typed here is no draft that the browser should keep.
-    attrs = {"autocomplete": "one-time-code", "autofocus": True, "spellcheck": "false", "data-secret": True}
+    attrs |= {"autocomplete": "one-time-code", "inputmode": "numeric", "data-secret": True}
     return forms.CharField(label="Code", max_length=20, help_text=help_text, widget=forms.TextInput(attrs=attrs))
 
 
 class CodeForm(AuthenticateForm):  # type: ignore[misc]  # allauth has no types
     """The second step of a sign-in. Who is here knows the password: a wrong code is worth telling of."""
 
-    code = _code_field("The six digits that your app shows now, or one of your recovery codes.")
+    code = _code_field("The six digits that your app shows now, or one of your recovery codes.", autofocus=True)
 
     def clean_code(self) -> str:
         try:
