@@ -12,6 +12,8 @@ SOCKET = "WebSocket"
 ON_THE_NETWORK = frozenset({ServedFrom.NETWORK})
 # … and for that of what is fetched ahead.
 _PREFETCH = "Prefetch"
+# Where an answer comes from that a service worker made up, or did not give.
+_NO_SOURCE = "fallback-code"
 # Of HTTP/3, its drafts and Google's QUIC before it.
 _QUIC = ("h3", "quic", "http/2+quic", "hq")
 # What the page carries in itself is no request to the network, though DevTools tells of it as of one.
@@ -24,8 +26,9 @@ class Exchange:
 
     `net_started_us` is when the network began with it. `document` is on whose behalf it was asked for; `asker` is
     "worker" or "service_worker" where it was one. `hinted` says that an early answer (103) came; `cancelled` is
-    DevTools' word for a page that gave up; `untold` is what the network log alone shows, `pages_own` whether that says
-    that a document or a worker asked; `is_sent_known` whether its headers are those that were sent.
+    DevTools' word for a page that gave up; `from_cache` is the log's word that the cache answered; `untold` is what the
+    network log alone shows, `pages_own` whether that says that a document or a worker asked; `is_sent_known` whether
+    its headers are those that were sent.
     """
 
     request_id: str
@@ -55,6 +58,7 @@ class Exchange:
     body_bytes: int | None = None
     net_error: str | None = None
     from_memory: bool = False
+    from_cache: bool = False
     untold: bool = False
     pages_own: bool = False
     is_sent_known: bool = False
@@ -77,12 +81,19 @@ class Exchange:
         if self.from_memory:
             return ServedFrom.MEMORY_CACHE
         response = self.response or {}
-        if response.get("fromServiceWorker"):
+        if response.get("fromServiceWorker") and not self._was_let_through:
             return ServedFrom.SERVICE_WORKER
         # Of what is fetched ahead DevTools says that it comes from where it goes to.
         ahead = self.kind != _PREFETCH and response.get("fromPrefetchCache")
-        cached = response.get("fromDiskCache") or ahead
+        cached = self.from_cache or response.get("fromDiskCache") or ahead
         return ServedFrom.DISK_CACHE if cached else ServedFrom.NETWORK
+
+    @property
+    def _was_let_through(self) -> bool:
+        """Whether the service worker was asked and did not answer, so that the browser asked as ever: then no instant
+        is told at which it had (Service Workers, Handle Fetch)."""
+        settled = (self.timing or {}).get("workerRespondWithSettled")
+        return self.text("serviceWorkerResponseSource") == _NO_SOURCE and settled is not None and settled < 0
 
     @property
     def is_quic(self) -> bool:

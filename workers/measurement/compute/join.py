@@ -15,6 +15,8 @@ from workers.measurement.waterfall import ServedFrom
 
 # Between DevTools' start of a request and the log's lies the browser's own work; a busy processor stretches it.
 _TOLERANCE_MS = 25
+# Chrome's number for what is not in the cache where nothing else was asked.
+CACHE_MISS = -400
 _Address = tuple[str, str]
 # What a service worker answers with it may have fetched: then that is a request of its own.
 NEVER_ON_THE_NETWORK = frozenset({ServedFrom.DATA, ServedFrom.MEMORY_CACHE, ServedFrom.SERVICE_WORKER})
@@ -28,7 +30,7 @@ def join(exchanges: Iterable[Exchange], hops: Iterable[NetHop]) -> dict[int, Net
             asked[exchange.method, _plain(exchange.url)].append((index, exchange))
     logged: dict[_Address, list[NetHop]] = defaultdict(list)
     for hop in hops:
-        if (hop.method, _plain(hop.url)) in asked:
+        if (hop.method, _plain(hop.url)) in asked and not _asked_the_cache_alone(hop):
             logged[hop.method, _plain(hop.url)].append(hop)
     pairs: dict[int, NetHop] = {}
     for address, candidates in logged.items():
@@ -102,6 +104,13 @@ def _first_within(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None
         if after and (ended_us is None or hop.started_ms <= ended_us // 1000 + 1):
             return hop
     return None
+
+
+def _asked_the_cache_alone(hop: NetHop) -> bool:
+    """Whether it asked whether the cache has it, in vain: Chrome does so for fonts, and then asks the network for the
+    same row by another request.
+    """
+    return hop.net_error == CACHE_MISS and hop.controller is None
 
 
 def _began(hop: NetHop) -> int:

@@ -39,6 +39,8 @@ class Requests:
         self._log = log
         self._frames = frames
         self._current: dict[int, NetHop] = {}
+        # Of a redirect that is followed by a request of its own, the one that led there, until that is over.
+        self._leading: dict[int, NetHop] = {}
         self._lines_chars = 0
         self._hops: dict[int, int] = {}
         self._waiting: dict[int, NetEvent] = {}
@@ -131,10 +133,13 @@ class Requests:
             self._seen(event)
             if event.text("url") and event.source not in self._hops and len(self._waiting) < MAX_HOPS:
                 self._waiting[event.source] = event
+            if (leading := self._current.get(event.source)) is not None:
+                leading.ended_ms = leading.head_ms
+                self._leading[event.source] = leading
             return
         if (wish := self._waiting.get(event.source)) is not None:
             self._begin(wish)
-        hop = self._current.pop(event.source, None)
+        hop = self._leading.pop(event.source, None) or self._current.pop(event.source, None)
         if hop is not None:
             if hop.ended_ms is None and self._log.known >= _BODY:
                 hop.ended_ms = event.time_ms
@@ -146,7 +151,9 @@ class Requests:
             _fail(hop, event)
 
     def _cancelled(self, event: NetEvent) -> None:
-        if (hop := self._current.get(event.source)) is not None:
+        hop = self._current.get(event.source)
+        # What has led elsewhere was not given up, though Chrome calls it that when the next request has begun.
+        if hop is not None and event.source not in self._leading:
             # What is answered and becomes no WebSocket Chrome itself gives up.
             hop.cancelled, hop.ended_ms = not (hop.is_socket and hop.status is not None), event.time_ms
             # Without a reason it is nobody's but the page's.

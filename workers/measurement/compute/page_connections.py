@@ -116,21 +116,31 @@ def _users(network: Network) -> dict[int, list[int]]:
     that only DevTools knows is who it says found the connection new: many are sent in one instant.
     """
     users: dict[int, list[int]] = defaultdict(list)
+    same = _told_numbers(network)
     for index, exchange in enumerate(network.exchanges):
         key = _key(exchange, network.pairs.get(index))
         if key is not None:
-            users[key].append(index)
+            users[same.get(key, key)].append(index)
     for indexes in users.values():
         indexes.sort(key=lambda index: (_found_it(network, index), _sent_us(network, index)))
     return users
+
+
+def _told_numbers(network: Network) -> dict[int, int]:
+    """DevTools' number of each connection of HTTP/2 from before the log began, of which that knows only the session."""
+    told = ((hop.link, _told(network.exchanges[index])) for index, hop in network.pairs.items())
+    return {link: number for link, number in told if link is not None and number and link not in network.log.sockets}
 
 
 def _key(exchange: Exchange, hop: NetHop | None) -> int | None:
     """Both witnesses call a connection by the same number; the log also knows that of a request without an answer."""
     if exchange.served_from not in ON_THE_NETWORK:
         return None
-    told = exchange.number("connectionId") if exchange.timing is not None else None
-    return told or (None if hop is None else hop.link)
+    return _told(exchange) or (None if hop is None else hop.link)
+
+
+def _told(exchange: Exchange) -> int | None:
+    return exchange.number("connectionId") if exchange.timing is not None else None
 
 
 def _found_it(network: Network, index: int) -> bool:

@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 from workers.measurement.compute.exchange import ON_THE_NETWORK, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
 from workers.measurement.compute.network_log import NetHop, NetworkLog
-from workers.measurement.compute.untold import answer_in
+from workers.measurement.compute.untold import answer_in, is_cached
 
 _ABORTED = "ERR_ABORTED"
 # RFC 9110, 15.3.5 and 15.3.6: answers that never have a body.
@@ -24,7 +24,9 @@ def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: Netw
             continue
         if exchange.kind == SOCKET:
             _settle_socket(exchange, hop, log)
-        if exchange.response is None and hop.status is not None:
+        if is_cached(hop):
+            _settle_cached(exchange, hop)
+        elif exchange.response is None and hop.status is not None:
             _settle_untold_answer(exchange, hop)
         if _was_whole(exchange, hop):
             exchange.net_error, exchange.cancelled = None, False
@@ -41,6 +43,15 @@ def _settle_socket(exchange: Exchange, hop: NetHop, log: NetworkLog) -> None:
     exchange.started_us = min(exchange.started_us, hop.started_ms * 1000)
     if exchange.response is None and exchange.ended_us is not None:
         exchange.net_error = exchange.net_error or log.failure_of(hop)
+
+
+def _settle_cached(exchange: Exchange, hop: NetHop) -> None:
+    """DevTools says of what the cache is just being given, as by an early hint, that it comes from the network, and of
+    a worker's script that the cache has nothing. What it was answered with the log does not say.
+    """
+    exchange.from_cache = True
+    if exchange.ended_us is None and hop.ended_ms is not None:
+        exchange.ended_us = hop.ended_ms * 1000
 
 
 def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:

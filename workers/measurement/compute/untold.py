@@ -85,10 +85,15 @@ def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
     )
 
 
+def is_cached(hop: NetHop) -> bool:
+    """Whether the cache had it and nobody else was asked."""
+    return hop.cached and not hop.transactions
+
+
 def answer_in(hop: NetHop) -> dict[str, Any] | None:
     """An answer in DevTools' words, as far as the log tells; None where there was none."""
     if hop.status is None:
         return None
-    told = {"status": hop.status, "protocol": hop.protocol, "fromDiskCache": hop.cached and not hop.transactions}
+    told = {"status": hop.status, "protocol": hop.protocol, "fromDiskCache": is_cached(hop)}
     kind = header_of(headers_in(hop.answer_lines), "content-type")
     return told if kind is None else told | {"mimeType": kind.partition(";")[0].strip().lower()}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.compute.exchange import Exchange
-from workers.measurement.compute.join import join
+from workers.measurement.compute.join import CACHE_MISS, join
 from workers.measurement.compute.network_log import NetHop
 
 URLS = ("https://shop.test/", "https://shop.test/poll")
@@ -55,6 +55,12 @@ def test_nobody_is_paired_with_another_url(asked: list[tuple[int, str]]) -> None
     pairs = join(exchanges, hops)
     assert all(exchanges[index].url == one.url for index, one in pairs.items())
     assert len({id(one) for one in pairs.values()}) == len(pairs)
+
+
+def test_a_font_is_paired_with_what_asked_the_network_and_not_with_what_asked_the_cache_before() -> None:
+    asked_cache, asked_network = hop(100), hop(116)
+    asked_cache.net_error, asked_network.controller = CACHE_MISS, 9
+    assert met([exchange(115)], [asked_cache, asked_network]) == {"115": 116}
 
 
 def test_of_two_at_the_same_instant_the_connection_tells() -> None:

@@ -88,6 +88,28 @@ def test_a_name_that_does_not_resolve_still_took_its_time() -> None:
     assert log.errors[hop.net_error] == "ERR_NAME_NOT_RESOLVED"
 
 
+def test_what_ends_a_request_that_led_elsewhere_ends_not_the_one_that_follows_under_its_number() -> None:
+    lines = [
+        line("REQUEST_ALIVE", Phase.BEGIN, 7, 100, url="https://a.test/old.js"),
+        line("URL_REQUEST_START_JOB", Phase.BEGIN, 7, 100, url="https://a.test/old.js", method="GET"),
+        line("HTTP_TRANSACTION_SEND_REQUEST", Phase.BEGIN, 7, 101),
+        line("HTTP_TRANSACTION_SEND_REQUEST", Phase.END, 7, 101),
+        line("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", Phase.NONE, 7, 130, headers=["HTTP/1.1 301 Moved"]),
+        line("REQUEST_ALIVE", Phase.BEGIN, 7, 160, url="https://b.test/new.js"),
+        line("URL_REQUEST_START_JOB", Phase.BEGIN, 7, 160, url="https://b.test/new.js", method="GET"),
+        line("REQUEST_ALIVE", Phase.END, 7, 165),
+        line("HTTP_TRANSACTION_SEND_REQUEST", Phase.BEGIN, 7, 170),
+        line("HTTP_TRANSACTION_SEND_REQUEST", Phase.END, 7, 171),
+        line("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", Phase.NONE, 7, 200, headers=["HTTP/1.1 200 OK"]),
+        line("HTTP_TRANSACTION_READ_BODY", Phase.END, 7, 210),
+        line("REQUEST_ALIVE", Phase.END, 7, 210),
+    ]
+    led, followed = read_netlog(names_of(CONSTANTS), lines).hops
+    assert (led.ended_ms, led.cancelled, led.net_error) == (130, False, None)
+    assert (followed.send.whole, followed.head_ms, followed.ended_ms) == ((170, 171), 200, 210)
+    assert (followed.cancelled, followed.net_error, followed.over) == (False, None, True)
+
+
 def test_the_first_attempt_at_any_address_begins_the_connection() -> None:
     lines = [
         line("SOCKET_ALIVE", Phase.BEGIN, 8, 100, source_dependency={"id": 5}),

@@ -118,6 +118,16 @@ def test_a_connection_was_opened_ahead_when_it_was_begun_before_the_page_asked()
     assert connections(hop, asked_ms=40) == [(1, False)]
 
 
+def test_a_connection_from_before_the_log_is_one_whether_devtools_or_the_log_names_it() -> None:
+    """DevTools names the socket, the log the session of HTTP/2 over it."""
+    told, untold = (Exchange(request_id=one, url=SCRIPT, method="GET", started_us=50_000) for one in ("1", "log 2"))
+    told.response = {"connectionId": 70, "connectionReused": True, "timing": {"requestTime": 0.05, "sendStart": 1}}
+    pairs = {place: NetHop(place, SCRIPT, "GET", 50, send=Stretch(51, 52), link=71) for place in (0, 1)}
+    found = connections_of(Network(exchanges=[told, untold], pairs=pairs, log=NetworkLog(), zero_us=0))
+    assert [one.requests for one in found.all] == [2]
+    assert found.used[0] is found.used[1]
+
+
 def test_a_connection_that_came_to_nothing_was_not_opened_ahead() -> None:
     """Chrome tries once more when a server hangs up, and leaves both behind."""
     assert connections(NetHop(1, SCRIPT, "GET", 50, net_error=-100, opener=5), asked_ms=50) == [(0, False)]

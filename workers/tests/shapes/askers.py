@@ -32,6 +32,11 @@ _CONTROLLED = Reply(
         "navigator.serviceWorker.oncontrollerchange = () => { location.href = '/again' }</script>"
     )
 )
+_SILENT = """
+addEventListener('install', () => skipWaiting());
+addEventListener('activate', event => event.waitUntil(clients.claim()));
+addEventListener('fetch', () => {});
+"""
 _AHEAD = """
 addEventListener('install', () => skipWaiting());
 addEventListener('activate', event => event.waitUntil(
@@ -172,6 +177,23 @@ ASKERS = {
         """,
         connections="1  two.test:443  h2  2 requests",
     ),
+    "early-hint-under-way": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page("<p>text", "<link rel=stylesheet href=a.css>"),
+                hints=("<https://two.test/a.css>; rel=preload; as=style",),
+                after_ms=100,
+            ),
+            "https://two.test/a.css": style(after_ms=400, headers=_KEPT),
+        },
+        rows="""
+            document    https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=130 download  early_hints
+            stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait=430 download
+            stylesheet  https://two.test/a.css  200 disk_cache  -  -  by https://two.test/
+        """,
+        connections="1  two.test:443  h2  2 requests",
+    ),
     "frame-of-the-same-host": Shape(
         url="https://two.test/",
         replies={
@@ -218,6 +240,21 @@ ASKERS = {
             fetch     https://two.test/data.json  200 h2  1 reuses  send wait=30 download  by https://two.test/w.js; worker
         """,
         connections="1  two.test:443  h2  4 requests",
+    ),
+    "worker-from-the-cache": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page("<script>fetch('w.js').then(r => r.text()).then(() => new Worker('w.js'))</script>")
+            ),
+            "https://two.test/w.js": script(headers=_KEPT),
+        },
+        rows="""
+            document  https://two.test/      200 h2           1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            fetch     https://two.test/w.js  200 h2           1 reuses  send wait=30 download  by https://two.test/
+            script    https://two.test/w.js  None disk_cache  -         -                      by https://two.test/
+        """,
+        connections="1  two.test:443  h2  2 requests",
     ),
     "worker-moved": Shape(
         url="https://two.test/",
@@ -273,6 +310,22 @@ ASKERS = {
             fetch     https://two.test/fresh.png  200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
         """,
         connections="1  two.test:443  h2  5 requests",
+    ),
+    "silent-service-worker": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": _CONTROLLED,
+            "https://two.test/sw.js": script(_SILENT),
+            "https://two.test/again": Reply(body=page("<img src=0.png>")),
+            "https://two.test/0.png": image(),
+        },
+        rows="""
+            document  https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/sw.js  200 h2  1 reuses  send wait=30 download
+            document  https://two.test/again  200 h2  1 reuses  send wait=30 download  by https://two.test/
+            image     https://two.test/0.png  200 h2  1 reuses  send wait=30 download  by https://two.test/again
+        """,
+        connections="1  two.test:443  h2  4 requests",
     ),
     "navigation-preload": Shape(
         url="https://two.test/",

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent, NetlogCapture, PageCapture
+from workers.measurement.compute.netlog_events import WANTED
 
 _FOLDER = Path(__file__).parent / "goldens"
 _APART = ("events", "netlog", "started_at", "secret_headers", "warnings")
 _PLAIN = [field.name for field in fields(PageCapture) if field.name not in _APART]
 _KEPT_CONSTANTS = ("logEventTypes", "logEventPhase", "logSourceType", "netError")
-# Names of events that say nothing of the network.
+# Names of events that say nothing of the network, but for those that the reader wants.
 _USELESS = ("ENTRY_", "DISK_CACHE_", "HTTP_CACHE_", "COOKIE_", "NETWORK_QUALITY_", "CHECK_CORS_", "PROXY_")
 
 
@@ -55,7 +56,8 @@ def save(name: str, capture: PageCapture) -> int:
 
 
 def _useful(constants: Mapping[str, Any]) -> set[str]:
-    return {str(number) for name, number in constants["logEventTypes"].items() if not name.startswith(_USELESS)}
+    names = constants["logEventTypes"].items()
+    return {str(number) for name, number in names if name in WANTED or not name.startswith(_USELESS)}
 
 
 def _type_of(line: bytes) -> str:

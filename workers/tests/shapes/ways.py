@@ -214,4 +214,21 @@ WAYS = {
         """,
         connections="1  two.test:443  h2  3 requests",
     ),
+    "module-moved-to-another-host": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(body=page("<script type=module src=old.js></script>")),
+            "https://two.test/old.js": moved("https://cdn.test/new.js"),
+            "https://cdn.test/new.js": script(headers=(("Access-Control-Allow-Origin", "*"),)),
+        },
+        rows="""
+            document  https://two.test/        200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/old.js  302 h2  1 reuses  send wait=30 download  by https://two.test/; to https://cdn.test/new.js
+            script    https://cdn.test/new.js  200 h2  2 opens   dns=30 connect=30 tls=30 send wait=30 download  by https://two.test/
+        """,
+        connections="""
+            1  two.test:443  h2  2 requests
+            2  cdn.test:443  h2  1 requests
+        """,
+    ),
 }
