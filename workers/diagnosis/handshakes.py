@@ -3,7 +3,7 @@
 A pause before the server's first byte is its key's; a pause after that is put down to one cause by `gaps`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -197,11 +197,20 @@ def _sight(
 
     trials = [trial for trial in visits(case) if handshake_turns(trial)]
     quickest_us = min((lead_us(trial) or 0 for trial in trials), default=0)
+    stops_bytes = _stops_behind_bytes([handshake_gaps(trial, ruler_of(trial, jitter, window)) for trial in trials])
 
     def blind(trial: TrialEvidence) -> bool:
-        return is_blind(trial) or _may_be_several_flights(trial, quickest_us)
+        ended = handshake_turns(trial)[0].size_bytes <= stops_bytes
+        return is_blind(trial) or ended or _may_be_several_flights(trial, quickest_us)
 
     return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER, blind=blind, unsure=unsure)
+
+
+def _stops_behind_bytes(known: Sequence[tuple[KnownGap, ...]]) -> int:
+    """Behind how much of its first flight the server stops, each time that it does: a handshake that is no longer, as
+    that without the key share of post-quantum exchange, says nothing of it. 0 where that differs."""
+    first = {gaps[0].gap.bytes_before for gaps in known if gaps}
+    return first.pop() if len(first) == 1 else 0
 
 
 def _may_be_several_flights(trial: TrialEvidence, quickest_us: int) -> bool:

@@ -19,10 +19,12 @@ _PLACES = {id: place for place, id in enumerate(FindingId)}
 # One cause told in two ways: where the first is found, the second says the same again and is left out.
 _SAME_CAUSE: tuple[tuple[FindingId, FindingId], ...] = ((FindingId.TLS_CHAIN_EXCEEDS_IW, FindingId.TLS_CHAIN_LARGE),)
 # Mended in this order whatever they save: a long chain grows the window, which hides that records are too large for it,
-# so a shorter chain alone makes the first byte later (PROBING 9). Compression is one way to shorten it.
+# so a shorter chain alone makes the first byte later (PROBING 9). Compression is one way to shorten it. Early data is
+# refused with each HelloRetryRequest (RFC 8446, 4.2.10).
 _BEFORE: tuple[tuple[FindingId, FindingId], ...] = (
     (FindingId.TLS_CHAIN_EXCEEDS_IW, FindingId.TLS_CERT_COMPRESSION),
     (FindingId.TLS_RECORD_OVERFLOW, FindingId.TLS_CHAIN_EXCEEDS_IW),
+    (FindingId.TLS_HELLO_RETRY, FindingId.TLS_ZERO_RTT),
 )
 # What cannot be seen while the first is there.
 _HIDES: tuple[tuple[FindingId, FindingId], ...] = ((FindingId.TLS_CHAIN_EXCEEDS_IW, FindingId.TLS_RECORD_OVERFLOW),)

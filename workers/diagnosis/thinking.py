@@ -7,8 +7,15 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 
 from workers.diagnosis.case import Case, rtt_of
-from workers.diagnosis.flights import handshake_turns, packet_time_us, shakes_again, tickets_before
-from workers.diagnosis.gaps import ruler_of
+from workers.diagnosis.flights import (
+    answer_turn,
+    handshake_turns,
+    packet_time_us,
+    records_before,
+    shakes_again,
+    tickets_before,
+)
+from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
 # All that wait for the same answer. What came as early data, or over another transport, waits for other things too.
@@ -65,8 +72,9 @@ def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
 def first_think_us(trial: TrialEvidence) -> int | None:
     """That of the connection's first request; of the second where the first may have waited for our acknowledgement.
 
-    A server under Nagle's algorithm holds a short answer back until its tickets are acknowledged, which looks like a
-    round trip of thinking. On the same connection asked again there are no tickets; None where it was not.
+    A server under Nagle's algorithm holds a short answer back until its tickets are acknowledged, and one with a window
+    of two any answer behind tickets and settings, which looks like a round trip of thinking. On the same connection
+    asked again there are none; None where it was not.
     """
     thinks = [think for exchange in trial.exchanges[:2] if (think := think_us(trial, exchange)) is not None]
     if not thinks:
@@ -122,9 +130,23 @@ def _answer_was_disturbed(trial: TrialEvidence) -> bool:
 
 def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
     ruler = ruler_of(trial)
-    small = (exchange.head_bytes or 0) + (exchange.body_bytes or 0) < ruler.mss
+    if not tickets_before(trial, exchange):
+        return False
     least, most = (share * ruler.rtt_us for share in _UNSTEADY_RTT)
-    return small and tickets_before(trial, exchange) > 0 and (ruler.waits_for_ack(think) or least <= think <= most)
+    near = least <= think <= most
+    small = (exchange.head_bytes or 0) + (exchange.body_bytes or 0) < ruler.mss
+    return (near or ruler.waits_for_ack(think)) if small else (near and _may_fill_window(trial, exchange, ruler))
+
+
+def _may_fill_window(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> bool:
+    """Whether what came before the answer was several packets, and no more came with the answer's first byte than a
+    small window lets out."""
+    turn, begun = answer_turn(trial, exchange), exchange.first_application_us or 0
+    if turn is None:
+        return False
+    before = {one.at_us for one in records_before(trial, exchange.sent_us or 0, begun)}
+    together = next((one.size_bytes for one in turn.flights if one.end_us >= begun), 0)
+    return len(before) > 1 and together < (USUAL_WINDOW - 1) * ruler.mss
 
 
 def _thinks(trial: TrialEvidence) -> Iterator[int]:

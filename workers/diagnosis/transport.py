@@ -16,7 +16,7 @@ from workers.diagnosis.gaps import (
     ruler_of,
     splits_record,
 )
-from workers.diagnosis.thinking import begun_us
+from workers.diagnosis.thinking import begun_us, think_us
 from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
@@ -42,6 +42,8 @@ _DELAY_US = (30_000, 60_000)
 # What a stack adds that delays them as long as RFC 1122 allows it to.
 _ALWAYS_US = (180_000, 230_000)
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
+# After how long a rest the window is taken back: a timeout (RFC 2861), of Linux 200 ms at least.
+_LEAST_REST_US = 200_000
 # A window that was taken back is so much smaller than the one of before at least.
 _LESS = 0.75
 
@@ -209,7 +211,7 @@ def _restart(trial: TrialEvidence) -> _Restart | None:
         return None
     gaps, ruler = turns[1].gaps(), ruler_of(trial)
     needless = _needless_flights(trial)
-    if not needless:
+    if not needless or _begins_with_as_much(trial):
         return None
     if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
         return None
@@ -223,9 +225,16 @@ def _needless_flights(trial: TrialEvidence) -> int:
         return 0
     again, rested = turns
     taken = 1 + len(_waits(rested, ruler_of(trial)))
-    needless = taken - rounds(rested.size_bytes, mss_of(trial), _kept_window(again, mss_of(trial)))
-    as_much = len(again.flights) > 1 and rested.flights[0].size_bytes > _LESS * again.flights[0].size_bytes
-    return 0 if as_much else max(0, needless)
+    return max(0, taken - rounds(rested.size_bytes, mss_of(trial), _kept_window(again, mss_of(trial))))
+
+
+def _begins_with_as_much(trial: TrialEvidence) -> bool:
+    """Whether the answer after the rest begins with as much as one before it that needed several flights."""
+    turns = _kept_turns(trial)
+    if turns is None:
+        return False
+    again, rested = turns
+    return len(again.flights) > 1 and rested.flights[0].size_bytes > _LESS * again.flights[0].size_bytes
 
 
 def _waits(turn: Turn, ruler: Ruler) -> list[Gap]:
@@ -234,7 +243,10 @@ def _waits(turn: Turn, ruler: Ruler) -> list[Gap]:
 
 
 def _may_have_restarted(trial: TrialEvidence) -> bool:
-    return _needless_flights(trial) > 0
+    """Also where the answer before it came after a rest too: the server's own, who thought that long."""
+    again = next((one for one in trial.exchanges[1:] if not one.idle_us), None)
+    rested = again is not None and (think_us(trial, again) or 0) > _LEAST_REST_US
+    return _needless_flights(trial) > 0 and (rested or not _begins_with_as_much(trial))
 
 
 def _kept_window(again: Turn, mss: int) -> int:

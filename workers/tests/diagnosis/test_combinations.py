@@ -48,8 +48,35 @@ def test_a_pause_costs_what_it_costs_however_long_the_server_thought_before(thin
 
 
 def test_a_small_window_says_nothing_of_records_where_there_are_none() -> None:
-    secured = deep(Path(iw=4), PAGE, trials=[Trial.TLS12] * 4)
+    secured = deep(Path(iw=3), replace(PAGE, body_bytes=40_000, handshake_bytes=900), trials=[Trial.TLS12] * 4)
     plain = tuple(replace(one, trial=Trial.FULL, handshake=None, records=()) for one in secured.trials)
     evidence = replace(secured, secure=False, trials=plain)
     assert Id.TCP_IW_SMALL in found(RULES, evidence)
     assert Id.TLS_RECORD_OVERFLOW not in left_open(RULES, evidence)
+
+
+@pytest.mark.parametrize("body_bytes", [2_000, 4_000, 20_000])
+def test_what_a_small_window_holds_behind_settings_is_no_thinking(body_bytes: int) -> None:
+    """Tickets and settings of HTTP/2 fill a window of two: the answer waits until they are acknowledged."""
+    server = Server(settings_bytes=80, body_bytes=body_bytes, handshake_bytes=900)
+    assert Id.HTTP_THINK_TIME not in found(RULES, deep(Path(rtt_ms=240, iw=1), server))
+    thinking = replace(server, think_us=(300_000,), body_bytes=20_000)
+    assert Id.HTTP_THINK_TIME in found(RULES, deep(Path(rtt_ms=240), thinking))
+
+
+def test_a_server_that_thinks_long_may_lose_its_window_before_any_rest() -> None:
+    server = replace(PAGE, body_bytes=60_000, think_us=(250_000,))
+    lost = deep(Path(rtt_ms=80, idle_restart=True), server)
+    assert Id.TCP_IDLE_RESTART in {*found(RULES, lost), *left_open(RULES, lost)}
+    assert Id.TCP_IDLE_RESTART not in {*found(RULES, kept := deep(Path(rtt_ms=80), server)), *left_open(RULES, kept)}
+
+
+@pytest.mark.parametrize("pause_us", [80_500, 120_000])
+def test_a_pause_that_shorter_handshakes_cannot_have_is_not_passed_over(pause_us: int) -> None:
+    """The classical handshake is shorter by a key share, and ends before the byte at which the others stop."""
+    held = Server(handshake_bytes=2_340, stall=(2_000, pause_us))
+    long, classical = deep(Path(), held), deep(Path(), Server(handshake_bytes=1_240), trials=[Trial.CLASSICAL])
+    others = tuple(one for one in long.trials if one.trial is Trial.FULL)
+    evidence = replace(long, trials=(*others, *classical.trials))
+    told = {*found(RULES, evidence), *left_open(RULES, evidence)}
+    assert {Id.TLS_CERT_FLUSH_STALL, Id.TLS_HANDSHAKE_STALL} & told
