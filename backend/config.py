@@ -4,7 +4,7 @@ import os
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -16,6 +16,8 @@ from workers.measurement.addresses import Network, parse_networks
 PREFIX = "FIRSTBYTE_"
 # Secrets and addresses are short; a larger file is a mistake (a key ring, a log), not a setting.
 MAX_FILE_BYTES = 64 * 1024
+# How an S3-compatible storage is reached, by the scheme of its URL.
+_ENDPOINTS = {"s3": "https", "s3+http": "http"}
 
 CommaList = Annotated[tuple[str, ...], NoDecode]
 
@@ -39,6 +41,7 @@ class Config(BaseSettings):
     allowed_hosts: CommaList = ()
     trust_proxy: bool = False
     media_root: Path = Path(".run/media")
+    media_url: SecretStr = SecretStr("")
     retention_days: Annotated[int, Field(ge=1, le=3650)] = 30
     # A year, and a month in which to look back at it.
     audit_retention_days: Annotated[int, Field(ge=1, le=3650)] = 400
@@ -83,6 +86,14 @@ class Config(BaseSettings):
             raise ValueError("must be smtp://, smtp+tls:// or smtps:// with a host, or file:///directory")
         return value
 
+    @field_validator("media_url")
+    @classmethod
+    def _bucket(cls, value: SecretStr) -> SecretStr:
+        parts = urlsplit(value.get_secret_value())
+        if value and not (parts.scheme in _ENDPOINTS and parts.hostname and parts.path.strip("/")):
+            raise ValueError("must be s3:// or s3+http:// with a host and a bucket: s3://KEY:SECRET@HOST/BUCKET/PREFIX")
+        return value
+
     @property
     def origin(self) -> SplitResult:
         return urlsplit(self.base_url)
@@ -90,6 +101,22 @@ class Config(BaseSettings):
     @property
     def mail_server(self) -> SplitResult:
         return urlsplit(self.email_url.get_secret_value())
+
+    @property
+    def object_storage(self) -> dict[str, str] | None:
+        """What `ObjectStorage` needs; None where pictures lie on this machine's disk."""
+        if not self.media_url:
+            return None
+        parts = urlsplit(self.media_url.get_secret_value())
+        bucket, _, prefix = unquote(parts.path).strip("/").partition("/")
+        return {
+            "endpoint": f"{_ENDPOINTS[parts.scheme]}://{parts.netloc.rpartition('@')[2]}",
+            "bucket": bucket,
+            "prefix": prefix,
+            "region": dict(parse_qsl(parts.query)).get("region", "us-east-1"),
+            "key": unquote(parts.username or ""),
+            "secret": unquote(parts.password or ""),
+        }
 
     @property
     def https(self) -> bool:

@@ -129,8 +129,10 @@ USE_THOUSAND_SEPARATOR = True
 STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / ".run" / "static"
 MEDIA_ROOT = CONFIG.media_root
-STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+STORAGES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "backend.object_storage.ObjectStorage", "OPTIONS": CONFIG.object_storage}
+    if CONFIG.object_storage
+    else {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 # Without a manifest (nothing was collected yet) files are served from where they lie, so that a checkout runs at once.

@@ -32,10 +32,11 @@ _LOCK = 7_205_002
 
 @dataclass(slots=True, kw_only=True)
 class _Duty:
-    """Something to do every so often; `report` is logged when it says anything."""
+    """Something to do every so often, and sooner while there is more; what it says is logged when it says anything."""
 
     work: Callable[[datetime], str]
     every_s: float
+    while_more_s: float | None = None
     due_at: float = 0.0
 
 
@@ -50,7 +51,8 @@ class Sweeper:
             _Duty(work=_queues, every_s=10),
             _Duty(work=self._schedules_of_new_regions, every_s=0),
             _Duty(work=_drafts, every_s=MINUTE_S),
-            _Duty(work=_pictures, every_s=STEP_S),
+            # A storage may be far away, and charge for every question.
+            _Duty(work=_pictures, every_s=HOUR_S, while_more_s=STEP_S),
             _Duty(work=_partitions, every_s=HOUR_S),
             # Before retention takes the runs away.
             _Duty(work=_rollups, every_s=HOUR_S),
@@ -69,6 +71,7 @@ class Sweeper:
 
     def _do(self, duty: _Duty) -> None:
         name = duty.work.__name__.strip("_").replace("_", " ")
+        report = ""
         try:
             report = duty.work(self._clock())
         except Exception as error:
@@ -78,7 +81,8 @@ class Sweeper:
         else:
             if report:
                 log.info("%s: %s", name, report)
-        duty.due_at = monotonic() + duty.every_s
+        pause_s = duty.every_s if duty.while_more_s is None or not report else duty.while_more_s
+        duty.due_at = monotonic() + pause_s
 
     def _schedules_of_new_regions(self, now: datetime) -> str:
         """A region that came or went changes the schedules of monitors that measure from all regions."""

@@ -52,6 +52,26 @@ def test_lists_are_written_with_commas(configured: Callable[..., Config]) -> Non
     assert config.keys == ("new", "old")
 
 
+@pytest.mark.parametrize("url", ["s3://host", "s3:///bucket", "https://host/bucket", "bucket"])
+def test_a_bucket_has_a_host_and_a_name(configured: Callable[..., Config], url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="FIRSTBYTE_MEDIA_URL"):
+        configured(MEDIA_URL=url)
+
+
+def test_the_address_of_a_bucket_is_taken_apart(configured: Callable[..., Config]) -> None:
+    config = configured(MEDIA_URL="s3://key:a%2Fb%40c@s3.example:9000/bucket/a/b?region=eu-central-1")
+    assert config.object_storage == {
+        "endpoint": "https://s3.example:9000",
+        "bucket": "bucket",
+        "prefix": "a/b",
+        "region": "eu-central-1",
+        "key": "key",
+        "secret": "a/b@c",
+    }
+    assert "a%2Fb" not in repr(config)
+    assert configured(MEDIA_URL="").object_storage is None
+
+
 @pytest.mark.parametrize(
     ("url", "https", "loopback"),
     [

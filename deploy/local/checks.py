@@ -25,7 +25,7 @@ _COMPILE = ("pip", "compile", "-q", "--universal", "--generate-hashes", "--no-he
 # In this order: the second and third take their versions from the first.
 REQUIREMENTS = {
     "requirements-dev.txt": ("--all-extras", "--group", "dev"),
-    "requirements.txt": ("--extra", "backend", "-c", "requirements-dev.txt"),
+    "requirements.txt": ("--extra", "backend", "--extra", "s3", "-c", "requirements-dev.txt"),
     "workers/requirements.txt": ("--extra", "worker", "-c", "requirements-dev.txt"),
 }
 

@@ -1,5 +1,5 @@
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
@@ -111,6 +111,25 @@ def test_a_duty_that_fails_keeps_no_other_from_its_turn(
     make_monitors(make_fleet("eu"))
     Sweeper().step()
     assert Schedule.objects.exists()
+
+
+@pytest.mark.django_db
+def test_a_storage_is_asked_once_an_hour_and_at_each_step_while_there_is_more(
+    broker_client: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleted, asked_at, clock = iter([0, 2_000, 300, 0, 0]), [], [0.0]
+
+    def forget_some(_now: datetime) -> int:
+        asked_at.append(clock[0])
+        return next(deleted)
+
+    monkeypatch.setattr(sweeper_module, "forget_pictures", forget_some)
+    monkeypatch.setattr(sweeper_module, "monotonic", lambda: clock[0])
+    sweeper = Sweeper(clock=lambda: NOW)
+    for at in (0, 2, 3_598, 3_600, 3_602, 3_604, 3_606, 7_202, 7_204):
+        clock[0] = float(at)
+        sweeper.step()
+    assert asked_at == [0, 3_600, 3_602, 3_604, 7_204]
 
 
 @pytest.mark.django_db
