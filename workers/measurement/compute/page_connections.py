@@ -112,8 +112,8 @@ def _within(wait: tuple[int, int] | None, bounds: tuple[int, int]) -> TypeGuard[
 
 
 def _users(network: Network) -> dict[int, list[int]]:
-    """The exchanges of each connection, by Chrome's number of it, in the order in which they were sent; first of those
-    that only DevTools knows is who it says found the connection new: many are sent in one instant.
+    """The exchanges of each connection, by Chrome's number of it, in the order in which they were sent. Many are sent
+    in one instant: the log knows the first stream of HTTP/2, and DevTools who found the connection new.
     """
     users: dict[int, list[int]] = defaultdict(list)
     same = _told_numbers(network)
@@ -122,7 +122,7 @@ def _users(network: Network) -> dict[int, list[int]]:
         if key is not None:
             users[same.get(key, key)].append(index)
     for indexes in users.values():
-        indexes.sort(key=lambda index: (_found_it(network, index), _sent_us(network, index)))
+        indexes.sort(key=lambda index: (*_place_of(network, index), _sent_us(network, index)))
     return users
 
 
@@ -143,8 +143,12 @@ def _told(exchange: Exchange) -> int | None:
     return exchange.number("connectionId") if exchange.timing is not None else None
 
 
-def _found_it(network: Network, index: int) -> bool:
-    return index not in network.pairs and network.exchanges[index].found_connection is True
+def _place_of(network: Network, index: int) -> tuple[bool, bool]:
+    """Last are those that DevTools alone knows to have found the connection, first the one that the log says it was."""
+    hop = network.pairs.get(index)
+    if hop is None:
+        return network.exchanges[index].found_connection is True, True
+    return False, hop.follows is not False
 
 
 def _sent_us(network: Network, index: int) -> int:

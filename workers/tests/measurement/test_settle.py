@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.log_rows import rows_of
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Stretch
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.page_connections import Network, connections_of
@@ -126,6 +127,20 @@ def test_a_connection_from_before_the_log_is_one_whether_devtools_or_the_log_nam
     found = connections_of(Network(exchanges=[told, untold], pairs=pairs, log=NetworkLog(), zero_us=0))
     assert [one.requests for one in found.all] == [2]
     assert found.used[0] is found.used[1]
+
+
+@pytest.mark.parametrize("sent_ms", [(60, 60), (60, 61)])
+def test_of_those_sent_at_once_the_first_stream_pays_for_the_connection(sent_ms: tuple[int, int]) -> None:
+    """Chrome begins with many in one millisecond, and sends what matters most first."""
+    asked = [Exchange(request_id=one, url=SCRIPT, method="GET", started_us=50_000) for one in ("1", "2")]
+    hops = [NetHop(1, SCRIPT, "GET", 50, send=Stretch(sent_ms[0], 62), link=7, follows=True)]
+    hops += [NetHop(2, SCRIPT, "GET", 50, send=Stretch(sent_ms[1], 62), link=7, follows=False)]
+    log = NetworkLog(hops=hops)
+    log.add_socket(NetSocket(7, 50, group="https://two.test:443", connect=Stretch(50, 60)))
+    network = Network(exchanges=asked, pairs=dict(enumerate(hops)), log=log, zero_us=0)
+    assert connections_of(network).first == {1: 1}
+    rows = rows_of(log, limit=10).waterfall.requests
+    assert [(row.reused, row.timing.connect is None) for row in rows] == [(True, True), (False, False)]
 
 
 def test_a_connection_that_came_to_nothing_was_not_opened_ahead() -> None:
