@@ -6,6 +6,7 @@ from urllib.parse import quote
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
 from django.conf import settings
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +14,8 @@ from django.urls import reverse
 
 from backend.accounts import sign_ins
 from backend.accounts.models import User
-from backend.accounts.second_factor import second_proof
+from backend.accounts.queries import second_factor_of
+from backend.accounts.second_factor import RECOVERY_CODE, second_proof
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
@@ -35,6 +37,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         proof = second_proof(request, user)
         super().login(request, user)
         sign_ins.note_sign_in(actor=user, second_proof=proof)
+        factor = second_factor_of(user)
+        if factor is not None and proof == RECOVERY_CODE:
+            messages.warning(request, f"That recovery code is used up; {factor.codes_left} left, under Your account.")
 
     @transaction.atomic
     def logout(self, request: HttpRequest) -> None:

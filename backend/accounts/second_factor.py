@@ -17,7 +17,9 @@ from backend.accounts import sign_ins
 from backend.accounts.models import User
 from backend.encryption import DecryptionError, seal, unseal
 
-_PROOFS = {Authenticator.Type.TOTP: "a code of an app", Authenticator.Type.RECOVERY_CODES: "a recovery code"}
+# As the log says it.
+RECOVERY_CODE = "a recovery code"
+_PROOFS = {Authenticator.Type.TOTP: "a code of an app", Authenticator.Type.RECOVERY_CODES: RECOVERY_CODE}
 _WRONG = "This code is not right, or was used before. Type the one that the app shows now."
 _LOST_KEY = "No key of FIRSTBYTE_FERNET_KEYS opens your second factor. The operator can put the key back, or remove it."
 

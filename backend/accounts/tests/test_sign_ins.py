@@ -72,6 +72,17 @@ def test_tries_from_one_place_are_counted_in_one_entry_an_hour(alice: Member, cl
     ]
 
 
+def test_what_was_refused_for_another_reason_than_the_password_is_counted_among_all(alice: Member) -> None:
+    for number in range(sign_ins.REFUSALS_AN_HOUR):
+        refuse(alice.user.email, f"203.0.113.{number}")
+    with acting_from("203.0.113.99"):
+        sign_ins.note_refusal(email=alice.user.email, why=sign_ins.WRONG_CODE)
+        sign_ins.note_refusal(email=alice.user.email, why=sign_ins.OVER_THE_LIMIT)
+    known = {"email": alice.user.email, "tries_within_an_hour": 1}
+    told = {"tries_from_other_addresses": 2, sign_ins.WRONG_CODE: 1, sign_ins.OVER_THE_LIMIT: 1}
+    assert details()[-1][1] == known | told
+
+
 def test_tries_from_everywhere_fill_no_more_than_a_few_lines_an_hour(alice: Member, bob: Member) -> None:
     for number in range(200):
         refuse(alice.user.email, f"203.0.113.{number}")

@@ -16,8 +16,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from backend.accounts.actions import NewToken, create_token
 from backend.accounts.models import AuditEntry, User
-from backend.accounts.permissions import Role
+from backend.accounts.permissions import Role, Scope
 from backend.cast import Member, join
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,7 @@ def codes_on(page: str) -> list[str]:
     return found[1].split() if found else []
 
 
-def actions() -> list[tuple[str, dict[str, object]]]:
+def acts() -> list[tuple[str, dict[str, object]]]:
     return [(entry.action, entry.detail) for entry in AuditEntry.objects.order_by("pk")]
 
 
@@ -91,8 +92,8 @@ def test_it_is_switched_on_with_the_password_and_a_code_and_asked_for_from_then_
     answer = visitor.post(CODE, {"code": code_at(secret)})
     assert answer.headers["Location"] == "/regions/"
     assert visitor.get("/sites/").status_code == 200
-    assert [action for action, _ in actions()] == ["enable_second_factor", "sign_in"]
-    assert actions()[-1][1] == {"with": "a code of an app"}
+    assert [action for action, _ in acts()] == ["enable_second_factor", "sign_in"]
+    assert acts()[-1][1] == {"with": "a code of an app"}
 
 
 def test_a_wrong_code_switches_nothing_on_and_says_what_to_do(client: Client, user: User) -> None:
@@ -102,7 +103,7 @@ def test_a_wrong_code_switches_nothing_on_and_says_what_to_do(client: Client, us
     page = client.post(ON, {"code": "12345"}).content.decode()
     assert "Type the one that the app shows now" in page
     assert not Authenticator.objects.exists()
-    assert actions() == []
+    assert acts() == []
 
 
 def test_the_qr_code_and_the_link_carry_what_the_app_needs(client: Client, user: User) -> None:
@@ -157,7 +158,9 @@ def test_a_recovery_code_lets_in_once_and_the_log_says_so(client: Client, user: 
         visitor = Client()
         sign_in(visitor, user)
         assert visitor.post(CODE, {"code": codes[3]}).headers.get("Location", "") == location
-    assert ("sign_in", {"with": "a recovery code"}) in actions()
+        told = "That recovery code is used up; 9 left" in visitor.get("/profile/", follow=True).content.decode()
+        assert told is bool(location)
+    assert ("sign_in", {"with": "a recovery code"}) in acts()
     assert "9 recovery codes left" in client.get("/profile/").content.decode()
 
 
@@ -189,7 +192,7 @@ def test_new_recovery_codes_end_the_old_ones(client: Client, user: User) -> None
         visitor = Client()
         sign_in(visitor, user)
         assert visitor.post(CODE, {"code": code}).headers.get("Location", "") == location
-    assert ("renew_recovery_codes", {}) in actions()
+    assert ("renew_recovery_codes", {}) in acts()
 
 
 def test_it_is_switched_off_with_the_password_again(client: Client, user: User, clock: time_machine.Traveller) -> None:
@@ -202,7 +205,7 @@ def test_it_is_switched_off_with_the_password_again(client: Client, user: User, 
     assert "your password is enough again" in client.post(OFF, follow=True).content.decode()
     assert not Authenticator.objects.exists()
     assert sign_in(Client(), user) == "/sites/"
-    assert [action for action, _ in actions()] == [
+    assert [action for action, _ in acts()] == [
         *("enable_second_factor", "refuse_sign_in", "disable_second_factor", "sign_in")
     ]
 
@@ -215,7 +218,7 @@ def test_guessing_codes_is_stopped_after_a_few_and_counted_in_one_line(client: C
         page = visitor.post(CODE, {"code": "12345"}).content.decode()
     assert "Too many failed login attempts" in page
     assert "Too many failed login attempts" in visitor.post(CODE, {"code": code_at(secret, 1)}).content.decode()
-    assert actions()[1:] == [
+    assert acts()[1:] == [
         (
             "refuse_sign_in",
             {
@@ -242,6 +245,22 @@ def test_a_new_password_by_mail_takes_nothing_of_it_away(client: Client, user: U
     user.set_password("another fine phrase")
     user.save()
     assert sign_in(Client(), user, password="another fine phrase") == CODE
+
+
+def test_programs_go_on_with_their_tokens(client: Client, user: User, alice: Member) -> None:
+    wanted = NewToken(name="ci", role=Role.VIEWER, scopes=frozenset({Scope.READ}), life=timedelta(days=1))
+    made = create_token(actor=user, organisation=alice.organisation, wanted=wanted)
+    switch_on(client, user)
+    assert Client().get("/api/v1/sites", headers={"Authorization": f"Bearer {made.secret}"}).status_code == 200
+
+
+def test_staff_are_asked_for_a_code_before_the_admin_opens(client: Client, user: User) -> None:
+    User.objects.filter(pk=user.pk).update(is_staff=True, is_superuser=True)
+    switch_on(client, user)
+    visitor = Client()
+    assert visitor.get("/admin/login/", follow=True).request["PATH_INFO"] == "/account/login/"
+    assert sign_in(visitor, user, next="/admin/") == CODE
+    assert visitor.get("/admin/").status_code == 302
 
 
 def test_what_is_stored_of_it_is_sealed(client: Client, user: User) -> None:
@@ -311,6 +330,6 @@ def test_what_comes_too_often_from_one_address_is_counted_without_being_looked_a
     assert answers[-1].status_code == 429
     assert "Too many tries" in answers[-1].content.decode()
     client.post("/account/login/", {"login": "\0", "password": "not it"})
-    ((action, detail),) = actions()
+    ((action, detail),) = acts()
     assert action == "refuse_sign_in"
     assert (detail["tries_within_an_hour"], detail["of_these_over_the_limit"]) == (31, 26)
