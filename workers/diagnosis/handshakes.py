@@ -9,7 +9,16 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
 from workers.diagnosis.flights import Gap, Turn, handshake_turns, mss_of, packet_time_us
-from workers.diagnosis.gaps import LEAST_RTT, USUAL_WINDOW, GapKind, KnownGap, Ruler, handshake_gaps, ruler_of
+from workers.diagnosis.gaps import (
+    LEAST_RTT,
+    USUAL_WINDOW,
+    GapKind,
+    KnownGap,
+    Ruler,
+    handshake_gaps,
+    ruler_of,
+    splits_record,
+)
 from workers.diagnosis.thinking import lead_us, plain_think_us, think_us
 from workers.diagnosis.weighing import (
     Sure,
@@ -193,7 +202,7 @@ def _sight(
     def unsure(trial: TrialEvidence) -> bool:
         ruler = ruler_of(trial, jitter, window)
         unclear = (one.gap for one in handshake_gaps(trial, ruler) if one.kind is GapKind.UNCLEAR)
-        return any(gap.duration_us >= least_us and _may_be(kind, gap, ruler) for gap in unclear)
+        return any(gap.duration_us >= least_us and _may_be(kind, gap, ruler, trial) for gap in unclear)
 
     trials = [trial for trial in visits(case) if handshake_turns(trial)]
     quickest_us = min((lead_us(trial) or 0 for trial in trials), default=0)
@@ -222,11 +231,12 @@ def _may_be_several_flights(trial: TrialEvidence, quickest_us: int) -> bool:
     return not first.spread_us and several_packets and late_us >= LEAST_RTT * (rtt_of(trial) or 0)
 
 
-def _may_be(kind: GapKind, gap: Gap, ruler: Ruler) -> bool:
+def _may_be(kind: GapKind, gap: Gap, ruler: Ruler, trial: TrialEvidence) -> bool:
     """Whether an unclear pause may be of that kind: what it is not is seen by the bytes before and behind it."""
     if kind is GapKind.WINDOW:
         return ruler.fills_window(gap.bytes_before, 1) or ruler.is_old_window(gap.bytes_before)
-    return kind is GapKind.SERVER or (gap.bytes_after < ruler.mss and ruler.is_flushed(gap.bytes_before))
+    cut = ruler.is_flushed(gap.bytes_before) or splits_record(trial, gap)
+    return kind is GapKind.SERVER or (gap.bytes_after < ruler.mss and cut)
 
 
 def _paused(

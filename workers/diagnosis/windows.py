@@ -38,6 +38,7 @@ _ASKING = (
     Trial.TLS12_TICKET,
     Trial.TLS12_SESSION_ID,
 )
+_LEAST_SEGMENTS = 0.95
 # A flight that takes longer than this part of a round trip is no flight: the sender, or the link, spreads it. One that
 # is followed by a pause, rather less: where the next would begin is then the sender's own choice too.
 _SPREAD_RTT, _SPREAD_BEFORE_PAUSE_RTT = 0.5, 0.3
@@ -106,7 +107,10 @@ def window_of(trial: TrialEvidence) -> Window | None:
     answer_bytes = gaps[0].flight_bytes - (0 if before_us else tickets)
     unfilled = _unfilled_segments(trial, exchange, answer_bytes, ruler)
     window = Window(segments=answer_bytes / ruler.mss + extra + unfilled)
-    if window.small and _may_have_paused(trial, exchange, gaps[0], answer_bytes, ruler):
+    # No window is smaller than a segment.
+    if window.segments < _LEAST_SEGMENTS or (
+        window.small and _may_have_paused(trial, exchange, gaps[0], answer_bytes, ruler)
+    ):
         return None
     return window if _is_slow_start(gaps[0], window, ruler) and all(map(_grows, gaps[:2])) else None
 

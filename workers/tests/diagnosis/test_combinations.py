@@ -6,12 +6,13 @@ from statistics import median
 import pytest
 
 from workers.diagnosis.diagnose import RULES
-from workers.measurement.evidence import ProbeEvidence, Trial
+from workers.diagnosis.windows import window_of
+from workers.measurement.evidence import Direction, ProbeEvidence, Transfer, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, deep
+from workers.tests.diagnosis.servers import Server, connection, deep
 
 PAGE = Server(body_bytes=20_000)
 
@@ -80,3 +81,31 @@ def test_a_pause_that_shorter_handshakes_cannot_have_is_not_passed_over(pause_us
     evidence = replace(long, trials=(*others, *classical.trials))
     told = {*found(RULES, evidence), *left_open(RULES, evidence)}
     assert {Id.TLS_CERT_FLUSH_STALL, Id.TLS_HANDSHAKE_STALL} & told
+
+
+@pytest.mark.parametrize("body_bytes", [4_000, 20_000, 30_000])
+def test_a_connection_that_is_not_kept_begins_slowly_each_time(body_bytes: int) -> None:
+    server, far = Server(body_bytes=body_bytes), Path(rtt_ms=200)
+    closing, keeping = deep(far, replace(server, keeps=False)), deep(far, server)
+    opening_us = median(
+        (trial.connect_us or 0) + (trial.handshake.network_us or 0)
+        for trial in closing.of(Trial.RESUMED)
+        if trial.handshake is not None
+    )
+    again = [trial.exchanges[1] for trial in keeping.of(Trial.FULL)]
+    again_us = median((one.ended_us or 0) - (one.sent_us or 0) for one in again)
+    real_us = opening_us + whole_us(closing) - again_us
+    assert found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(real_us, rel=0.03)
+
+
+def test_a_first_part_of_less_than_a_segment_shows_no_window() -> None:
+    """The server paused for as long as a round trip; behind that its window of two shows, and begins too early."""
+    rtt_us, trial = 330_000, connection(Path(rtt_ms=330), PAGE, Trial.TLS12)
+    asked = trial.exchanges[0]
+    assert asked.sent_us is not None
+    came = [
+        Transfer(at_us=asked.sent_us + trips * rtt_us, direction=Direction.RECEIVED, size_bytes=size)
+        for trips, size in ((1, 1_106), (2, 2_896), (3, 16_104))
+    ]
+    exchange = replace(asked, first_application_us=came[0].at_us, ended_us=came[-1].at_us)
+    assert window_of(replace(trial, handshake=None, records=(), exchanges=(exchange,), transfers=tuple(came))) is None
