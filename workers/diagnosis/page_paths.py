@@ -215,12 +215,23 @@ def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
     fcp_us, last_us = page.vitals.fcp_us, max(ends, default=0)
     if fcp_us is None or fcp_us - last_us <= DIRECTLY_US:
         return True
-    if fcp_us - last_us > _WORKING_US or _was_busy(page, last_us):
+    if fcp_us - last_us > _WORKING_US or _was_busy(page, last_us) or _may_be_a_picture(page, last_us, fcp_us):
         return False
     return not any(
         last_us < (row.timing.end_us or 0) <= fcp_us
         for row in page.waterfall.requests
         if row.resource_type in _TELLING and row.served_from is ServedFrom.NETWORK and not _is_a_frames_own(row)
+    )
+
+
+def _may_be_a_picture(page: PageMeasurement, last_us: int, fcp_us: int) -> bool:
+    """Whether what was painted first may be a picture that had come just before: a page without words shows nothing
+    until then. From its last byte to the screen it takes a picture longer than a text.
+    """
+    return any(
+        last_us < (row.timing.end_us or 0) <= fcp_us <= (row.timing.end_us or 0) + 2 * DIRECTLY_US
+        for row in page.waterfall.requests
+        if row.resource_type is ResourceType.IMAGE and RowFlag.FRAME not in row.flags
     )
 
 

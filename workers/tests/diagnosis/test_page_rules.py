@@ -141,6 +141,14 @@ def test_what_makes_a_style_sheet_sooner_makes_those_sooner_that_it_imports() ->
     assert told_beside.saving_us is None
 
 
+@pytest.mark.parametrize(("picture_ms", "is_open"), [(570, True), (510, True), (470, False), (390, False)])
+def test_a_first_paint_that_may_be_a_picture_is_left_open(picture_ms: int, is_open: bool) -> None:
+    """A page without words shows nothing until its first picture is there."""
+    page = sketch(style(2, 310, 400, path="a.css"), picture(3, 320, picture_ms), fcp_ms=600)
+    assert (FindingId.PAGE_RENDER_BLOCKING in open_questions(page)) is is_open
+    assert (told(page, FindingId.PAGE_RENDER_BLOCKING) is None) is is_open
+
+
 def test_a_paint_that_a_script_in_the_body_may_have_held_up_is_left_open() -> None:
     script = row(2, ResourceType.SCRIPT, 310, 690, render_blocking=False)
     page = sketch(script, fcp_ms=700)
