@@ -129,7 +129,12 @@ def _users(network: Network) -> dict[int, list[int]]:
 def _told_numbers(network: Network) -> dict[int, int]:
     """DevTools' number of each connection of HTTP/2 from before the log began, of which that knows only the session."""
     told = ((hop.link, _told(network.exchanges[index])) for index, hop in network.pairs.items())
-    return {link: number for link, number in told if link is not None and number and link not in network.log.sockets}
+    sockets = network.log.sockets
+    return {
+        link: number
+        for link, number in told
+        if link is not None and number and (link not in sockets or sockets[link].older)
+    }
 
 
 def _key(exchange: Exchange, hop: NetHop | None) -> int | None:

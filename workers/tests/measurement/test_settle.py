@@ -124,7 +124,9 @@ def test_a_connection_from_before_the_log_is_one_whether_devtools_or_the_log_nam
     told, untold = (Exchange(request_id=one, url=SCRIPT, method="GET", started_us=50_000) for one in ("1", "log 2"))
     told.response = {"connectionId": 70, "connectionReused": True, "timing": {"requestTime": 0.05, "sendStart": 1}}
     pairs = {place: NetHop(place, SCRIPT, "GET", 50, send=Stretch(51, 52), link=71) for place in (0, 1)}
-    found = connections_of(Network(exchanges=[told, untold], pairs=pairs, log=NetworkLog(), zero_us=0))
+    log = NetworkLog()
+    log.add_socket(NetSocket(71, 50, older=True))
+    found = connections_of(Network(exchanges=[told, untold], pairs=pairs, log=log, zero_us=0))
     assert [one.requests for one in found.all] == [2]
     assert found.used[0] is found.used[1]
 
