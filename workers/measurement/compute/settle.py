@@ -94,16 +94,19 @@ def _encoded_bytes(exchange: Exchange, hop: NetHop) -> int | None:
 def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
     """DevTools counts no bytes of what a script fetches, and the log none of what goes into the cache unread. Of an
     answer that was given up once it was whole, as one without a body or an error in place of a script, DevTools tells
-    the size of its head.
+    the size of its head; so it does at times of a worker's script.
     """
     empty = _is_empty(exchange)
     if exchange.body_bytes is None:
         exchange.body_bytes = 0 if empty else hop.body_bytes or None
     whole = exchange.net_error is None and exchange.ended_us is not None
     head_bytes = exchange.number("encodedDataLength")
-    if exchange.transferred_bytes is None and whole and head_bytes and exchange.served_from in ON_THE_NETWORK:
+    if exchange.transferred_bytes in (None, head_bytes) and whole and head_bytes:
         body_bytes = 0 if empty or hop.status == _UNCHANGED else _encoded_bytes(exchange, hop)
-        exchange.transferred_bytes = None if body_bytes is None else head_bytes + body_bytes
+        # Where DevTools tells late, what it calls the head has the body in it.
+        is_head_alone = exchange.transferred_bytes is None or (body_bytes or 0) > head_bytes
+        if exchange.served_from in ON_THE_NETWORK and is_head_alone:
+            exchange.transferred_bytes = None if body_bytes is None else head_bytes + body_bytes
 
 
 def _is_empty(exchange: Exchange) -> bool:

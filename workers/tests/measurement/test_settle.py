@@ -75,6 +75,14 @@ def test_an_error_in_place_of_a_script_that_chrome_gave_up_once_it_was_whole_has
     assert exchange.transferred_bytes == size
 
 
+@pytest.mark.parametrize(("body_bytes", "size"), [(70, 87), (None, 17)])
+def test_what_devtools_counts_the_head_of_alone_has_its_body_counted(body_bytes: int | None, size: int) -> None:
+    exchange = script(response={"status": 200, "encodedDataLength": 17})
+    exchange.transferred_bytes = 17
+    settled(exchange, NetHop(1, SCRIPT, "GET", 10, status=200, ended_ms=50, body_bytes=body_bytes))
+    assert exchange.transferred_bytes == size
+
+
 def test_what_nobody_told_of_has_the_bytes_that_the_log_counts() -> None:
     assert row("worker", "https://two.test/lib.js").body_bytes == 15
 
