@@ -1,4 +1,4 @@
-"""Rules on answers: when they begin, whether they flow, and what becomes of the connection (PROBING 7, 29, 32-33).
+"""Rules on answers: when they begin, whether they flow, and what becomes of the connection.
 
 Each stretch of waiting is told once: before the first byte it is thinking, after it a stall.
 """
@@ -38,14 +38,14 @@ from workers.diagnosis.windows import answer_alone, first_answer, known_window, 
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# PROBING 7.32. What a good server may take is no fault.
+# From here on thinking is told, and with high severity. What a good server may take is no fault.
 SLOW_THINK_US, VERY_SLOW_THINK_US = 200_000, 600_000
 GOOD_THINK_US = 50_000
 # A server that is slow now and then is so for this part of those who ask, and not by a single chance.
 NOW_AND_THEN = 0.25
-# PROBING 7.33.
+# Shorter pauses in a body are within what retransmissions and busy machines do.
 MIN_BODY_STALL_US = 150_000
-# What is to be told with medium severity costs so much at least (PROBING 7, conventions).
+# What is to be told with medium severity costs so much at least.
 _WORTH_TELLING_US = 50_000
 BUFFERED_THINK_US = 150_000
 BUFFERED_BODY_BYTES = 14_000

@@ -8,21 +8,17 @@ from typing import Any, TypeVar
 from workers.measurement.evidence import ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import Finding, NotJudged
 from workers.measurement.messages import Hop
-
-# Below this pause, and below half a round trip, bytes came in one go (PROBING 1c).
-_MIN_PAUSE_US = 3_000
+from workers.measurement.thresholds import MIN_PAUSE_US
 
 T = TypeVar("T")
 # What one rule says: nothing when the cause is not there, a NotJudged when the evidence cannot tell.
 Verdicts = Iterable[Finding | NotJudged]
 
-# Below this a busy server and a round trip look alike (PROBING 0.4): rules that count round trips are silent.
-MIN_RTT_US = 8_000
-# What failed so often, and never went well, is broken (PROBING 7, 22 and 31), and what was refused so often is refused.
+# What failed so often, and never went well, is broken, and what was refused so often is refused.
 REPEATS = 3
 # Connections to other addresses than the run's own, which may be farther or nearer.
 ELSEWHERE = frozenset({Trial.OTHER_FAMILY, Trial.RESUMED_ELSEWHERE})
-# From here on a round trip stands out clearly (PROBING 7, conventions).
+# From here on a round trip stands out clearly.
 CLEAR_RTT_US = 20_000
 
 
@@ -67,7 +63,7 @@ def rtt_of(trial: TrialEvidence) -> int | None:
 
 def pause_us(rtt_us: int | None) -> int:
     """What parts two flights of a server: bytes further apart than this were not sent in one go."""
-    return max(_MIN_PAUSE_US, (rtt_us or 0) // 2)
+    return max(MIN_PAUSE_US, (rtt_us or 0) // 2)
 
 
 def lost_packets(trial: TrialEvidence) -> bool:

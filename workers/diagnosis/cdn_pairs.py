@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from statistics import median
 
-from workers.diagnosis.case import MIN_RTT_US, Verdicts
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.pair_facts import LegFacts
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, PairSample, Verdict
 from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict, judge
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.thresholds import MIN_RTT_US
 
-# PROBING 7, 35: slower by more than this share of the origin's time, each time.
+# Slower by more than this share of the origin's time, each time.
 SLOWER_SHARE = 0.20
 # The handshake against TCP's one round trip: so many on the CDN, while the origin needs two at most.
 MAX_TLS_PER_CONNECT = 2.5

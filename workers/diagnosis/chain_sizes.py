@@ -1,6 +1,6 @@
 """How much of certificates is sent, and whether it must be."""
 
-from workers.diagnosis.case import MIN_RTT_US, REPEATS, Case, Rule, Verdicts
+from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.handshakes import chain_exceeds_iw
@@ -16,18 +16,14 @@ from workers.measurement.evidence import (
 )
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.thresholds import LARGE_CHAIN_BYTES, MIN_RTT_US, QUIC_FIRST_FLIGHT_BYTES
 
-# PROBING 7, 12 and 23.
-LARGE_BYTES = 4_096
-# A QUIC server sends three times what it has received, 1,200 bytes at first, before it knows the client's address
-# (RFC 9000, 8.1).
-QUIC_FIRST_FLIGHT_BYTES = 3_600
 # A first flight of so many times what we sent was stopped by that rule: full datagrams need not fill it quite.
 _STOPPED_FROM, _STOPPED_TO = 2.0, 3.1
 # What came so much of a round trip later was sent after our answer.
 _LATER_RTT = 0.7
 _TOLD = 4
-# PROBING 2, 14.
+# Who asks for it in their hello, as captured from each.
 _OFFERED_BY = {
     CertificateCompression.ZLIB: ("Safari", "Firefox"),
     CertificateCompression.BROTLI: ("Chrome", "Firefox"),
@@ -42,7 +38,7 @@ def chain_large(case: Case) -> Verdicts:
         return
     slow = _slowed_by_amplification(case)
     size = total_bytes(chain)
-    if not slow and size <= LARGE_BYTES:
+    if not slow and size <= LARGE_CHAIN_BYTES:
         return
     largest = max(chain, key=lambda one: one.der_bytes)
     yield Finding(
@@ -172,7 +168,7 @@ def _spoilt(trial: TrialEvidence) -> CertificateCompression | None:
 
 def worth_compressing_bytes(case: Case) -> int:
     """Chains that are no longer gain nothing."""
-    return QUIC_FIRST_FLIGHT_BYTES if completed(case.evidence.of(Trial.HTTP3)) else LARGE_BYTES
+    return QUIC_FIRST_FLIGHT_BYTES if completed(case.evidence.of(Trial.HTTP3)) else LARGE_CHAIN_BYTES
 
 
 def compression_offers(case: Case) -> tuple[Handshake, ...]:

@@ -8,15 +8,14 @@ from workers.diagnosis.protocols import answer_headers, http2_answers, http3_ann
 from workers.diagnosis.redirects import MIN_HSTS_S, is_address
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.units import counted, ms, size
+from workers.diagnosis.windows import LEAST_ANSWER_BYTES
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import FindingId
 
-# A record of 4 KB with its padding and tag; larger ones are those of servers that do not care (PROBING 1c).
+# A record of 4 KB with its padding and tag; larger ones are those of servers that do not care.
 SMALL_RECORD_BYTES = 4_300
 # Ten packets: what is sent before the first acknowledgement.
 _FIRST_FLIGHT_BYTES = 14_480
-# A window can be told from a body of this size on (PROBING 7, 26).
-_TELLING_BODY_BYTES = 15_000
 # A server that answers quicker has no use for hints.
 _AT_ONCE_US = 50_000
 _EARLY_HINTS = 103
@@ -133,7 +132,7 @@ def initial_window(judged: Judged) -> Told:
             return unknown(judged, reason_text(judged.left_open[id]).removeprefix("because "))
     bodies = [one.body_bytes or 0 for trial in judged.case.evidence.of(*_FIRST) for one in trial.exchanges]
     idle = any(one.idle_us for trial in judged.case.evidence.of(Trial.FULL) for one in trial.exchanges)
-    if max(bodies, default=0) < _TELLING_BODY_BYTES or not idle:
+    if max(bodies, default=0) < LEAST_ANSWER_BYTES or not idle:
         return unknown(judged, "the answer is too small to tell")
     return yes("ten packets, also after a pause")
 

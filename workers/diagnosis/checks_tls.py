@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from workers.diagnosis.chain_sizes import QUIC_FIRST_FLIGHT_BYTES, compression_offers, worth_compressing_bytes
+from workers.diagnosis.chain_sizes import compression_offers, worth_compressing_bytes
 from workers.diagnosis.chains import total_bytes
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.facts import seen
@@ -27,6 +27,7 @@ from workers.diagnosis.tls_visits import (
 from workers.diagnosis.units import counted, size
 from workers.measurement.evidence import Handshake, Trial
 from workers.measurement.finding import FindingId, Severity
+from workers.measurement.thresholds import QUIC_FIRST_FLIGHT_BYTES
 
 # The longest life of a certificate by the day it is issued on (CA/Browser Forum, ballot SC-081v3).
 _LIFETIMES = (

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from workers.diagnosis.case import MIN_RTT_US, pause_us, rtt_of
+from workers.diagnosis.case import pause_us, rtt_of
 from workers.diagnosis.units import size
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, TrialEvidence
+from workers.measurement.thresholds import MIN_RTT_US
 
 # A ladder is for looking at: what a server dribbles after these rows is told as one more.
 MAX_ROWS = 40

@@ -1,4 +1,4 @@
-"""What the server sent in one go, and its silences in between, by the kernel's stamps (PROBING 1b, "how to count").
+"""What the server sent in one go, and its silences in between, by the kernel's stamps.
 
 Bytes belong to the last write of ours that can have caused them. What the server says to one write of ours is a turn;
 a turn is one flight, or several with gaps.

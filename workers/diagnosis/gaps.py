@@ -1,4 +1,4 @@
-"""What a silence inside one turn of a server is put down to, each to one cause (PROBING 1b-1c, table of gaps)."""
+"""What a silence inside one turn of a server is put down to, each to one cause."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from workers.diagnosis.flights import (
 )
 from workers.measurement.evidence import Exchange, TrialEvidence
 
-# A wait for an acknowledgement is a round trip, give or take (PROBING 1b).
+# A wait for an acknowledgement is a round trip, give or take (measured on delay links of 20 to 380 ms).
 LEAST_RTT, _MOST_RTT = 0.85, 1.15
 # What a client adds that delays its acknowledgements: Linux and today's Windows 40 ms, RFC 1122 stacks 200 ms.
 _DELAYS_US = ((35_000, 60_000), (180_000, 230_000))

@@ -1,4 +1,4 @@
-"""Rules on the flights of the TLS handshake: what the server waits for in the middle of it (PROBING 7, 10-11, 16-17).
+"""Rules on the flights of the TLS handshake: what the server waits for in the middle of it.
 
 A pause before the server's first byte is its key's; a pause after that is put down to one cause by `gaps`.
 """
@@ -35,9 +35,9 @@ from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, s
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# PROBING 7.17.
+# A shorter silence may be a busy machine's.
 MIN_STALL_US = 50_000
-# PROBING 7.16.
+# What a signature costs more than this a visitor notices.
 MIN_KEY_COST_US = 15_000
 LARGE_RSA_BITS = 2048
 # A stall differs from one connection to the next by less than this part of it, or it is no property of the server.

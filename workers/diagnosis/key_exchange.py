@@ -15,7 +15,7 @@ from workers.measurement.finding import Confidence, Finding, FindingId, NotJudge
 
 # The public key of ML-KEM-768 alone takes 1,184 bytes (FIPS 203): a smaller hello did not bring it.
 MIN_HYBRID_HELLO_BYTES = 1_184
-# What is less may be the way's own unsteadiness, or what the larger key costs to compute (PROBING 7, conventions).
+# What is less may be the way's own unsteadiness, or what the larger key costs to compute.
 _LEAST_WAIT_US = 50_000
 _MUCH_US = 200_000
 _DIED = frozenset(

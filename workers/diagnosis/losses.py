@@ -10,11 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
-from workers.diagnosis.case import MIN_RTT_US, rtt_of
+from workers.diagnosis.case import rtt_of
 from workers.diagnosis.flights import Turn, answer_turn, handshake_turns, mss_of, tickets_before
 from workers.diagnosis.full_packets import is_stuck
 from workers.diagnosis.gaps import Ruler, ruler_of
 from workers.measurement.evidence import TcpState, Trial, TrialEvidence
+from workers.measurement.thresholds import MIN_RTT_US
 
 # The server hears of a hole with the packet behind it, so that nothing fills it sooner. Round trips are rounded.
 _REPAIRED_RTT = 0.95

@@ -1,4 +1,4 @@
-"""Rules on looking names up (PROBING 7, 1-2)."""
+"""Rules on looking names up."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -8,10 +8,10 @@ from workers.diagnosis.weighing import fact, ms_of
 from workers.measurement.evidence import Depth, NameEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# PROBING 7.1: slower than this, and than twice the way to the resolver.
+# Slower than this, and than twice the way to the resolver.
 SLOW_US = 50_000
 SLOW_TRIPS = 2
-# PROBING 7.2.
+# So many aliases are told, and times to live below a minute where asking again costs so much.
 LONG_CHAIN = 3
 SHORT_TTL_S = 60
 LEAST_SHORT_TTL_US = 20_000

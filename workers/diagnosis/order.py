@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# What a cause weighs whose cost is no time: the least that its severity stands for (PROBING 7, conventions).
+# What a cause weighs whose cost is no time: the least that its severity stands for.
 _WEIGHT_US: Mapping[Severity, int] = {
     Severity.CRITICAL: 200_000,
     Severity.HIGH: 200_000,
@@ -19,7 +19,7 @@ _PLACES = {id: place for place, id in enumerate(FindingId)}
 # One cause told in two ways: where the first is found, the second says the same again and is left out.
 _SAME_CAUSE: tuple[tuple[FindingId, FindingId], ...] = ((FindingId.TLS_CHAIN_EXCEEDS_IW, FindingId.TLS_CHAIN_LARGE),)
 # Mended in this order whatever they save: a long chain grows the window, which hides that records are too large for it,
-# so a shorter chain alone makes the first byte later (PROBING 9). Compression is one way to shorten it. Early data is
+# so a shorter chain alone makes the first byte later. Compression is one way to shorten it. Early data is
 # refused with each HelloRetryRequest (RFC 8446, 4.2.10).
 _BEFORE: tuple[tuple[FindingId, FindingId], ...] = (
     (FindingId.TLS_CHAIN_EXCEEDS_IW, FindingId.TLS_CERT_COMPRESSION),

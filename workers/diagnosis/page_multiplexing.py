@@ -1,4 +1,4 @@
-"""Rules on connections: hosts that hold the first paint up, and multiplexing that is lost (PROBING 7, 30 and 34)."""
+"""Rules on connections: hosts that hold the first paint up, and multiplexing that is lost."""
 
 from collections.abc import Iterator
 
@@ -8,11 +8,11 @@ from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, op
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
 from workers.measurement.web_address import host_of
 
-# PROBING 7, 34: a host that takes longer to connect to, and so many full handshakes are too many.
+# A host that takes longer to connect to, and so many full handshakes are too many.
 MIN_OPENING_US = HIGH_US // 2
 _HANDSHAKES = {"h2": 1, "http/1.1": 2}
 _OLD = "http/1.1"
-# PROBING 7, 30: from so many requests on, HTTP/1.1 stands in the way.
+# From so many requests on, as many as a browser opens connections to a host,, HTTP/1.1 stands in the way.
 MIN_REQUESTS = 6
 
 

@@ -1,4 +1,4 @@
-"""Rules on the way to the server: how far, how reliable, and over which family (PROBING 7, 3-5)."""
+"""Rules on the way to the server: how far, how reliable, and over which family."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from workers.diagnosis.weighing import LEAST_SEEN, fact, ms_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.thresholds import SLOWER_TIMES, SLOWER_US
 
-# PROBING 7.3. A server that is near is taken to be 30 ms away.
+# Farther than this is told, and with high severity. A server that is near is taken to be 30 ms away.
 FAR_US, VERY_FAR_US = 100_000, 200_000
 NEAR_US = 30_000
 FAR_SHARE = 0.5
-# PROBING 7.4: two of five.
+# Two connections of five.
 LEAST_LOSSY = 2
 LOSSY_SHARE = 0.4
-# PROBING 7.5. What a browser waits before it tries the other family (RFC 8305, connection attempt delay).
-SLOWER_TIMES, SLOWER_US = 1.5, 30_000
+# What a browser waits before it tries the other family (RFC 8305, connection attempt delay).
 HAPPY_EYEBALLS_US = 250_000
 
 _FIRST_VISIT = (Trial.FULL, Trial.CLASSICAL, Trial.TLS12)

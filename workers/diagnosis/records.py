@@ -1,4 +1,4 @@
-"""Rules on TLS records: too large for the first window, or needlessly small (PROBING 1c and 7, 24-25)."""
+"""Rules on TLS records: too large for the first window, or needlessly small."""
 
 from dataclasses import dataclass
 from itertools import accumulate
@@ -13,14 +13,14 @@ from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, 
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.tls_records import sealed_bytes
 
-# A record that waits for a window takes at least so much of a round trip (PROBING 1c).
+# A record that waits for a window takes at least so much of a round trip (measured in the lab).
 _LEAST_WAIT_RTT = 0.7
 # Two segments less than the usual window is as little as a full one looks; it may have grown by a long chain.
 _SPARE_SEGMENTS, _GROWN_SEGMENTS = 2, 2
 # A record of 4 KB with its overhead: what the repaired server would have sent first, and what is called large.
 _REPAIRED_BYTES = 4096 + 22
 LARGE_RECORD_BYTES = 4300
-# PROBING 7.25.
+# Smaller records cost more than a per cent, and in a body from this size on that is seen.
 TINY_RECORD_BYTES = 2048
 LEAST_TINY_BODY_BYTES = 100_000
 # From here on it is more than the few per cent that any record costs.

@@ -14,7 +14,7 @@ from workers.measurement.messages import Hop
 from workers.measurement.target import DEFAULT_PORTS
 from workers.measurement.timing import Phases, phases_of
 
-# 180 days: below, a visitor who comes twice a year is redirected each time (PROBING 7, 6).
+# 180 days: below, a visitor who comes twice a year is redirected each time.
 MIN_HSTS_S = 180 * 86_400
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PAGE = range(200, 300)

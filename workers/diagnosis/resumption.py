@@ -19,7 +19,7 @@ from workers.measurement.evidence import Depth, EarlyData, Handshake, Trial, Tri
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# So many attempts that all failed prove that none succeeds (PROBING 7, 18); flaky needs more (19).
+# So many attempts that all failed prove that none succeeds; flaky needs more.
 MIN_ATTEMPTS = 5
 MIN_ATTEMPTS_FLAKY = 10
 FLAKY_BELOW = 0.9

@@ -1,4 +1,4 @@
-"""Rules on TCP as the server is set up: its window, what idling does to it, and small writes (PROBING 7, 26-28)."""
+"""Rules on TCP as the server is set up: its window, what idling does to it, and small writes."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from workers.diagnosis.windows import (
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# What our delayed acknowledgement adds to a wait for it: Linux's timer of 40 ms (PROBING 1e).
+# What our delayed acknowledgement adds to a wait for it: Linux's timer of 40 ms (TCP_DELACK_MIN).
 _DELAY_US = (30_000, 60_000)
 # What a stack adds that delays them as long as RFC 1122 allows it to.
 _ALWAYS_US = (180_000, 230_000)

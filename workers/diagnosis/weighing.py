@@ -1,17 +1,18 @@
-"""How often a cause was seen, in which connections, and whether that is enough to say so (PROBING 7, conventions)."""
+"""How often a cause was seen, in which connections, and whether that is enough to say so."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Generic, TypeVar
 
-from workers.diagnosis.case import CLEAR_RTT_US, ELSEWHERE, MIN_RTT_US, Case, lost_packets, rtt_of
+from workers.diagnosis.case import CLEAR_RTT_US, ELSEWHERE, Case, lost_packets, rtt_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, FactValue, FindingId, NotJudged, NotJudgedReason
+from workers.measurement.thresholds import MIN_RTT_US
 
 # What was seen less often may have been chance ("3/3").
 LEAST_SEEN = 3
-# With a clock of our own process, read later than this part of a round trip, a connection proves nothing (PROBING 5).
+# With a clock of our own process, read later than this part of a round trip, a connection proves nothing.
 _LATE_RTT = 0.05
 # Even the kernel's stamps hide a silence when what came before it was read after it.
 _BLIND_RTT = 0.2

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 MAX_URL_CHARS = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}
-# Ports a web server is expected on; an operator adds others. Others would make us a port scanner (PEERS 5.3, F4).
+# Ports a web server is expected on; an operator adds others. Others would make us a port scanner.
 ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
 EVERY_PORT = frozenset(range(1, 65536))
 

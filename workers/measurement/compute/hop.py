@@ -21,14 +21,13 @@ from workers.measurement.compute.certificate import certificate_error, certifica
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Clock
 from workers.measurement.nouns import noun
+from workers.measurement.thresholds import MIN_PAUSE_US, MIN_RTT_US
 from workers.measurement.timing import Span, Timing
 
 # Both clocks are disciplined alike: apart from a step, their distance does not change.
 _STEP_NS = 500_000
-# Two reads further apart than this, and than half a round trip, are two flights (a server's own pauses are shorter).
-_FLIGHT_GAP_NS = 3_000_000
-# Below this round trip a busy server and a round trip look alike: then only our own flights part those of the server.
-_MIN_RTT_TO_SEE_GAPS_US = 8_000
+# Where round trips are too short to tell, only our own flights part those of the server.
+_FLIGHT_GAP_NS = MIN_PAUSE_US * 1000
 # What is kept of the headers of one answer: eleven hops of these still make a small message.
 _MAX_HEADERS = 100
 _MAX_HEADER_CHARS = 2048
@@ -228,7 +227,7 @@ def _round_trips(seen: HopCapture, clock: RunClock) -> int:
         return 0
     reads = seen.reads[: seen.handshake.reads]
     rtt_us = seen.connect.rtt_us or 0
-    pause_ns = max(_FLIGHT_GAP_NS, rtt_us * 500) if rtt_us >= _MIN_RTT_TO_SEE_GAPS_US else None
+    pause_ns = max(_FLIGHT_GAP_NS, rtt_us * 500) if rtt_us >= MIN_RTT_US else None
     return min(len(reads), 1) + sum(_parted(one, other, pause_ns, clock) for one, other in pairwise(reads))
 
 

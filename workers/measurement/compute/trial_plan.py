@@ -11,6 +11,13 @@ from itertools import pairwise
 
 from workers.measurement.evidence import Direction, Exchange, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind
+from workers.measurement.thresholds import (
+    LARGE_CHAIN_BYTES,
+    MIN_RTT_US,
+    QUIC_FIRST_FLIGHT_BYTES,
+    SLOWER_TIMES,
+    SLOWER_US,
+)
 
 MAX_CONNECTIONS = 36
 # What rules ask for: seen three times of three; five resumptions that all failed; ten that failed sometimes.
@@ -19,17 +26,11 @@ _NEVER = 5
 _SOMETIMES = 10
 # How many more connections are made in place of those that lost packets.
 _MAX_SPARE = 2
-# Below this round trip no pause tells anything (PROBING 0.4).
-_MIN_RTT_US = 8_000
 _SUSPICIOUS_RTT = 0.5
 # Linux delays an acknowledgement by 40 ms at least; rules look for 35 and more.
 _DELAY_US = 25_000
 _SMALL_WINDOW_SEGMENTS = 9.5
 _USUAL_MSS = 1460
-# Shorter chains gain nothing that anybody could measure from being compressed; over HTTP/3 less is much (PROBING 7.23).
-_LARGE_CHAIN_BYTES = 4_096
-_LARGE_QUIC_CHAIN_BYTES = 3_600
-_SLOWER, _MUCH_SLOWER_US = 1.5, 30_000
 _MODERN = "TLSv1.3"
 # A server that says these has answered what it will always answer.
 _FINAL = frozenset({FailureKind.TLS_ALERT, FailureKind.TLS_FAILED, FailureKind.TLS_NOT_SPOKEN})
@@ -183,7 +184,7 @@ def _next_elsewhere(made: list[TrialEvidence], scope: Scope) -> str | None:
 
 
 def _worth_compressing(seen: Sequence[TrialEvidence], scope: Scope) -> bool:
-    least = _LARGE_QUIC_CHAIN_BYTES if scope.http3 else _LARGE_CHAIN_BYTES
+    least = QUIC_FIRST_FLIGHT_BYTES if scope.http3 else LARGE_CHAIN_BYTES
     return any(
         shaken.version == _MODERN and (shaken.certificate_message_bytes or 0) > least
         for one in seen
@@ -245,7 +246,7 @@ def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEv
 def _rtt_us(trial: TrialEvidence) -> int:
     """0 where no pause of it can be told from a busy server."""
     trip_us = trial.syn_rtt_us or (trial.tcp_ended.min_rtt_us if trial.tcp_ended is not None else None) or 0
-    return trip_us if trip_us >= _MIN_RTT_US else 0
+    return trip_us if trip_us >= MIN_RTT_US else 0
 
 
 def _lost(trial: TrialEvidence) -> bool:
@@ -343,5 +344,5 @@ def _far_slower(others: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> b
     usual_us = min((one.connect_us for one in _of(seen, Trial.FULL) if one.connect_us is not None), default=None)
     if usual_us is None:
         return False
-    slow = usual_us * _SLOWER, usual_us + _MUCH_SLOWER_US
+    slow = usual_us * SLOWER_TIMES, usual_us + SLOWER_US
     return any(one.connect_us is not None and one.connect_us > max(slow) for one in others)

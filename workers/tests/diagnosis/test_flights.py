@@ -1,4 +1,4 @@
-"""Flights, turns and gaps: the table of PROBING 1b-1c on simulated paths."""
+"""Flights, turns and gaps on simulated paths."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Every cause that flights show, with and without it, on simulated paths: the table of PROBING 8 without a network."""
+"""Every cause that flights show, with and without it, on simulated paths, without a network."""
 
 from dataclasses import dataclass, replace
 from statistics import median

@@ -21,7 +21,7 @@ PUBLIC = (
     "64:ff9b::1.1.1.1",
     "2002:101:101::1",
 )
-# What Python 3.11.2 and 3.11.7 judge differently, or both wrongly (PEERS 5.2): the interpreter must not matter.
+# What Python 3.11.2 and 3.11.7 judge differently, or both wrongly: the interpreter must not matter.
 DISPUTED = (
     "100.64.0.1",
     "192.0.0.8",

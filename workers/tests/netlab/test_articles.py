@@ -58,7 +58,7 @@ NAGLE_MS: Mapping[Served, int] = {
     Served(conduct=_SMALL, network=_CLIENT): 15,
 }
 
-# PROBING 1b: which connection of a deep probe shows it, and how many round trips it takes.
+# Which connection of a deep probe shows it, and how many round trips it takes.
 _NEW, _OLD = Served(), Served(conduct=NginxConduct(protocols="TLSv1.2"))
 _PLAIN = Served(conduct=NginxConduct(secure=False, plain=Plain.PAGE), scheme="http")
 _RETRIED = Served(conduct=NginxConduct(curves="secp384r1"))

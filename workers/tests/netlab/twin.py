@@ -9,7 +9,7 @@ from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.netlab.served import Served
 
 RTTS_MS = (20, 80, 380)
-# From here on a server is far (PROBING 7.3), and certificates are worth compressing, over HTTP/3 sooner (7.23).
+# From here on a server is far, and certificates are worth compressing, over HTTP/3 sooner.
 _FAR_MS = 100
 _WORTH_COMPRESSING_BYTES, _WORTH_COMPRESSING_QUIC_BYTES = 4096, 3600
 

@@ -1,0 +1,15 @@
+"""Numbers by which the plan of a deep probe and the rules on what it saw agree: what is worth another connection is
+what a rule would tell.
+"""
+
+# Below this round trip a busy server and a round trip look alike, and nothing that counts round trips is told.
+MIN_RTT_US = 8_000
+# Shorter pauses, or ones below half a round trip, are within one flight (measured: a server's own are shorter).
+MIN_PAUSE_US = 3_000
+# From here on a chain may not fit into the first window, and compressing it can spare a round trip.
+LARGE_CHAIN_BYTES = 4_096
+# A QUIC server sends three times what it has received, 1,200 bytes at first, before it knows the client's address
+# (RFC 9000, 8.1).
+QUIC_FIRST_FLIGHT_BYTES = 3_600
+# So many times as long, and so much longer, is one way slower than another.
+SLOWER_TIMES, SLOWER_US = 1.5, 30_000
