@@ -7,6 +7,7 @@ from itertools import chain
 
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
+from workers.diagnosis.page_paths import LargestPaint
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Request
 from workers.measurement.web_address import host_of
@@ -20,10 +21,10 @@ def late(case: PageCase) -> PageVerdicts:
     largest, hint_us = case.largest, case.hint_us
     if largest is None or not largest.is_picture or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
         return
-    if not largest.sure or not largest.prompt:
+    late_us = largest.asked_us - hint_us
+    if not largest.sure or not largest.prompt or _may_wait_for_parser(case, largest, late_us):
         yield unjudged(FindingId.PAGE_LCP_LATE)
         return
-    late_us = largest.asked_us - hint_us
     saving_us = largest.claim(late_us)
     if saving_us < MEDIUM_US:
         return
@@ -41,6 +42,20 @@ def late(case: PageCase) -> PageVerdicts:
             priority=largest.row.priority,
         ),
     )
+
+
+def _may_wait_for_parser(case: PageCase, largest: LargestPaint, late_us: int) -> bool:
+    """Whether a picture that the document itself names may gain less than it was late: it is shown no sooner than the
+    parser comes to its place, and what holds the parser up (a script, a style sheet, a document that trickles) holds
+    up the picture too. Nobody sees when the parser came there, but it had when the picture was asked for, or was done.
+    """
+    named_by = (largest.row.initiator_url or "").partition("#")[0]
+    if case.document is None or named_by != case.document.url:
+        return False
+    parsed_us = case.page.vitals.dom_interactive_us
+    reached_us = largest.asked_us if parsed_us is None else min(largest.asked_us, parsed_us)
+    certain_us = max(0, min(late_us, (largest.row.timing.end_us or 0) - reached_us))
+    return largest.gain_us(late_us) - largest.gain_us(certain_us) >= MEDIUM_US
 
 
 def preconnect(case: PageCase) -> PageVerdicts:

@@ -167,6 +167,22 @@ def test_a_picture_that_is_asked_for_late_costs_what_a_hint_would_gain() -> None
     assert (found.saving_us, evidence_of(found)["could_be_asked_at_ms"]) == (380_000, 310.0)
 
 
+@pytest.mark.parametrize(
+    ("named_by", "parsed_ms", "end_ms", "gained_ms"),
+    [("", 700, 980, None), ("", 700, 1480, 380), ("", 320, 980, 380), ("9", 700, 980, 380)],
+)
+def test_a_picture_that_may_have_waited_for_the_parser_is_left_open(
+    named_by: str, parsed_ms: int, end_ms: int, gained_ms: int | None
+) -> None:
+    """Named by the document, it is shown no sooner than the parser comes to it: open, unless it came long after that."""
+    vitals = {"lcp_us": end_ms * 1000 + 20_000, "lcp_url": HERO, "dom_interactive_us": parsed_ms * 1000}
+    hero = picture(2, 690, end_ms, path="hero.png", initiator_url=f"https://{MAIN}/{named_by}")
+    page = sketch(hero, NAMING, fcp_ms=340, vitals=vitals)
+    found = told(page, LATE)
+    assert (None if found is None else found.saving_us) == (gained_ms and gained_ms * 1000)
+    assert (LATE in open_questions(page)) is (found is None)
+
+
 def test_what_a_busy_machine_asked_for_late_was_not_found_late() -> None:
     vitals = {"lcp_us": 1_000_000, "lcp_url": HERO, "dom_interactive_us": 720_000}
     assert told(sketch(picture(2, 690, 980, path="hero.png"), fcp_ms=730, vitals=vitals), LATE) is None
