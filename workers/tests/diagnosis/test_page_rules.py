@@ -174,7 +174,7 @@ def test_a_picture_that_is_asked_for_late_costs_what_a_hint_would_gain() -> None
 def test_a_picture_that_may_have_waited_for_the_parser_is_left_open(
     named_by: str, parsed_ms: int, end_ms: int, gained_ms: int | None
 ) -> None:
-    """Named by the document, it is shown no sooner than the parser comes to it: open, unless it came long after that."""
+    """Named by the document, it is shown no sooner than the parser comes to it: open, unless it came long after."""
     vitals = {"lcp_us": end_ms * 1000 + 20_000, "lcp_url": HERO, "dom_interactive_us": parsed_ms * 1000}
     hero = picture(2, 690, end_ms, path="hero.png", initiator_url=f"https://{MAIN}/{named_by}")
     page = sketch(hero, NAMING, fcp_ms=340, vitals=vitals)
