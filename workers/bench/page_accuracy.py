@@ -3,7 +3,7 @@
 from workers.tests.netlab.page_accuracy import PHASES, RTT_MS, SITES, Error, measure, worst_us
 from workers.tests.shapes.browsing import shape_lab
 
-_LOADS = 10
+_LOADS = 20
 _SHARES = (0.5, 0.9, 1.0)
 LIMIT_US = 2000
 

@@ -3,7 +3,7 @@
 Each probe goes to an address of its own, by which its packets are found again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,9 +74,13 @@ class Accuracy:
     lost: int
 
     def quantile_us(self, phase: str, share: float) -> int:
-        """By nearest rank: the least error that so large a share of all is at most."""
-        errors: tuple[int, ...] = getattr(self, phase)
-        return errors[max(0, ceil(len(errors) * share) - 1)]
+        """As `nearest_rank`."""
+        return nearest_rank(getattr(self, phase), share)
+
+
+def nearest_rank(ascending: Sequence[int], share: float) -> int:
+    """The least of the values that so large a share of all do not exceed."""
+    return ascending[max(0, ceil(len(ascending) * share) - 1)]
 
 
 @contextmanager

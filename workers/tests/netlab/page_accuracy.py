@@ -16,6 +16,7 @@ from workers.measurement.page_options import Protocol
 from workers.measurement.timing import Span, Timing
 from workers.measurement.waterfall import Request
 from workers.shaping.packets import ACK, SYN, TCP, UDP
+from workers.tests.netlab.accuracy import nearest_rank
 from workers.tests.netlab.capture import Seen
 from workers.tests.shapes.browsing import ShapeLab
 from workers.tests.shapes.site import Reply, Shape, moved, page, script
@@ -230,4 +231,4 @@ def _spans(row: Request) -> Iterable[tuple[str, Span]]:
 def worst_us(errors: Sequence[Error], share: float) -> int:
     """The error that so large a share of those that could be told keep to."""
     known = sorted(error.error_us for error in errors if error.error_us is not None)
-    return known[min(len(known) - 1, int(len(known) * share))]
+    return nearest_rank(known, share)
