@@ -32,7 +32,8 @@ class PageEvents:
 
     The instants are the main frame's last; `reports` are our own scripts' words. `workers` holds, for the URL of each
     worker's script, whether it is a "worker" or a "service_worker". `attached` are frames that were put into another.
-    `unsent` are WebSockets that were made and of which no handshake was told, by URL and in order.
+    `unsent` are WebSockets that were made and of which no handshake was told, by URL and in order. `unasked` holds, by
+    URL, the size on the wire of each answer whose request nobody heard, as of a worker that was heard a moment late.
     """
 
     exchanges: list[Exchange] = field(default_factory=list)
@@ -42,6 +43,7 @@ class PageEvents:
     workers: dict[str, str] = field(default_factory=dict)
     attached: set[str] = field(default_factory=set)
     unsent: dict[str, list[Exchange]] = field(default_factory=dict)
+    unasked: dict[str, list[int | None]] = field(default_factory=dict)
 
 
 def read_devtools(events: Iterable[DevToolsEvent]) -> PageEvents:
@@ -61,6 +63,9 @@ class _Reader:
     def __init__(self) -> None:
         self.page = PageEvents()
         self._hops: dict[str, list[Exchange]] = {}
+        # Of answers whose requests were not told of: their addresses and the sizes of their heads, and all sizes.
+        self._unasked: dict[str, tuple[str, int | None]] = {}
+        self._sizes: dict[str, int | None] = {}
         self._extras = ExtraInfos()
         self._memory: set[str] = set()
         # Requests that were told of once more: what they would be if that were another one.
@@ -87,6 +92,12 @@ class _Reader:
         for exchange in self.page.exchanges:
             if exchange.frame is None and exchange.kind != SOCKET and not _is_own_script(exchange):
                 exchange.asker = self.page.workers.get(exchange.document or "")
+        for request_id, (url, head_bytes) in self._unasked.items():
+            if request_id not in self._hops:
+                size = self._sizes.get(request_id)
+                # Of a worker's script the head alone may be counted.
+                is_whole = size is not None and head_bytes is not None and 0 < head_bytes < size
+                self.page.unasked.setdefault(url, []).append(size if is_whole else None)
         for request_id, made in self._sockets.items():
             socket = _exchange({**made, "type": SOCKET}, made, request_id, 0)
             socket.net_error = self._socket_errors.get(request_id)
@@ -138,7 +149,11 @@ class _Reader:
     def responded(self, params: Json) -> None:
         request_id, response = str(params.get("requestId")), params.get("response")
         hops = self._hops.get(request_id)
-        if not hops or not isinstance(response, dict):
+        if not isinstance(response, dict):
+            return
+        if not hops:
+            head_bytes = _count(response.get("encodedDataLength"))
+            self._unasked[request_id] = without_login(str(response.get("url"))), head_bytes
             return
         hop = _asker_of(response, hops[-1:])
         if hop is None:
@@ -167,10 +182,11 @@ class _Reader:
             hop.body_bytes = (hop.body_bytes or 0) + count
 
     def finished(self, params: Json) -> None:
-        if (hop := self._last(str(params.get("requestId")))) is not None:
-            hop.ended_us = monotonic_us(params.get("timestamp"))
-            # Nothing at all is what it says where nobody counted.
-            hop.transferred_bytes = _count(params.get("encodedDataLength")) or None
+        request_id = str(params.get("requestId"))
+        # Nothing at all is what it says where nobody counted.
+        self._sizes[request_id] = size = _count(params.get("encodedDataLength")) or None
+        if (hop := self._last(request_id)) is not None:
+            hop.ended_us, hop.transferred_bytes = monotonic_us(params.get("timestamp")), size
 
     def failed(self, params: Json) -> None:
         if (hop := self._last(str(params.get("requestId")))) is not None:

@@ -51,7 +51,7 @@ def compute_page(capture: PageCapture) -> Page:
     log = _network_log(capture, zero_us)
     pairs = join(kept, log.hops)
     settle(kept, pairs, log)
-    told = with_untold(Told(kept, pairs), log, zero_us=zero_us, until_us=capture.told_us)
+    told = with_untold(Told(kept, pairs, events.unasked), log, zero_us=zero_us, until_us=capture.told_us)
     kept = told.exchanges[:MAX_ROWS]
     name_workers(kept, events.workers, events.unsent, all_told=not capture.events_dropped)
     network = Network(exchanges=kept, pairs=told.pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)

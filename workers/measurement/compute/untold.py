@@ -1,11 +1,13 @@
 """Requests that the network log shows and DevTools did not tell of, such as those of a worker that nobody heard.
 
-They are rows like all others, with what the log knows: no priority and no size on the wire. Who asked for them is found
+They are rows like all others, with what the log knows: no priority, and no size on the wire unless DevTools told of the
+answer. Who asked for them is found
 out elsewhere, as far as it can be (`worker_requests`).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workers.measurement.compute.exchange import SOCKET, Exchange
@@ -24,6 +26,8 @@ class Told:
 
     exchanges: Sequence[Exchange]
     pairs: Mapping[int, NetHop]
+    # Sizes on the wire by address, of answers whose requests DevTools did not tell of.
+    unasked: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
 
 
 def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | None = None) -> Told:
@@ -46,10 +50,17 @@ def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | No
     if not found:
         return told
     mixed = [(exchange, told.pairs.get(index)) for index, exchange in enumerate(told.exchanges)]
-    mixed += [(_exchange(hop, log), hop) for hop in found]
+    sizes = _sizes(found, told.unasked)
+    mixed += [(_exchange(hop, log, sizes.get(hop.url)), hop) for hop in found]
     mixed.sort(key=lambda pair: pair[0].started_us)
     pairs = {index: hop for index, (_, hop) in enumerate(mixed) if hop is not None}
     return Told([exchange for exchange, _ in mixed], pairs)
+
+
+def _sizes(found: Sequence[NetHop], unasked: Mapping[str, Sequence[int | None]]) -> dict[str, int | None]:
+    """By address, where one request stands against one answer: of several nobody knows which is whose."""
+    asked = Counter(hop.url for hop in found)
+    return {url: sizes[0] for url, sizes in unasked.items() if len(sizes) == asked[url] == 1}
 
 
 def _counts(hop: NetHop) -> bool:
@@ -61,7 +72,7 @@ def _counts(hop: NetHop) -> bool:
     return asked and hop.url.startswith(_SCHEMES) and hop.controller is not None
 
 
-def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
+def _exchange(hop: NetHop, log: NetworkLog, transferred_bytes: int | None) -> Exchange:
     began_us, failure = hop.started_ms * 1000, log.failure_of(hop)
     is_connected = hop.is_socket and failure is None
     return Exchange(
@@ -79,6 +90,7 @@ def _exchange(hop: NetHop, log: NetworkLog) -> Exchange:
         response_headers=headers_in(hop.answer_lines),
         ended_us=None if hop.ended_ms is None or is_connected else hop.ended_ms * 1000,
         body_bytes=hop.body_bytes or None,
+        transferred_bytes=transferred_bytes,
         redirected_to=hop.redirected_to,
         net_error=failure,
         cancelled=hop.cancelled,

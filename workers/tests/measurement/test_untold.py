@@ -51,6 +51,27 @@ def test_headers_and_type_are_those_that_devtools_would_have_told(shape: str, en
         assert getattr(untold, name) == getattr(told, name), name
 
 
+def test_an_answer_whose_request_nobody_heard_has_the_size_that_devtools_told() -> None:
+    capture = golden.load("six-h1")
+    asked = [one for one in capture.events if one.method == "Network.requestWillBeSent"]
+    unheard = next(one for one in asked if one.params["request"]["url"].endswith("/1.js"))
+    late = replace(capture, events=tuple(one for one in capture.events if one is not unheard))
+    size = row_of(capture, "/1.js").transferred_bytes
+    assert size
+    assert row_of(late, "/1.js").transferred_bytes == size
+    assert row_of(without(capture, "/1.js"), "/1.js").transferred_bytes is None
+    answers = [one for one in late.events if one.params.get("requestId") == unheard.params["requestId"]]
+    finished = next(one for one in answers if one.method == "Network.loadingFinished")
+    # Of a worker's script the head alone may be counted.
+    head = next(one for one in answers if one.method == "Network.responseReceived").params["response"]
+    short = finished._replace(params={**finished.params, "encodedDataLength": head["encodedDataLength"]})
+    headed = tuple(short if one is finished else one for one in late.events)
+    assert row_of(replace(late, events=headed), "/1.js").transferred_bytes is None
+    # Of two answers nobody knows which is whose.
+    again = tuple(one._replace(params={**one.params, "requestId": "again"}) for one in answers)
+    assert row_of(replace(late, events=late.events + again), "/1.js").transferred_bytes is None
+
+
 def test_what_came_from_a_cache_after_a_question_is_told_like_the_answer() -> None:
     """The second of two: what the first one brought is still good (304)."""
     capture = golden.load("revalidated")
