@@ -8,7 +8,7 @@ alone.
 
 Ours is measured in the warm browser that an agent keeps, and with a browser started for the run and ended after it, as
 the others do every time. Gates hold for the warm browser, beside browsertime with like captures and beside Lighthouse
-as it is; the other ratios are told.
+both ways; the other ratios are told.
 """
 
 import gc
@@ -95,7 +95,9 @@ def _peers(site: Site) -> dict[str, _Peer]:
     if program := _program(LIGHTHOUSE_VARIABLE):
         name = _named(program)
         peers[f"{name} as it is"] = _Peer(partial(_lighthouse, program, site, ()), LIGHTHOUSE_TARGET)
-        peers[f"{name} judging performance alone"] = _Peer(partial(_lighthouse, program, site, _PERFORMANCE), None)
+        peers[f"{name} judging performance alone"] = _Peer(
+            partial(_lighthouse, program, site, _PERFORMANCE), LIGHTHOUSE_TARGET
+        )
     return peers or {"bare Playwright load": _Peer(lambda: _bare(site), BARE_TARGET)}
 
 
