@@ -1,5 +1,6 @@
 """allauth's views where the log must hear of them: an act and the word of it are one transaction."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 from textwrap import wrap
 from typing import Any
@@ -30,37 +31,35 @@ class SignInView(LoginView):  # type: ignore[misc]  # allauth has no types
         return response
 
 
-@method_decorator(never_cache, name="dispatch")
-class SecondFactorOnView(ActivateTOTPView):  # type: ignore[misc]  # allauth has no types
+class _NotedView(FormView):  # type: ignore[type-arg]  # at run time it takes no parameter
+    """A form whose act the log hears of by `note`."""
+
+    note: Callable[..., None]
+
     @transaction.atomic
     def form_valid(self, form: Form) -> HttpResponse:
-        response: HttpResponse = super().form_valid(form)
-        sign_ins.note_second_factor_on(actor=self.request.user)
+        response = super().form_valid(form)
+        self.note(actor=self.request.user)
         return response
+
+
+@method_decorator(never_cache, name="dispatch")
+class SecondFactorOnView(_NotedView, ActivateTOTPView):  # type: ignore[misc]  # allauth has no types
+    note = staticmethod(sign_ins.note_second_factor_on)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
         return context | {"secret": " ".join(wrap(context["form"].secret, 4)), "section": "profile"}
 
 
-class SecondFactorOffView(DeactivateTOTPView):  # type: ignore[misc]  # allauth has no types
+class SecondFactorOffView(_NotedView, DeactivateTOTPView):  # type: ignore[misc]  # allauth has no types
+    note = staticmethod(sign_ins.note_second_factor_off)
     extra_context = {"section": "profile"}
 
-    @transaction.atomic
-    def form_valid(self, form: Form) -> HttpResponse:
-        response: HttpResponse = super().form_valid(form)
-        sign_ins.note_second_factor_off(actor=self.request.user)
-        return response
 
-
-class NewRecoveryCodesView(GenerateRecoveryCodesView):  # type: ignore[misc]  # allauth has no types
+class NewRecoveryCodesView(_NotedView, GenerateRecoveryCodesView):  # type: ignore[misc]  # allauth has no types
+    note = staticmethod(sign_ins.note_new_recovery_codes)
     extra_context = {"section": "profile"}
-
-    @transaction.atomic
-    def form_valid(self, form: Form) -> HttpResponse:
-        response: HttpResponse = super().form_valid(form)
-        sign_ins.note_new_recovery_codes(actor=self.request.user)
-        return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         """Without the old codes: who has lost the key to them needs new ones most."""
