@@ -63,7 +63,7 @@ class _Reader:
     def __init__(self) -> None:
         self.page = PageEvents()
         self._hops: dict[str, list[Exchange]] = {}
-        # Of answers whose requests were not told of: their addresses and the sizes of their heads, and all sizes.
+        # Of answers whose requests were not told of: their addresses with the sizes of their heads, and all of each.
         self._unasked: dict[str, tuple[str, int | None]] = {}
         self._sizes: dict[str, int | None] = {}
         self._extras = ExtraInfos()
@@ -184,9 +184,11 @@ class _Reader:
     def finished(self, params: Json) -> None:
         request_id = str(params.get("requestId"))
         # Nothing at all is what it says where nobody counted.
-        self._sizes[request_id] = size = _count(params.get("encodedDataLength")) or None
+        size = _count(params.get("encodedDataLength")) or None
         if (hop := self._last(request_id)) is not None:
             hop.ended_us, hop.transferred_bytes = monotonic_us(params.get("timestamp")), size
+        elif request_id in self._unasked:
+            self._sizes[request_id] = size
 
     def failed(self, params: Json) -> None:
         if (hop := self._last(str(params.get("requestId")))) is not None:

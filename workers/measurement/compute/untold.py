@@ -1,8 +1,7 @@
 """Requests that the network log shows and DevTools did not tell of, such as those of a worker that nobody heard.
 
 They are rows like all others, with what the log knows: no priority, and no size on the wire unless DevTools told of the
-answer. Who asked for them is found
-out elsewhere, as far as it can be (`worker_requests`).
+answer. Who asked for them is found out elsewhere, as far as it can be (`worker_requests`).
 """
 
 from collections import Counter
