@@ -8,25 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from workers.tests.nginx_frame import framed
 from workers.tests.ports import free_port
 from workers.tests.servers import LOOPBACK, Authority
 from workers.tests.waiting import wait_for
 
 CDN, ORIGIN = "cdn.localhost", "origin.localhost"
 BODY = "/* a style sheet */\n" + "body { margin: 0; padding: 1px }\n" * 600
-_CONFIGURATION = """\
-daemon off;
-master_process off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{ worker_connections 512; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
+_SITES = """\
   proxy_cache_path {folder}/cache keys_zone=cdn:1m;
   types {{ text/css css; }}
   gzip_types text/css;
@@ -47,7 +36,6 @@ http {{
       add_header X-Cache $upstream_cache_status;
     }}
   }}
-}}
 """
 
 
@@ -73,7 +61,7 @@ def running_nginx(folder: Path) -> Iterator[Nginx]:
     (folder / "pages" / "a.css").write_text(BODY)
     cdn, origin = free_port(), free_port()
     configuration = folder / "nginx.conf"
-    configuration.write_text(_CONFIGURATION.format(folder=folder, host=LOOPBACK, cdn=cdn, origin=origin))
+    configuration.write_text(framed(folder, _SITES.format(folder=folder, host=LOOPBACK, cdn=cdn, origin=origin)))
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
     process = subprocess.Popen(
         ["nginx", "-e", str(folder / "error.log"), "-p", str(folder), "-c", str(configuration)],

@@ -24,6 +24,7 @@ from workers.shaping.cable import INTERFACE
 from workers.shaping.packets import SYN, TCP
 from workers.tests.netlab.capture import Seen
 from workers.tests.netlab.lab import Lab
+from workers.tests.nginx_frame import framed
 
 RTT_MS = 380.0
 _ADDRESSES = "10.78.{}.{}"
@@ -31,19 +32,7 @@ _NETWORK = "10.78.0.0/16"
 # An answer is larger than what a server sends of its own accord after a handshake.
 _BODY_BYTES = 600
 _LEAST_ANSWER_BYTES = 400
-_CONFIGURATION = """\
-daemon off;
-master_process off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{ worker_connections 4096; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
+_SITE = """\
   ssl_protocols TLSv1.3;
   ssl_certificate {folder}/server.pem;
   ssl_certificate_key {folder}/server.key;
@@ -51,7 +40,6 @@ http {{
     listen 443 ssl backlog=1024;
     location / {{ return 200 '{body}'; }}
   }}
-}}
 """
 
 
@@ -91,7 +79,7 @@ def accuracy_lab(folder: Path, *, addresses: int, rtt_ms: float = RTT_MS) -> Ite
     for part in leaf.cert_chain_pems:
         part.write_to_path(str(folder / "server.pem"), append=True)
     configuration = folder / "nginx.conf"
-    configuration.write_text(_CONFIGURATION.format(folder=folder, body="x" * _BODY_BYTES))
+    configuration.write_text(framed(folder, _SITE.format(folder=folder, body="x" * _BODY_BYTES)))
     with Lab(rtt_ms=rtt_ms) as lab:
         lab.configure(allowed=parse_networks(_NETWORK))
         lab.server.call(lambda: _add_addresses(addresses))

@@ -13,6 +13,7 @@ from typing import Self
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.conduct import HSTS
 from workers.tests.netlab.misbehaving import page
+from workers.tests.nginx_frame import framed
 
 # Where Debian puts it, which is not on every user's path.
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
@@ -70,23 +71,9 @@ class NginxSite:
     chain: Chain | None = None
 
 
-_FRAME = """\
-daemon off;
-master_process off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{ worker_connections 4096; }}
-http {{
-  access_log off;
-  client_body_temp_path {folder}/body;
-  proxy_temp_path {folder}/proxy;
-  fastcgi_temp_path {folder}/fastcgi;
-  uwsgi_temp_path {folder}/uwsgi;
-  scgi_temp_path {folder}/scgi;
+_COMMON = """\
   default_type text/html;
   server_tokens off;
-  {sites}
-}}
 """
 _SERVER = """\
   server {{
@@ -135,7 +122,7 @@ class Nginx(AbstractContextManager["Nginx"]):
         for size in {site.conduct.body_bytes for site in sites}:
             (pages / f"{size}.html").write_bytes(page(size))
         servers = "".join(self._servers(site, number) for number, site in enumerate(sites))
-        (folder / "nginx.conf").write_text(_FRAME.format(folder=folder, sites=servers))
+        (folder / "nginx.conf").write_text(framed(folder, _COMMON + servers))
 
     @property
     def argv(self) -> list[str]:
