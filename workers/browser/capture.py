@@ -127,6 +127,7 @@ class PageLoad:
             pictures=stock.pictures,
             texts=stock.texts,
             hints=stock.hints,
+            body=stock.body,
             events_dropped=recorder.dropped,
             browser_version=self._version,
             secret_headers=frozenset(header.name.lower() for header in own_headers(request)),

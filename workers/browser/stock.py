@@ -1,6 +1,6 @@
 """What could be better about a page, asked of the browser after the load: pictures larger than they are shown, what
-gzip would have made of texts that came uncompressed, and the hosts that the page asks to connect to ahead. Nothing is
-asked of the network.
+gzip would have made of texts that came uncompressed, the hosts that the page asks to connect to ahead, and where the
+document begins to show something, if a script stopped the parser. Nothing is asked of the network.
 
 Chromium obeys `preconnect` in its first profile only: neither the headless shell nor a context of its own opens a
 connection ahead where a page asks for it.
@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workers.measurement.captures_page import DevToolsEvent, PictureSeen, TextSeen
+from workers.measurement.captures_page import BodySeen, DevToolsEvent, PictureSeen, TextSeen
+from workers.measurement.compute.blocking import blocking_of
+from workers.measurement.compute.shown import body_of
 from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
+from workers.measurement.waterfall import Blocking
 from workers.measurement.web_address import host_of
 
 # Sends a DevTools command and gives its answer; None when the page does not answer.
@@ -30,6 +33,7 @@ _TEXT_TYPES = frozenset({"Document", "Stylesheet", "Script", "XHR", "Fetch"})
 _MAX_HOST_CHARS = 253
 # The level that most servers have by default (nginx 1, Apache and Caddy 6); what it saves differs by little.
 _LEVEL = 6
+_SENT = "Network.requestWillBeSent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,7 @@ class Stock:
     pictures: tuple[PictureSeen, ...] = ()
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
+    body: BodySeen | None = None
 
 
 async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> Stock:
@@ -48,6 +53,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
         pictures=tuple(_pictures(document.get("pictures")))[:MAX_PICTURES],
         texts=await _texts(ask, main_frame, events),
         hints=_hosts(document.get("hints")),
+        body=await _body(ask, main_frame, events),
     )
 
 
@@ -73,6 +79,24 @@ def _hosts(told: object) -> tuple[str, ...] | None:
         return None
     hosts = (host_of(url) for url in told if isinstance(url, str))
     return tuple(dict.fromkeys(host for host in hosts if 0 < len(host) <= _MAX_HOST_CHARS))[:MAX_HINTS]
+
+
+async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> BodySeen | None:
+    """Of the last document of the top frame; not where nothing that it names may have stopped the parser."""
+    sent = [params for method, params in events if method == _SENT and params.get("frameId") == main_frame]
+    documents = [str(params["requestId"]) for params in sent if params.get("requestId") == params.get("loaderId")]
+    if not documents or not any(map(_may_stop_parser, sent)):
+        return None
+    answer = await ask("Network.getResponseBody", {"requestId": documents[-1]})
+    if answer is None or answer.get("base64Encoded"):
+        return None
+    return await asyncio.to_thread(body_of, str(answer.get("body", ""))[:MAX_TEXT_BYTES])
+
+
+def _may_stop_parser(params: Mapping[str, Any]) -> bool:
+    """Chrome calls a script in the body of a document that comes in pieces by the word for one in its head."""
+    blocking = blocking_of(params.get("renderBlockingBehavior"))
+    return blocking is Blocking.PARSER or (blocking is Blocking.RENDERING and params.get("type") == "Script")
 
 
 async def _texts(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> tuple[TextSeen, ...]:

@@ -48,8 +48,9 @@ class PageCase:
 
     @cached_property
     def blocking(self) -> tuple[Request, ...]:
-        """What the first paint waited for since it blocks rendering. A browser waits for an error as for an answer."""
-        rows = [row for row in self.page.waterfall.requests if row.render_blocking and self.paint.waits_for(row)]
+        """What the first paint waited for since it blocks rendering, or the parser ahead of all that is shown. A
+        browser waits for an error as for an answer."""
+        rows = [row for row in self.page.waterfall.requests if row.number in self.paint.blocking]
         return tuple(row for row in rows if row.served_from is ServedFrom.NETWORK and not _NOBODYS & set(row.flags))
 
     @cached_property

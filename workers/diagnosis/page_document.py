@@ -30,7 +30,7 @@ PAGE_SCHEMA = "firstbyte.page/1"
 _PLAIN_METRICS = ("cls", "requests", "bytes")
 _EMPTY = PageMeasurement(waterfall=Waterfall(requests=(), connections=()), vitals=Vitals())
 _PLAIN = ("number", "url", "method", "status", "protocol", "connection", "reused", "address", "mime_type", "priority")
-_MORE = ("transferred_bytes", "body_bytes", "initiator_url", "render_blocking", "redirected_to", "failure")
+_MORE = ("transferred_bytes", "body_bytes", "initiator_url", "blocking", "render_blocking", "redirected_to", "failure")
 
 
 def page_document(url: str, outcome: Measured | Failed) -> Document:

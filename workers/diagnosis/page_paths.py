@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span
-from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
+from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom
 
 # A paint within this of the last request that it waited for waited for nothing else: layout, and a frame of the screen.
 DIRECTLY_US = 50_000
@@ -28,9 +28,10 @@ _READ = 0
 
 @dataclass(kw_only=True)
 class PaintPath:
-    """The first paint waits for the document and for all that blocks rendering. `ends` are their ends by row, `after`
-    the row before which one could not be asked for, as what a style sheet imports. What the page worked meanwhile
-    it works without them too: each long task is a row with a negative number.
+    """The first paint waits for the document, for all that blocks rendering, and for what stopped the parser ahead of
+    all that is shown: `blocking` are the last two. `ends` are the ends by row, `after` the row before which one could
+    not be asked for, as what a style sheet imports. What the page worked meanwhile it works without them too: each
+    long task is a row with a negative number.
 
     `sure` says whether the paint came of it directly; where it did not, nothing is gained for certain.
     """
@@ -38,6 +39,7 @@ class PaintPath:
     ends: Mapping[int, int]
     after: Mapping[int, int]
     sure: bool
+    blocking: frozenset[int]
     _sooner: dict[int, int] = field(default_factory=dict)
 
     @classmethod
@@ -48,7 +50,12 @@ class PaintPath:
         sure = _is_direct(page, ends.values())
         tasks = _tasks_meanwhile(page, max(ends.values(), default=0))
         after = _leads(blocking) | {number: row for number, task in tasks.items() if (row := _began_by(task, ends))}
-        return cls(ends=ends | {number: task.end_us for number, task in tasks.items()}, after=after, sure=sure)
+        return cls(
+            ends=ends | {number: task.end_us for number, task in tasks.items()},
+            after=after,
+            sure=sure,
+            blocking=frozenset(row.number for row in blocking),
+        )
 
     def waits_for(self, row: Request) -> bool:
         return row.number in self.ends
@@ -156,12 +163,22 @@ def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int
 
 
 def _blocking(page: PageMeasurement) -> list[Request]:
-    """What blocks rendering and was there before the first paint: what came later cannot have blocked it, and what a
-    frame asked for blocks that frame alone."""
+    """What every paint or the first one had to wait for, and was there before it: what came later cannot have held it
+    up, and what a frame asked for blocks that frame alone."""
     fcp_us = page.vitals.fcp_us
     asked = [row for row in page.waterfall.requests if RowFlag.FRAME not in row.flags]
-    rows = [row for row in asked if row.render_blocking and row.timing.end_us]
+    rows = [row for row in asked if (row.render_blocking or _stops_parser(page, row)) and row.timing.end_us]
     return [row for row in rows if fcp_us is None or (row.timing.end_us or 0) <= fcp_us + _CLOCKS_US]
+
+
+def _stops_parser(page: PageMeasurement, row: Request) -> bool:
+    """Whether the parser stopped at it before it had read a thing to be seen. Behind such a thing it holds up what
+    stands there, and not the first paint."""
+    if row.blocking is not Blocking.PARSER or row.initiator_at is None or page.shows_from is None:
+        return False
+    document = next((one for one in page.waterfall.requests if one.number == page.document), None)
+    named_by = (row.initiator_url or "").partition("#")[0]
+    return document is not None and named_by == document.url.partition("#")[0] and row.initiator_at <= page.shows_from
 
 
 def _tasks_meanwhile(page: PageMeasurement, last_us: int) -> dict[int, Span]:

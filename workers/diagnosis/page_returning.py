@@ -123,12 +123,12 @@ def _measured_us(case: PageCase, rows: Sequence[Request]) -> int:
 
 
 def _modelled_us(case: PageCase, rows: Sequence[Request]) -> int:
-    """Of files that block rendering: how long the first paint of a second view would wait for the slowest of them.
+    """Of files that the first paint waits for: how long that of a second view would wait for the slowest of them.
 
     They are asked for over the document's own connection as early as they were here; one that has not changed costs
     the question alone. What the page works meanwhile it works again.
     """
-    blocking = [row for row in rows if row.render_blocking and case.paint.waits_for(row)]
+    blocking = [row for row in rows if row.number in case.paint.blocking]
     document = case.document
     if not blocking or document is None or not case.paint.sure:
         return 0

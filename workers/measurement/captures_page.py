@@ -34,6 +34,16 @@ class TextSeen(NamedTuple):
     gzip_bytes: int
 
 
+class BodySeen(NamedTuple):
+    """Lines and columns of a document's text, from 1: where its body begins, and where the first thing stands that may
+    be seen. The second is None unless text that is not hidden follows there or later: else scripts may make all that
+    is ever shown.
+    """
+
+    starts: tuple[int, int] | None
+    shows: tuple[int, int] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetlogCapture:
     """The lines of a network log that belong to one run, and the constants from the head of the same log.
@@ -82,3 +92,4 @@ class PageCapture:
     pictures: tuple[PictureSeen, ...] = ()
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
+    body: BodySeen | None = None

@@ -64,7 +64,7 @@ def entry_of_request(row: Request, scene: Scene) -> Entry:
         _fromCache=_CACHES.get(row.served_from),
         _fetchedViaServiceWorker=True if row.served_from is ServedFrom.SERVICE_WORKER else None,
         _initiator=_initiator(row, scene),
-        _renderBlocking=row.render_blocking,
+        _renderBlocking=row.render_blocking if row.blocking is None else str(row.blocking),
         _connectionReused=row.reused,
         _protocol=protocol,
         _error=row.failure,

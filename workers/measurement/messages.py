@@ -30,7 +30,7 @@ from workers.measurement.pair import Leg, LegExchange, PairTarget, Protocols
 from workers.measurement.profile import NATIVE, Profile
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Waterfall
+from workers.measurement.waterfall import Place, Waterfall
 
 
 def _require_aware(**instants: datetime) -> None:
@@ -154,7 +154,9 @@ class PageMeasurement:
     Of several loads this is the representative one; `samples` has the figures of all, of repeat views too, when there
     was more than one. `profile_verified` tells of a shaped run whether no connection was quicker than its link; None
     without a profile. `pictures` and `texts` are what could be smaller, as the browser told; `hints` the hosts that
-    the page asks to connect to ahead, None when nobody looked. `only_protocol` is what the browser was told to speak
+    the page asks to connect to ahead, None when nobody looked. `shows_from` is where in the document's text the first
+    thing stands that may be seen; None unless a file in the body stopped the parser and text stands behind that place.
+    `only_protocol` is what the browser was told to speak
     and nothing else. `diagnosis` is what the agent's rules made of it all at
     once; of a result that is sent its findings have no evidence, which follows from the rest.
     """
@@ -178,6 +180,7 @@ class PageMeasurement:
     pictures: tuple[ShownPicture, ...] = ()
     texts: tuple[PlainText, ...] = ()
     hints: tuple[str, ...] | None = None
+    shows_from: Place | None = None
     only_protocol: Protocol | None = None
     diagnosis: Diagnosis | None = None
 

@@ -34,6 +34,26 @@ class ServedFrom(StrEnum):
 ON_THE_NETWORK = frozenset({ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER})
 
 
+class Blocking(StrEnum):
+    """What waits for a file, in Chrome's words (CDP `Network.RenderBlockingBehavior`, Resource Timing's
+    `renderBlockingStatus` knows the first and the rest).
+
+    `blocking`: every paint. `in_body_parser_blocking`: what stands behind it in the body, which is read no further
+    until then. `potentially_blocking`: a script that runs as soon as it is there (`async`), before the first paint or
+    after. `non_blocking_dynamic`: nothing, since a script put it there.
+    """
+
+    RENDERING = "blocking"
+    PARSER = "in_body_parser_blocking"
+    MAYBE = "potentially_blocking"
+    NOTHING = "non_blocking"
+    NOTHING_INSERTED = "non_blocking_dynamic"
+
+
+# A line and a column of a document, both from 1; columns are UTF-16 units, as DevTools counts them.
+Place = tuple[int, int]
+
+
 class TimingSource(StrEnum):
     """Where the phases of a row come from: Chrome's network log is the truth, DevTools events the fallback.
 
@@ -77,7 +97,9 @@ class Request:
     """One row. `connection` is a `Connection.number`; connection phases stand at the first request that used it.
 
     `transferred_bytes` is what came over the wire, head included; `body_bytes` the decoded body. `failure` is the
-    browser's name for a network error (ERR_…). `timing.start_us` is when the page asked for it.
+    browser's name for a network error (ERR_…). `timing.start_us` is when the page asked for it. `initiator_at` is where
+    in the document at `initiator_url` its tag ends, None for what no tag named. `render_blocking` says of `blocking`
+    whether every paint waits; older runs and files tell that alone.
     """
 
     number: int
@@ -97,6 +119,8 @@ class Request:
     body_bytes: int | None = None
     priority: str | None = None
     initiator_url: str | None = None
+    initiator_at: Place | None = None
+    blocking: Blocking | None = None
     render_blocking: bool | None = None
     redirected_to: str | None = None
     failure: str | None = None

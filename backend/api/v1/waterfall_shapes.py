@@ -15,13 +15,13 @@ from workers.measurement.connection import Header as HeaderLine
 from workers.measurement.messages import Hop, Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Timing
 from workers.measurement.timing import Span as SpanSeen
+from workers.measurement.waterfall import Blocking, ResourceType, ServedFrom, TimingSource
 from workers.measurement.waterfall import Request as RequestSeen
-from workers.measurement.waterfall import ResourceType, ServedFrom, TimingSource
 
 _SAME_IN_REQUESTS = (
     "number", "url", "method", "resource_type", "timing_source", "served_from", "status", "protocol", "connection",
     "reused", "address", "mime_type", "transferred_bytes", "body_bytes", "priority", "initiator_url",
-    "render_blocking", "redirected_to", "failure",
+    "blocking", "render_blocking", "redirected_to", "failure",
 )  # fmt: skip
 _SAME_IN_CONNECTIONS = (
     "number", "host", "port", "address", "protocol", "tls_round_trips", "tls_version", "cipher", "resumed",
@@ -56,6 +56,7 @@ class WaterfallRequest(Out):
     """`connection` is the number of one of `connections`. `end_ms` is null for a request that did not end.
 
     `transferred_bytes` is what came over the wire, head included; `body_bytes` the body. `failure` is the browser's.
+    `blocking` is Chrome's word for what waits for it, `render_blocking` whether every paint does.
     """
 
     number: int
@@ -74,6 +75,7 @@ class WaterfallRequest(Out):
     body_bytes: Bytes | None
     priority: str | None
     initiator_url: str | None
+    blocking: Blocking | None
     render_blocking: bool | None
     redirected_to: str | None
     failure: str | None

@@ -13,7 +13,7 @@ from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Hop, PageMeasurement
 from workers.measurement.timing import Timing, phases_of
-from workers.measurement.waterfall import Request
+from workers.measurement.waterfall import Blocking, Request
 
 MAX_HEADERS = 100
 MAX_CAUSES = 12
@@ -21,6 +21,11 @@ MAX_TRAVELS = 200
 # What says whether a cache answered, and which (RFC 9111, RFC 9211, and the usual names of content networks).
 _CACHE_HEADERS = ("age", "cache-control", "cache-status", "x-cache", "cf-cache-status", "etag", "via", "server-timing")
 # What DevTools' protocol calls priorities, as DevTools shows them; what other tools wrote is as they wrote it.
+# The others say yes or no.
+_BLOCKS: dict[Blocking | None, str] = {
+    Blocking.PARSER: "only what stands behind it in the page",
+    Blocking.MAYBE: "if it is there before the first paint",
+}
 _PRIORITIES = {"VeryLow": "lowest", "Low": "low", "Medium": "medium", "High": "high", "VeryHigh": "highest"}
 _SUM = "The phases add up to the total; “Waiting” includes sending the request."
 _SUM_OF_SEEN = "Its end was not seen; the phases add up to what was. “Waiting” includes sending the request."
@@ -291,7 +296,7 @@ def _request_facts(request: Request) -> list[tuple[str, str | None]]:
         ),
         ("Size", _size(request)),
         ("Priority", _PRIORITIES.get(request.priority or "", request.priority)),
-        ("Blocks rendering", _yes_no(request.render_blocking)),
+        ("Blocks rendering", _BLOCKS.get(request.blocking) or _yes_no(request.render_blocking)),
         ("Redirects to", request.redirected_to),
         ("Asked for by", request.initiator_url),
         ("Begins at", duration(request.timing.start_us)),

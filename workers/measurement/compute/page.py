@@ -7,7 +7,8 @@ own.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workers.measurement.captures_page import PageCapture
+from workers.measurement.captures_page import BodySeen, PageCapture
+from workers.measurement.compute.blocking import with_places
 from workers.measurement.compute.cdp import PageEvents, read_devtools
 from workers.measurement.compute.exchange import Exchange
 from workers.measurement.compute.join import join
@@ -56,7 +57,9 @@ def compute_page(capture: PageCapture) -> Page:
     name_workers(kept, events.workers, events.unsent, all_told=not capture.events_dropped)
     network = Network(exchanges=kept, pairs=told.pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)
     connections = connections_of(network)
-    rows = tuple(row(network, connections, index, capture.secret_headers) for index in range(len(kept)))
+    document, body = _document(capture, kept), _body(capture)
+    found = [row(network, connections, index, capture.secret_headers) for index in range(len(kept))]
+    rows = tuple(with_places(found, document, body.starts))
     waterfall = Waterfall(
         requests=rows,
         connections=connections.all,
@@ -65,13 +68,14 @@ def compute_page(capture: PageCapture) -> Page:
     measurement = PageMeasurement(
         waterfall=waterfall,
         vitals=_vitals(capture, events, zero_us),
-        document=_document(capture, kept),
+        document=document,
         title=plain_or_none(capture.title, MAX_TITLE_CHARS),
         browser_version=capture.browser_version,
         warnings=capture.warnings + _warnings(capture, log, waterfall),
         pictures=pictures_of(capture, kept),
         texts=texts_of(capture, kept),
         hints=None if capture.hints is None else tuple(capture.hints),
+        shows_from=body.shows,
     )
     return Page(measurement=measurement, addresses=_addresses(events.exchanges, log))
 
@@ -97,6 +101,12 @@ def _document(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None
     ]
     answered = [index for index in documents if exchanges[index].response is not None]
     return (answered or documents)[-1] + 1 if documents else None
+
+
+def _body(capture: PageCapture) -> BodySeen:
+    """A capture that was kept as a file has lists."""
+    starts, shows = capture.body or (None, None)
+    return BodySeen(starts and (starts[0], starts[1]), shows and (shows[0], shows[1]))
 
 
 def _vitals(capture: PageCapture, events: PageEvents, zero_us: int) -> Vitals:

@@ -1,6 +1,7 @@
 """One row of a waterfall from one exchange."""
 
 from workers.measurement.compute.asker_flags import asker_flags
+from workers.measurement.compute.blocking import blocking_of, blocks_rendering
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.network_log import NetHop
 from workers.measurement.compute.page_connections import Connections, Network
@@ -9,23 +10,15 @@ from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.row_timing import row_timing
 from workers.measurement.compute.texts import headers_of, plain, plain_or_none, short_url
 from workers.measurement.connection import Connection
-from workers.measurement.waterfall import Request, RowFlag, TimingSource
+from workers.measurement.waterfall import Place, Request, RowFlag, TimingSource
 
-# Chrome's words for what holds up the first paint; the others say that it does not, or only the parser.
-_BLOCKS = {
-    "Blocking": True,
-    "InBodyParserBlocking": False,
-    "NonBlocking": False,
-    "NonBlockingDynamic": False,
-    "PotentiallyBlocking": False,
-}
 _MAX_WORD_CHARS = 100
 
 
 def row(network: Network, connections: Connections, index: int, secret: frozenset[str]) -> Request:
     """The row of `network.exchanges[index]`, numbered from 1. `secret` names request headers to redact."""
     exchange, hop, used = network.exchanges[index], network.pairs.get(index), connections.used.get(index)
-    over_network = exchange.served_from in ON_THE_NETWORK
+    over_network, blocking = exchange.served_from in ON_THE_NETWORK, blocking_of(exchange.render_blocking)
     pays = used is not None and connections.first[used.number] == index
     return Request(
         number=index + 1,
@@ -45,7 +38,9 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         body_bytes=exchange.body_bytes,
         priority=plain_or_none(exchange.priority, _MAX_WORD_CHARS),
         initiator_url=_initiator(exchange),
-        render_blocking=_BLOCKS.get(exchange.render_blocking or ""),
+        initiator_at=_place(exchange),
+        blocking=blocking,
+        render_blocking=blocks_rendering(blocking),
         redirected_to=None if exchange.redirected_to is None else short_url(exchange.redirected_to),
         failure=plain_or_none(exchange.net_error, _MAX_WORD_CHARS),
         request_headers=headers_of(exchange.request_headers, secret=secret),
@@ -98,3 +93,12 @@ def _initiator(exchange: Exchange) -> str | None:
     return next(
         (short_url(frame["url"]) for frame in frames or () if isinstance(frame, dict) and frame.get("url")), None
     )
+
+
+def _place(exchange: Exchange) -> Place | None:
+    """Where the parser found it: DevTools counts from 0, and tells of what scripts name another place."""
+    told = exchange.initiator
+    match told.get("type"), told.get("lineNumber"), told.get("columnNumber"):
+        case "parser", int() | float() as line, int() | float() as column if line >= 0 and column >= 0:
+            return int(line) + 1, int(column) + 1
+    return None

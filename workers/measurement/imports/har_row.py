@@ -22,7 +22,7 @@ from workers.measurement.imports.fields import (
 from workers.measurement.imports.spans import Exchange, laid, placed
 from workers.measurement.imports.words import (
     MAX_HEADERS,
-    blocks_rendering,
+    blocks_of,
     cache_of,
     flags_of,
     header_of,
@@ -75,6 +75,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
     )
     status, mime_type = _status(response), _mime_type(response)
     word = text_or_none(entry, "_resourceType", 32) or text_or_none(entry, "_request_type", 32)
+    blocking, render_blocking = blocks_of(entry.get("_renderBlocking"))
     row = Request(
         number=0,
         url=url_of(url),
@@ -91,7 +92,8 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         body_bytes=_body_bytes(entry, response),
         priority=text_or_none(entry, "_priority", _MAX_WORD_CHARS),
         initiator_url=_initiator(entry.get("_initiator")),
-        render_blocking=blocks_rendering(entry.get("_renderBlocking")),
+        blocking=blocking,
+        render_blocking=render_blocking,
         redirected_to=_redirected_to(url, status, response),
         failure=_failure(entry, response),
         request_headers=_headers(request),

@@ -26,7 +26,7 @@ from workers.measurement.imports.source import UnreadableFileError
 from workers.measurement.imports.spans import Exchange, placed
 from workers.measurement.imports.words import (
     MAX_HEADERS,
-    blocks_rendering,
+    blocks_of,
     header_of,
     joined,
     parts_of,
@@ -162,6 +162,7 @@ def _draft(fields: Any) -> Draft:
     status = status if status and status < 1000 else None
     mime_type = text_or_none(fields, "contentType", _MAX_WORD_CHARS)
     response_headers = _headers(fields, "response")
+    blocking, render_blocking = blocks_of(fields.get("renderBlocking"))
     row = Request(
         number=0,
         url=url_of(url),
@@ -177,7 +178,8 @@ def _draft(fields: Any) -> Draft:
         body_bytes=count_or_none(fields, "objectSizeUncompressed"),
         priority=text_or_none(fields, "priority", _MAX_WORD_CHARS),
         initiator_url=None if (by := text_or_none(fields, "initiator", _MAX_URL_READ)) is None else url_of(by),
-        render_blocking=blocks_rendering(fields.get("renderBlocking")),
+        blocking=blocking,
+        render_blocking=render_blocking,
         redirected_to=_redirected_to(url, status, response_headers),
         request_headers=_headers(fields, "request"),
         response_headers=response_headers,

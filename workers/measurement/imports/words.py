@@ -2,10 +2,11 @@
 
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from workers.measurement.compute.blocking import blocking_of, blocks_rendering
 from workers.measurement.compute.texts import SECRET_HEADERS, plain, short_url
 from workers.measurement.connection import Header
 from workers.measurement.redaction import REDACTED
-from workers.measurement.waterfall import ResourceType, RowFlag, ServedFrom
+from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom
 
 MAX_HEADERS = 64
 _MAX_VALUE_CHARS = 1024
@@ -45,8 +46,6 @@ _CACHES = {
     "service worker": ServedFrom.SERVICE_WORKER,
 }
 _FLAGS = {str(flag): flag for flag in RowFlag}
-_BLOCKS = {"blocking": True, "render_blocking": True, "non_blocking": False, "potentially_blocking": False,
-           "in_body_parser_blocking": False, "dynamically_injected_non_blocking": False}  # fmt: skip
 
 
 def protocol_of(value: object) -> str | None:
@@ -80,10 +79,10 @@ def flags_of(words: object) -> tuple[RowFlag, ...]:
     return tuple(_FLAGS[word] for word in words[: len(_FLAGS)] if isinstance(word, str) and word in _FLAGS)
 
 
-def blocks_rendering(word: object) -> bool | None:
-    if isinstance(word, bool):
-        return word
-    return _BLOCKS.get(word.lower()) if isinstance(word, str) else None
+def blocks_of(word: object) -> tuple[Blocking | None, bool | None]:
+    """What waits for a row, and whether every paint does, which is all that some tools tell."""
+    blocking = blocking_of(word)
+    return blocking, word if isinstance(word, bool) else blocks_rendering(blocking)
 
 
 def header_of(name: object, value: object) -> Header | None:

@@ -11,6 +11,7 @@ import pytest
 from workers.diagnosis.pages import diagnose_page
 from workers.measurement.finding import Finding, FindingId
 from workers.measurement.messages import PageMeasurement
+from workers.measurement.waterfall import Blocking
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.sites import picture
 from workers.tests.browser.slow_site import Slow, noise, slowly_serving
@@ -50,6 +51,16 @@ _SLOW_STYLES = styles(think_s=0.35)
 # One with five times the width at which it is shown, one with twice: so many a dense screen needs.
 _BIG = Slow(body=noise(1500, 1000), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
 _FIT = Slow(body=noise(600, 400), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
+
+
+_SLOW_SCRIPT = Slow(body=b"window.ran = true", kind="text/javascript", think_s=0.35, headers=_KEPT)
+_MAKES = b"document.getElementById('app').innerHTML = '<h1>Made</h1>'"
+_MAKING = replace(_SLOW_SCRIPT, body=_MAKES)
+
+
+def _in_pieces(body: str) -> Slow:
+    """The body comes with the second piece, 100 ms after the first."""
+    return Slow(body=f"{_HEAD}<body><!-- {'x' * 6_000} -->{body}".encode(), bytes_per_s=60_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +164,24 @@ PAIRS = {
         repaired={"/": html("<style>p { color: #222 }</style>")},
         paint=_fcp,
     ),
+    "a script ahead of the first words": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={"/": html("", f"<script src=/a.js></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
+        repaired={"/": html("", f"<script src=/a.js defer></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
+        paint=_fcp,
+    ),
+    "a style sheet ahead of the first words": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={"/": html("", f"<link rel=stylesheet href=/a.css>{_TEXT}"), "/a.css": _SLOW_STYLES},
+        repaired={"/": html("", f"<link rel=stylesheet href=/a.css media=print>{_TEXT}"), "/a.css": _SLOW_STYLES},
+        paint=_fcp,
+    ),
+    "a stranger's script ahead of the first words, in a document that comes in pieces": Pair(
+        id=FindingId.PAGE_THIRD_PARTY_BLOCKING,
+        faulty={"/": _in_pieces(f"<script src=//127.0.0.1:PORT/a.js></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
+        repaired={"/": _in_pieces(f"<script src=//127.0.0.1:PORT/a.js async></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
+        paint=_fcp,
+    ),
     "a picture larger than it is shown": Pair(
         id=FindingId.PAGE_IMAGE_OVERSIZED,
         faulty={"/": html("", f"{_TEXT}<img src=/big.png width=300 height=200>"), "/big.png": _BIG},
@@ -199,3 +228,27 @@ def test_a_fault_costs_what_its_repair_gains(load: Load, name: str) -> None:
     assert not any(told(page, pair.id) for page in repaired)
     assert found is not None
     assert abs(saving_us - gained_us) <= max(SHARE * gained_us, JITTER_US)
+
+
+_BLOCK = (FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING)
+
+
+@pytest.mark.parametrize(
+    ("page", "script"),
+    [
+        (html("", f"{_TEXT}<script src=/a.js></script>"), _SLOW_SCRIPT),
+        (html("", f"{_TEXT}<script src=/a.js></script>{_TEXT}"), _SLOW_SCRIPT),
+        (_in_pieces(f"{_TEXT}<script src=/a.js></script>"), _SLOW_SCRIPT),
+        (html("", "<div id=app></div><script src=/a.js></script>"), _MAKING),
+        (_in_pieces("<div id=app></div><script src=/a.js></script>"), _MAKING),
+        (html("", "<div id=app hidden>Words</div><script src=/a.js></script>"), _MAKING),
+    ],
+)
+def test_a_script_behind_what_is_painted_first_or_that_makes_it_holds_nothing_up(
+    load: Load, page: Slow, script: Slow
+) -> None:
+    """Deferred, it would show the page no sooner."""
+    (seen, *_) = loaded(load, {"/": page, "/a.js": script}, 0.0)
+    asked = next(row for row in seen.waterfall.requests if row.url.endswith("/a.js"))
+    assert asked.blocking is Blocking.PARSER
+    assert not any(told(seen, id) for id in _BLOCK)

@@ -12,7 +12,7 @@ from workers.measurement.finding import FindingId, Severity
 from workers.measurement.page_options import PageState, Protocol
 from workers.measurement.page_view import PlainText, RepeatView, ShownPicture
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, Waterfall
+from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag, ServedFrom, Waterfall
 from workers.tests.builders import build_connection, span
 from workers.tests.diagnosis.page_sketch import (
     KEPT,
@@ -147,6 +147,46 @@ def test_a_first_paint_that_may_be_a_picture_is_left_open(picture_ms: int, is_op
     page = sketch(style(2, 310, 400, path="a.css"), picture(3, 320, picture_ms), fcp_ms=600)
     assert (FindingId.PAGE_RENDER_BLOCKING in open_questions(page)) is is_open
     assert (told(page, FindingId.PAGE_RENDER_BLOCKING) is None) is is_open
+
+
+IN_BODY = {"initiator_url": f"https://{MAIN}/", "blocking": Blocking.PARSER, "render_blocking": False}
+
+
+@pytest.mark.parametrize(("host", "expected"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
+def test_a_script_ahead_of_all_that_the_body_shows_holds_the_paint_up(host: str, expected: FindingId) -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 690, host=host, initiator_at=(3, 20), **IN_BODY)
+    found = told(sketch(script, fcp_ms=705, shows_from=(3, 29)), expected)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (390_000, (2,))
+
+
+def test_a_style_sheet_in_the_body_counts_with_the_one_in_the_head() -> None:
+    head, body = style(2, 310, 600), style(3, 310, 690, initiator_at=(3, 20), **IN_BODY)
+    found = told(sketch(head, body, fcp_ms=705, shows_from=(3, 29)), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (390_000, (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("shows_from", "changes"),
+    [
+        ((3, 10), {}),
+        (None, {}),
+        ((3, 29), {"initiator_at": None}),
+        ((3, 29), {"initiator_url": f"https://{MAIN}/frame", "flags": (RowFlag.FRAME,)}),
+        ((3, 29), {"blocking": Blocking.MAYBE}),
+    ],
+)
+def test_one_that_may_stand_behind_or_make_what_was_painted_is_never_claimed(
+    shows_from: Place | None, changes: dict[str, object]
+) -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 690, **({"initiator_at": (3, 20)} | IN_BODY | changes))
+    assert told(sketch(script, fcp_ms=705, shows_from=shows_from), BLOCKING) is None
+
+
+def test_one_that_ended_after_the_first_paint_did_not_hold_it_up() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 690, initiator_at=(3, 20), **IN_BODY)
+    assert told(sketch(script, fcp_ms=420, shows_from=(3, 29)), BLOCKING) is None
 
 
 def test_a_paint_that_a_script_in_the_body_may_have_held_up_is_left_open() -> None:

@@ -7,10 +7,11 @@ from itertools import pairwise
 import pytest
 
 from workers.measurement.captures_page import DevToolsEvent, NetlogCapture, PageCapture
+from workers.measurement.compute.blocking import blocking_of, blocks_rendering
 from workers.measurement.compute.page import MAX_ROWS, compute_page
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Request, ServedFrom, TimingSource, Waterfall
+from workers.measurement.waterfall import Blocking, Request, ServedFrom, TimingSource, Waterfall
 from workers.measurement.wire import decode, encode
 from workers.tests.captures import store
 from workers.tests.measurement.test_cdp import sent
@@ -114,6 +115,35 @@ def test_render_blocking_initiator_and_priority_are_told_when_known() -> None:
     assert row(page, "/a.png").render_blocking is None or row(page, "/a.png").render_blocking is False
     assert row(page, "/s.css").initiator_url == row(page, "/page").url
     assert row(page, "/s.css").priority == "VeryHigh"
+
+
+def test_chromes_own_word_for_what_waits_and_the_tags_place_are_kept() -> None:
+    page = page_of("six-connections")
+    sheet, document = row(page, "/s.css"), row(page, "/page")
+    assert sheet.blocking is Blocking.RENDERING
+    assert document.blocking is None
+    assert document.initiator_at is None
+    assert sheet.initiator_at is not None
+    assert min(sheet.initiator_at) >= 1
+
+
+@pytest.mark.parametrize(
+    ("word", "blocking"),
+    [
+        ("InBodyParserBlocking", Blocking.PARSER),
+        ("in_body_parser_blocking", Blocking.PARSER),
+        ("NonBlockingDynamic", Blocking.NOTHING_INSERTED),
+        ("dynamically_injected_non_blocking", Blocking.NOTHING_INSERTED),
+        ("potentially_blocking", Blocking.MAYBE),
+        ("render_blocking", Blocking.RENDERING),
+        ("NonBlocking", Blocking.NOTHING),
+        ("a word of tomorrow", None),
+        (None, None),
+    ],
+)
+def test_words_of_devtools_and_of_traces_mean_the_same(word: str | None, blocking: Blocking | None) -> None:
+    assert blocking_of(word) is blocking
+    assert blocks_rendering(blocking) is (None if blocking is None else blocking is Blocking.RENDERING)
 
 
 def test_a_connection_whose_certificate_was_refused_is_listed_with_its_error() -> None:

@@ -10,7 +10,7 @@ from workers.measurement.imports.read import read_import
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.timing import Span, Timing, phases_of
-from workers.measurement.waterfall import Request, ResourceType, ServedFrom
+from workers.measurement.waterfall import Blocking, Request, ResourceType, ServedFrom
 from workers.tests.measurement.imports import samples
 from workers.tests.measurement.imports.samples import at, entry, har, page, written
 
@@ -217,6 +217,7 @@ def test_webpagetest_json_rows_have_their_phases_and_connections() -> None:
     document, image = only(samples.webpagetest(1000, repeat=False)).waterfall.requests
     assert (ms(document.timing.tls), document.protocol, document.address) == ((73, 116), "h2", "2001:db8::1")
     assert (image.connection, image.reused, image.render_blocking) == (1, True, False)
+    assert image.blocking is Blocking.NOTHING
     names = {header.name: header.value for header in document.request_headers + document.response_headers}
     assert names == {"authority": "shop.example", "cookie": "(redacted)", "age": "3"}
 

@@ -17,7 +17,7 @@ from workers.measurement.messages import PageMeasurement, RunResult
 from workers.measurement.redaction import Redaction
 from workers.measurement.timing import PHASES, Span, Timing
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, TimingSource, Waterfall
+from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom, TimingSource, Waterfall
 from workers.measurement.wire import decode
 
 EXAMPLES = Path(__file__).parents[3] / "measurement" / "examples"
@@ -87,7 +87,8 @@ def test_figures_and_words_come_back() -> None:
         row(1, paid, connection=1, reused=False, address="203.0.113.7", resource_type=ResourceType.DOCUMENT,
             mime_type="text/html", transferred_bytes=900, body_bytes=2000, priority="VeryHigh", render_blocking=True,
             initiator_url="https://shop.example/boot.js?a=1", flags=(RowFlag.EARLY_HINTS,)),
-        row(2, cached, served_from=ServedFrom.DISK_CACHE, transferred_bytes=0, failure="ERR_ABORTED", status=None),
+        row(2, cached, served_from=ServedFrom.DISK_CACHE, transferred_bytes=0, failure="ERR_ABORTED", status=None,
+            blocking=Blocking.PARSER, render_blocking=False),
     )  # fmt: skip
     link = Connection(
         number=1, host="shop.example", port=443, address="203.0.113.7", protocol="h2", dns=paid.dns,

@@ -1,0 +1,33 @@
+"""What waits for a file, from the words that Chrome and other tools have for it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from workers.measurement.waterfall import Blocking, Place, Request
+
+# DevTools writes "InBodyParserBlocking", traces and archives "in_body_parser_blocking".
+_WORDS = {str(blocking).replace("_", ""): blocking for blocking in Blocking} | {
+    "renderblocking": Blocking.RENDERING,
+    "dynamicallyinjectednonblocking": Blocking.NOTHING_INSERTED,
+}
+
+
+def blocking_of(word: object) -> Blocking | None:
+    """None for a word that is not known."""
+    return _WORDS.get(word.replace("_", "").lower()) if isinstance(word, str) else None
+
+
+def blocks_rendering(blocking: Blocking | None) -> bool | None:
+    """Whether every paint waits for it."""
+    return None if blocking is None else blocking is Blocking.RENDERING
+
+
+def with_places(rows: Iterable[Request], document: int | None, body: Place | None) -> Iterator[Request]:
+    """The rows, with what the document's body names as such: where a document comes in pieces, Chrome looks ahead in
+    each as if it were all head (its preload scanner forgets the body between two pieces)."""
+    rows = tuple(rows)
+    main = next((row.url for row in rows if row.number == document), None)
+    for row in rows:
+        in_body = body is not None and row.initiator_url == main and (row.initiator_at or body) > body
+        is_called_so = in_body and row.blocking is Blocking.RENDERING
+        yield replace(row, blocking=Blocking.PARSER, render_blocking=False) if is_called_so else row

@@ -1,0 +1,88 @@
+"""Where a document begins to show something, read from its text."""
+
+import pytest
+
+from workers.measurement.compute.shown import body_of
+
+_HEAD = "<!doctype html><html><head><title>Words of the head</title><style>p { }</style></head>"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "\n\n",
+        "<!-- words -->",
+        "<script>'words'</script>",
+        "<noscript><img src=count.gif>words</noscript>",
+        "<template><p>words</p></template>",
+        "<div id=root></div><link rel=stylesheet href=a.css>",
+        "<iframe src=/ad>words</iframe>",
+    ],
+)
+def test_what_nobody_sees_is_not_where_a_document_begins_to_show_something(before: str) -> None:
+    html = f"{_HEAD}<body>{before}<p>Words</p>"
+    place = _shows(html)
+    assert place is not None
+    assert _index(html, place) == html.rindex("Words")
+
+
+@pytest.mark.parametrize("drawn", ["<img src=a.png>", "<svg></svg>", "<input>", "<hr>", "<b hidden>Words</b>"])
+def test_what_may_be_seen_is_where_it_begins(drawn: str) -> None:
+    html = f"{_HEAD}<body>\n{drawn}<p>Words</p>"
+    assert _shows(html) == (2, len("<b hidden>") + 1 if "hidden" in drawn else 1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "<div id=root></div><script>'words'</script>",
+        "<img src=a.png>",
+        "<noscript>words</noscript>",
+        "<div hidden><p>words</div>",
+        "<div style='opacity:0'>words</div>",
+        "<div style='color:red; DISPLAY : none'><div>words</div>words</div>",
+        "<app-root v-cloak>{{ words }}</app-root>",
+    ],
+)
+def test_a_document_whose_words_a_script_may_make_or_uncover_says_nothing(body: str) -> None:
+    assert _shows(f"{_HEAD}<body>{body}") is None
+    assert _shows(f"{_HEAD.replace('<html', '<html class=a')}<body style='opacity: 0'>words") is None
+
+
+def test_a_document_without_tags_for_head_and_body_begins_where_its_words_do() -> None:
+    html = "<!doctype html><title>T</title><script src=a.js></script><p style=opacity:0.5>Words"
+    assert _shows(html) == (1, html.index("Words") + 1)
+
+
+def test_words_in_a_late_piece_of_a_long_document_are_found() -> None:
+    html = f"<body><script>{'x' * 40_000}</script>\n<p>{'w' * 40_000}"
+    assert _shows(html) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("html", "starts"),
+    [
+        (f"{_HEAD}<script src=a.js></script>\n<body class=a>\n<p>Words", "<body class=a>"),
+        ("<title>T</title><link rel=stylesheet href=a.css><script>1</script><p>Words", "<p>"),
+        ("<title>T</title><script>1</script>Words", "Words"),
+        ("<head><title>T</title></head><div></div><p>Words", "<div>"),
+    ],
+)
+def test_a_body_begins_with_its_tag_or_with_what_no_head_may_hold(html: str, starts: str) -> None:
+    found = body_of(html).starts
+    assert found is not None
+    assert _index(html, found) == html.index(starts)
+
+
+def test_a_document_of_a_head_alone_has_no_body() -> None:
+    assert body_of("<title>T</title><script src=a.js></script>") == (None, None)
+
+
+def _shows(html: str) -> tuple[int, int] | None:
+    return body_of(html).shows
+
+
+def _index(html: str, place: tuple[int, int]) -> int:
+    return sum(len(line) + 1 for line in html.split("\n")[: place[0] - 1]) + place[1] - 1
