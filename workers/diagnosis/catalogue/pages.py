@@ -10,7 +10,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="Style sheets or scripts hold the first paint up",
         explanation=(
             "The browser paints nothing before these files of the site have come, although the document itself was "
-            "there earlier: they stand in the head, or in the body ahead of all that it shows. The time is what the first paint would gain if none of them blocked it."
+            "there earlier: they stand in the head, or in the body ahead of all that it shows. The time is what the "
+            "first paint would gain if none of them blocked it."
         ),
         advice=(
             "Put the few styles that the first screen needs into the document, load the rest without blocking, and "

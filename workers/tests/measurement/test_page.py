@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from workers.measurement.captures_page import DevToolsEvent, NetlogCapture, PageCapture
+from workers.measurement.captures_page import BodySeen, DevToolsEvent, NetlogCapture, PageCapture
 from workers.measurement.compute.blocking import blocking_of, blocks_rendering
 from workers.measurement.compute.page import MAX_ROWS, compute_page
 from workers.measurement.connection import Connection
@@ -144,6 +144,16 @@ def test_chromes_own_word_for_what_waits_and_the_tags_place_are_kept() -> None:
 def test_words_of_devtools_and_of_traces_mean_the_same(word: str | None, blocking: Blocking | None) -> None:
     assert blocking_of(word) is blocking
     assert blocks_rendering(blocking) is (None if blocking is None else blocking is Blocking.RENDERING)
+
+
+@pytest.mark.parametrize(("starts", "blocking"), [((1, 1), Blocking.PARSER), ((9_999, 1), Blocking.RENDERING)])
+def test_what_the_body_of_a_document_in_pieces_names_stops_the_parser_alone(
+    starts: tuple[int, int], blocking: Blocking
+) -> None:
+    """Chrome calls it by the word for the head's; here one of the head is taken for one of the body."""
+    page = compute_page(replace(store.load("six-connections"), body=BodySeen(starts, None))).measurement
+    assert row(page, "/s.css").blocking is blocking
+    assert row(page, "/s.css").render_blocking is (blocking is Blocking.RENDERING)
 
 
 def test_a_connection_whose_certificate_was_refused_is_listed_with_its_error() -> None:
