@@ -17,7 +17,7 @@ DIRECTLY_US = 50_000
 # … and within this, if no other request came in meanwhile that might have held it up: scripts take their time.
 _WORKING_US = 500_000
 # DevTools' instants of a request's end and of a paint come from two processes.
-_CLOCKS_US = 5_000
+CLOCKS_US = 5_000
 _TELLING = frozenset({ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FONT, ResourceType.FETCH})
 _NAMING = frozenset({ResourceType.DOCUMENT, ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FETCH})
 # Not needed at all: sooner by more than any load takes.
@@ -129,9 +129,11 @@ class LargestPaint:
     def gain_us(self, sooner_us: int) -> int:
         """What is gained if the picture came so much sooner, beyond what was claimed."""
         now_us = (self.row.timing.end_us or 0) - self._claimed_us
-        then_us = now_us - sooner_us
-        free_us = max((task.end_us for task in self.tasks if task.start_us < then_us < task.end_us), default=then_us)
-        return max(0, min(now_us - free_us, self.left_us)) if self.sure else 0
+        return max(0, min(now_us - self.free_us(now_us - sooner_us), self.left_us)) if self.sure else 0
+
+    def free_us(self, at_us: int) -> int:
+        """When the page is next at no task, from an instant on."""
+        return max((task.end_us for task in self.tasks if task.start_us < at_us < task.end_us), default=at_us)
 
     def claim(self, sooner_us: int) -> int:
         """The same, and nobody gains it again."""
@@ -168,7 +170,7 @@ def _blocking(page: PageMeasurement) -> list[Request]:
     fcp_us = page.vitals.fcp_us
     asked = [row for row in page.waterfall.requests if RowFlag.FRAME not in row.flags]
     rows = [row for row in asked if (row.render_blocking or _stops_parser(page, row)) and row.timing.end_us]
-    return [row for row in rows if fcp_us is None or (row.timing.end_us or 0) <= fcp_us + _CLOCKS_US]
+    return [row for row in rows if fcp_us is None or (row.timing.end_us or 0) <= fcp_us + CLOCKS_US]
 
 
 def _stops_parser(page: PageMeasurement, row: Request) -> bool:
@@ -183,13 +185,13 @@ def _stops_parser(page: PageMeasurement, row: Request) -> bool:
 
 def _tasks_meanwhile(page: PageMeasurement, last_us: int) -> dict[int, Span]:
     """Long tasks that had begun before the last of it came, by numbers that no row has."""
-    tasks = [task for task in page.vitals.long_tasks or () if task.start_us < last_us - _CLOCKS_US]
+    tasks = [task for task in page.vitals.long_tasks or () if task.start_us < last_us - CLOCKS_US]
     return {-number: task for number, task in enumerate(tasks, start=1)}
 
 
 def _began_by(task: Span, ends: Mapping[int, int]) -> int | None:
     """What had come directly before a task, which may be what it worked on; nothing where it began by itself."""
-    began = {number: end for number, end in ends.items() if -_CLOCKS_US <= task.start_us - end <= DIRECTLY_US}
+    began = {number: end for number, end in ends.items() if -CLOCKS_US <= task.start_us - end <= DIRECTLY_US}
     return max(began, key=lambda number: began[number], default=None)
 
 
@@ -201,7 +203,7 @@ def _leads(blocking: Sequence[Request]) -> dict[int, int]:
 def _leads_to(before: Request, row: Request) -> bool:
     """Whether a row was asked for when this one had come: an import, what a script writes, a redirect."""
     named = before.url == row.initiator_url or before.redirected_to == row.url
-    return named and before.number < row.number and (before.timing.end_us or 0) <= row.timing.start_us + _CLOCKS_US
+    return named and before.number < row.number and (before.timing.end_us or 0) <= row.timing.start_us + CLOCKS_US
 
 
 def _held_by_font(page: PageMeasurement, last_us: int) -> list[Request]:
@@ -261,7 +263,7 @@ def _was_busy(page: PageMeasurement, last_us: int) -> bool:
     """Whether a task that had begun before the last of it came went on for long after: then the paint waited for the
     task, which would have run all the same."""
     return any(
-        task.start_us < last_us - _CLOCKS_US and task.end_us > last_us + DIRECTLY_US
+        task.start_us < last_us - CLOCKS_US and task.end_us > last_us + DIRECTLY_US
         for task in page.vitals.long_tasks or ()
     )
 
@@ -277,7 +279,7 @@ def _hops_to(page: PageMeasurement, url: str, before_us: int) -> list[Request]:
                 break
             if row.url == hops[-1].redirected_to:
                 hops.append(row)
-        if hops and hops[-1].redirected_to is None and (hops[-1].timing.end_us or GONE_US) <= before_us + _CLOCKS_US:
+        if hops and hops[-1].redirected_to is None and (hops[-1].timing.end_us or GONE_US) <= before_us + CLOCKS_US:
             return hops
     return []
 
@@ -297,5 +299,5 @@ def _is_prompt(page: PageMeasurement, asked_us: int) -> bool:
     ends = (row.timing.end_us for row in page.waterfall.requests if row.resource_type in _NAMING)
     causes = [*ends, vitals.dom_interactive_us, vitals.dom_content_loaded_us, vitals.load_us]
     return asked_us <= (vitals.fcp_us or 0) + DIRECTLY_US or any(
-        cause_us is not None and -_CLOCKS_US <= asked_us - cause_us <= DIRECTLY_US for cause_us in causes
+        cause_us is not None and -CLOCKS_US <= asked_us - cause_us <= DIRECTLY_US for cause_us in causes
     )

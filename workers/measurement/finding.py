@@ -77,6 +77,7 @@ class FindingId(StrEnum):
     PAGE_RENDER_BLOCKING = "page.render_blocking"
     PAGE_THIRD_PARTY_BLOCKING = "page.third_party_blocking"
     PAGE_LCP_LATE = "page.lcp_late"
+    PAGE_LCP_HELD = "page.lcp_held"
     PAGE_PRECONNECT_MISSING = "page.preconnect_missing"
     PAGE_UNCOMPRESSED = "page.uncompressed"
     PAGE_UNCACHED = "page.uncached"

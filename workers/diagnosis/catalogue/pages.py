@@ -45,6 +45,18 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         counts=Counts.NEW_VISIT,
     ),
+    FindingId.PAGE_LCP_HELD: Entry(
+        title="Files in the body hold the largest picture up",
+        explanation=(
+            "The picture that makes the largest paint was there before the browser had read of its place in the page. "
+            "A script or a style sheet that stands ahead of that place in the body stopped it from reading on."
+        ),
+        advice=(
+            "Give scripts ahead of the picture defer or async, or move them behind it; load style sheets of later "
+            "parts without blocking."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
     FindingId.PAGE_PRECONNECT_MISSING: Entry(
         title="A connection is opened late",
         explanation=(

@@ -258,6 +258,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         html='<img src="/hero.webp" fetchpriority="high">  (without loading="lazy")\n'
         '<link rel="preload" as="image" href="/hero.webp" fetchpriority="high">  (where styles or scripts name it)'
     ),
+    FindingId.PAGE_LCP_HELD: _settings(html='<script src="/app.js" defer></script>'),
     FindingId.PAGE_UNCOMPRESSED: _settings(
         nginx="gzip on; gzip_vary on;\n"
         "gzip_types text/css text/javascript application/javascript application/json image/svg+xml;",

@@ -54,6 +54,7 @@ _FIT = Slow(body=noise(600, 400), kind="image/png", bytes_per_s=2_000_000, heade
 
 
 _SLOW_SCRIPT = Slow(body=b"window.ran = true", kind="text/javascript", think_s=0.35, headers=_KEPT)
+_PLACE, _SOON = "<img src=/hero.png width=600 height=400>", replace(_HERO, think_s=0.05)
 _MAKES = b"document.getElementById('app').innerHTML = '<h1>Made</h1>'"
 _MAKING = replace(_SLOW_SCRIPT, body=_MAKES)
 
@@ -181,6 +182,20 @@ PAIRS = {
         faulty={"/": _in_pieces(f"<script src=//127.0.0.1:PORT/a.js></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
         repaired={"/": _in_pieces(f"<script src=//127.0.0.1:PORT/a.js async></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
         paint=_fcp,
+    ),
+    "a script ahead of the largest picture": Pair(
+        id=FindingId.PAGE_LCP_HELD,
+        faulty={
+            "/": html("", f"{_TEXT}<script src=/a.js></script>{_PLACE}"),
+            "/a.js": _SLOW_SCRIPT,
+            "/hero.png": _SOON,
+        },
+        repaired={
+            "/": html("", f"{_TEXT}<script src=/a.js defer></script>{_PLACE}"),
+            "/a.js": _SLOW_SCRIPT,
+            "/hero.png": _SOON,
+        },
+        paint=_lcp,
     ),
     "a picture larger than it is shown": Pair(
         id=FindingId.PAGE_IMAGE_OVERSIZED,

@@ -228,6 +228,43 @@ def test_what_a_busy_machine_asked_for_late_was_not_found_late() -> None:
     assert told(sketch(picture(2, 690, 980, path="hero.png"), fcp_ms=730, vitals=vitals), LATE) is None
 
 
+HELD = FindingId.PAGE_LCP_HELD
+NAMED = {"path": "hero.png", "initiator_url": f"https://{MAIN}/", "initiator_at": (9, 40)}
+
+
+def test_a_script_in_the_body_ahead_of_the_largest_picture_holds_it_up() -> None:
+    script = row(3, ResourceType.SCRIPT, 310, 800, initiator_at=(9, 10), **IN_BODY)
+    vitals = {"lcp_us": 830_000, "lcp_url": HERO}
+    page = sketch(picture(2, 310, 450, **NAMED), script, fcp_ms=330, vitals=vitals)
+    found = told(page, HELD)
+    assert found is not None
+    assert (found.saving_us, found.rows, evidence_of(found)["files"]) == (350_000, (2, 3), ("3 3",))
+    assert told(page, BLOCKING) is None
+    assert told(page, LATE) is None
+    at_work = vitals | {"long_tasks": (span(420, 560),)}
+    busy = told(sketch(picture(2, 310, 450, **NAMED), script, fcp_ms=330, vitals=at_work), HELD)
+    assert (busy and busy.saving_us) == 240_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "lcp_ms"),
+    [
+        ({"initiator_at": (9, 50)}, 830),
+        ({"initiator_at": None}, 830),
+        ({"blocking": Blocking.NOTHING}, 830),
+        ({"initiator_url": f"https://{MAIN}/frame"}, 830),
+        ({}, 950),
+        ({}, 470),
+    ],
+)
+def test_one_behind_the_picture_or_long_before_its_paint_does_not(changes: dict[str, object], lcp_ms: float) -> None:
+    script = row(3, ResourceType.SCRIPT, 310, 800, **({"initiator_at": (9, 10)} | IN_BODY | changes))
+    vitals = {"lcp_us": round(lcp_ms * 1000), "lcp_url": HERO}
+    page = sketch(picture(2, 310, 450, **NAMED), script, fcp_ms=330, vitals=vitals)
+    assert told(page, HELD) is None
+    assert (HELD in open_questions(page)) is (lcp_ms == 950)
+
+
 def test_a_picture_behind_a_redirect_is_the_largest_all_the_same() -> None:
     first = picture(2, 690, 780, path="r.png", status=302, redirected_to=HERO)
     page = sketch(
