@@ -26,7 +26,7 @@ _MOST_PHASES = 3
 def explained(event: Event, state: State, metric: str, history: StoredHistory) -> Standing:
     """The standing of an alert, with all that is known of it. At most five statements."""
     alert = event.alert
-    why = _attribution(alert, event.at, history)
+    why = _attribution(alert, event.at, metric, history)
     first = alert.regions[0] if alert.regions else None
     before = after = None
     if first is not None:
@@ -62,9 +62,12 @@ def explained(event: Event, state: State, metric: str, history: StoredHistory) -
     )
 
 
-def _attribution(alert: Alert, at: float, history: StoredHistory) -> Attribution | None:
+def _attribution(alert: Alert, at: float, metric: str, history: StoredHistory) -> Attribution | None:
+    change = alert.level - alert.baseline
+    if METRICS[metric].unit != "ms" or change == 0:
+        return None
     phases = history.phases(alert.regions, alert.change_at - _BEFORE_S, at)
-    return attribute(phases, change_at=alert.change_at)
+    return attribute(phases, change_at=alert.change_at, change=change)
 
 
 def _sentences(alert: Alert, why: Attribution | None, history: StoredHistory) -> list[str]:

@@ -7,11 +7,13 @@ from uuid import UUID
 
 from backend.alerts.metrics import METRICS
 from backend.analysis.history import Series
-from backend.runs.sql import fetch
+from backend.runs.sql import Row, fetch
 from backend.sites.models import Site
 from backend.sites.queries import deploys_between
 
 PHASES = ("dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
+# These end with the first byte: what the body takes is no part of them.
+_WITHOUT_BODY = frozenset({"ttfb_ms", "wait_ms", "tls_ms", "connect_ms", "dns_ms", "rtt_ms"})
 # Attribution needs a picture of before and after, not every run of a week.
 _MOST_PHASE_RUNS = 5_000
 _AT = "extract(epoch FROM run.scheduled_for)::float8"
@@ -21,7 +23,7 @@ FROM runs_run run WHERE run.monitor_id = %(monitor)s AND run.region_id = ANY(%(r
     AND run.trigger = 'schedule' AND run.outcome = 'measured' AND run.profile_verified IS NOT FALSE
 """
 _SAMPLES = "SELECT run.region_id, {at}, run.{column} {of} AND run.{column} IS NOT NULL ORDER BY 1, 2"
-_PHASES = "SELECT {at}, {columns} {of} ORDER BY run.scheduled_for DESC LIMIT {limit}"
+_PHASES = "SELECT run.region_id, {at}, {columns} {of} ORDER BY run.scheduled_for DESC LIMIT {limit}"
 _LIKE = "SELECT run.run_id {of} AND run.{column} IS NOT NULL ORDER BY abs(run.{column} - %(value)s) LIMIT 1"
 
 
@@ -56,17 +58,22 @@ class StoredHistory:
         found = deploys_between(self.site, instant(since) + after, instant(until) + after)
         return [deploy.at.timestamp() for deploy in found]
 
-    def phases(self, codes: Sequence[str], since: float, until: float) -> dict[str, Series]:
-        """The phases in these regions, together, in order of time. One statement."""
-        columns = ", ".join(f"run.{METRICS[phase].column}" for phase in PHASES)
+    def phases(self, codes: Sequence[str], since: float, until: float) -> dict[str, list[Series]]:
+        """The phases that are part of the metric, each by region of these, in order of time. One statement."""
+        chosen = PHASES[:-1] if self.metric in _WITHOUT_BODY else PHASES
+        columns = ", ".join(f"run.{METRICS[phase].column}" for phase in chosen)
         statement = _PHASES.format(at=_AT, columns=columns, of=_OF, limit=_MOST_PHASE_RUNS)
         rows = list(reversed(fetch(statement, self._between(since, until, codes))))
-        found: dict[str, Series] = {}
-        for position, phase in enumerate(PHASES, start=1):
-            pairs = [(row[0], row[position] * METRICS[phase].scale) for row in rows if row[position] is not None]
-            if pairs:
-                found[phase] = ([at for at, _ in pairs], [value for _, value in pairs])
-        return found
+        return {phase: self._by_region(phase, rows, position) for position, phase in enumerate(chosen, start=2)}
+
+    def _by_region(self, phase: str, rows: Sequence[Row], position: int) -> list[Series]:
+        found: dict[int, tuple[list[float], list[float]]] = {region_id: ([], []) for region_id in self.regions}
+        for row in rows:
+            if row[position] is not None:
+                times, values = found[row[0]]
+                times.append(row[1])
+                values.append(row[position] * METRICS[phase].scale)
+        return list(found.values())
 
     def run_like(self, code: str, value: float, since: float, until: float) -> UUID | None:
         """The run of a region whose value came closest to this one. One statement."""

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from backend.alerts.judgement.samples import Standing, from_us
 from backend.alerts.judgement.tracks import Step
-from backend.alerts.message import Event
+from backend.alerts.message import Event, Severity
 from backend.alerts.models import (
     Cause,
     Channel,
@@ -30,7 +30,7 @@ from backend.alerts.notices import tell
 from backend.alerts.parameters import KINDS
 from backend.alerts.silences import silence_of
 from backend.alerts.states import RANK, State, worst
-from backend.alerts.stories import going_on, more_severe, severity_of, story_of
+from backend.alerts.stories import going_on, is_said_by_others, more_severe, severity_of, story_of
 from backend.alerts.wording import message_of, title_of
 
 # As long as chromeperf waits before it looks through what belongs together.
@@ -180,6 +180,10 @@ def _correct(change: Change, now: datetime) -> Incident | None:
     incident = lock_open(change.scene.organisation_id, change.key)
     if incident is None or not _put_member(incident, change, correct=True)[0].pk:
         return None
+    members = going_on(incident)
+    if members:
+        _sum_up(incident, members, at=incident.changed_at)
+        incident.save()
     if change.confirms:
         note(incident, EventKind.CONFIRMED, incident.title, at=now)
     return incident
@@ -190,18 +194,28 @@ def _enter(change: Change, now: datetime) -> Incident:
     step = change.step
     assert step is not None
     incident, entry = _incident_for(change, now)
-    before = State(incident.state)
-    member, is_new = _put_member(incident, change)
+    before, was = State(incident.state), Severity(incident.severity)
+    member, is_first = _put_member(incident, change)
     members = going_on(incident)
     _sum_up(incident, members, at=from_us(step.at_us))
     if entry is None:
-        entry = _what_happened(before, State(incident.state), step)
-        is_late = is_new and member.since - incident.opened_at > JOIN
-        loud = entry is not EventKind.JOINED or is_late
+        is_worse = more_severe([was, Severity(incident.severity)]) is not was
+        entry = EventKind.WORSE if is_worse else _what_happened(before, State(incident.state), step)
+        entry = EventKind.JOINED if is_said_by_others(member, members) else entry
+        loud = entry is not EventKind.JOINED or _is_news(incident, member, members, is_first=is_first)
     else:
         loud = True
     _announce(incident, entry, [member], loud=loud, now=now, seen_at=from_us(step.at_us))
     return incident
+
+
+def _is_news(incident: Incident, member: Member, members: Sequence[Member], *, is_first: bool) -> bool:
+    """Whether what makes nothing worse is told all the same: what is bad in one way more, long after it began. A site
+    that is down is no more so by another rule or monitor."""
+    began = incident.flips[-1] if incident.flips else incident.opened_at
+    if member.since - began <= JOIN or is_said_by_others(member, members):
+        return False
+    return is_first or incident.cause == Cause.AVAILABILITY
 
 
 def _announce(
@@ -229,7 +243,7 @@ def _leave(incident: Incident, change: Change, now: datetime) -> Incident | None
     ).first()
     if mine is None:
         return None
-    mine.ended_at = max(at, mine.since)
+    mine.ended_at = max(min(from_us(change.standing.since_us), at), mine.since)
     mine.save(update_fields=["ended_at"])
     rest = going_on(incident)
     if rest:
@@ -309,14 +323,14 @@ def _opened(change: Change, at: datetime) -> tuple[Incident, bool]:
 
 
 def _put_member(incident: Incident, change: Change, *, correct: bool = False) -> tuple[Member, bool]:
-    """The member as the standing has it; whether it is new, or was over."""
+    """The member as the standing has it, and whether it is of the incident for the first time."""
     standing = change.standing
     found = Member.objects.filter(
         incident=incident, rule=change.rule, monitor=change.monitor_id, metric=change.metric
     ).first()
     is_new = found is None or found.ended_at is not None
     if correct and is_new:
-        return found or Member(), False
+        return found or Member(), found is None
     member = found or Member(
         incident=incident, rule=change.rule, kind=change.rule.kind, monitor_id=change.monitor_id, metric=change.metric
     )
@@ -326,7 +340,7 @@ def _put_member(incident: Incident, change: Change, *, correct: bool = False) ->
     member.state, member.regions, member.facts = standing.state, list(standing.regions), dict(standing.facts)
     member.after_run = UUID(standing.after) if standing.after else member.after_run
     member.save()
-    return member, is_new
+    return member, found is None
 
 
 def _sum_up(incident: Incident, members: Sequence[Member], *, at: datetime) -> None:

@@ -32,6 +32,15 @@ def going_on(incident: Incident) -> list[Member]:
     return sorted(members, key=lambda member: (-RANK[State(member.state)], member.since, member.pk))
 
 
+def is_said_by_others(member: Member, members: Sequence[Member]) -> bool:
+    """Whether it is known without this member: that runs fail, by any rule or monitor, where a site is down."""
+    down = [other for other in members if other.kind == RuleKind.AVAILABILITY and other.pk != member.pk]
+    if member.kind == RuleKind.FAILURES:
+        return bool(down)
+    is_as_bad = any(RANK[State(other.state)] >= RANK[State(member.state)] for other in down)
+    return member.kind == RuleKind.AVAILABILITY and is_as_bad
+
+
 def story_of(incident: Incident, members: Sequence[Member]) -> Story:
     """The incident with these members, which are at least one. Up to three statements."""
     codes = {code for member in members for code in [*member.regions, *member.facts.get("up", ())]}
@@ -45,6 +54,7 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
         site_id=str(site.public_id) if site else None,
         cause=incident.cause,
         state=State(incident.state),
+        worst=State(incident.worst_state),
         severity=Severity(incident.severity),
         opened_at=incident.opened_at,
         accounts=tuple(_account(member, names, rows) for member in members),
@@ -62,6 +72,7 @@ def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Mapping[
         facts=_named(_explained(member, rows), names),
         before_run=None if member.before_run is None else str(member.before_run),
         after_run=None if member.after_run is None else str(member.after_run),
+        ended_at=member.ended_at,
     )
 
 

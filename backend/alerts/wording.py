@@ -15,7 +15,8 @@ from workers.measurement.finding import FindingId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """One member of an incident as it is told. `regions` are names, `facts` those of its standing."""
+    """One member of an incident as it is told. `regions` are names, `facts` those of its standing; `ended_at` is when
+    it was good again, None while it goes on."""
 
     kind: str
     rule: str
@@ -26,17 +27,20 @@ class Account:
     facts: Mapping[str, Any]
     before_run: str | None = None
     after_run: str | None = None
+    ended_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
-    """An incident as it is told: `name` is the site's or the region's, `accounts` what its members say, worst first."""
+    """An incident as it is told: `name` is the site's or the region's, `accounts` what its members say, worst first;
+    `worst` is the worst state that it was in."""
 
     incident_id: str
     name: str
     site_id: str | None
     cause: str
     state: State
+    worst: State
     severity: Severity
     opened_at: datetime
     accounts: tuple[Account, ...]
@@ -51,7 +55,7 @@ def message_of(event: Event, story: Story, *, at: datetime, note: str = "", flap
     """What channels are told. `note` is a sentence about this very change."""
     lead = story.accounts[0]
     over = event in (Event.RECOVERED, Event.RESOLVED)
-    title = _over_title(story, lead, event, at) if over else title_of(story.name, lead)
+    title = _over_title(story, lead, event, _lasted(story, at)) if over else title_of(story.name, lead)
     if flapping:
         title = f"{title}: it keeps coming and going"
     sentences = [note] if note else []
@@ -186,11 +190,18 @@ _OVER = {
 }
 
 
-def _over_title(story: Story, lead: Account, event: Event, at: datetime) -> str:
-    spent = length(at - story.opened_at)
+def _lasted(story: Story, at: datetime) -> str:
+    """To the end, which may be told much later: after a silence, or once it is sure."""
+    ends = [account.ended_at or at for account in story.accounts]
+    return length(max(ends) - story.opened_at)
+
+
+def _over_title(story: Story, lead: Account, event: Event, spent: str) -> str:
     if event is Event.RESOLVED:
         return f"Closed after {spent}: {title_of(story.name, lead)}"
     title = _OVER[story.cause].format(name=story.name)
+    if lead.kind == "availability" and story.worst is State.DEGRADED:
+        title = f"{story.name} can be reached from everywhere again"
     if all(account.kind == "budget" for account in story.accounts):
         title = f"{story.name} is within its limits again"
     if all(account.kind == "failures" for account in story.accounts):
@@ -207,15 +218,19 @@ def _sentences(account: Account) -> list[str]:
     if account.kind == "availability" and facts.get("up"):
         told.append(f"It can be reached from {joined(facts['up'])}.")
     if account.kind == "agent":
-        told.append(
-            f"{facts['monitors']} monitors are not measured there; their sites raise no alerts of their own for it."
-        )
+        told.append(_not_measured(facts["monitors"]))
     if account.kind == "budget":
         told.append(budget_evidence(facts))
     if account.kind == "finding":
         told += _about_finding(facts)
     told += [str(sentence) for sentence in facts.get("sentences", ())]
     return told
+
+
+def _not_measured(monitors: int) -> str:
+    if monitors == 1:
+        return "1 monitor is not measured there; its site raises no alert of its own for it."
+    return f"{monitors} monitors are not measured there; their sites raise no alerts of their own for it."
 
 
 def _about_finding(facts: Mapping[str, Any]) -> list[str]:
@@ -234,12 +249,12 @@ def _first_sentence(text: str) -> str:
 
 def _facts(story: Story, lead: Account, at: datetime, *, over: bool) -> tuple[Fact, ...]:
     facts = [Fact(label="Region" if story.site_id is None else "Site", value=story.name)]
-    if lead.regions and story.site_id is not None:
+    if lead.regions and story.site_id is not None and not over:
         facts.append(Fact(label="Regions", value=joined(lead.regions)))
     is_again = not over and clock(lead.since) != clock(story.opened_at)
     facts.append(Fact(label="First opened" if is_again else "Since", value=clock(story.opened_at)))
     if over:
-        facts.append(Fact(label="Lasted", value=length(at - story.opened_at)))
+        facts.append(Fact(label="Lasted", value=_lasted(story, at)))
     else:
         facts.append(Fact(label="State", value=story.state.value.replace("_", " ")))
     return tuple(facts)

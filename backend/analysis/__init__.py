@@ -19,7 +19,7 @@ confirmed_at, deploy_at. One alert is open at a time; `opened` is at once, `conf
 a deploy), and turns a slowdown into a regression.
 
 `detector.accept(at)` makes the present level the normal one and closes the alert; `detector.restart(at)` forgets what
-is normal, since something else is measured from then on. `attribution.attribute(phases, change_at=…)` says which phase
-made the difference. `changepoints.changepoints(values)` finds changes of level in any series. `replay.replay` runs a
+is normal, since something else is measured from then on. `attribution.attribute(phases, change_at=…, change=…)` says
+which phase made the difference. `changepoints.changepoints(values)` finds changes of level in any series. `replay.replay` runs a
 detector over recorded series; `simulation.simulate` makes some up.
 """

@@ -1,17 +1,21 @@
 """What a change may come from: the deploy that it began with, the phases that took longer, the regions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
 from backend.analysis.history import Series
+from backend.analysis.noise import Floats
 
 # A rollout takes its time: a deploy told so long before a change can have begun may still have caused it.
 ROLLOUT_S = 900.0
 # A phase that grew by a smaller part of the whole change did not cause it.
 _SHARE = 0.5
+# So many standard deviations of Wilcoxon's rank sum, over all regions, and a phase has moved. Three runs that are all
+# slower than all before are three; a cache that happens to miss three times of five is not yet two.
+_MOVED = 2.5
 
 
 class Cause(StrEnum):
@@ -35,7 +39,9 @@ _CAUSE_OF = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseChange:
-    """`before` and `after` are medians in the series' unit; `share` is the part of all phases' growth."""
+    """`before` and `after` are medians in the series' unit, on average over regions; `share` is the part of all phases'
+    growth.
+    """
 
     phase: str
     before: float
@@ -51,15 +57,17 @@ class Attribution:
     cause: Cause
 
 
-def attribute(phases: Mapping[str, Series], *, change_at: float) -> Attribution | None:
-    """Which phase made the difference, by its values before and since the change; None when that cannot be said.
+def attribute(phases: Mapping[str, Sequence[Series]], *, change_at: float, change: float) -> Attribution | None:
+    """Which phase made the difference, by its values before and since the change; None when that cannot be said: no
+    phase has moved beyond chance, or all together by less than half of `change`, the metric's own.
 
-    `phases` holds dns_ms, connect_ms, tls_ms, wait_ms and download_ms, or some of them, of the regions affected.
+    `phases` holds those of the phases that are part of the metric, in its unit, each by region affected: regions differ
+    by more than changes do, and one that is measured less often since must not pass for one.
     """
-    medians = {phase: _medians(series, change_at) for phase, series in phases.items()}
-    known = {phase: pair for phase, pair in medians.items() if pair is not None}
+    moved = {phase: _moved(series, change_at) for phase, series in phases.items()}
+    known = {phase: pair for phase, pair in moved.items() if pair is not None}
     total = sum(after - before for before, after in known.values())
-    if not known or total == 0:
+    if not known or total == 0 or total / change < _SHARE:
         return None
     changes = [
         PhaseChange(phase=phase, before=before, after=after, share=(after - before) / total)
@@ -69,12 +77,27 @@ def attribute(phases: Mapping[str, Series], *, change_at: float) -> Attribution 
     return Attribution(phases=tuple(changes), cause=_cause(changes))
 
 
-def _medians(series: Series, change_at: float) -> tuple[float, float] | None:
-    times, values = np.asarray(series[0], dtype=np.float64), np.asarray(series[1], dtype=np.float64)
-    before, after = values[times < change_at], values[times >= change_at]
-    if not before.size or not after.size:
+def _moved(regions: Iterable[Series], change_at: float) -> tuple[float, float] | None:
+    """The medians before and since, on average over regions; None where ranks do not tell the two times apart."""
+    sides = [pair for pair in (_sides(series, change_at) for series in regions) if pair[0].size and pair[1].size]
+    if not sides:
         return None
-    return float(np.median(before)), float(np.median(after))
+    excess = sum(_wins(before, after) - before.size * after.size / 2 for before, after in sides)
+    variance = sum(before.size * after.size * (before.size + after.size + 1) / 12 for before, after in sides)
+    if abs(excess) < _MOVED * variance**0.5:
+        return None
+    return float(np.mean([np.median(before) for before, _ in sides])), float(np.mean([np.median(a) for _, a in sides]))
+
+
+def _sides(series: Series, change_at: float) -> tuple[Floats, Floats]:
+    times, values = np.asarray(series[0], dtype=np.float64), np.asarray(series[1], dtype=np.float64)
+    return values[times < change_at], values[times >= change_at]
+
+
+def _wins(before: Floats, after: Floats) -> float:
+    """In how many pairs of values the later one is larger; ties count half."""
+    ranked = np.sort(before)
+    return float((np.searchsorted(ranked, after, "left") + np.searchsorted(ranked, after, "right")).sum()) / 2
 
 
 def _cause(changes: Sequence[PhaseChange]) -> Cause:

@@ -23,7 +23,7 @@ _MINUTE_US = 60_000_000
 @dataclass(slots=True)
 class _Place:
     """What a region says: runs in a row, the newest's time, since when it fails, one run that fails and the last good
-    one, and why.
+    one, and why; since when it is good, and when it failed last.
     """
 
     fails: int = 0
@@ -33,9 +33,12 @@ class _Place:
     bad: str = ""
     good: str = ""
     detail: str = ""
+    good_us: int = 0
+    bad_us: int = 0
 
     def memory(self) -> list[int | str]:
-        return [self.fails, self.oks, self.at_us, self.since_us, self.bad, self.good, self.detail]
+        told = (self.since_us, self.bad, self.good, self.detail, self.good_us, self.bad_us)
+        return [self.fails, self.oks, self.at_us, *told]
 
 
 class Availability:
@@ -63,12 +66,13 @@ class Availability:
             return
         place.at_us = sample.at_us
         if sample.seen is Seen.UP:
+            place.good_us = place.good_us if place.oks else sample.at_us
             place.fails, place.oks, place.good, place.detail = 0, place.oks + 1, sample.run_id.hex, ""
             return
         if not place.fails:
             place.since_us, place.bad = sample.at_us, sample.run_id.hex
             place.detail = sample.detail[:MAX_DETAIL_CHARS]
-        place.fails, place.oks = place.fails + 1, 0
+        place.fails, place.oks, place.bad_us = place.fails + 1, 0, sample.at_us
         self._failed.add(sample.region)
 
     def keep(self, regions: Collection[str]) -> None:
@@ -81,8 +85,9 @@ class Availability:
         if not down:
             if not fresh or not self._is_over(fresh, current):
                 return Standing(state=current, since_us=now_us, regions=tuple(sorted(self._failed)), firm=False)
+            ended_us = self._ended_us(fresh)
             self._failed.clear()
-            return Standing(state=State.OK, since_us=newest_us(place.at_us for place in fresh.values()))
+            return Standing(state=State.OK, since_us=ended_us)
         since_us = min(place.since_us for place in down.values())
         up = {code: place for code, place in fresh.items() if not place.fails and place.at_us > since_us}
         state, where = self._decide(down, up, current, alone=len(fresh) == 1)
@@ -122,6 +127,13 @@ class Availability:
         witnesses = self._failed & set(fresh) or set(fresh)
         return sum(min(fresh[code].oks, OKS) for code in witnesses) >= OKS
 
+    def _ended_us(self, fresh: dict[str, _Place]) -> int:
+        """The first good run after the last failed one, in a region where it failed: others were good all the time."""
+        witnesses = [fresh[code] for code in self._failed & set(fresh)] or list(fresh.values())
+        last_us = newest_us(place.bad_us for place in witnesses)
+        goods = [at_us for place in witnesses for at_us in (place.good_us, place.at_us) if at_us > last_us]
+        return min(goods, default=newest_us(place.at_us for place in fresh.values()))
+
     def _decide(
         self, down: dict[str, _Place], up: dict[str, _Place], current: State, *, alone: bool
     ) -> tuple[State, dict[str, _Place]]:
@@ -133,7 +145,11 @@ class Availability:
         sure = [code for code, place in down.items() if current is not State.DEGRADED or place.fails > 1]
         if len(sure) > 1 and len(sure) > len(up):
             return State.FAILING, down
-        regional = {code: place for code, place in down.items() if place.fails >= REGIONAL_FAILS}
+        # Where the site was down for all, a region that has not looked since it is up elsewhere is none that is down.
+        back_us = min((place.good_us for place in up.values()), default=0) if current is State.FAILING else 0
+        regional = {
+            code: place for code, place in down.items() if place.fails >= REGIONAL_FAILS and place.at_us > back_us
+        }
         if regional and up and self._is_settled(up, current):
             return State.DEGRADED, regional
         return current, down

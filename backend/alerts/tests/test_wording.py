@@ -30,6 +30,7 @@ def told(
         site_id="2",
         cause="speed",
         state=State.DEGRADED,
+        worst=State.DEGRADED,
         severity=Severity.WARNING,
         opened_at=NOW - opened_before,
         accounts=(account,),

@@ -6,9 +6,9 @@ from backend.analysis.attribution import Cause, attribute
 from backend.analysis.history import Series
 
 
-def phase(before: float, after: float) -> Series:
-    """Ten values on each side of 100."""
-    return [float(at) for at in range(90, 110)], [before] * 10 + [after] * 10
+def phase(before: float, after: float) -> list[Series]:
+    """Of one region, ten values on each side of 100."""
+    return [([float(at) for at in range(90, 110)], [before] * 10 + [after] * 10)]
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def phase(before: float, after: float) -> Series:
 def test_the_phase_that_grew_says_where_to_look(grown: str, cause: Cause) -> None:
     phases = {name: phase(20, 20) for name in ("dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")}
     phases[grown] = phase(20, 90)
-    found = attribute(phases, change_at=100)
+    found = attribute(phases, change_at=100, change=70)
     assert found is not None
     assert found.cause is cause
     assert found.phases[0].phase == grown
@@ -32,26 +32,73 @@ def test_the_phase_that_grew_says_where_to_look(grown: str, cause: Cause) -> Non
 
 
 def test_connect_and_tls_together_are_the_path() -> None:
-    found = attribute({"connect_ms": phase(20, 30), "tls_ms": phase(20, 31), "wait_ms": phase(50, 62)}, change_at=100)
+    found = attribute(
+        {"connect_ms": phase(20, 30), "tls_ms": phase(20, 31), "wait_ms": phase(50, 62)}, change_at=100, change=33
+    )
     assert found is not None
     assert found.cause is Cause.PATH
 
 
 def test_everything_a_little_is_nobody_alone() -> None:
     grown = {name: phase(20, 30) for name in ("dns_ms", "connect_ms", "wait_ms", "download_ms")}
-    found = attribute(grown, change_at=100)
+    found = attribute(grown, change_at=100, change=40)
     assert found is not None
     assert found.cause is Cause.MIXED
 
 
 def test_an_improvement_is_shared_out_as_well() -> None:
-    found = attribute({"wait_ms": phase(90, 20), "dns_ms": phase(20, 20)}, change_at=100)
+    found = attribute({"wait_ms": phase(90, 20), "dns_ms": phase(20, 20)}, change_at=100, change=-70)
     assert found is not None
     assert found.cause is Cause.ORIGIN
     assert found.phases[0].share == 1
 
 
 def test_without_values_on_both_sides_nothing_is_said() -> None:
-    assert attribute({}, change_at=100) is None
-    assert attribute({"wait_ms": ([1.0], [5.0])}, change_at=100) is None
-    assert attribute({"wait_ms": phase(20, 20)}, change_at=100) is None
+    assert attribute({}, change_at=100, change=1) is None
+    assert attribute({"wait_ms": [([1.0], [5.0])]}, change_at=100, change=1) is None
+    assert attribute({"wait_ms": phase(20, 20)}, change_at=100, change=1) is None
+
+
+def test_a_cache_that_missed_by_chance_is_no_phase_that_grew() -> None:
+    """A name that is found in the cache twice in three times, and in four of the nine runs since."""
+    dns = [1.0, 1.0, 30.0] * 30
+    times = [float(at) for at in range(99)]
+    found = attribute(
+        {
+            "dns_ms": [(times, [*dns, *[30.0, 1.0] * 4, 30.0])],
+            "connect_ms": [(times, [12.0 + at % 5 for at in range(90)] + [40.0 + at for at in range(9)])],
+        },
+        change_at=90,
+        change=30,
+    )
+    assert found is not None
+    assert [phase.phase for phase in found.phases] == ["connect_ms"]
+    assert found.cause is Cause.PATH
+
+
+def test_regions_that_differ_are_not_taken_for_a_phase_that_changed() -> None:
+    """The far region is measured less often since: its long handshakes do not become short by that."""
+    near, far = [float(at) for at in range(200)], [float(at) for at in range(100, 200, 10)]
+    found = attribute(
+        {
+            "tls_ms": [
+                (near, [20.0 + at % 3 for at in range(200)]),
+                ([*[float(at) for at in range(100)], *far], [200.0 + at % 3 for at in range(110)]),
+            ],
+            "wait_ms": [
+                (near, [50.0 + at % 3 + 40 * (at >= 100) for at in range(200)]),
+                ([*[float(at) for at in range(100)], *far], [50.0 + at % 3 + 40 * (at >= 100) for at in range(110)]),
+            ],
+        },
+        change_at=100,
+        change=40,
+    )
+    assert found is not None
+    assert [phase.phase for phase in found.phases] == ["wait_ms"]
+    assert found.phases[0].after - found.phases[0].before == pytest.approx(40, abs=1)
+
+
+def test_phases_that_explain_less_than_half_of_a_change_are_not_its_cause() -> None:
+    """A page that is drawn 800 ms later is not so for a document that came 12 ms later."""
+    assert attribute({"wait_ms": phase(100, 112)}, change_at=100, change=800) is None
+    assert attribute({"wait_ms": phase(112, 100)}, change_at=100, change=12) is None
