@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workers.diagnosis.page_hosts import waited_us
+from workers.diagnosis.page_hosts import ready_us, waited_us
 from workers.diagnosis.page_paths import LargestPaint, PaintPath
 from workers.measurement.connection import Connection
 from workers.measurement.domains import cdn_of_name, registrable
@@ -91,6 +91,13 @@ class PageCase:
         numbers = {one.number for one in connections}
         waiting = (row for row in self.page.waterfall.requests if row.connection in numbers)
         return {row.number: gained for row in waiting if (gained := self.waited_us(row))}
+
+    def sooner_over(self, first: Connection, others: Iterable[Connection]) -> dict[int, int]:
+        """The same, had they gone over the first connection, for which some would have had to wait too."""
+        open_us = ready_us(first) or 0
+        lost = {row.number: open_us - row.timing.start_us for row in self.page.waterfall.requests}
+        gained = {number: us - max(0, lost[number]) for number, us in self.sooner_without(others).items()}
+        return {number: us for number, us in gained.items() if us > 0}
 
     def connection_of(self, row: Request) -> Connection | None:
         return self._connections.get(row.connection or 0)

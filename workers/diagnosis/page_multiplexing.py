@@ -1,10 +1,11 @@
 """Rules on connections: hosts that hold the first paint up, and multiplexing that is lost."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import HIGH_US, PageCase, PageVerdicts, numbers_of, severity, unjudged
-from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_together_us, opening_us
+from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_us
+from workers.measurement.connection import Connection
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
 from workers.measurement.web_address import host_of
 
@@ -37,8 +38,8 @@ def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[F
         if not _was_made_to(case, protocol)
         for one in full_handshakes(host.over(protocol))[most:]
     ]
-    sooner = case.sooner_without(host.connections if another else extra)
     far = another and host.opening_us > MIN_OPENING_US and host.name not in case.hinted
+    sooner = case.sooner_without(host.connections) if far else _over_first(case, extra, host)
     held_us = case.paint.gain_us(sooner) if far or extra else 0
     if not held_us and not extra:
         if far and not case.paint.sure and any(map(case.paint.waits_for, host.requests)):
@@ -75,13 +76,12 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
     old = all(one.protocol == _OLD for one in secure) and not _was_made_to(case, _OLD)
     if not old or len(secure) < 2 or len(host.requests) < MIN_REQUESTS:
         return None
-    case.paint.claim(case.sooner_without(secure[1:]))
-    load_us = max((one.timing.end_us or 0 for one in case.page.waterfall.requests), default=0)
     return Finding(
         id=FindingId.HTTP_H2_MISSING,
         severity=Severity.HIGH,
         confidence=Confidence.MEDIUM,
-        saving_us=min(opening_together_us(secure[1:]), load_us),
+        # What else came sooner, nobody can tell from one load.
+        saving_us=case.paint.claim(_over_first(case, secure[1:], host)) or None,
         host=host.name,
         rows=numbers_of(host.requests),
         evidence=facts(
@@ -91,3 +91,8 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
             all_connections_ms=in_ms(sum(map(opening_us, secure))),
         ),
     )
+
+
+def _over_first(case: PageCase, connections: Sequence[Connection], host: PageHost) -> dict[int, int]:
+    """By how much sooner requests would come over the host's first connection than over these."""
+    return case.sooner_over(host.connections[0], connections) if host.connections else {}

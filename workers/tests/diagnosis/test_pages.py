@@ -1,5 +1,6 @@
 """A page's hosts: told where their connections hold the first paint up, silent where nobody waits for them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -121,8 +122,32 @@ def test_many_requests_over_http1_lack_http2_and_say_so_once() -> None:
     measured = page(*requests, connections=connections)
     found = told(measured, _H2)
     assert found is not None
-    assert (found.severity, found.saving_us) == (Severity.HIGH, 180_000)
+    # Over one connection all six would have waited for that one just as long.
+    assert (found.severity, found.saving_us) == (Severity.HIGH, None)
     assert told(measured) is None
+
+
+def test_http2_saves_what_a_paint_waited_for_further_connections() -> None:
+    starts = [310, 310, 310, 310, 310, 560]
+    ways = enumerate(starts, start=2)
+    connections = tuple(opened(number, _STATIC, start, protocol="http/1.1") for number, start in ways)
+    early = [asked(number, _STATIC, number, 310, 600) for number in range(2, 7)]
+    last = asked(7, _STATIC, 7, 560, 900)
+    found = told(page(*early, last, connections=connections), _H2)
+    assert found is not None
+    assert found.saving_us == 180_000
+    unawaited = asked(7, _STATIC, 7, 560, 900, blocks=False)
+    found = told(page(*early, unawaited, connections=connections), _H2)
+    assert found is not None
+    assert found.saving_us is None
+
+
+def test_a_second_handshake_beside_the_first_costs_no_more_than_the_first() -> None:
+    first, again = opened(2, _STATIC, 310), opened(3, _STATIC, 330, dns=None)
+    rows = (asked(2, _STATIC, 2, 310, 560), asked(3, _STATIC, 3, 330, 600))
+    found = told(replace(page(*rows, connections=(first, again)), hints=(_STATIC,)))
+    assert found is not None
+    assert found.saving_us == 0
 
 
 def test_requests_that_share_another_hosts_connection_open_none() -> None:
