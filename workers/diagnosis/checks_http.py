@@ -6,6 +6,7 @@ from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, 
 from workers.diagnosis.headers import hsts_max_age_s, values
 from workers.diagnosis.protocols import answer_headers, http2_answers, http3_announced, http3_answers, http3_refused
 from workers.diagnosis.redirects import MIN_HSTS_S, is_address
+from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.units import counted, ms, size
 from workers.diagnosis.windows import LEAST_ANSWER_BYTES
@@ -14,8 +15,6 @@ from workers.measurement.finding import FindingId
 
 # A record of 4 KB with its padding and tag; larger ones are those of servers that do not care.
 SMALL_RECORD_BYTES = 4_300
-# Ten packets: what is sent before the first acknowledgement.
-_FIRST_FLIGHT_BYTES = 14_480
 # A server that answers quicker has no use for hints.
 _AT_ONCE_US = 50_000
 _EARLY_HINTS = 103
@@ -52,7 +51,7 @@ def _begins_large(trial: TrialEvidence) -> bool:
     """Whether a record of the first 14 KB holds back more than what could be read before it: those that grow do not."""
     carried = 0
     for length in _application_lengths(trial):
-        if carried < _FIRST_FLIGHT_BYTES and length > SMALL_RECORD_BYTES + carried:
+        if carried < FIRST_FLIGHT_BYTES and length > SMALL_RECORD_BYTES + carried:
             return True
         carried += length
     return False
@@ -64,7 +63,7 @@ def _early_and_late(trials: list[TrialEvidence]) -> tuple[list[int], list[int]]:
     for trial in trials:
         carried = 0
         for length in _application_lengths(trial):
-            (early if carried < _FIRST_FLIGHT_BYTES else late).append(length)
+            (early if carried < FIRST_FLIGHT_BYTES else late).append(length)
             carried += length
     return early, late
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, header, told
 from workers.diagnosis.page_rendering import named
+from workers.diagnosis.slow_start import further_flights
 from workers.diagnosis.units import size
 from workers.measurement.connection import Connection
 from workers.measurement.finding import FindingId
@@ -21,8 +22,6 @@ MIN_UNKNOWN_BYTES = 50_000
 PIXELS_PER_CSS = 2
 MAX_NEEDED = 0.5
 MIN_PICTURE_BYTES = 20_000
-# RFC 6928: so much comes before the first acknowledgement, and then twice as much with each round trip.
-_FIRST_FLIGHT_BYTES = 14_600
 _MIN_RATE_BYTES = 10_000
 _NAMED = 5
 _TEXTS = frozenset(
@@ -116,11 +115,12 @@ def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
         return 0
     trip_us = _trip_us(case.connection_of(row))
     kept = max(0, sent - fewer_bytes)
-    growing_us = trip_us * _flights(sent)
+    growing_us = trip_us * further_flights(sent)
     whole_us = min(span.duration_us, growing_us + round(sent / _best_rate(case, row)))
     if growing_us >= whole_us:
-        return round(whole_us * (1 - _flights(kept) / _flights(sent))) if growing_us else 0
-    return trip_us * (_flights(sent) - _flights(kept)) + round((whole_us - growing_us) * fewer_bytes / sent)
+        return round(whole_us * (1 - further_flights(kept) / further_flights(sent))) if growing_us else 0
+    fewer = further_flights(sent) - further_flights(kept)
+    return trip_us * fewer + round((whole_us - growing_us) * fewer_bytes / sent)
 
 
 def _trip_us(connection: Connection | None) -> int:
@@ -140,11 +140,6 @@ def _best_rate(case: PageCase, row: Request) -> float:
         and one.timing.download.duration_us
     ]
     return max(rates, default=math.inf) or math.inf
-
-
-def _flights(count: int) -> int:
-    """Round trips after the first flight until so many bytes have come."""
-    return max(0, math.ceil(math.log2(count / _FIRST_FLIGHT_BYTES + 1)) - 1)
 
 
 def _gzip_gain(text: PlainText | None) -> int | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import Names, Parts
+from workers.diagnosis.slow_start import further_flights
 from workers.diagnosis.units import begin, counted, ms, size
 from workers.measurement.pair import Leg
 
@@ -16,6 +17,8 @@ _MIN_US = 500
 _MIN_SHARE = 0.05
 # Bodies that differ by less are the same body in another wrapping.
 BYTES_TOLERANCE = 0.05
+# The end of a body comes a little earlier or later than whole round trips after its beginning.
+_TRIP_TOLERANCE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,39 +63,52 @@ def leading(reasons: tuple[Reason, ...], difference_us: int) -> Reason | None:
 
 
 def _all(evidence: Evidence) -> Iterator[Reason]:
-    trips_us, tls_distance_us, tls_rest_us = _of_tls(evidence)
-    wait_distance_us = _within(_rtt_difference_us(evidence), evidence.parts.wait)
-    distance_us = evidence.parts.connect + tls_distance_us + wait_distance_us
-    yield Reason(id="dns", text=_dns(evidence), difference_us=evidence.parts.dns)
+    parts = evidence.parts
+    more_trips_us, tls_distance_us = _of_tls(evidence)
+    wait_distance_us = _longer_us(evidence, _wait_us)
+    flights = _further_flights(evidence)
+    download_distance_us = flights * _longer_us(evidence, _download_us, flights, flights)
+    distance_us = parts.connect + tls_distance_us + wait_distance_us + download_distance_us
+    tls_rest_us = parts.tls - more_trips_us - tls_distance_us
+    yield Reason(id="dns", text=_dns(evidence), difference_us=parts.dns)
     yield Reason(id="distance", text=_distance(evidence, distance_us), difference_us=distance_us)
-    yield Reason(id="tls_round_trips", text=_tls_trips(evidence, trips_us), difference_us=trips_us)
+    yield Reason(id="tls_round_trips", text=_tls_trips(evidence, more_trips_us), difference_us=more_trips_us)
     yield Reason(id="tls", text=_tls(evidence, tls_rest_us), difference_us=tls_rest_us)
-    yield _wait(evidence, evidence.parts.wait - wait_distance_us)
-    yield _download(evidence, evidence.parts.download)
+    yield _wait(evidence, parts.wait - wait_distance_us)
+    yield _download(evidence, parts.download - download_distance_us)
 
 
-def _of_tls(evidence: Evidence) -> tuple[int, int, int]:
-    """The share of TLS by more round trips, by longer ones, and the rest."""
-    left_us = evidence.parts.tls
-    trips = (evidence.a.tls_round_trips, evidence.b.tls_round_trips)
-    if None in trips:
-        return 0, 0, left_us
-    a, b = trips[0] or 0, trips[1] or 0
-    longer = evidence.a if a > b else evidence.b
-    more_us = _within(round((a - b) * (longer.rtt_us or 0)), left_us)
-    distance_us = _within(round(min(a, b) * _rtt_difference_us(evidence)), left_us - more_us)
-    return more_us, distance_us, left_us - more_us - distance_us
+def _of_tls(evidence: Evidence) -> tuple[int, int]:
+    """The share of TLS by more round trips, and by longer ones."""
+    a, b = evidence.a.tls_round_trips, evidence.b.tls_round_trips
+    if not a or not b:
+        return 0, 0
+    facts, trips = (evidence.a, a) if a > b else (evidence.b, b)
+    return round((a - b) * _trip_us(facts, _tls_us, trips)), round(min(a, b) * _longer_us(evidence, _tls_us, a, b))
 
 
-def _rtt_difference_us(evidence: Evidence) -> int:
+def _longer_us(evidence: Evidence, of: Callable[[LegFacts], int], a: float = 1, b: float = 1) -> int:
+    """By how much longer a round trip to a is than one to b, in a phase of so many; 0 where either is not known."""
     if evidence.a.rtt_us is None or evidence.b.rtt_us is None:
         return 0
-    return round(evidence.a.rtt_us - evidence.b.rtt_us)
+    return round(_trip_us(evidence.a, of, a) - _trip_us(evidence.b, of, b))
 
 
-def _within(share_us: int, part_us: int) -> int:
-    """As much of the share as the part holds, in its direction."""
-    return max(0, min(share_us, part_us)) if part_us > 0 else min(0, max(share_us, part_us))
+def _trip_us(facts: LegFacts, of: Callable[[LegFacts], int], trips: float) -> float:
+    """A round trip in a phase that holds so many: no longer than the phase allows."""
+    return min(facts.rtt_us or 0, of(facts) / max(trips, 1))
+
+
+def _further_flights(evidence: Evidence) -> int:
+    """How many round trips each of the bodies took beyond its first flight: no more than slow start needs for the
+    smaller one, nor than each had the time for."""
+    return min(_most_flights(evidence.a), _most_flights(evidence.b))
+
+
+def _most_flights(facts: LegFacts) -> int:
+    if not facts.body_bytes or not facts.rtt_us:
+        return 0
+    return min(further_flights(facts.body_bytes), int(facts.parts.download / facts.rtt_us + _TRIP_TOLERANCE))
 
 
 def _dns(evidence: Evidence) -> str:
@@ -102,7 +118,7 @@ def _dns(evidence: Evidence) -> str:
 
 def _distance(evidence: Evidence, share_us: int) -> str:
     name, facts, other_name, other = evidence.slower(share_us)
-    if facts.rtt_us is None or other.rtt_us is None:
+    if facts.rtt_us is None or other.rtt_us is None or facts.rtt_us <= other.rtt_us:
         return f"A connection to {name} takes longer to open than one to {other_name}."
     trips = f"a round trip takes {ms(facts.rtt_us)} against {ms(other.rtt_us)}"
     return f"{begin(name)} is farther away than {other_name}: {trips}."
@@ -121,12 +137,13 @@ def _tls(evidence: Evidence, share_us: int) -> str:
     name, facts, other_name, other = evidence.slower(share_us)
     if other.tls_version is None:
         return f"Only {name} is asked over TLS: the handshake takes {ms(facts.parts.tls)}."
-    return f"{begin(name)} takes longer for the TLS handshake than {other_name}: {_against(facts, other, _tls_us)}."
+    times = _against(facts, other, _tls_us, facts.tls_round_trips, other.tls_round_trips)
+    return f"{begin(name)} takes longer for the TLS handshake than {other_name}: {times}."
 
 
 def _wait(evidence: Evidence, share_us: int) -> Reason:
     name, facts, other_name, other = evidence.slower(share_us)
-    times = _against(facts, other, _wait_us)
+    times = _against(facts, other, _wait_us, 1, 1)
     missed = facts.told_of_cache - facts.from_cache
     if 2 * missed >= facts.answers:
         text = f"{missed} of {facts.answers} answers of {name} did not come from its cache: it waits {times}."
@@ -147,7 +164,9 @@ def _download(evidence: Evidence, share_us: int) -> Reason:
             return Reason(id="compression_lost", text=text, difference_us=share_us)
         text = f"{begin(name)} sends more bytes than {other_name}: {sizes}."
         return Reason(id="bytes", text=text, difference_us=share_us)
-    text = f"The body comes slower from {name} than from {other_name}: {_against(facts, other, _download_us)}."
+    flights = _further_flights(evidence)
+    times = _against(facts, other, _download_us, flights, flights)
+    text = f"The body comes slower from {name} than from {other_name}: {times}."
     return Reason(id="download", text=text, difference_us=share_us)
 
 
@@ -177,8 +196,16 @@ def not_kept_reason(leg: Leg, facts: LegFacts, names: Names) -> Reason:
     return Reason(id="connection_not_reused", text=text, difference_us=opening_us if leg is Leg.A else -opening_us)
 
 
-def _against(facts: LegFacts, other: LegFacts, of: Callable[[LegFacts], int]) -> str:
-    return f"{ms(of(facts))} against {ms(of(other))}"
+def _against(
+    facts: LegFacts, other: LegFacts, of: Callable[[LegFacts], int], trips: float | None = 0, theirs: float | None = 0
+) -> str:
+    """How long a phase takes on both legs. Round trips in it that are told as distance, or by their number, are left
+    out."""
+    if not trips or not theirs or facts.rtt_us is None or other.rtt_us is None:
+        return f"{ms(of(facts))} against {ms(of(other))}"
+    one_us, other_us = (of(leg) - many * _trip_us(leg, of, many) for leg, many in ((facts, trips), (other, theirs)))
+    beyond = "the round trip" if trips == theirs == 1 else "the round trips"
+    return f"{ms(one_us)} against {ms(other_us)} beyond {beyond}"
 
 
 def _dns_us(facts: LegFacts) -> int:

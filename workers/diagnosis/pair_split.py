@@ -1,7 +1,7 @@
 """Where a difference comes from: shares of the phases that add up to it exactly."""
 
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, median
 
 from workers.diagnosis.pair_samples import Parts
 
@@ -10,14 +10,17 @@ def split(differences: Sequence[Parts], total: int) -> Parts:
     """Shares of `total` (the robust middle of the totals), in whole microseconds that add up to it.
 
     They are the mean differences of the phases over the middle half of the pairs, in order of their totals: those that
-    stand for the estimate, without the wild ones. What that mean and the estimate differ by is shared out in
-    proportion to the size of the phases. Needs at least one pair.
+    stand for the estimate, without the wild ones. What that mean and the estimate differ by is shared out among the
+    phases by how much they vary from pair to pair: a phase that is always the same cannot be what makes it. Needs at
+    least one pair.
     """
-    means = _means(middle_half(differences))
-    size = sum(abs(mean) for mean in means)
+    middle = middle_half(differences)
+    means = _means(middle)
     rest = total - sum(means)
-    shares = [mean + rest * abs(mean) / size for mean in means] if size else [0.0, 0.0, 0.0, float(total), 0.0]
-    return _rounded(shares, total)
+    weights = _spreads(middle) if any(_spreads(middle)) else [abs(mean) for mean in means]
+    size = sum(weights)
+    shares = [mean + rest * weight / size for mean, weight in zip(means, weights, strict=True)] if size else None
+    return _rounded(shares or [0.0, 0.0, 0.0, float(total), 0.0], total)
 
 
 def typical(legs: Sequence[Parts]) -> Parts:
@@ -39,6 +42,12 @@ def middle_half(parts: Sequence[Parts]) -> list[Parts]:
 
 def _means(parts: Sequence[Parts]) -> list[float]:
     return [fmean(values) for values in zip(*parts, strict=True)]
+
+
+def _spreads(parts: Sequence[Parts]) -> list[float]:
+    """The mean distance of each phase from its median."""
+    columns = [list(values) for values in zip(*parts, strict=True)]
+    return [fmean(abs(value - median(values)) for value in values) for values in columns]
 
 
 def _rounded(shares: Sequence[float], total: int) -> Parts:
