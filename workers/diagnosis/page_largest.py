@@ -22,13 +22,15 @@ def late(case: PageCase) -> PageVerdicts:
     if largest is None or not largest.is_picture or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
         return
     late_us = largest.asked_us - hint_us
-    if not largest.sure or not largest.prompt or _may_wait_for_parser(case, largest, late_us):
+    certain_us = _certain_us(case, largest, late_us)
+    is_certain = largest.gain_us(certain_us) >= min(MEDIUM_US, largest.gain_us(late_us))
+    if not largest.sure or not largest.prompt or not is_certain:
         yield unjudged(FindingId.PAGE_LCP_LATE)
         return
-    saving_us = largest.claim(late_us)
+    saving_us = largest.claim(certain_us)
     if saving_us < MEDIUM_US:
         return
-    initiator = largest.row.initiator_url
+    initiator = largest.asked.initiator_url
     yield told(
         FindingId.PAGE_LCP_LATE,
         (largest.row,),
@@ -44,18 +46,18 @@ def late(case: PageCase) -> PageVerdicts:
     )
 
 
-def _may_wait_for_parser(case: PageCase, largest: LargestPaint, late_us: int) -> bool:
-    """Whether a picture that the document itself names may gain less than it was late: it is shown no sooner than the
-    parser comes to its place, and what holds the parser up (a script, a style sheet, a document that trickles) holds
-    up the picture too. Nobody sees when the parser came there, but it had when the picture was asked for, or was done.
+def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
+    """How much sooner a hint certainly brings the picture to its place. What the document itself names, or nobody knows
+    who, is shown no sooner than the parser comes to its place, and what holds the parser up (a script, a style sheet, a
+    document that trickles) holds up the picture too. Nobody sees when the parser came there, but it had when the
+    picture was asked for, or was done.
     """
-    named_by = (largest.row.initiator_url or "").partition("#")[0]
-    if case.document is None or named_by != case.document.url:
-        return False
+    named_by = (largest.asked.initiator_url or "").partition("#")[0]
+    if case.document is None or (named_by and named_by != case.document.url):
+        return late_us
     parsed_us = case.page.vitals.dom_interactive_us
     reached_us = largest.asked_us if parsed_us is None else min(largest.asked_us, parsed_us)
-    certain_us = max(0, min(late_us, (largest.row.timing.end_us or 0) - reached_us))
-    return largest.gain_us(late_us) - largest.gain_us(certain_us) >= MEDIUM_US
+    return max(0, min(late_us, (largest.row.timing.end_us or 0) - reached_us))
 
 
 def preconnect(case: PageCase) -> PageVerdicts:

@@ -94,18 +94,22 @@ class PaintPath:
 class LargestPaint:
     """What the largest paint waited for: the picture that it is, or the font of a text. Before the first paint it
     cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
-    directly after the row. It was asked for at
-    `asked_us`, maybe under another address that led to this row; `prompt` says whether directly after something that
+    directly after the row. `asked` is the row that was asked for, maybe at another address that led to this one;
+    `prompt` says whether directly after something that
     came, or that the browser did: what waits for a clock or a visitor comes no sooner for a hint. Nothing is painted
     while one of `tasks` runs."""
 
     row: Request
-    asked_us: int
+    asked: Request
     prompt: bool
     left_us: int
     sure: bool
     tasks: tuple[Span, ...] = ()
     _claimed_us: int = 0
+
+    @property
+    def asked_us(self) -> int:
+        return self.asked.timing.start_us
 
     @property
     def is_picture(self) -> bool:
@@ -122,9 +126,8 @@ class LargestPaint:
             return None
         sure = vitals.lcp_us - row.timing.end_us <= 4 * DIRECTLY_US
         left_us = max(0, vitals.lcp_us - vitals.fcp_us)
-        asked_us = hops[0].timing.start_us
-        prompt, tasks = _is_prompt(page, asked_us), vitals.long_tasks or ()
-        return cls(row=row, asked_us=asked_us, prompt=prompt, left_us=left_us, sure=sure, tasks=tuple(tasks))
+        prompt, tasks = _is_prompt(page, hops[0].timing.start_us), vitals.long_tasks or ()
+        return cls(row=row, asked=hops[0], prompt=prompt, left_us=left_us, sure=sure, tasks=tuple(tasks))
 
     def gain_us(self, sooner_us: int) -> int:
         """What is gained if the picture came so much sooner, beyond what was claimed."""

@@ -55,6 +55,12 @@ _FIT = Slow(body=noise(600, 400), kind="image/png", bytes_per_s=2_000_000, heade
 
 _SLOW_SCRIPT = Slow(body=b"window.ran = true", kind="text/javascript", think_s=0.35, headers=_KEPT)
 _PLACE, _SOON = "<img src=/hero.png width=600 height=400>", replace(_HERO, think_s=0.05)
+_MOVED = "<img src=/moved.png width=600 height=400 loading=%s>"
+_MOVING = {
+    "/a.js": _SLOW_SCRIPT,
+    "/hero.png": _SOON,
+    "/moved.png": Slow(body=b"", status=302, think_s=0.1, headers=(("Location", "/hero.png"),)),
+}
 _MAKES = b"document.getElementById('app').innerHTML = '<h1>Made</h1>'"
 _MAKING = replace(_SLOW_SCRIPT, body=_MAKES)
 
@@ -195,6 +201,12 @@ PAIRS = {
             "/a.js": _SLOW_SCRIPT,
             "/hero.png": _SOON,
         },
+        paint=_lcp,
+    ),
+    "a picture that loads lazily behind a script and a redirect": Pair(
+        id=FindingId.PAGE_LCP_LATE,
+        faulty={"/": html("", f"{_TEXT}<script src=/a.js></script>{_MOVED % 'lazy'}"), **_MOVING},
+        repaired={"/": html("", f"{_TEXT}<script src=/a.js></script>{_MOVED % 'eager'}"), **_MOVING},
         paint=_lcp,
     ),
     "a picture larger than it is shown": Pair(
