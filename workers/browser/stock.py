@@ -90,7 +90,7 @@ async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> B
     answer = await ask("Network.getResponseBody", {"requestId": documents[-1]})
     if answer is None or answer.get("base64Encoded"):
         return None
-    return await asyncio.to_thread(body_of, str(answer.get("body", ""))[:MAX_TEXT_BYTES])
+    return await asyncio.to_thread(body_of, str(answer.get("body", "")))
 
 
 def _may_stop_parser(params: Mapping[str, Any]) -> bool:

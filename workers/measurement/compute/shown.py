@@ -2,6 +2,7 @@
 ahead of that holds the first paint up."""
 
 import re
+from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from workers.measurement.captures_page import BodySeen
@@ -23,16 +24,20 @@ _VOID = frozenset(
 _CLOAKS = frozenset({"hidden", "v-cloak", "x-cloak", "ng-cloak"})
 _HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])", re.IGNORECASE)
 _PIECE_CHARS = 16_384
+# So much of a document is read at most: what a page sends must not keep an agent busy.
+_MAX_CHARS = 256_000
+# As deep as Chrome nests elements (HTMLParserOptions, "maximum DOM depth").
+_MAX_DEPTH = 512
 
 
 def body_of(html: str) -> BodySeen:
-    reader = _Reader()
-    for start in range(0, len(html), _PIECE_CHARS):
-        reader.feed(html[start : start + _PIECE_CHARS])
-        if reader.has_text:
+    """Of a document of any size or depth the first part is read; what that does not say stays unknown."""
+    reader, text = _Reader(), html[:_MAX_CHARS]
+    for start in range(0, len(text), _PIECE_CHARS):
+        # What is cut off at the end is not closed: the parser would try anew at each of its tags.
+        reader.feed(text[start : start + _PIECE_CHARS])
+        if reader.has_text or reader.is_too_deep:
             break
-    else:
-        reader.close()
     return BodySeen(starts=reader.starts, shows=reader.first if reader.has_text else None)
 
 
@@ -44,37 +49,44 @@ class _Reader(HTMLParser):
         self.starts: Place | None = None
         self.first: Place | None = None
         self.has_text = False
-        # The elements that are open, and whether each hides what it holds.
-        self._open: list[tuple[str, bool]] = []
+        # The elements that are open, and how many of them silence or hide what they hold.
+        self._open: list[_Element] = []
+        self._silent = self._hidden = 0
+
+    @property
+    def is_too_deep(self) -> bool:
+        return len(self._open) >= _MAX_DEPTH
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        hides = tag in _SILENT or any(name in _CLOAKS or (name == "style" and _hides(value)) for name, value in attrs)
-        if tag not in _HEADS and not self._is_silent:
+        hides = any(name in _CLOAKS or (name == "style" and _hides(value)) for name, value in attrs)
+        if tag not in _HEADS and not self._silent:
             self._begin()
         if tag == "body":
-            self._open = [one for one in self._open if one[0] == "html"]
-        if tag in _DRAWN and not self._is_silent:
+            self.handle_endtag("head")
+        if tag in _DRAWN and not self._silent:
             self._note()
-        if tag not in _VOID:
-            self._open.append((tag, hides))
+        if tag not in _VOID and not self.is_too_deep:
+            self._open.append(_Element(tag, is_silent=tag in _SILENT, hides=hides))
+            self._count(self._open[-1], 1)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        places = [place for place, (name, _) in enumerate(self._open) if name == tag]
-        if places:
-            del self._open[places[-1] :]
+        if any(one.tag == tag for one in self._open):
+            while (last := self._open.pop()).tag != tag:
+                self._count(last, -1)
+            self._count(last, -1)
 
     def handle_data(self, data: str) -> None:
-        if not data.strip() or self._is_silent:
+        if self._silent or self.is_too_deep or not data.strip():
             return
         self._note()
-        self.has_text = self.has_text or not any(hides for _, hides in self._open)
+        self.has_text = self.has_text or not self._hidden
 
-    @property
-    def _is_silent(self) -> bool:
-        return any(tag in _SILENT for tag, _ in self._open)
+    def _count(self, one: "_Element", step: int) -> None:
+        self._silent += step * one.is_silent
+        self._hidden += step * one.hides
 
     @property
     def _place(self) -> Place:
@@ -87,6 +99,13 @@ class _Reader(HTMLParser):
     def _note(self) -> None:
         self._begin()
         self.first = self.first or self._place
+
+
+@dataclass(frozen=True, slots=True)
+class _Element:
+    tag: str
+    is_silent: bool
+    hides: bool
 
 
 def _hides(style: str | None) -> bool:

@@ -76,6 +76,13 @@ def test_a_body_begins_with_its_tag_or_with_what_no_head_may_hold(html: str, sta
     assert _index(html, found) == html.index(starts)
 
 
+@pytest.mark.parametrize(
+    "piece", ["<div>", "<!--", "<a b='", "<a ", "</", "<script>", "<!", "<p hidden>", "&#", "<svg></div>"]
+)
+def test_a_hostile_document_says_nothing_and_ends(piece: str) -> None:
+    assert body_of(f"<body>{piece * (4_000_000 // len(piece))}words").shows is None
+
+
 def test_a_document_of_a_head_alone_has_no_body() -> None:
     assert body_of("<title>T</title><script src=a.js></script>") == (None, None)
 
