@@ -172,18 +172,24 @@ def _blocking(page: PageMeasurement) -> list[Request]:
     up, and what a frame asked for blocks that frame alone."""
     fcp_us = page.vitals.fcp_us
     asked = [row for row in page.waterfall.requests if RowFlag.FRAME not in row.flags]
-    rows = [row for row in asked if (row.render_blocking or _stops_parser(page, row)) and row.timing.end_us]
+    stopping = _stopping(page, asked)
+    rows = [row for row in asked if (row.render_blocking or row.number in stopping) and row.timing.end_us]
     return [row for row in rows if fcp_us is None or (row.timing.end_us or 0) <= fcp_us + CLOCKS_US]
 
 
-def _stops_parser(page: PageMeasurement, row: Request) -> bool:
-    """Whether the parser stopped at it before it had read a thing to be seen. Behind such a thing it holds up what
-    stands there, and not the first paint."""
-    if row.blocking is not Blocking.PARSER or row.initiator_at is None or page.shows_from is None:
-        return False
-    document = next((one for one in page.waterfall.requests if one.number == page.document), None)
-    named_by = (row.initiator_url or "").partition("#")[0]
-    return document is not None and named_by == document.url.partition("#")[0] and row.initiator_at <= page.shows_from
+def _stopping(page: PageMeasurement, asked: Sequence[Request]) -> set[int]:
+    """What the parser stopped at before it had read a thing to be seen, with what that led to: an import, a redirect.
+    Behind such a thing it holds up what stands there, and not the first paint."""
+    document = next((row.url.partition("#")[0] for row in asked if row.number == page.document), None)
+    if page.shows_from is None or document is None:
+        return set()
+    stopping: list[Request] = []
+    for row in asked:
+        is_ahead = row.initiator_url == document and (row.initiator_at or page.shows_from) < page.shows_from
+        is_named = row.blocking is Blocking.PARSER and (is_ahead or any(_leads_to(one, row) for one in stopping))
+        if is_named or any(one.redirected_to == row.url for one in stopping):
+            stopping.append(row)
+    return {row.number for row in stopping}
 
 
 def _tasks_meanwhile(page: PageMeasurement, last_us: int) -> dict[int, Span]:

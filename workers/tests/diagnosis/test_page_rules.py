@@ -167,6 +167,15 @@ def test_a_style_sheet_in_the_body_counts_with_the_one_in_the_head() -> None:
     assert (found.saving_us, found.rows) == (390_000, (2, 3))
 
 
+def test_what_a_style_sheet_in_the_body_imports_or_leads_to_holds_the_paint_up_too() -> None:
+    moved = style(2, 310, 400, initiator_at=(3, 20), path="r", redirected_to=f"https://{MAIN}/b.css", **IN_BODY)
+    sheet = style(3, 400, 500, path="b.css", render_blocking=None)
+    imported = style(4, 505, 690, path="c.css", **(IN_BODY | {"initiator_url": sheet.url}))
+    found = told(sketch(moved, sheet, imported, fcp_ms=705, shows_from=(3, 29)), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (390_000, (2, 3, 4))
+
+
 @pytest.mark.parametrize(
     ("shows_from", "changes"),
     [
