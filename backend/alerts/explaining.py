@@ -16,6 +16,7 @@ _BEFORE_S = 86_400.0
 _CAUSES = {
     Cause.ORIGIN: "the server that answers",
     Cause.PATH: "the network between the region and the site",
+    Cause.HANDSHAKE: "the server's part of the TLS handshake, since connecting takes no longer to speak of",
     Cause.RESOLVER: "the resolution of the name",
     Cause.TRANSFER: "the transfer of the body",
 }

@@ -16,13 +16,19 @@ _SHARE = 0.5
 # So many standard deviations of Wilcoxon's rank sum, over all regions, and a phase has moved. Three runs that are all
 # slower than all before are three; a cache that happens to miss three times of five is not yet two.
 _MOVED = 2.5
+# A way that became longer adds one round trip to connecting, and to TLS two at most (TLS 1.2, RFC 5246, 7.3), or three
+# where packets are lost as well. What TLS takes beyond that is the server's.
+_ROUND_TRIPS_OF_TLS = 3
 
 
 class Cause(StrEnum):
-    """Where to look: the `origin` that answers, the network `path`, the `resolver`, the `transfer` of the body."""
+    """Where to look: the `origin` that answers, the network `path`, its `handshake`, the `resolver`, the `transfer` of
+    the body.
+    """
 
     ORIGIN = "origin"
     PATH = "path"
+    HANDSHAKE = "handshake"
     RESOLVER = "resolver"
     TRANSFER = "transfer"
     MIXED = "mixed"
@@ -106,4 +112,12 @@ def _cause(changes: Sequence[PhaseChange]) -> Cause:
         cause = _CAUSE_OF.get(change.phase, Cause.MIXED)
         shares[cause] = shares.get(cause, 0.0) + change.share
     cause, share = max(shares.items(), key=lambda item: item[1])
-    return cause if share > _SHARE else Cause.MIXED
+    if share <= _SHARE:
+        return Cause.MIXED
+    return Cause.HANDSHAKE if cause is Cause.PATH and _is_handshake(changes) else cause
+
+
+def _is_handshake(changes: Sequence[PhaseChange]) -> bool:
+    """Whether TLS took longer, and the way no more than a little."""
+    shares = {change.phase: change.share for change in changes}
+    return shares.get("tls_ms", 0.0) > _ROUND_TRIPS_OF_TLS * shares.get("connect_ms", 0.0)

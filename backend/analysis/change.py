@@ -117,6 +117,17 @@ def level_of(samples: Mapping[str, Series], model: Model, settings: Settings) ->
     return _common_shifts(regions, -inf) if regions else {}
 
 
+def level_error(samples: Mapping[str, Series], model: Model) -> float:
+    """How far chance may have moved the mean of the levels of all these regions, in logarithms: a standard error."""
+    counted = [(model.members[name], len(times)) for name, (times, _) in samples.items() if name in model.members]
+    known = [(member, count) for member, count in counted if count]
+    if not known:
+        return inf
+    noise = known[0][0].noise if len(known) == 1 else model.noise
+    squares = sum(member.baseline.scale**2 * (noise.variance / count + noise.uncertainty**2) for member, count in known)
+    return float(squares**0.5 / len(known))
+
+
 def _regions(samples: Mapping[str, Series], model: Model, question: Question, settings: Settings) -> _Regions:
     regions = {}
     for name, (times, values) in samples.items():

@@ -121,7 +121,7 @@ class Detector:
         if change is None:
             return []
         if not self._is_news(at, change, direction):
-            # Too little to tell, or the same every week: further change is looked for from there.
+            # Too little to tell, or the same every day or week: further change is looked for from there.
             self._know(self._known | dict(change.shifts), change.onset.at)
             self._set_offsets()
             return []
@@ -135,14 +135,14 @@ class Detector:
         self._known, self._known_since = levels, since
 
     def _known_stretch(self, until: float) -> list[tuple[float, float]]:
-        """When a level was known that is too far from the baseline to have a part in it: what comes every week."""
+        """When a level was known that is too far from the baseline to have a part in it: what is a habit."""
         far = bool(self._known) and self._facts.worth_telling(self._known)
         return [(self._known_since, until)] if far else []
 
     def _is_news(self, at: float, change: Change, direction: int) -> bool:
         facts = self._facts
         onwards = direction * sum(change.shifts.values()) > 0
-        return onwards and facts.worth_telling(change.shifts) and not facts.is_weekly(at, change)
+        return onwards and facts.worth_telling(change.shifts) and not facts.is_habit(at, change)
 
     def _follow(self, at: float, region: str, found: int, own: int) -> list[Event]:
         """What a sample means for the open alert."""
@@ -152,6 +152,7 @@ class Detector:
             if episode.follow(at, self._facts):
                 return self._end(at)
             self._rebase()
+            return [Event(kind=Kind.EASED, at=at, alert=episode.alert)]
         if found or own:
             return self._shift(at, found or own, () if found else (region,))
         if episode.lasts(at, self._settings):
@@ -166,11 +167,18 @@ class Detector:
         """The level has changed further, or part of the way back, or elsewhere."""
         episode, facts = self._episode, self._facts
         assert episode is not None
-        change = facts.examine(at, Question(direction=direction, offsets=episode.shifts, among=among))
+        question = Question(direction=direction, offsets=episode.shifts, among=among)
+        change = facts.examine(at, question, after=episode.level_since)
         self._clear(among)
-        if change is None or (direction == episode.direction and not facts.worth_telling(change.shifts)):
+        if change is None:
             return []
-        worse = episode.shift(at, change, direction, facts)
+        if direction != episode.direction:
+            eased = episode.ease(at, change, facts)
+            self._rebase()
+            return [Event(kind=Kind.EASED, at=at, alert=episode.alert)] if eased else []
+        if not facts.worth_telling(change.shifts) or facts.is_habit(at, change):
+            return []
+        worse = episode.shift(at, change, facts)
         self._rebase()
         return [Event(kind=Kind.WORSENED, at=at, alert=episode.alert)] if worse else []
 

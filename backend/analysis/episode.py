@@ -1,24 +1,26 @@
 """An alert from its opening to its end: how large, whether it stays, and when it is over."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
-from math import log1p
+from math import inf, log1p
 from typing import Any
 
 from backend.analysis.attribution import ROLLOUT_S
-from backend.analysis.change import Change, Question, examine, level_of, levels, worth_telling
+from backend.analysis.change import Change, Question, examine, level_error, level_of, levels, worth_telling
 from backend.analysis.events import Alert, AlertClass
 from backend.analysis.fusion import majority
 from backend.analysis.history import History
 from backend.analysis.model import Model
 from backend.analysis.onset import Onset
 from backend.analysis.persistence import Watch
-from backend.analysis.settings import DAY_S, WEEK_S, Settings
+from backend.analysis.settings import DAY_S, HOUR_S, WEEK_S, Settings
 
 # How far back a change is looked for: so many rounds of tests, at least a day.
 _LOOK_BACK_ROUNDS = 600
-# Of a change that comes every week, each week shows so much at least.
-_WEEKLY_PART = 0.6
+# Of a change that comes every day or week, each shows so much at least; and before it began no more than so much.
+_HABIT_PART, _BEFORE_HABIT = 0.6, 0.4
+# Twice the standard error: a level that is no further off may be the old one.
+_ERRORS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +31,35 @@ class Facts:
     settings: Settings
     history: History
 
-    def examine(self, at: float, question: Question, since: float | None = None) -> Change | None:
-        """The change asked for, looked for back to `since` at least."""
+    def examine(self, at: float, question: Question, *, back_to: float = inf, after: float = -inf) -> Change | None:
+        """The change asked for, looked for back to an instant at least, and not before the offsets held."""
         reach = max(_LOOK_BACK_ROUNDS * self.settings.interval_s, DAY_S)
-        samples = self.history.samples(min(at - reach, at if since is None else since), at)
+        samples = self.history.samples(max(min(at - reach, back_to), after), at)
         return examine(samples, self.model, question, self.settings)
 
     def worth_telling(self, shifts: Mapping[str, float]) -> bool:
         return worth_telling(self.model, shifts, self.settings)
 
-    def is_weekly(self, at: float, change: Change) -> bool:
-        """Whether the last two weeks had most of the change at the same time of the week."""
-        weeks = [self._level_between(change.onset.at - ago, at - ago, change) for ago in (WEEK_S, 2 * WEEK_S)]
-        shift = _mean(change.shifts)
-        return all(level is not None and level / shift >= _WEEKLY_PART for level in weeks)
+    def is_habit(self, at: float, change: Change) -> bool:
+        """Whether the last two weeks had most of the change at the same time of the week, or the last two days at the
+        same time of the day, when it began as well: days on end that were slow are none that became so."""
+        is_daily = all(self._had(change, at, ago) and not self._had_before(change, ago) for ago in (DAY_S, 2 * DAY_S))
+        return is_daily or all(self._had(change, at, ago) for ago in (WEEK_S, 2 * WEEK_S))
+
+    def _had(self, change: Change, at: float, ago: float) -> bool:
+        level = self._level_between(change.onset.at - ago, at - ago, change)
+        return level is not None and level / _mean(change.shifts) >= _HABIT_PART
+
+    def _had_before(self, change: Change, ago: float) -> bool:
+        """Unknown is as good as had."""
+        until = min(change.onset.earliest, change.onset.at - self.settings.interval_s) - ago
+        level = self._level_between(until - HOUR_S, until, change)
+        return level is None or level / _mean(change.shifts) > _BEFORE_HABIT
+
+    def level_error(self, since: float, at: float, regions: Collection[str]) -> float:
+        """How far chance may have moved the level of these regions since then."""
+        samples = self.history.samples(since, at)
+        return level_error({region: series for region, series in samples.items() if region in regions}, self.model)
 
     def _level_between(self, since: float, until: float, change: Change) -> float | None:
         samples = self.history.samples(since - self.settings.interval_s / 2, until)
@@ -101,7 +118,7 @@ class Episode:
         if self.level_since > self.alert.change_at:
             shifts = self.shifts | self._levels_since(self.level_since, at, facts)
             return self._agree(shifts, facts)
-        change = facts.examine(at, Question(direction=self.direction), self.alert.change_from)
+        change = facts.examine(at, Question(direction=self.direction), back_to=self.alert.change_from)
         if change is None or not facts.worth_telling(change.shifts):
             return False
         if change.onset.at > self.alert.opened_at:
@@ -110,12 +127,12 @@ class Episode:
         self._take(change, change.onset.at, facts)
         return True
 
-    def shift(self, at: float, change: Change, direction: int, facts: Facts) -> bool:
-        """Takes in a further change: on, elsewhere, or part of the way back. True when it is so much worse as to be
-        worth telling."""
-        if direction != self.direction:
-            self._ease(change.shifts, change.onset.at, facts.settings)
-            return False
+    def ease(self, at: float, change: Change, facts: Facts) -> bool:
+        """Takes in a change back; False, with nothing done, where that is all of the way: the watch makes sure."""
+        return not self._ease(change.shifts, change.onset.at, at, facts)
+
+    def shift(self, at: float, change: Change, facts: Facts) -> bool:
+        """Takes in a further change, on or elsewhere. True when it is so much worse as to be worth telling."""
         before, was = _mean(self.shifts), self.alert.alert_class
         # One more region matters as long as it is not most of them anyway.
         further = was is AlertClass.REGIONAL and bool(change.shifts.keys() - self.shifts.keys())
@@ -131,7 +148,7 @@ class Episode:
     def follow(self, at: float, facts: Facts) -> bool:
         """Takes the level since it began to go back as the present one; True when that is as good as the old one."""
         present = self._levels_since(self.watch.gone_since, at, facts)
-        over = self._ease(present, self.watch.gone_since, facts.settings)
+        over = self._ease(present, self.watch.gone_since, at, facts)
         self.watch.gone, self.watch.gone_since = 0.0, at
         return over
 
@@ -140,18 +157,33 @@ class Episode:
         chosen = {region: series for region, series in samples.items() if region in self.shifts}
         return level_of(chosen, facts.model, facts.settings)
 
-    def _ease(self, present: Mapping[str, float], since: float, settings: Settings) -> bool:
+    def _ease(self, present: Mapping[str, float], since: float, at: float, facts: Facts) -> bool:
         """True, with nothing done, where the level is as good as the old one."""
         levels = {region: present.get(region, shift) for region, shift in self.shifts.items()}
-        if _is_back(self.direction * _mean(levels), abs(_mean(self.shifts)), settings):
+        if self._is_back(levels, since, at, facts):
             return True
         self.shifts, self.level_since = levels, since
+        self._relevel(facts)
         return False
+
+    def _is_back(self, levels: Mapping[str, float], since: float, at: float, facts: Facts) -> bool:
+        """Whether levels count as the old ones: of half of the shift at most, what is left would not be told; of a
+        quarter it may be chance."""
+        left, shift = self.direction * _mean(levels), abs(_mean(self.shifts))
+        if left <= shift / 2 and not facts.worth_telling(levels):
+            return True
+        return left <= min(shift / 4, _ERRORS * facts.level_error(since, at, levels))
+
+    def _relevel(self, facts: Facts) -> None:
+        """Tells the present level."""
+        before, after, change_pct = _sizes(self.shifts, facts)
+        self.alert = replace(self.alert, baseline=before, level=after, change_pct=change_pct)
 
     def _agree(self, shifts: dict[str, float], facts: Facts) -> bool:
         if not facts.worth_telling(shifts):
             return False
         self.shifts = shifts
+        self._relevel(facts)
         return True
 
     def _take(self, change: Change, level_since: float, facts: Facts) -> None:
@@ -180,18 +212,18 @@ class Episode:
         return cls(**dict(state) | {"alert": alert, "shifts": dict(state["shifts"]), "watch": Watch(**state["watch"])})
 
 
-def _is_back(level: float, shift: float, settings: Settings) -> bool:
-    """Whether a level counts as the old one: below the least change and half of the shift, or a quarter of it."""
-    least = log1p(settings.min_change_pct / 100)
-    return level <= max(min(shift / 2, least), shift / 4)
-
-
 def _mean(shifts: Mapping[str, float]) -> float:
     return sum(shifts.values()) / len(shifts)
 
 
+def _sizes(shifts: Mapping[str, float], facts: Facts) -> tuple[float, float, float | None]:
+    """Typical values before and after, and the change in per cent."""
+    before, after = levels(facts.model, shifts, facts.settings)
+    return before, after, 100 * (after / before - 1) if before > 2 * facts.settings.least else None
+
+
 def _describe(change: Change, direction: int, opened_at: float, facts: Facts) -> Alert:
-    before, after = levels(facts.model, change.shifts, facts.settings)
+    before, after, change_pct = _sizes(change.shifts, facts)
     began = change.onset
     deploys = facts.history.deploys(began.earliest - ROLLOUT_S, began.latest)
     return Alert(
@@ -203,7 +235,7 @@ def _describe(change: Change, direction: int, opened_at: float, facts: Facts) ->
         regions=tuple(sorted(change.shifts)),
         baseline=before,
         level=after,
-        change_pct=100 * (after / before - 1) if before > 2 * facts.settings.least else None,
+        change_pct=change_pct,
         confidence=change.confidence,
         deploy_at=max(deploys, default=None),
     )

@@ -20,13 +20,14 @@ class Kind(StrEnum):
     """What happened to an alert.
 
     `opened`; `confirmed`: it lasted, and a slowdown is a regression from now on; `worsened`: the change became larger
-    or reached more regions; then one end: `resolved`: the level came back; `went_away`: it came back before it was
-    confirmed; `accepted`: the new level is the normal one from now on.
+    or reached more regions; `eased`: the level went a part of the way back; then one end: `resolved`: the level came
+    back; `went_away`: it came back before it was confirmed; `accepted`: the new level is the normal one from now on.
     """
 
     OPENED = "opened"
     CONFIRMED = "confirmed"
     WORSENED = "worsened"
+    EASED = "eased"
     RESOLVED = "resolved"
     WENT_AWAY = "went_away"
     ACCEPTED = "accepted"

@@ -133,6 +133,23 @@ def test_a_quiet_site_is_never_told_of() -> None:
     assert told() == []
 
 
+def test_what_is_left_of_a_slowdown_stands_in_the_title_and_is_not_told() -> None:
+    site = Site()
+    site.pass_time(120, lambda region, passed: 900.0)
+    assert _level() == pytest.approx(958, rel=0.03)
+    site.pass_time(180, lambda region, passed: 160.0)
+    assert told() == ["opened"]
+    assert only_incident().is_open
+    assert _level() == pytest.approx(218, rel=0.1)
+    site.pass_time(180, usual)
+    assert told() == ["opened", "recovered"]
+
+
+def _level() -> int:
+    """The milliseconds in the title of the incident."""
+    return int(only_incident().title.partition("First byte ")[2].split()[0])
+
+
 def test_one_region_alone_is_regional() -> None:
     site = Site()
     site.pass_time(120, slower_in_sin)

@@ -16,7 +16,7 @@ def phase(before: float, after: float) -> list[Series]:
     [
         ("dns_ms", Cause.RESOLVER),
         ("connect_ms", Cause.PATH),
-        ("tls_ms", Cause.PATH),
+        ("tls_ms", Cause.HANDSHAKE),
         ("wait_ms", Cause.ORIGIN),
         ("download_ms", Cause.TRANSFER),
     ],
@@ -35,6 +35,13 @@ def test_connect_and_tls_together_are_the_path() -> None:
     found = attribute(
         {"connect_ms": phase(20, 30), "tls_ms": phase(20, 31), "wait_ms": phase(50, 62)}, change_at=100, change=33
     )
+    assert found is not None
+    assert found.cause is Cause.PATH
+
+
+def test_a_longer_way_is_the_path_with_two_round_trips_of_tls_as_well() -> None:
+    grown = {"connect_ms": phase(20, 50), "tls_ms": phase(45, 105), "wait_ms": phase(50, 80)}
+    found = attribute(grown, change_at=100, change=120)
     assert found is not None
     assert found.cause is Cause.PATH
 

@@ -104,7 +104,8 @@ def test_a_second_step_on_top_of_the_first_is_the_same_alert_made_worse() -> Non
 def test_part_of_the_way_back_is_not_the_end() -> None:
     samples = simulate(WORLD, 9, [Step(at=AT, factor=1.8), Step(at=AT + 12 * HOUR_S, factor=1 / 1.35)])
     events = observe(Detector(SETTINGS, Recorded(samples)), samples)
-    assert [event.kind for event in events] == [Kind.OPENED, Kind.CONFIRMED]
+    assert [event.kind for event in events] == [Kind.OPENED, Kind.CONFIRMED, Kind.EASED]
+    assert events[-1].alert.change_pct == pytest.approx(100 * (1.8 / 1.35 - 1), abs=6)
 
 
 def test_an_improvement_is_told_as_one() -> None:
@@ -274,3 +275,37 @@ def test_a_region_never_seen_before_says_nothing_until_its_baseline_is_known() -
     detector = Detector(SETTINGS, Recorded(samples))
     observe(detector, samples)
     assert detector.observe(START + 2 * DAY_S, "elsewhere", 9_999) == []
+
+
+def test_what_comes_at_the_same_hour_every_day_is_told_twice_and_then_known() -> None:
+    def nightly(times: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        at_night = (times % DAY_S >= 2 * HOUR_S) & (times % DAY_S < 4 * HOUR_S) & (times > 9 * DAY_S)
+        return np.asarray(200 * np.where(at_night, 1.6, 1) * noise(times, random, cv=0.05))
+
+    alerts = told(series(nightly, days=16, regions=2))
+    assert [round(days_after_start(one.alert.change_at), 1) for one in alerts] == [9.1, 10.1]
+
+
+def test_what_comes_again_after_days_of_slowness_is_no_habit() -> None:
+    """Slow for three days, well for an hour, slow again: that this hour was slow on those days excuses nothing."""
+    samples = simulate(WORLD, 5, [Step(at=AT - 3 * DAY_S, factor=1.6, until=AT), Step(at=AT + 3 * HOUR_S, factor=1.6)])
+    first, second = replay(samples, [], SETTINGS)
+    assert first.ended is Kind.RESOLVED
+    assert second.alert.change_at == pytest.approx(START + AT + 3 * HOUR_S, abs=900)
+
+
+def test_what_is_left_of_a_slowdown_is_no_end_and_is_told_as_what_it_is() -> None:
+    """Five times as slow, and then a third slower than it was: that is not as good as before."""
+    left = AT + 8 * HOUR_S
+    samples = simulate(
+        World(cv=0.1, days=13), 6, [Step(at=AT, factor=5, until=left), Step(at=left, factor=1.35, until=left + DAY_S)]
+    )
+    events = [event for event in observe(Detector(SETTINGS, Recorded(samples)), samples) if event.at > START + AT]
+    kinds = [event.kind for event in events]
+    assert kinds[:2] == [Kind.OPENED, Kind.CONFIRMED]
+    assert kinds[-1] is Kind.RESOLVED
+    assert set(kinds[2:-1]) == {Kind.EASED}
+    eased = events[2]
+    assert START + left < eased.at < START + left + 3 * HOUR_S
+    assert events[-2].alert.change_pct == pytest.approx(35, abs=6)
+    assert events[-1].at > START + left + DAY_S
