@@ -11,7 +11,7 @@ from workers.measurement.connection import Connection
 from workers.measurement.domains import cdn_of_name, registrable
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Request, RowFlag, ServedFrom
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 from workers.measurement.web_address import host_of
 
 # Whether a host is the site's own to change; third parties' are not.
@@ -52,6 +52,11 @@ class PageCase:
         browser waits for an error as for an answer."""
         rows = [row for row in self.page.waterfall.requests if row.number in self.paint.blocking]
         return tuple(row for row in rows if row.served_from is ServedFrom.NETWORK and not _NOBODYS & set(row.flags))
+
+    def may_make_page(self, row: Request) -> bool:
+        """Whether a script may have made what was painted first: then it is shown no sooner for blocking nothing."""
+        is_empty = self.page.body_from is not None and self.page.shows_from is None
+        return is_empty and row.resource_type is ResourceType.SCRIPT
 
     @cached_property
     def largest(self) -> LargestPaint | None:

@@ -15,7 +15,7 @@ _NAMED = 5
 def third_parties(case: PageCase) -> PageVerdicts:
     """page.third_party_blocking: somebody else's server decides when the page is painted. One finding a host."""
     rows = [row for row in case.blocking if case.is_third_party(row)]
-    if rows and (doubt := _doubt(case)):
+    if doubt := _doubt(case, rows):
         yield unjudged(FindingId.PAGE_THIRD_PARTY_BLOCKING, doubt)
         return
     hosts = {host: [row for row in rows if host_of(row.url) == host] for host in dict.fromkeys(map(_host, rows))}
@@ -26,17 +26,21 @@ def third_parties(case: PageCase) -> PageVerdicts:
 def render_blocking(case: PageCase) -> PageVerdicts:
     """page.render_blocking: style sheets and scripts of the site's own that the first paint waits for."""
     rows = [row for row in case.blocking if not case.is_third_party(row)]
-    if (rows or _is_late(case)) and (doubt := _doubt(case)):
+    if doubt := _doubt(case, rows, is_late=_is_late(case)):
         yield unjudged(FindingId.PAGE_RENDER_BLOCKING, doubt)
         return
     yield from _blocking(case, FindingId.PAGE_RENDER_BLOCKING, rows, None)
 
 
-def _doubt(case: PageCase) -> NotJudgedReason | None:
-    """Why nothing can be said of the first paint."""
+def _doubt(case: PageCase, rows: Sequence[Request], *, is_late: bool = False) -> NotJudgedReason | None:
+    """Why nothing can be said of what these have to do with the first paint."""
+    if not rows and not is_late:
+        return None
     if case.page.vitals.fcp_us is None:
         return NotJudgedReason.NOT_MEASURED
-    return None if case.paint.sure else NotJudgedReason.PAINT_ELSEWHERE
+    making = {row.number: GONE_US for row in rows if case.may_make_page(row)}
+    is_sure = case.paint.sure and case.paint.gain_us(making) < MEDIUM_US
+    return None if is_sure else NotJudgedReason.PAINT_ELSEWHERE
 
 
 def _is_late(case: PageCase) -> bool:
@@ -47,6 +51,7 @@ def _is_late(case: PageCase) -> bool:
 
 
 def _blocking(case: PageCase, id: FindingId, rows: Sequence[Request], host: str | None) -> Iterator[Finding]:
+    rows = [row for row in rows if not case.may_make_page(row)]
     gone = {row.number: GONE_US for row in rows}
     saving_us = case.paint.gain_us(gone)
     if saving_us < MEDIUM_US:

@@ -154,8 +154,9 @@ class PageMeasurement:
     Of several loads this is the representative one; `samples` has the figures of all, of repeat views too, when there
     was more than one. `profile_verified` tells of a shaped run whether no connection was quicker than its link; None
     without a profile. `pictures` and `texts` are what could be smaller, as the browser told; `hints` the hosts that
-    the page asks to connect to ahead, None when nobody looked. `shows_from` is where in the document's text the first
-    thing stands that may be seen; None unless a file in the body stopped the parser and text stands behind that place.
+    the page asks to connect to ahead, None when nobody looked. `body_from` is where in the document's text its
+    body begins, None unless a script stopped the parser and the text was read for that; `shows_from` where the first
+    thing stands that may be seen, None if all that is ever shown may be made by scripts.
     `only_protocol` is what the browser was told to speak
     and nothing else. `diagnosis` is what the agent's rules made of it all at
     once; of a result that is sent its findings have no evidence, which follows from the rest.
@@ -180,6 +181,7 @@ class PageMeasurement:
     pictures: tuple[ShownPicture, ...] = ()
     texts: tuple[PlainText, ...] = ()
     hints: tuple[str, ...] | None = None
+    body_from: Place | None = None
     shows_from: Place | None = None
     only_protocol: Protocol | None = None
     diagnosis: Diagnosis | None = None

@@ -75,6 +75,7 @@ def compute_page(capture: PageCapture) -> Page:
         pictures=pictures_of(capture, kept),
         texts=texts_of(capture, kept),
         hints=None if capture.hints is None else tuple(capture.hints),
+        body_from=body.starts,
         shows_from=body.shows,
     )
     return Page(measurement=measurement, addresses=_addresses(events.exchanges, log))

@@ -63,6 +63,7 @@ _MOVING = {
 }
 _MAKES = b"document.getElementById('app').innerHTML = '<h1>Made</h1>'"
 _MAKING = replace(_SLOW_SCRIPT, body=_MAKES)
+_LATER = b"document.addEventListener('DOMContentLoaded', () => { %s })"
 
 
 def _in_pieces(body: str) -> Slow:
@@ -269,6 +270,8 @@ _BLOCK = (FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING)
         (html("", "<div id=app></div><script src=/a.js></script>"), _MAKING),
         (_in_pieces("<div id=app></div><script src=/a.js></script>"), _MAKING),
         (html("", "<div id=app hidden>Words</div><script src=/a.js></script>"), _MAKING),
+        (html("<script src=/a.js></script>", "<div id=app></div>"), replace(_MAKING, body=_LATER % _MAKES)),
+        (html("", "<div id=app></div><script>document.write('<script src=/a.js><\\/script>')</script>"), _MAKING),
     ],
 )
 def test_a_script_behind_what_is_painted_first_or_that_makes_it_holds_nothing_up(
@@ -277,5 +280,5 @@ def test_a_script_behind_what_is_painted_first_or_that_makes_it_holds_nothing_up
     """Deferred, it would show the page no sooner."""
     (seen, *_) = loaded(load, {"/": page, "/a.js": script}, 0.0)
     asked = next(row for row in seen.waterfall.requests if row.url.endswith("/a.js"))
-    assert asked.blocking is Blocking.PARSER
+    assert asked.blocking in (Blocking.PARSER, Blocking.RENDERING)
     assert not any(told(seen, id) for id in _BLOCK)

@@ -193,6 +193,24 @@ def test_one_that_may_stand_behind_or_make_what_was_painted_is_never_claimed(
     assert told(sketch(script, fcp_ms=705, shows_from=shows_from), BLOCKING) is None
 
 
+@pytest.mark.parametrize(("host", "id"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
+def test_a_script_that_may_make_all_that_a_page_shows_is_left_open(host: str, id: FindingId) -> None:
+    """An application that is drawn by its scripts waits for them, however they are loaded."""
+    script = row(2, ResourceType.SCRIPT, 310, 690, host=host, render_blocking=True)
+    empty = sketch(script, fcp_ms=705, body_from=(3, 1))
+    assert told(empty, id) is None
+    assert id in open_questions(empty)
+    assert told(replace(empty, shows_from=(3, 29)), id) is not None
+    assert told(replace(empty, body_from=None), id) is not None
+
+
+def test_style_sheets_ahead_of_the_scripts_that_make_a_page_cost_what_they_come_later() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 500, render_blocking=True)
+    found = told(sketch(script, style(3, 310, 690), fcp_ms=705, body_from=(3, 1)), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (190_000, (3,))
+
+
 def test_one_that_ended_after_the_first_paint_did_not_hold_it_up() -> None:
     script = row(2, ResourceType.SCRIPT, 310, 690, initiator_at=(3, 20), **IN_BODY)
     assert told(sketch(script, fcp_ms=420, shows_from=(3, 29)), BLOCKING) is None
