@@ -4,12 +4,12 @@ Each stretch of waiting is told once: before the first byte it is thinking, afte
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median, quantiles
 
+from workers.diagnosis.body_stalls import body_stall, pauses_in
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
 from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
-from workers.diagnosis.gaps import GapKind, KnownGap, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.gaps import GapKind, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.thinking import (
     THOUGHTFUL,
     always_late_us,
@@ -17,6 +17,7 @@ from workers.diagnosis.thinking import (
     first_think_us,
     lead_us,
     may_be_repaired,
+    think_us,
     way_behind_us,
 )
 from workers.diagnosis.tls_visits import over_http2
@@ -34,7 +35,7 @@ from workers.diagnosis.weighing import (
     visits,
     weigh,
 )
-from workers.diagnosis.windows import answer_alone, first_answer, known_window, rounds, window_for
+from workers.diagnosis.windows import first_answer, known_window
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -43,10 +44,6 @@ SLOW_THINK_US, VERY_SLOW_THINK_US = 200_000, 600_000
 GOOD_THINK_US = 50_000
 # A server that is slow now and then is so for this part of those who ask, and not by a single chance.
 NOW_AND_THEN = 0.25
-# Shorter pauses in a body are within what retransmissions and busy machines do.
-MIN_BODY_STALL_US = 150_000
-# What is to be told with medium severity costs so much at least.
-_WORTH_TELLING_US = 50_000
 BUFFERED_THINK_US = 150_000
 BUFFERED_BODY_BYTES = 14_000
 # On a path as unsteady as this part of its round trip thinking is not told from the way.
@@ -127,35 +124,8 @@ def think_time(case: Case) -> Verdicts:
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif len(trials) < len(timely) or (not timely and _thoughtful(case)):
         yield NotJudged(id=id, reason=NotJudgedReason.LATE_CLOCK)
-
-
-def body_stall(case: Case) -> Verdicts:
-    """http.body_stall: the answer begins in time and then stops, not for the network."""
-    id, jitter, window = FindingId.HTTP_BODY_STALL, jitter_us(case), known_window(case)
-
-    def look(trial: TrialEvidence) -> _Stall | None:
-        return _stall(trial, ruler_of(trial, jitter, window))
-
-    def unsure(trial: TrialEvidence) -> bool:
-        return _is_stalled(_pauses(trial, ruler_of(trial, jitter, window), GapKind.UNCLEAR))
-
-    trials = [trial for trial in visits(case, _ASKED) if first_answer(trial) is not None]
-    sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
-    if isinstance(sure, Sure):
-        yield Finding(
-            id=id,
-            severity=Severity.MEDIUM,
-            confidence=sure.confidence,
-            saving_us=round(median(one.saving_us for one in sure.seen)),
-            evidence=sure.facts(
-                fact("gap_ms", ms_of(median(one.pause_us for one in sure.seen))),
-                fact("pauses", sure.seen[0].pauses),
-                fact("bytes_before", sure.seen[0].bytes_before),
-                fact("body_bytes", sure.trials[0].exchanges[0].body_bytes),
-            ),
-        )
-    elif sure is not None:
-        yield sure
+    elif not timely and _may_be_held_back(case, least_us):
+        yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
 
 
 def buffered_response(case: Case) -> Verdicts:
@@ -194,17 +164,6 @@ def buffered_response(case: Case) -> Verdicts:
         yield sure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Stall:
-    """Pauses of the server within one answer, and how much sooner it would have ended without them. While a page needs
-    further round trips anyway, a pause may cost nothing."""
-
-    pauses: int
-    pause_us: int
-    bytes_before: int
-    saving_us: int
-
-
 def header(trial: TrialEvidence, name: str) -> str | None:
     """The first header of this name in the first answer of a connection, cut to what evidence may hold."""
     headers = trial.exchanges[0].headers if trial.exchanges else ()
@@ -224,7 +183,7 @@ def _opening_us(trial: TrialEvidence, handshake_us: int | None) -> int:
 
 def _slow_start_us(trial: TrialEvidence, ruler: Ruler) -> int:
     """What the answer waited for its window: on a connection that was kept, an answer like the one before has room."""
-    return 0 if lost_packets(trial) else sum(one.gap.duration_us for one in _pauses(trial, ruler, GapKind.WINDOW))
+    return 0 if lost_packets(trial) else sum(one.gap.duration_us for one in pauses_in(trial, ruler, GapKind.WINDOW))
 
 
 def _handshake_us(trial: TrialEvidence) -> int:
@@ -249,6 +208,12 @@ def _keeps_over_http2(case: Case) -> bool:
 def _thoughtful(case: Case) -> list[TrialEvidence]:
     kinds = THOUGHTFUL if case.evidence.secure else (*THOUGHTFUL, Trial.PLAIN)
     return [trial for trial in case.evidence.of(*kinds) if first_think_us(trial) is not None]
+
+
+def _may_be_held_back(case: Case, least_us: float) -> bool:
+    """Whether answers come as late as that, of which none is known to have waited for the server alone."""
+    asked = (trial for trial in case.evidence.of(*THOUGHTFUL) if trial.exchanges)
+    return any((think_us(trial, trial.exchanges[0]) or 0) > least_us for trial in asked)
 
 
 def _thinks(trials: Sequence[TrialEvidence]) -> list[int]:
@@ -331,37 +296,6 @@ def _spared_by_quick_answers_us(thinks: list[int], slow: list[int]) -> int:
     quick = sorted(thinks)[: len(thinks) - len(slow)]
     heads = ((part, median(part)) for part in (quick, slow) if part)
     return round(sum(len(part) * max(0, middle - GOOD_THINK_US) for part, middle in heads) / len(thinks))
-
-
-def _pauses(trial: TrialEvidence, ruler: Ruler, kind: GapKind) -> list[KnownGap]:
-    """Of that kind, within the first answer."""
-    exchange = trial.exchanges[0]
-    begun = begun_us(trial, exchange) or 0
-    return [one for one in answer_gaps(trial, exchange, ruler) if one.kind is kind and one.gap.start_us >= begun]
-
-
-def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
-    pauses = _pauses(trial, ruler, GapKind.SERVER)
-    if not _is_stalled(pauses):
-        return None
-    turn = answer_alone(trial.exchanges[0], pauses[0].turn)
-    pause_us = sum(one.gap.duration_us for one in pauses)
-    # Without the pauses the window would still have taken its round trips.
-    needed_us = (rounds(turn.size_bytes, ruler.mss, window_for(turn, ruler)) - 1) * ruler.rtt_us
-    begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)
-    saving_us = min(pause_us, turn.end_us - begun - needed_us)
-    if saving_us < _WORTH_TELLING_US:
-        return None
-    before = pauses[0].gap.bytes_before
-    return _Stall(pauses=len(pauses), pause_us=pause_us, bytes_before=before, saving_us=saving_us)
-
-
-def _is_stalled(pauses: Sequence[KnownGap]) -> bool:
-    """Whether one pause is long, or many short ones are together."""
-    lengths = [one.gap.duration_us for one in pauses]
-    return max(lengths, default=0) > MIN_BODY_STALL_US or (
-        len(lengths) >= LEAST_SEEN and sum(lengths) > MIN_BODY_STALL_US
-    )
 
 
 def _is_page(trial: TrialEvidence) -> bool:

@@ -33,13 +33,16 @@ _OFFERED_BY = {
 
 def chain_large(case: Case) -> Verdicts:
     """More than 4 KB are worth a remark; over HTTP/3 what exceeds the first flight costs a round trip."""
-    _, chain = judged_chain(case) or (None, ())
+    chain: Chain = (judged_chain(case) or (None, ()))[1]
     if not chain:
         return
     slow = _slowed_by_amplification(case)
-    size = total_bytes(chain)
-    if not slow and size <= LARGE_CHAIN_BYTES:
+    over_tcp = total_bytes(chain)
+    if not slow and over_tcp <= LARGE_CHAIN_BYTES:
         return
+    # What costs a round trip is told, where HTTP/3 has a chain of its own.
+    chain = _quic_chain(case) if slow else chain
+    size = total_bytes(chain)
     largest = max(chain, key=lambda one: one.der_bytes)
     yield Finding(
         id=FindingId.TLS_CHAIN_LARGE,
@@ -51,6 +54,7 @@ def chain_large(case: Case) -> Verdicts:
             certificate_bytes=tuple(float(one.der_bytes) for one in chain),
             names_in_leaf=chain[0].name_count,
             largest=largest.subject,
+            tcp_chain_bytes=over_tcp if size != over_tcp else None,
             http3_first_flight_bytes=_parted(slow, case.rtt_us or 0)[0] if slow else None,
             rtt_ms=in_ms(case.rtt_us) if slow else None,
         ),
@@ -60,18 +64,18 @@ def chain_large(case: Case) -> Verdicts:
 def _slowed_by_amplification(case: Case) -> TrialEvidence | None:
     """An HTTP/3 handshake that was stopped after its first flight; one that was not acquits the chain."""
     rtt_us = case.rtt_us
-    if rtt_us is None or rtt_us < MIN_RTT_US or _quic_chain_bytes(case) <= QUIC_FIRST_FLIGHT_BYTES:
+    if rtt_us is None or rtt_us < MIN_RTT_US or total_bytes(_quic_chain(case)) <= QUIC_FIRST_FLIGHT_BYTES:
         return None
     full = [one for one in case.evidence.of(Trial.HTTP3) if one.handshake is not None and not one.handshake.resumed]
     ended = [one for one in full if one.handshake is not None and one.handshake.ended_us is not None]
     return ended[0] if ended and all(_was_stopped(one, rtt_us) for one in ended) else None
 
 
-def _quic_chain_bytes(case: Case) -> int:
+def _quic_chain(case: Case) -> Chain:
     """Over HTTP/3 where it was seen there, else as it comes over TCP: servers send the same."""
     over_quic = [chain_of(case, one.handshake) for one in case.evidence.of(Trial.HTTP3) if one.handshake is not None]
     _, usual = judged_chain(case) or (None, ())
-    return total_bytes(next((chain for chain in over_quic if chain), usual))
+    return next((chain for chain in over_quic if chain), usual)
 
 
 def _was_stopped(trial: TrialEvidence, rtt_us: int) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 
 from workers.diagnosis.case import rtt_of
 from workers.diagnosis.flights import (
@@ -31,6 +32,8 @@ FLUSHED_BYTES = 4096
 _FLUSHES = (1, 2, 3)
 # How far sizes on the wire may be from whole segments and still be made of them.
 _SEGMENT_TOLERANCE_BYTES = 16
+# Of two full segments in a row the second is acknowledged at once.
+_LEAST_PROMPT_SEGMENTS = 3
 # Silences shorter than this part of a round trip may be the path's own unsteadiness.
 _STALL_RTT = 0.3
 # Packets on a slow link come apart by themselves; a stall is this many times longer.
@@ -38,6 +41,8 @@ _STALL_PACKETS = 4
 _LEAST_STALL_US = 3_000
 # What is held for an acknowledgement that nobody delays comes a round trip later, to so little.
 _EXACTLY_US, _EXACTLY_RTT = 1_000, 0.02
+# Slow start doubles the window; where acknowledgements are delayed it is half as much again.
+LEAST_GROWTH = 1.3
 # What the path itself does to a sender that has filled its window: a round trip, and what queues add to it.
 LONGEST_ROUND_RTT = 1.5
 
@@ -88,6 +93,18 @@ class Ruler:
         """A round trip with a delayed acknowledgement."""
         return any(least <= us - self.rtt_us <= most for least, most in _DELAYS_US)
 
+    @property
+    def waits_for_each_packet(self) -> bool:
+        """Whether the window is so small that less than two full segments fill it: clients may delay the
+        acknowledgement of these, and of no others (RFC 1122, 4.2.3.2)."""
+        return self.window_segments is not None and self.window_segments < _LEAST_PROMPT_SEGMENTS
+
+    def is_begun(self, gap: Gap) -> bool:
+        """Whether less than a segment has come, and more than one is to come: no window is full by that, and Nagle's
+        algorithm holds nothing back that fills a segment."""
+        small = gap.bytes_before < self.mss - _SEGMENT_TOLERANCE_BYTES
+        return small and gap.bytes_after > self.mss and (self.window_segments or USUAL_WINDOW) >= min(_OLD_WINDOWS)
+
     def may_be_repeated(self, us: float) -> bool:
         """Whether a last segment that got lost is sent again after so long. Nothing behind it tells of that loss."""
         repeats = (trips * self.rtt_us for trips in _REPEATS_RTT)
@@ -127,7 +144,8 @@ def handshake_gaps(trial: TrialEvidence, ruler: Ruler) -> tuple[KnownGap, ...]:
     turns = handshake_turns(trial, _stall_us(trial, ruler))
     known = tuple(_if_held(one, trial, ruler) for one in _known(turns, ruler, _handshake_kind))
     stopped = {one.turn for one in known if one.kind is GapKind.WINDOW}
-    return tuple(_with_growth(one, ruler) if one.turn in stopped else one for one in known)
+    grown = [_with_growth(one, ruler) if one.turn in stopped else one for one in known]
+    return tuple(_unless_it_fits(one, before, trial, ruler) for before, one in pairwise((None, *grown)) if one)
 
 
 def _if_held(one: KnownGap, trial: TrialEvidence, ruler: Ruler) -> KnownGap:
@@ -146,6 +164,18 @@ def _with_growth(one: KnownGap, ruler: Ruler) -> KnownGap:
     round_trip = ruler.near(one.gap.duration_us) or ruler.near(one.gap.period_us)
     grown = one.kind is GapKind.UNCLEAR and round_trip and after == 2 * before
     return replace(one, kind=GapKind.WINDOW) if grown else one
+
+
+def _unless_it_fits(one: KnownGap, before: KnownGap | None, trial: TrialEvidence, ruler: Ruler) -> KnownGap:
+    """Behind a full window the next is half as large again at least: what ends the turn and would have fitted into that
+    waits for something else. Nagle's algorithm, where it is small and out of the middle of a record."""
+    if before is None or before.turn is not one.turn or {before.kind, one.kind} != {GapKind.WINDOW}:
+        return one
+    gap = one.gap
+    if gap.flight_bytes + gap.bytes_after > LEAST_GROWTH * before.gap.flight_bytes:
+        return one
+    held = gap.bytes_after < ruler.mss and ruler.is_exact(gap.duration_us) and splits_record(trial, gap)
+    return replace(one, kind=GapKind.HELD if held else GapKind.UNCLEAR)
 
 
 def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple[KnownGap, ...]:
@@ -180,7 +210,10 @@ def _known(turns: tuple[Turn, ...], ruler: Ruler, kind_of: Callable[[Gap, Ruler,
 def _handshake_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
     round_trip = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
     if ruler.fills_window(gap.bytes_before, 1):
-        return GapKind.WINDOW if round_trip else _unless_near(gap, ruler)
+        late = ruler.waits_for_each_packet and ruler.waits_for_late_ack(gap.duration_us)
+        return GapKind.WINDOW if round_trip or late else _unless_near(gap, ruler)
+    if ruler.is_begun(gap):
+        return GapKind.SERVER
     held = gap.bytes_after < ruler.mss and ruler.is_flushed(gap.bytes_before)
     if held and ruler.waits_for_ack(gap.duration_us):
         return GapKind.HELD

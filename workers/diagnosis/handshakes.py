@@ -19,7 +19,7 @@ from workers.diagnosis.gaps import (
     ruler_of,
     splits_record,
 )
-from workers.diagnosis.thinking import lead_us, plain_think_us, think_us
+from workers.diagnosis.thinking import lead_us, plain_think_us, think_us, up_us_per_byte
 from workers.diagnosis.weighing import (
     Sure,
     fact,
@@ -144,7 +144,13 @@ def handshake_stall(case: Case) -> Verdicts:
     if max(abs(pause - middle) for pause in pauses) > _STEADY * middle:
         yield NotJudged(id=FindingId.TLS_HANDSHAKE_STALL, reason=NotJudgedReason.NOT_REPEATED)
         return
-    yield _paused(FindingId.TLS_HANDSHAKE_STALL, sure, sure.confidence, Severity.MEDIUM)
+    # A small rest may have waited for our acknowledgement, and have got lost besides: that leaves no other trace.
+    may_be_held = all(
+        gaps[-1].gap.bytes_after < mss_of(trial) for gaps, trial in zip(sure.seen, sure.trials, strict=True)
+    )
+    late = min(pauses) > sure.rtt_us
+    confidence = Confidence.MEDIUM if may_be_held and late else sure.confidence
+    yield _paused(FindingId.TLS_HANDSHAKE_STALL, sure, confidence, Severity.MEDIUM)
 
 
 def key_cost(case: Case) -> Verdicts:
@@ -153,16 +159,20 @@ def key_cost(case: Case) -> Verdicts:
     large = key is not None and is_large_rsa(key)
     least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
     trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
+    up_us = up_us_per_byte(case)
+
+    def lead(trial: TrialEvidence) -> int:
+        return max(0, round((lead_us(trial) or 0) - _on_narrow_link_us(trial, up_us)))
 
     def stands_out(trial: TrialEvidence, lag_us: int = 0) -> bool:
         link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
-        return (lead_us(trial) or 0) - lag_us > max(least_us, link_us)
+        return lead(trial) - lag_us > max(least_us, link_us)
 
     def look(trial: TrialEvidence) -> int | None:
-        return lead_us(trial) if stands_out(trial, own_lag_us(trial)) else None
+        return lead(trial) if stands_out(trial, own_lag_us(trial)) else None
 
     def unsure(trial: TrialEvidence) -> bool:
-        return (lead_us(trial) or 0) > max(MIN_KEY_COST_US, plain_think_us(case) or 0)
+        return lead(trial) > max(MIN_KEY_COST_US, plain_think_us(case) or 0)
 
     sure = weigh(
         case,
@@ -177,9 +187,9 @@ def key_cost(case: Case) -> Verdicts:
     if isinstance(sure, Sure):
         yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
     elif large:
-        leads = [lead_us(trial) or 0 for trial in trials if not lost_in_handshake(trial)]
-        lead = round(median(leads)) - (plain_think_us(case) or 0) if leads else None
-        yield _slow_key(key, None if lead is None else max(0, lead), Confidence.HIGH, ())
+        leads = [lead(trial) for trial in trials if not lost_in_handshake(trial)]
+        cost_us = round(median(leads)) - (plain_think_us(case) or 0) if leads else None
+        yield _slow_key(key, None if cost_us is None else max(0, cost_us), Confidence.HIGH, ())
     elif sure is not None:
         yield sure
 
@@ -194,23 +204,28 @@ def _sight(
 ) -> Sure[tuple[KnownGap, ...]] | NotJudged | None:
     jitter = jitter_us(case)
 
+    def gaps_of(trial: TrialEvidence) -> tuple[KnownGap, ...]:
+        return handshake_gaps(trial, ruler_of(trial, jitter, window))
+
     def look(trial: TrialEvidence) -> tuple[KnownGap, ...] | None:
-        found = handshake_gaps(trial, ruler_of(trial, jitter, window))
-        mine = tuple(one for one in found if one.kind is kind and one.gap.duration_us >= least_us)
-        return mine or None
+        return tuple(one for one in gaps_of(trial) if one.kind is kind and one.gap.duration_us >= least_us) or None
 
     def unsure(trial: TrialEvidence) -> bool:
         ruler = ruler_of(trial, jitter, window)
-        unclear = (one.gap for one in handshake_gaps(trial, ruler) if one.kind is GapKind.UNCLEAR)
+        unclear = (one.gap for one in gaps_of(trial) if one.kind is GapKind.UNCLEAR)
         return any(gap.duration_us >= least_us and _may_be(kind, gap, ruler, trial) for gap in unclear)
 
     trials = [trial for trial in visits(case) if handshake_turns(trial)]
     quickest_us = min((lead_us(trial) or 0 for trial in trials), default=0)
-    stops_bytes = _stops_behind_bytes([handshake_gaps(trial, ruler_of(trial, jitter, window)) for trial in trials])
+    known = [gaps_of(trial) for trial in trials]
+    stops_bytes = _stops_behind_bytes(known)
+    begun = {one.gap.bytes_before for gaps in known for one in gaps if ruler_of(trials[0]).is_begun(one.gap)}
 
     def blind(trial: TrialEvidence) -> bool:
         ended = handshake_turns(trial)[0].size_bytes <= stops_bytes
-        return is_blind(trial) or ended or _may_be_several_flights(trial, quickest_us)
+        # Where it stops too, what is left may be so small that it cannot be told why.
+        alike = kind is GapKind.SERVER and any(one.gap.bytes_before in begun for one in gaps_of(trial))
+        return is_blind(trial) or ended or alike or _may_be_several_flights(trial, quickest_us)
 
     return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER, blind=blind, unsure=unsure)
 
@@ -263,6 +278,13 @@ def _paused(
             fact("mss_bytes", mss),
         ),
     )
+
+
+def _on_narrow_link_us(trial: TrialEvidence, up_us_per_byte: float) -> float:
+    """What the way takes beyond a round trip for our hello, and for the first packet of what follows."""
+    hello_bytes = 0 if trial.handshake is None else trial.handshake.hello_bytes
+    first = _first_packet_bytes(trial, handshake_turns(trial)[0])
+    return up_us_per_byte * hello_bytes + packet_time_us(trial) * first / mss_of(trial)
 
 
 def _by_link_us(trial: TrialEvidence) -> float:

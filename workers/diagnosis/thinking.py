@@ -16,6 +16,7 @@ from workers.diagnosis.flights import (
     tickets_before,
 )
 from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of
+from workers.diagnosis.weighing import jitter_us, lost_in_handshake
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
 # All that wait for the same answer. What came as early data, or over another transport, waits for other things too.
@@ -32,6 +33,8 @@ THOUGHTFUL = (
 _UNSTEADY_RTT = (0.85, 1.4)
 # What a server needs to find a session again, and what our own clock is late by, is less.
 _FAR_BEHIND_US = 15_000
+# What is to be told from the way stands out of its unsteadiness by so much.
+_JITTERS = 1.5
 # When a lost first packet comes: after a round trip at least, and what its sender waits for one that was overtaken.
 _REPAIRED_RTT = (0.95, 1.2)
 
@@ -74,14 +77,13 @@ def first_think_us(trial: TrialEvidence) -> int | None:
 
     A server under Nagle's algorithm holds a short answer back until its tickets are acknowledged, and one with a window
     of two any answer behind tickets and settings, which looks like a round trip of thinking. On the same connection
-    asked again there are none; None where it was not.
+    asked again there are none; None where it was not, and where each answer is behind early hints.
     """
-    thinks = [think for exchange in trial.exchanges[:2] if (think := think_us(trial, exchange)) is not None]
-    if not thinks:
+    thinks = [(think, one) for one in trial.exchanges[:2] if (think := think_us(trial, one)) is not None]
+    free = [think for think, exchange in thinks if not _may_be_held(trial, exchange, think)]
+    if not free:
         return None
-    if not _may_be_held(trial, trial.exchanges[0], thinks[0]):
-        return thinks[0]
-    return min(thinks) if len(thinks) > 1 else None
+    return free[0] if free[0] == thinks[0][0] else min(think for think, _ in thinks)
 
 
 def plain_think_us(case: Case) -> int | None:
@@ -98,6 +100,27 @@ def lead_us(trial: TrialEvidence) -> int | None:
     if rtt_us is None or not turns:
         return None
     return max(0, max(turn.start_us - turn.asked_us - rtt_us for turn in turns))
+
+
+def up_us_per_byte(case: Case) -> float:
+    """What a byte of ours takes on a narrow way to the server: by so much later it answers a ClientHello with a hybrid
+    key share than one without. 0 where that is no more than the way's unsteadiness."""
+    larger, smaller = (_hellos(case, kinds) for kinds in ((Trial.FULL, Trial.HTTP2), (Trial.CLASSICAL,)))
+    if not larger or not smaller:
+        return 0.0
+    later_us = min(lead for lead, _ in larger) - min(lead for lead, _ in smaller)
+    longer_bytes = min(size for _, size in larger) - max(size for _, size in smaller)
+    return later_us / longer_bytes if longer_bytes > 0 and later_us > _JITTERS * jitter_us(case) else 0.0
+
+
+def _hellos(case: Case, kinds: Iterable[Trial]) -> list[tuple[int, int]]:
+    """When full handshakes began, and the size of the hello before."""
+    return [
+        (lead, trial.handshake.hello_bytes)
+        for trial in case.evidence.of(*kinds)
+        if trial.handshake is not None and not trial.handshake.resumed and not lost_in_handshake(trial)
+        if (lead := lead_us(trial)) is not None
+    ]
 
 
 def always_late_us(trials: Iterable[TrialEvidence]) -> int:
@@ -130,10 +153,12 @@ def _answer_was_disturbed(trial: TrialEvidence) -> bool:
 
 def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
     ruler = ruler_of(trial)
-    if not tickets_before(trial, exchange):
-        return False
     least, most = (share * ruler.rtt_us for share in _UNSTEADY_RTT)
     near = least <= think <= most
+    if exchange.interim:
+        return near or ruler.waits_for_ack(think)
+    if not tickets_before(trial, exchange):
+        return False
     small = (exchange.head_bytes or 0) + (exchange.body_bytes or 0) < ruler.mss
     return (near or ruler.waits_for_ack(think)) if small else (near and _may_fill_window(trial, exchange, ruler))
 

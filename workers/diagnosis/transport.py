@@ -290,9 +290,9 @@ def _longest_us(trial: TrialEvidence) -> int:
 def _waits_within(trial: TrialEvidence) -> bool:
     """Whether the longest silence lies inside an answer: before its first byte the server may have been thinking."""
     waits = [
-        (gap.duration_us, gap.start_us >= exchange.first_application_us)
+        (gap.duration_us, gap.start_us >= begun)
         for exchange in trial.exchanges[:2]
-        if exchange.first_application_us is not None
+        if (begun := begun_us(trial, exchange)) is not None
         and (turn := answer_turn(trial, exchange, longest_us=0)) is not None
         for gap in turn.gaps()
     ]
@@ -312,7 +312,7 @@ def _is_held_each_time(trials: Sequence[TrialEvidence]) -> bool:
 
 
 def _holds_exactly(trial: TrialEvidence, exchange: Exchange) -> bool:
-    ruler, begun = ruler_of(trial), exchange.first_application_us or 0
+    ruler, begun = ruler_of(trial), begun_us(trial, exchange) or 0
     held = [
         one.gap for one in answer_gaps(trial, exchange, ruler) if one.kind is GapKind.HELD and one.gap.start_us >= begun
     ]

@@ -16,7 +16,7 @@ from workers.diagnosis.flights import (
     records_before,
     tickets_before,
 )
-from workers.diagnosis.gaps import LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
+from workers.diagnosis.gaps import LEAST_GROWTH, LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.weighing import is_late, is_short
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
@@ -42,8 +42,6 @@ _LEAST_SEGMENTS = 0.95
 # A flight that takes longer than this part of a round trip is no flight: the sender, or the link, spreads it. One that
 # is followed by a pause, rather less: where the next would begin is then the sender's own choice too.
 _SPREAD_RTT, _SPREAD_BEFORE_PAUSE_RTT = 0.5, 0.3
-# Slow start doubles the window; where acknowledgements are delayed it is half as much again.
-_LEAST_GROWTH = 1.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +141,16 @@ def rounds(size_bytes: int, mss: int, window: int = USUAL_WINDOW) -> int:
     return count
 
 
+def needed_us(size_bytes: int, ruler: Ruler, window: int, packet_us: int) -> int:
+    """How long so many bytes take from the first to the last in slow start, over a link that a packet takes so long."""
+    segments, at_us = ceil(size_bytes / ruler.mss), 0
+    while segments > window:
+        segments -= window
+        at_us += max(ruler.rtt_us, window * packet_us)
+        window *= 2
+    return at_us + (segments - 1) * packet_us
+
+
 def window_for(turn: Turn, ruler: Ruler) -> int:
     """With how many segments the server would have begun an answer that it interrupted: as is known of it, else the
     usual window, unless what it sent at once is more, or what it then waited for is less."""
@@ -152,7 +160,9 @@ def window_for(turn: Turn, ruler: Ruler) -> int:
     for flight, gap in zip_longest(turn.flights, turn.gaps()):
         sent = flight.size_bytes / ruler.mss
         # What was acknowledged meanwhile has let the window grow: of Linux to twice what was under way at most.
-        shown = max(shown, sent if sent > 2 * (largest + _DEFERRED_SEGMENTS) else sent - before)
+        at_once = sent if sent > 2 * (largest + _DEFERRED_SEGMENTS) else sent - before
+        # In what a narrow link spreads is also what the acknowledgement of its beginning let out.
+        shown = max(shown, 0 if flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us else at_once)
         before, largest = before + sent, max(largest, sent)
         waited = gap is not None and (ruler.near(gap.duration_us) or ruler.near(gap.period_us))
         stopped = stopped or (waited and sent < USUAL_WINDOW - _DEFERRED_SEGMENTS)
@@ -232,7 +242,7 @@ def _is_slow_start(gap: Gap, window: Window, ruler: Ruler) -> bool:
 def _grows(gap: Gap) -> bool:
     """Whether more came behind it than before, as slow start lets it: a server that sends piece by piece as it has
     them does not. The last flight is what was left."""
-    return gap.next_bytes >= _LEAST_GROWTH * gap.flight_bytes or gap.next_bytes == gap.bytes_after
+    return gap.next_bytes >= LEAST_GROWTH * gap.flight_bytes or gap.next_bytes == gap.bytes_after
 
 
 def handshake_bytes(trial: TrialEvidence) -> int:

@@ -22,7 +22,8 @@ class Path:
 
     `lost` are the numbers of the server's segments, from 0, that never arrive the first time. `kept` is a segment that
     something on the way keeps for so long, and with it all that is behind. `behind_us` is what lies behind whoever
-    accepts the connection.
+    accepts the connection. `late_ack_us` is by how much every acknowledgement of a single segment is late, and
+    `up_bytes_s` the rate of the first link.
     """
 
     rtt_ms: float = 80
@@ -36,6 +37,8 @@ class Path:
     lost: tuple[int, ...] = ()
     kept: tuple[int, int] | None = None
     behind_us: int = 0
+    late_ack_us: int = 0
+    up_bytes_s: float | None = None
     seed: int = 0
 
     @property
@@ -170,9 +173,10 @@ class Wire:
         size = self._sizes[number]
         self._stream += size
         self.arrivals.append(Arrival(at_us=round(stamp_us), read_us=round(at_us), size=size, end=self._stream))
-        waits = self._path.delayed_ack and self._held is None
+        delay_us = self._path.late_ack_us or (_DELAYED_ACK_US if self._path.delayed_ack else 0)
+        waits = delay_us > 0 and self._held is None
         self._held = number if waits else None
-        wait_us = _DELAYED_ACK_US if waits else 0
+        wait_us = delay_us if waits else 0
         self._put(at_us + wait_us + self.one_way_us(), "ack", number)
 
     def _acknowledged(self, event: _Event) -> None:

@@ -194,7 +194,8 @@ class Connection:
     def _say(self, size: int) -> float:
         """Gives the instant at which it is with the server."""
         self.transfers.append(Transfer(at_us=round(self.now_us), direction=Direction.SENT, size_bytes=size))
-        return self.now_us + self.wire.one_way_us() + self.path.behind_us
+        link_us = size / self.path.up_bytes_s * 1e6 if self.path.up_bytes_s else 0
+        return self.now_us + link_us + self.wire.one_way_us() + self.path.behind_us
 
     def _hear(
         self,
@@ -255,6 +256,30 @@ def connection(path: Path, server: Server, trial: Trial = Trial.FULL, **changes:
         made.ask(1)
         made.ask(2, IDLE_US)
     return replace(made.evidence(handshake), **changes)
+
+
+def postponed(trial: TrialEvidence, since_us: int, by_us: int) -> TrialEvidence:
+    """The same, with all that happens after an instant so much later."""
+
+    def later(at_us: int) -> int:
+        return at_us + by_us if at_us > since_us else at_us
+
+    def asked(one: Exchange) -> Exchange:
+        marks = ("asked_us", "sent_us", "first_raw_us", "first_application_us", "first_readable_us", "ended_us")
+        moved: dict[str, Any] = {mark: later(getattr(one, mark)) for mark in marks}
+        return replace(one, **moved)
+
+    shake = trial.handshake
+    if shake is not None and shake.ended_us is not None and shake.network_us is not None:
+        ended_us = later(shake.ended_us)
+        shake = replace(shake, ended_us=ended_us, network_us=shake.network_us + ended_us - shake.ended_us)
+    return replace(
+        trial,
+        handshake=shake,
+        exchanges=tuple(map(asked, trial.exchanges)),
+        transfers=tuple(replace(one, at_us=later(one.at_us)) for one in trial.transfers),
+        records=tuple(replace(one, at_us=later(one.at_us), end_us=later(one.end_us or 0)) for one in trial.records),
+    )
 
 
 DEEP = (

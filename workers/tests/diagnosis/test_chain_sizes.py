@@ -93,6 +93,16 @@ def test_a_long_chain_that_costs_quic_nothing_is_a_remark() -> None:
     assert found.severity is Severity.INFO
 
 
+def test_a_chain_of_http_3_alone_is_told_with_its_own_size() -> None:
+    """Another server, or another key: what the server sends over TCP is not what HTTP/3 waits for."""
+    other = certificate(HOST, "Issuing CA", der_bytes=4_500, issued_by=1)
+    site = of_size(2_000)
+    evidence = shaken(replace(site, certificates=(*site.certificates, other)), (Trial.HTTP3,), chain=(2, 1))
+    told = finding(_LARGE, slow_quic(evidence))
+    assert (fact(told, "chain_bytes"), fact(told, "tcp_chain_bytes")) == (5_500, 2_000)
+    assert fact(finding(_LARGE, slow_quic(of_size(5_500))), "tcp_chain_bytes") is None
+
+
 def test_a_slow_quic_handshake_with_a_short_chain_has_another_cause() -> None:
     assert finding(_LARGE, slow_quic(of_size(2_000))) is None
 

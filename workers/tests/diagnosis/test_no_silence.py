@@ -27,7 +27,7 @@ def test_a_chain_that_does_not_fit_is_not_passed_over_on_an_unsteady_way(jitter:
 
 def test_a_pause_of_two_explanations_is_left_open() -> None:
     """Where the round trips of several connections lie apart as far as the pause does from one."""
-    stalled = Server(stall=(1200, 100_000))
+    stalled = Server(handshake_bytes=6_000, stall=(2_000, 100_000))
     nearer, farther = connection(Path(), stalled), connection(Path(rtt_ms=105), stalled)
     evidence = probe([nearer, nearer, nearer, farther])
     assert Id.TLS_HANDSHAKE_STALL not in found(RULES, evidence)

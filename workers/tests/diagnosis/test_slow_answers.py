@@ -11,7 +11,7 @@ from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, probe
+from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, postponed, probe
 
 RULES = answers.RULES
 QUICK_US, SLOW_US = 50_000, 650_000
@@ -120,6 +120,73 @@ def test_a_pause_is_told_for_what_it_costs_beside_the_round_trips_that_are_neede
     finding = found(RULES, paused).get(Id.HTTP_BODY_STALL)
     assert (finding is not None) is (real_us > 50_000)
     assert finding is None or finding.saving_us == pytest.approx(real_us, rel=0.01)
+
+
+def test_short_pauses_before_a_full_window_cost_as_much_as_the_long_one_behind_them() -> None:
+    """Pieces of a page fill the window in small packets: the last waits for a round trip, and the first for theirs."""
+    far, server = Path(rtt_ms=300), Server(body_bytes=12_000, version="TLSv1.2")
+    trickling = deep(far, replace(server, trickle=(3_000, 40_000)))
+    evidence = replace(trickling, trials=tuple(map(ending_later, trickling.trials)))
+    saving_us = found(RULES, evidence)[Id.HTTP_BODY_STALL].saving_us
+    assert saving_us == pytest.approx(whole_us(evidence) - whole_us(deep(far, server)), rel=0.12)
+
+
+def ending_later(trial: TrialEvidence) -> TrialEvidence:
+    """The end of its first answer waited for the acknowledgement of a whole piece."""
+    ended_us = trial.exchanges[0].ended_us or 0
+    return postponed(trial, ended_us - 100_000, 50_000)
+
+
+def test_pieces_that_fill_packets_by_chance_pause_as_long_as_the_others() -> None:
+    """The first brings the head too, so that it ends within a packet. Its pause is the server's, and so are those that
+    are as long."""
+    far, server = Path(rtt_ms=150), Server(body_bytes=14_000, version="TLSv1.2")
+    trickling = deep(far, replace(server, trickle=(3 * 1_448 - 22 * 2, 280_000)))
+    saving_us = found(RULES, trickling)[Id.HTTP_BODY_STALL].saving_us
+    assert saving_us == pytest.approx(whole_us(trickling) - whole_us(deep(far, server)), rel=0.03)
+
+
+def test_a_pause_right_behind_a_full_window_is_left_open() -> None:
+    """It is longer than a round trip, and not so long that it could be none."""
+    evidence = deep(Path(rtt_ms=170), Server(body_bytes=20_000, body_stall=(14_000, 250_000), version="TLSv1.2"))
+    assert Id.HTTP_BODY_STALL not in found(RULES, evidence)
+    assert left_open(RULES, evidence)[Id.HTTP_BODY_STALL] is NotJudgedReason.UNSTEADY
+
+
+def test_a_head_that_nagle_holds_behind_early_hints_is_no_thinking() -> None:
+    """They are acknowledged a round trip later, and the head may have waited for that, each time."""
+    evidence = deep(Path(rtt_ms=385), Server(think_us=(385_000,)))
+    hinted = replace(evidence, trials=tuple(map(behind_hints, evidence.trials)))
+    assert Id.HTTP_THINK_TIME in found(RULES, evidence)
+    assert Id.HTTP_THINK_TIME not in found(RULES, hinted)
+    assert left_open(RULES, hinted)[Id.HTTP_THINK_TIME] is NotJudgedReason.UNSTEADY
+
+
+def test_thinking_behind_early_hints_is_no_end_of_an_answer_that_waits() -> None:
+    """It takes as long as clients may delay an acknowledgement; the hints have come, and nothing of the answer."""
+    evidence = deep(Path(rtt_ms=10), Server(head_apart=True, body_bytes=700, think_us=(232_000,)))
+    trials = [hints_first(trial, 231_000) for trial in evidence.trials]
+    told = found(transport.RULES, replace(evidence, trials=tuple(trials)))
+    assert Id.TCP_NAGLE_DELAYED_ACK not in told
+
+
+def hints_first(trial: TrialEvidence, sooner_us: int) -> TrialEvidence:
+    """Early hints come so much sooner than each answer."""
+    hints = [
+        Transfer(at_us=at_us - sooner_us, direction=Direction.RECEIVED, size_bytes=100)
+        for one in trial.exchanges
+        if (at_us := one.first_application_us) is not None
+    ]
+    asked = tuple(
+        replace(one, interim=(103,), first_application_us=(one.first_application_us or 0) - sooner_us)
+        for one in trial.exchanges
+    )
+    moved = tuple(sorted((*trial.transfers, *hints), key=lambda one: one.at_us))
+    return replace(trial, exchanges=asked, transfers=moved)
+
+
+def behind_hints(trial: TrialEvidence) -> TrialEvidence:
+    return replace(trial, exchanges=tuple(replace(one, interim=(103,)) for one in trial.exchanges))
 
 
 def test_pieces_that_come_as_slowly_as_a_round_trip_are_no_small_window() -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from workers.diagnosis import path
 from workers.diagnosis.case import Case
-from workers.measurement.evidence import Depth, Direction, Exchange, ProbeEvidence, TcpState, Trial, TrialEvidence
+from workers.measurement.evidence import Depth, Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, connection, deep, light, name, probe
+from workers.tests.diagnosis.servers import Server, connection, deep, light, name, postponed, probe
 
 BOTH = name(addresses=("192.0.2.1", "2001:db8::1"))
 SIX = "2001:db8::1"
@@ -54,22 +54,7 @@ def test_what_we_take_between_two_round_trips_ourselves_hides_no_distance() -> N
 def resting_before_it_asks(trial: TrialEvidence, pause_us: int) -> TrialEvidence:
     """All that comes after the handshake, so much later."""
     assert trial.handshake is not None
-    since_us = trial.handshake.ended_us or 0
-
-    def later(at_us: int) -> int:
-        return at_us + pause_us if at_us > since_us else at_us
-
-    def postponed(one: Exchange) -> Exchange:
-        marks = ("asked_us", "sent_us", "first_raw_us", "first_application_us", "first_readable_us", "ended_us")
-        moved: dict[str, Any] = {mark: later(getattr(one, mark)) for mark in marks}
-        return replace(one, **moved)
-
-    return replace(
-        trial,
-        exchanges=tuple(map(postponed, trial.exchanges)),
-        transfers=tuple(replace(one, at_us=later(one.at_us)) for one in trial.transfers),
-        records=tuple(replace(one, at_us=later(one.at_us), end_us=later(one.end_us or 0)) for one in trial.records),
-    )
+    return postponed(trial, trial.handshake.ended_us or 0, pause_us)
 
 
 def test_a_distance_of_our_own_making_is_nobodys_fault() -> None:

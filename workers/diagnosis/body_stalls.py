@@ -1,0 +1,134 @@
+"""The rule on answers that begin in time and then stop."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from workers.diagnosis.case import Case, Verdicts
+from workers.diagnosis.flights import Turn, answer_turn, packet_time_us, tickets_before
+from workers.diagnosis.gaps import LEAST_RTT, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.thinking import begun_us
+from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, jitter_us, ms_of, visits, weigh
+from workers.diagnosis.windows import answer_alone, first_answer, known_window, needed_us, window_for
+from workers.measurement.evidence import Trial, TrialEvidence
+from workers.measurement.finding import Finding, FindingId, Severity
+
+# Shorter pauses in a body are within what retransmissions and busy machines do.
+MIN_BODY_STALL_US = 150_000
+# What is to be told with medium severity costs so much at least.
+_WORTH_TELLING_US = 50_000
+# Beside pauses that are surely the server's, shorter ones are too that stand out of all that the way does.
+_SHORT_RTT, _LEAST_SHORT_US = 0.05, 10_000
+_JITTERS, _PACKETS = 3, 4
+# Pauses of one cause differ by less than this part.
+_ALIKE = 0.05
+
+
+def body_stall(case: Case) -> Verdicts:
+    """http.body_stall: the answer begins in time and then stops, not for the network."""
+    id, jitter, window = FindingId.HTTP_BODY_STALL, jitter_us(case), known_window(case)
+
+    def look(trial: TrialEvidence) -> _Stall | None:
+        return _stall(trial, ruler_of(trial, jitter, window))
+
+    def unsure(trial: TrialEvidence) -> bool:
+        ruler = ruler_of(trial, jitter, window)
+        full = (one.gap.duration_us for one in pauses_in(trial, ruler, GapKind.WINDOW))
+        return _is_stalled(pauses_in(trial, ruler, GapKind.UNCLEAR)) or any(_is_long(us, ruler) for us in full)
+
+    trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if first_answer(trial) is not None]
+    sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
+    if isinstance(sure, Sure):
+        yield Finding(
+            id=id,
+            severity=Severity.MEDIUM,
+            confidence=sure.confidence,
+            saving_us=round(median(one.saving_us for one in sure.seen)),
+            evidence=sure.facts(
+                fact("gap_ms", ms_of(median(one.pause_us for one in sure.seen))),
+                fact("pauses", sure.seen[0].pauses),
+                fact("bytes_before", sure.seen[0].bytes_before),
+                fact("body_bytes", sure.trials[0].exchanges[0].body_bytes),
+            ),
+        )
+    elif sure is not None:
+        yield sure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stall:
+    """Pauses of the server within one answer, and how much sooner it would have ended without them. While a page needs
+    further round trips anyway, a pause may cost nothing."""
+
+    pauses: int
+    pause_us: int
+    bytes_before: int
+    saving_us: int
+
+
+def pauses_in(trial: TrialEvidence, ruler: Ruler, kind: GapKind) -> list[KnownGap]:
+    """Of that kind, within the first answer."""
+    exchange = trial.exchanges[0]
+    begun = begun_us(trial, exchange) or 0
+    return [one for one in answer_gaps(trial, exchange, ruler) if one.kind is kind and one.gap.start_us >= begun]
+
+
+def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
+    pauses = pauses_in(trial, ruler, GapKind.SERVER)
+    if not _is_stalled(pauses):
+        return None
+    turn = answer_alone(trial.exchanges[0], pauses[0].turn)
+    lengths_us = [one.gap.duration_us for one in pauses]
+    lengths_us += _alike_us(trial, ruler, lengths_us) + _short_pauses_us(trial, ruler)
+    begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)
+    saving_us = min(sum(lengths_us), turn.end_us - begun - _needed_us(trial, turn, ruler))
+    if saving_us < _WORTH_TELLING_US:
+        return None
+    before = pauses[0].gap.bytes_before
+    return _Stall(pauses=len(lengths_us), pause_us=sum(lengths_us), bytes_before=before, saving_us=saving_us)
+
+
+def _alike_us(trial: TrialEvidence, ruler: Ruler, sure_us: Sequence[int]) -> list[int]:
+    """Pauses behind full packets that are as long as one that is surely the server's: so it sends piece by piece, and
+    some of them end where a packet does."""
+    unclear = (one.gap.duration_us for one in pauses_in(trial, ruler, GapKind.UNCLEAR))
+    known = (us for us in unclear if not ruler.may_be_near(us))
+    return [us for us in known if any(abs(us - sure) <= _ALIKE * sure for sure in sure_us)]
+
+
+def _short_pauses_us(trial: TrialEvidence, ruler: Ruler) -> list[int]:
+    """What else was silence within the first answer, before any of it can have been acknowledged: pieces of a page that
+    trickles fill the window in small packets, and only the pause behind the last of them shows at length."""
+    exchange = trial.exchanges[0]
+    least_us = max(
+        _LEAST_SHORT_US, _SHORT_RTT * ruler.rtt_us, _JITTERS * ruler.jitter_us, _PACKETS * packet_time_us(trial)
+    )
+    turn, begun = answer_turn(trial, exchange, round(least_us)), begun_us(trial, exchange) or 0
+    known = {one.gap.start_us for one in answer_gaps(trial, exchange, ruler)}
+    if turn is None:
+        return []
+    until_us = turn.start_us + LEAST_RTT * ruler.rtt_us
+    short = (gap for gap in turn.gaps() if begun <= gap.start_us and gap.end_us < until_us)
+    return [gap.duration_us for gap in short if gap.start_us not in known]
+
+
+def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler) -> int:
+    """What the answer takes from its first byte to its last without any pause: the round trips of its window, and the
+    packets one after the other where the link is narrow. Tickets that came with it take a segment of their own."""
+    exchange = trial.exchanges[0]
+    tickets = tickets_before(trial, exchange) if turn.start_us < (exchange.first_application_us or 0) else 0
+    size_bytes = turn.size_bytes + -tickets % ruler.mss
+    return needed_us(size_bytes, ruler, window_for(turn, ruler), packet_time_us(trial))
+
+
+def _is_stalled(pauses: Sequence[KnownGap]) -> bool:
+    """Whether one pause is long, or many short ones are together."""
+    lengths = [one.gap.duration_us for one in pauses]
+    return max(lengths, default=0) > MIN_BODY_STALL_US or (
+        len(lengths) >= LEAST_SEEN and sum(lengths) > MIN_BODY_STALL_US
+    )
+
+
+def _is_long(us: int, ruler: Ruler) -> bool:
+    """Whether a full window's pause is so much longer than a round trip that the server may have paused too."""
+    return not ruler.may_be_near(us) and us - ruler.rtt_us >= _WORTH_TELLING_US

@@ -1,0 +1,77 @@
+"""What a silence inside a handshake is put down to where several causes come together, and what each costs."""
+
+from dataclasses import replace
+
+import pytest
+
+from workers.diagnosis import handshakes, transport
+from workers.measurement.evidence import Direction, Trial, TrialEvidence
+from workers.measurement.finding import Confidence
+from workers.measurement.finding import FindingId as Id
+from workers.tests.diagnosis.judging import found, left_open
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, deep, postponed
+
+RULES = (*handshakes.RULES, *transport.RULES)
+PAGE = Server(body_bytes=20_000)
+
+
+def held_back(trial: TrialEvidence) -> TrialEvidence:
+    """Its server keeps the last packet of its first flight until all before it are acknowledged."""
+    assert trial.handshake is not None
+    began_us, ended_us = trial.handshake.started_us, trial.handshake.ended_us or 0
+    came = [one.at_us for one in trial.transfers if one.direction is Direction.RECEIVED]
+    last_us = max(at_us for at_us in came if began_us < at_us <= ended_us)
+    return postponed(trial, last_us - 1, 230_000)
+
+
+def test_nagle_behind_a_full_window_is_told_apart_from_the_chain() -> None:
+    """The window has doubled by then: a small end would have fitted, and only Nagle's algorithm holds it."""
+    chain = deep(Path(rtt_ms=230), replace(PAGE, handshake_bytes=29_400))
+    told = found(RULES, replace(chain, trials=tuple(map(held_back, chain.trials))))
+    assert told[Id.TLS_CERT_FLUSH_STALL].saving_us == pytest.approx(230_000, rel=0.03)
+    assert told[Id.TLS_CHAIN_EXCEEDS_IW].saving_us == pytest.approx(230_000, rel=0.03)
+
+
+def test_a_chain_that_fills_window_after_window_costs_each_of_them() -> None:
+    evidence = deep(Path(rtt_ms=230), replace(PAGE, handshake_bytes=44_500))
+    told = found(RULES, evidence)
+    assert told[Id.TLS_CHAIN_EXCEEDS_IW].saving_us == pytest.approx(2 * 230_000, rel=0.03)
+    assert Id.TLS_CERT_FLUSH_STALL not in told
+
+
+def test_a_window_of_two_that_waits_for_a_late_acknowledgement_is_no_stall() -> None:
+    """A small part, then a full segment: the client has no second full one, and takes its time to acknowledge."""
+    slow = Path(rtt_ms=130, iw=2, late_ack_us=200_000)
+    evidence = deep(slow, replace(PAGE, handshake_bytes=4_776, stall=(700, 100_000)))
+    told = found(RULES, evidence)
+    assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(100_000, rel=0.03)
+
+
+@pytest.mark.parametrize("share", [0.9, 1.0, 1.1])
+def test_a_server_that_has_said_less_than_a_packet_stalls_however_long(share: float) -> None:
+    """Less than a segment fills no window, and Nagle's algorithm holds no full ones: a round trip is chance."""
+    pause_us = round(share * 135_000)
+    evidence = deep(Path(rtt_ms=135), replace(PAGE, handshake_bytes=2_700, stall=(700, pause_us)))
+    told = found(RULES, evidence)
+    assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(pause_us, rel=0.03)
+    assert Id.TLS_CERT_FLUSH_STALL not in {*told, *left_open(RULES, evidence)}
+
+
+def test_a_shorter_handshake_that_stops_at_the_same_byte_does_not_acquit_the_server() -> None:
+    """Of the classical handshake only a small end is left there, which Nagle's algorithm could hold."""
+    stalls = Server(handshake_bytes=2_700, stall=(700, 135_000), body_bytes=20_000)
+    long = deep(Path(rtt_ms=135), stalls)
+    classical = deep(Path(rtt_ms=135), replace(stalls, handshake_bytes=1_640), trials=[Trial.CLASSICAL])
+    others = tuple(one for one in long.trials if one.trial is not Trial.CLASSICAL)
+    told = found(RULES, replace(long, trials=(*others, *classical.trials)))
+    assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(135_000, rel=0.03)
+    assert Id.TLS_CERT_FLUSH_STALL not in told
+
+
+@pytest.mark.parametrize(("left_bytes", "confidence"), [(600, Confidence.MEDIUM), (3_000, Confidence.HIGH)])
+def test_a_stall_before_a_small_rest_is_told_with_less_confidence(left_bytes: int, confidence: Confidence) -> None:
+    """Nagle's algorithm may have held that, and the way have lost it then, each time."""
+    stalls = replace(PAGE, handshake_bytes=1_300 + left_bytes, stall=(1_300, 500_000))
+    told = found(RULES, deep(Path(rtt_ms=100), stalls))
+    assert told[Id.TLS_HANDSHAKE_STALL].confidence is confidence

@@ -1,0 +1,48 @@
+"""What a narrow link takes is no fault of the server, and is not claimed beside one."""
+
+from dataclasses import replace
+from statistics import median
+
+import pytest
+
+from workers.diagnosis import answers, handshakes
+from workers.measurement.evidence import ProbeEvidence, Trial
+from workers.measurement.finding import FindingId as Id
+from workers.tests.diagnosis.judging import found
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, deep
+
+# A megabit a second.
+NARROW_BYTES_S = 125_000
+PAGE = Server(body_bytes=20_000)
+
+
+def whole_us(evidence: ProbeEvidence) -> float:
+    firsts = [trial.exchanges[0] for trial in evidence.of(Trial.FULL)]
+    return median((first.ended_us or 0) - (first.sent_us or 0) for first in firsts)
+
+
+@pytest.mark.parametrize("sign_us", [25_000, 60_000, 200_000])
+@pytest.mark.parametrize("way", [Path(up_bytes_s=NARROW_BYTES_S), Path(rate_bytes_s=NARROW_BYTES_S)])
+def test_a_slow_key_is_told_without_what_a_narrow_way_takes_for_the_hello(way: Path, sign_us: int) -> None:
+    told = found(handshakes.RULES, deep(way, Server(sign_us=sign_us)))
+    if Id.TLS_KEY_COST in told or sign_us > 50_000:
+        assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(sign_us, abs=3_000)
+
+
+def test_a_narrow_way_to_the_server_is_no_slow_key() -> None:
+    assert not found(handshakes.RULES, deep(Path(up_bytes_s=NARROW_BYTES_S / 2), Server()))
+
+
+def test_a_large_key_is_not_charged_for_the_way() -> None:
+    told = found(handshakes.RULES, deep(Path(up_bytes_s=NARROW_BYTES_S), Server(key_bits=4096, sign_us=6_000)))
+    assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(6_000, abs=2_000)
+
+
+@pytest.mark.parametrize("pause_us", [160_000, 400_000])
+def test_a_pause_is_told_without_what_a_narrow_link_takes_for_the_rest(pause_us: int) -> None:
+    way = Path(rtt_ms=337, rate_bytes_s=NARROW_BYTES_S)
+    paused, smooth = (deep(way, one) for one in (replace(PAGE, body_stall=(1_200, pause_us)), PAGE))
+    real_us = whole_us(paused) - whole_us(smooth)
+    told = found(answers.RULES, paused)
+    assert told[Id.HTTP_BODY_STALL].saving_us == pytest.approx(real_us, abs=15_000)
