@@ -71,8 +71,10 @@ class Facts:
 @dataclass(slots=True)
 class Episode:
     """`shifts`: the levels of the regions affected above their baselines, in logarithms; `caution`: the part of them
-    that is sure; `level_since`: since when. `since`: when it opened, or reached most regions, so that what came later
-    is evidence of its own. `measure_at`: when its size is to be measured again; None before it is confirmed."""
+    that is sure; `level_since`: since when; `most`: the largest mean of them so far. `since`: when it opened, or
+    reached most regions, so that what came later is evidence of its own. `measure_at`: when its size is to be measured
+    again; None before it is confirmed.
+    """
 
     alert: Alert
     direction: int
@@ -82,6 +84,7 @@ class Episode:
     since: float
     level_since: float
     measure_at: float | None = None
+    most: float = 0.0
 
     @classmethod
     def begin(cls, at: float, change: Change, direction: int, facts: Facts) -> "Episode":
@@ -162,6 +165,7 @@ class Episode:
         levels = {region: present.get(region, shift) for region, shift in self.shifts.items()}
         if self._is_back(levels, since, at, facts):
             return True
+        self.most = max(self.most, abs(_mean(self.shifts)))
         self.shifts, self.level_since = levels, since
         self._relevel(facts)
         return False
@@ -169,7 +173,7 @@ class Episode:
     def _is_back(self, levels: Mapping[str, float], since: float, at: float, facts: Facts) -> bool:
         """Whether levels count as the old ones: of half of the shift at most, what is left would not be told; of a
         quarter it may be chance."""
-        left, shift = self.direction * _mean(levels), abs(_mean(self.shifts))
+        left, shift = self.direction * _mean(levels), max(self.most, abs(_mean(self.shifts)))
         if left <= shift / 2 and not facts.worth_telling(levels):
             return True
         return left <= min(shift / 4, _ERRORS * facts.level_error(since, at, levels))

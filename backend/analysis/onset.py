@@ -43,12 +43,13 @@ def onset(series: Rounds, *, variance: float) -> Onset:
     """When the deviations began to lie above 0 for good. `variance` is their long-run variance per unit of weight.
 
     The last change point after which they lie high; where the change is too fresh for one, the place at which the rest
-    stands out most.
+    stands out most: a few runs that are very high did not begin with a rise of hours ago that hardly was one.
     """
     likelihood = _likelihood(series)
-    place = _last_rise(series.means)
-    if place is None:
-        place = int(np.argmax(likelihood))
+    place = _last_rise(series.means) or 0
+    best = place + int(np.argmax(likelihood[place:]))
+    if likelihood[best] - likelihood[place] > 2 * _LIKELY * variance:
+        place = best
     likely = _places_as_likely(series, place, variance)
     return Onset(float(series.times[place]), float(series.times[likely[0]]), float(series.times[likely[-1]]))
 

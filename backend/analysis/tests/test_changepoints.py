@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from backend.analysis.changepoints import MIN_SEGMENT, changepoints, normal_scores, partition
 from backend.analysis.noise import Floats
+from backend.analysis.onset import Rounds, onset
 
 numbers = st.lists(st.floats(min_value=0, max_value=1e6), max_size=120)
 
@@ -137,3 +138,10 @@ def test_a_clear_change_of_a_short_series_is_found_with_and_without_noise(
     random = np.random.default_rng(1)
     values = np.concatenate([random.normal(level, noise, 30) for level in levels])
     assert changepoints(values.tolist()) == [30 * number for number in range(1, len(levels))]
+
+
+def test_a_few_very_slow_runs_did_not_begin_with_a_small_rise_hours_ago() -> None:
+    means = np.concatenate((np.random.default_rng(1).normal(size=200), np.full(36, 0.6), np.full(4, 3.0)))
+    series = Rounds(np.arange(means.size, dtype=np.float64), means, np.ones(means.size))
+    assert onset(series, variance=1.0).at == 236
+    assert onset(Rounds(series.times[:-4], means[:-4], series.weights[:-4]), variance=1.0).at == 200
