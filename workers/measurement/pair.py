@@ -72,7 +72,8 @@ class LegExchange:
     """One request of a pair and its answer. `connection` is a `Connection.number`; `order` counts from 1 in the run.
 
     A reused exchange has no `dns`, `connect` and `tls`. `body_bytes` are those that came over the wire, without the
-    framing of HTTP. An exchange that did not come to its end has no `timing.end_us`.
+    framing of HTTP. An exchange that did not come to its end has no `timing.end_us`. Its wait ends with the first byte
+    of the answer on the wire: how soon that can be read is a matter of TLS records, and not of the server's speed.
     """
 
     leg: Leg

@@ -21,7 +21,7 @@ def pair_measurement(capture: PairCapture) -> PairMeasurement:
     connections: dict[Leg, Connection] = {}
     at_ns = 0
     for order, seen in enumerate(capture.legs, 1):
-        lengths = lengths_of(seen.hop, clock)
+        lengths = lengths_of(_by_the_wire(seen.hop), clock)
         timing = timing_of(lengths, at_ns, complete=_ended(seen.hop))
         at_ns += sum(length for length in lengths if length is not None)
         connection = _connection(seen, connections, timing, clock)
@@ -42,6 +42,12 @@ def _protocols(exchanges: list[LegExchange]) -> Protocols | None:
     if len(spoken) < len(Leg):
         return None
     return Protocols.SAME if len(set(spoken.values())) == 1 else Protocols.DIFFERENT
+
+
+def _by_the_wire(seen: HopCapture) -> HopCapture:
+    """The wait ends with the first byte of the answer, whether or not it can be read: a server that packs its answer
+    into large TLS records has not begun later, and the rest of a record comes with the body."""
+    return seen if seen.response is None else replace(seen, response=replace(seen.response, readable_read=None))
 
 
 def _ended(seen: HopCapture) -> bool:

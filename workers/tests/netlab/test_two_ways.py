@@ -32,7 +32,8 @@ AT_ONCE = 5
 # The estate's second site.
 ORIGIN_ADDRESS = "[fd77::21]:443"
 CDN = Served(conduct=Conduct(newest="TLSv1.2", think_s=(THINK_MS / 1000,), body_bytes=BODY_BYTES))
-ORIGIN = Served(conduct=NginxConduct(body_bytes=BODY_BYTES), second=SecondAddress())
+# Its first record can only be read with the second flight: that is no slow beginning.
+ORIGIN = Served(conduct=NginxConduct(body_bytes=BODY_BYTES, buffer="16k"), second=SecondAddress())
 
 
 @undisturbed
