@@ -7,9 +7,10 @@ from itertools import chain
 
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
+from workers.diagnosis.page_hosts import opening_us, ready_us
 from workers.diagnosis.page_paths import LargestPaint
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
-from workers.measurement.waterfall import Request
+from workers.measurement.waterfall import Request, ResourceType
 from workers.measurement.web_address import host_of
 
 # Found so much later than a hint in the document's head would have let it be.
@@ -47,17 +48,35 @@ def late(case: PageCase) -> PageVerdicts:
 
 
 def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
-    """How much sooner a hint certainly brings the picture to its place. What the document itself names, or nobody knows
-    who, is shown no sooner than the parser comes to its place, and what holds the parser up (a script, a style sheet, a
-    document that trickles) holds up the picture too. Nobody sees when the parser came there, but it had when the
-    picture was asked for, or was done.
+    """How much sooner a hint certainly brings the picture to its place, after the connection that it found open, and
+    that it would have had to wait for.
+
+    What no script made a place for is shown no sooner than the parser comes to its place, and what holds the parser up
+    (a script, a style sheet, a document that trickles) holds up the picture too. Nobody sees when the parser came
+    there, but it had when the picture was asked for, or was done.
     """
-    named_by = (largest.asked.initiator_url or "").partition("#")[0]
-    if case.document is None or (named_by and named_by != case.document.url):
-        return late_us
+    sooner_us = max(0, late_us - _opening_us(case, largest.asked))
+    if _is_named_by_script(case, largest.asked):
+        return sooner_us
     parsed_us = case.page.vitals.dom_interactive_us
     reached_us = largest.asked_us if parsed_us is None else min(largest.asked_us, parsed_us)
-    return max(0, min(late_us, (largest.row.timing.end_us or 0) - reached_us))
+    return max(0, min(sooner_us, (largest.row.timing.end_us or 0) - reached_us))
+
+
+def _opening_us(case: PageCase, asked: Request) -> int:
+    """How long the connection, which others had opened since a hint would have been read, took to open."""
+    connection, hint_us = case.connection_of(asked), case.hint_us or 0
+    if connection is None or case.waited_us(asked):
+        return 0
+    return max(0, min(opening_us(connection), (ready_us(connection) or 0) - hint_us))
+
+
+def _is_named_by_script(case: PageCase, asked: Request) -> bool:
+    """Whether a file of scripts asked for it; those that stand in the document put it where that is read."""
+    return any(
+        row.url == asked.initiator_url and row.resource_type is ResourceType.SCRIPT
+        for row in case.page.waterfall.requests
+    )
 
 
 def preconnect(case: PageCase) -> PageVerdicts:

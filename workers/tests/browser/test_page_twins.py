@@ -61,6 +61,11 @@ _MOVING = {
     "/hero.png": _SOON,
     "/moved.png": Slow(body=b"", status=302, think_s=0.1, headers=(("Location", "/hero.png"),)),
 }
+_BACK, _PRELOADED = "<div id=back></div>", "<link rel=preload as=image href=/hero.png fetchpriority=high>"
+_BACKING = {
+    "/a.css": styles(body=b"#back { width: 600px; height: 400px; background: url(/hero.png) }", think_s=0.35),
+    "/hero.png": replace(_HERO, think_s=0.2),
+}
 _MAKES = b"document.getElementById('app').innerHTML = '<h1>Made</h1>'"
 _MAKING = replace(_SLOW_SCRIPT, body=_MAKES)
 _LATER = b"document.addEventListener('DOMContentLoaded', () => { %s })"
@@ -208,6 +213,15 @@ PAIRS = {
         id=FindingId.PAGE_LCP_LATE,
         faulty={"/": html("", f"{_TEXT}<script src=/a.js></script>{_MOVED % 'lazy'}"), **_MOVING},
         repaired={"/": html("", f"{_TEXT}<script src=/a.js></script>{_MOVED % 'eager'}"), **_MOVING},
+        paint=_lcp,
+    ),
+    "a background behind a style sheet of the body": Pair(
+        id=FindingId.PAGE_LCP_LATE,
+        faulty={"/": html("", f"{_TEXT}<link rel=stylesheet href=/a.css>{_BACK}"), **_BACKING},
+        repaired={
+            "/": html(_PRELOADED, f"{_TEXT}<link rel=stylesheet href=/a.css>{_BACK}"),
+            **_BACKING,
+        },
         paint=_lcp,
     ),
     "a picture larger than it is shown": Pair(

@@ -263,6 +263,31 @@ def test_a_picture_that_nobody_is_known_to_have_named_may_have_waited_for_the_pa
     assert (found and found.saving_us) == 290_000
 
 
+def test_a_background_is_shown_no_sooner_than_the_parser_comes_to_its_element() -> None:
+    vitals = {"lcp_us": 1_000_000, "lcp_url": HERO, "dom_interactive_us": 700_000}
+    sheet = style(3, 310, 685)
+    hero = picture(2, 690, 980, path="hero.png", initiator_url=sheet.url)
+    found = told(sketch(hero, sheet, fcp_ms=340, vitals=vitals), LATE)
+    assert (found and found.saving_us) == 290_000
+    early = vitals | {"dom_interactive_us": 330_000}
+    found = told(sketch(hero, sheet, fcp_ms=340, vitals=early), LATE)
+    assert (found and found.saving_us) == 380_000
+
+
+def test_a_picture_that_found_its_connection_open_would_have_had_to_open_it() -> None:
+    """Others had opened it since a hint would have been read: 180 ms that the picture did not wait for."""
+    vitals = {"lcp_us": 1_000_000, "lcp_url": HERO}
+    opening = build_connection(number=2, host=MAIN, dns=span(310, 330), connect=span(330, 410), tls=span(410, 490))
+    other = row(3, ResourceType.SCRIPT, 310, 600, connection=2)
+    hero = picture(2, 690, 980, path="hero.png", initiator_url=NAMING.url, connection=2)
+    page = sketch(hero, other, NAMING, fcp_ms=340, vitals=vitals, connections=(opening,))
+    found = told(page, LATE)
+    assert (found and found.saving_us) == 200_000
+    own = replace(opening, dns=span(690, 700), connect=span(700, 780), tls=span(780, 860))
+    opened = told(sketch(hero, NAMING, fcp_ms=340, vitals=vitals, connections=(own,)), LATE)
+    assert (opened and opened.saving_us) == 380_000
+
+
 def test_what_a_busy_machine_asked_for_late_was_not_found_late() -> None:
     vitals = {"lcp_us": 1_000_000, "lcp_url": HERO, "dom_interactive_us": 720_000}
     assert told(sketch(picture(2, 690, 980, path="hero.png"), fcp_ms=730, vitals=vitals), LATE) is None
