@@ -205,7 +205,7 @@ class TrendLook:
                     step=heard,
                     monitor_id=self._row.monitor_id,
                     metric=eye.metric,
-                    resolution=_RESOLUTIONS.get(event.kind, Resolution.RECOVERED),
+                    resolution=self._resolution(event.kind),
                     confirms=event.kind is Kind.CONFIRMED,
                 )
         self._kept[eye.key] = {"version": eye.rule.version, "detector": detector.state(), "track": track.memory()}
@@ -213,6 +213,11 @@ class TrendLook:
             # For pages, which know no numpy.
             found = asdict(sight(detector.model, settings))
             self._kept[eye.key]["sight"] = {name: round(value, 2) for name, value in found.items()}
+
+    def _resolution(self, kind: Kind) -> Resolution:
+        if kind is Kind.ACCEPTED and self._is_another:
+            return Resolution.REPLACED
+        return _RESOLUTIONS.get(kind, Resolution.RECOVERED)
 
     def _events(self, detector: Detector, metric: str) -> Iterator[Event]:
         now = self._now.timestamp()

@@ -90,7 +90,10 @@ def length(spent: timedelta) -> str:
     minutes, hours = seconds // 60, seconds // 3600
     if minutes < 120:
         return f"{minutes} min"
-    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} days"
+    if hours < 48:
+        return f"{hours} h {minutes % 60} min"
+    # Whole days alone would leave out a third of two of them.
+    return f"{hours // 24} days {hours % 24} h" if hours < 240 else f"{hours // 24} days"
 
 
 def clock(at: datetime) -> str:

@@ -41,6 +41,7 @@ class Resolution(models.TextChoices):
     ACCEPTED = "accepted", "Accepted as the new normal"
     RULE_OFF = "rule_off", "The rule was changed or switched off"
     PAUSED = "paused", "The monitor was paused"
+    REPLACED = "replaced", "Something else is measured now"
 
 
 class Incident(models.Model):

@@ -200,6 +200,15 @@ def test_another_address_is_another_thing_to_measure() -> None:
     assert told() == []
 
 
+def test_an_incident_of_another_address_is_not_said_to_be_accepted() -> None:
+    site = Site()
+    site.pass_time(60, slower)
+    Monitor.objects.update(url="https://shop.example/other")
+    site.look()
+    assert told() == ["opened", "resolved"]
+    assert only_incident().get_resolution_display() == "Something else is measured now"
+
+
 def test_a_paused_monitor_ends_its_incident() -> None:
     site = Site()
     site.pass_time(60, slower)

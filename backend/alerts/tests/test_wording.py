@@ -7,7 +7,7 @@ import pytest
 from backend.alerts.message import Event, Message, Severity
 from backend.alerts.metrics import written_apart
 from backend.alerts.states import State
-from backend.alerts.wording import Account, Story, message_of
+from backend.alerts.wording import Account, Story, length, message_of
 
 NOW = datetime(2026, 11, 21, 22, 29, tzinfo=UTC)
 
@@ -62,6 +62,13 @@ def test_a_budget_says_what_was_held_against_its_limit() -> None:
         "Since 2026-11-21 22:29 UTC.",
         "The median of the last 3 runs is 262.3 ms; the limit is 262.0 ms.",
     )
+
+
+@pytest.mark.parametrize(
+    ("hours", "told"), [(1.5, "90 min"), (47, "47 h 0 min"), (71, "2 days 23 h"), (200, "8 days 8 h"), (263, "10 days")]
+)
+def test_a_length_is_told_to_a_tenth(hours: float, told: str) -> None:
+    assert length(timedelta(hours=hours)) == told
 
 
 def test_one_message_names_no_two_times_for_one_thing() -> None:
