@@ -10,7 +10,7 @@ from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told,
 from workers.diagnosis.page_hosts import opening_us, ready_us
 from workers.diagnosis.page_paths import LargestPaint
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
-from workers.measurement.waterfall import Request, ResourceType
+from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag
 from workers.measurement.web_address import host_of
 
 # Found so much later than a hint in the document's head would have let it be.
@@ -52,15 +52,36 @@ def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
     that it would have had to wait for.
 
     What no script made a place for is shown no sooner than the parser comes to its place, and what holds the parser up
-    (a script, a style sheet, a document that trickles) holds up the picture too. Nobody sees when the parser came
-    there, but it had when the picture was asked for, or was done.
+    (a script, a style sheet, a document that trickles) holds up the picture too.
     """
     sooner_us = max(0, late_us - _opening_us(case, largest.asked))
     if _is_named_by_script(case, largest.asked):
         return sooner_us
-    parsed_us = case.page.vitals.dom_interactive_us
-    reached_us = largest.asked_us if parsed_us is None else min(largest.asked_us, parsed_us)
-    return max(0, min(sooner_us, (largest.row.timing.end_us or 0) - reached_us))
+    return max(0, min(sooner_us, (largest.row.timing.end_us or 0) - _reached_us(case, largest.asked)))
+
+
+def _reached_us(case: PageCase, asked: Request) -> int:
+    """When the parser had come to a picture's place at the latest. Nobody sees that. What its tag names is asked for
+    ahead of the parser, which then stops at all that blocks before that place; what styles or a script of the document
+    name is asked for when the parser was there. Older runs and files do not tell the places of tags."""
+    rows, parsed_us = case.page.waterfall.requests, case.page.vitals.dom_interactive_us
+    stops = [row.timing.end_us or 0 for row in rows if _stops_before(case, row, asked)]
+    reached_us = max([asked.timing.start_us, *stops])
+    if parsed_us is None:
+        return reached_us
+    has_no_places = all(row.initiator_at is None for row in rows)
+    if has_no_places and asked.initiator_url in (None, case.document and case.document.url):
+        return parsed_us
+    return min(reached_us, parsed_us)
+
+
+def _stops_before(case: PageCase, row: Request, asked: Request) -> bool:
+    """Whether the parser stops at a file before it comes to a tag; what another file named may belong anywhere."""
+    document = "" if case.document is None else case.document.url
+    if asked.initiator_at is None or asked.initiator_url != document or RowFlag.FRAME in row.flags:
+        return False
+    is_behind = row.initiator_url == document and row.initiator_at is not None and row.initiator_at > asked.initiator_at
+    return row.blocking in (Blocking.RENDERING, Blocking.PARSER) and not is_behind
 
 
 def _opening_us(case: PageCase, asked: Request) -> int:

@@ -76,6 +76,15 @@ def _in_pieces(body: str) -> Slow:
     return Slow(body=f"{_HEAD}<body><!-- {'x' * 6_000} -->{body}".encode(), bytes_per_s=60_000)
 
 
+_SCRIPT = replace(_SLOW_SCRIPT, think_s=0.1)
+
+
+def _halved(head: str) -> Slow:
+    """Picture and script come 200 ms after the words."""
+    body = f"{_TEXT}<!-- {'x' * 12_000} --><script src=/a.js></script>{_PLACE}"
+    return Slow(body=f"{_HEAD}{head}<body>{body}".encode(), bytes_per_s=60_000)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
     """`paint` is what the repair makes sooner."""
@@ -222,6 +231,12 @@ PAIRS = {
             "/": html(_PRELOADED, f"{_TEXT}<link rel=stylesheet href=/a.css>{_BACK}"),
             **_BACKING,
         },
+        paint=_lcp,
+    ),
+    "a picture behind a script in the second half of a document": Pair(
+        id=FindingId.PAGE_LCP_LATE,
+        faulty={"/": _halved(""), "/a.js": _SCRIPT, "/hero.png": _HERO},
+        repaired={"/": _halved(_PRELOADED), "/a.js": _SCRIPT, "/hero.png": _HERO},
         paint=_lcp,
     ),
     "a picture larger than it is shown": Pair(

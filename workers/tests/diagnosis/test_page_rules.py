@@ -237,7 +237,7 @@ def test_a_picture_that_is_asked_for_late_costs_what_a_hint_would_gain() -> None
 
 @pytest.mark.parametrize(
     ("named_by", "parsed_ms", "end_ms", "gained_ms"),
-    [("", 700, 980, 290), ("", 700, 720, None), ("", 700, 1480, 380), ("", 320, 980, 380), ("9", 700, 980, 380)],
+    [("", 700, 980, 280), ("", 700, 720, None), ("", 700, 1480, 380), ("", 320, 980, 380), ("9", 700, 980, 380)],
 )
 def test_a_picture_that_may_have_waited_for_the_parser_gains_what_came_after_that(
     named_by: str, parsed_ms: int, end_ms: int, gained_ms: int | None
@@ -256,11 +256,25 @@ def test_a_picture_that_nobody_is_known_to_have_named_may_have_waited_for_the_pa
     vitals = {"lcp_us": 1_000_000, "dom_interactive_us": 700_000}
     alone = picture(2, 690, 980, path="hero.png")
     found = told(sketch(alone, NAMING, fcp_ms=340, vitals=vitals | {"lcp_url": HERO}), LATE)
-    assert (found and found.saving_us) == 290_000
+    assert (found and found.saving_us) == 280_000
     first = picture(2, 690, 780, path="r.png", status=302, redirected_to=HERO, initiator_url=f"https://{MAIN}/")
     hops = (first, picture(3, 790, 980, path="hero.png", initiator_url=NAMING.url))
     found = told(sketch(*hops, NAMING, fcp_ms=340, vitals=vitals | {"lcp_url": first.url}), LATE)
-    assert (found and found.saving_us) == 290_000
+    assert (found and found.saving_us) == 280_000
+
+
+@pytest.mark.parametrize(("place", "gained_ms"), [((9, 10), 130), ((9, 50), 290), (None, 290)])
+def test_the_browser_asks_for_a_picture_ahead_of_what_its_parser_stops_at(
+    place: tuple[int, int] | None, gained_ms: int
+) -> None:
+    """Asked for at 690 ms as the document's second half came, it had its place when the script before it was there."""
+    script = row(3, ResourceType.SCRIPT, 310, 850, initiator_at=place, **(IN_BODY if place else {}))
+    slow = row(1, ResourceType.DOCUMENT, 0, 688, path="")
+    document = replace(slow, timing=replace(slow.timing, wait=span(1, 300), download=span(300, 688)))
+    vitals = {"lcp_us": 1_000_000, "lcp_url": HERO, "dom_interactive_us": 990_000}
+    page = sketch(picture(2, 690, 980, **NAMED), script, fcp_ms=340, vitals=vitals, document=document)
+    found = told(page, LATE)
+    assert (found and found.saving_us) == gained_ms * 1000
 
 
 def test_a_background_is_shown_no_sooner_than_the_parser_comes_to_its_element() -> None:
