@@ -134,7 +134,8 @@ def _certificate(name: str, account: Account) -> str:
     ends = from_us(account.facts["ends_us"])
     if days <= 0 and account.facts.get("expired"):
         return f"{name}: the certificate of {host} has expired"
-    return f"{name}: the certificate of {host} ends in {days} day{'' if days == 1 else 's'}, on {ends:%Y-%m-%d}"
+    left = f"{days} day{'' if days == 1 else 's'}" if days else "less than a day"
+    return f"{name}: the certificate of {host} ends in {left}, on {ends:%Y-%m-%d}"
 
 
 def _no_data(name: str, account: Account) -> str:

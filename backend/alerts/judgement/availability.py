@@ -124,12 +124,16 @@ class Availability:
     def _is_over(self, fresh: dict[str, _Place], current: State) -> bool:
         if current is State.OK:
             return True
-        witnesses = self._failed & set(fresh) or set(fresh)
+        witnesses = self._failed & set(fresh)
+        if not witnesses and self._failed and current is State.DEGRADED:
+            # It was down there alone: that the others reach it, as they always did, says nothing.
+            return False
+        witnesses = witnesses or set(fresh)
         return sum(min(fresh[code].oks, OKS) for code in witnesses) >= OKS
 
     def _ended_us(self, fresh: dict[str, _Place]) -> int:
         """The first good run after the last failed one, in a region where it failed: others were good all the time."""
-        witnesses = [fresh[code] for code in self._failed & set(fresh)] or list(fresh.values())
+        witnesses = [fresh[code] for code in self._failed & set(fresh)]
         last_us = newest_us(place.bad_us for place in witnesses)
         goods = [at_us for place in witnesses for at_us in (place.good_us, place.at_us) if at_us > last_us]
         return min(goods, default=newest_us(place.at_us for place in fresh.values()))

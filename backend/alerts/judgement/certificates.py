@@ -68,7 +68,7 @@ class CertificateEnds:
             facts={
                 "host": self._host,
                 "ends_us": self._ends_us,
-                "days": max(0, left_us // DAY_US),
+                "days": max(0, round(left_us / DAY_US)),
                 "expired": left_us <= 0,
             },
         )

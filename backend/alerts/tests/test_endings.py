@@ -69,6 +69,25 @@ def test_a_region_that_has_not_looked_since_the_others_recovered_is_not_said_to_
     assert eyes.standing(State.FAILING, 0).state is State.DEGRADED
 
 
+def test_a_region_that_is_not_measured_any_more_has_not_recovered() -> None:
+    """It was down there alone, and its agent is away: nobody has seen that the site can be reached from there."""
+    eyes = Availability({}, interval_s=600)
+    state = State.OK
+    for minute in range(0, 200, 10):
+        if minute < 60:
+            eyes.observe(_sample("fra", minute, Seen.DOWN if minute else Seen.UP))
+        eyes.observe(_sample("iad", minute + 5, Seen.UP))
+        state = eyes.standing(state, 0).state
+    assert state is State.DEGRADED
+    for minute in (200, 210):
+        eyes.observe(_sample("fra", minute, Seen.UP))
+    ended = eyes.standing(state, 0)
+    assert (ended.state, ended.since_us) == (State.OK, 200 * 60_000_000)
+    eyes.observe(_sample("fra", 220, Seen.DOWN))
+    eyes.keep(["iad"])
+    assert eyes.standing(State.DEGRADED, 0).state is State.OK
+
+
 def _sample(region: str, minute: int, seen: Seen) -> Sample:
     return Sample(region, minute * 60_000_000, uuid4(), seen, "", ())
 

@@ -56,6 +56,13 @@ def test_a_budget_may_need_several_regions() -> None:
     assert (found.state, found.regions, found.facts["value"]) == (State.DEGRADED, ("fra", "iad"), 900)
 
 
+@pytest.mark.parametrize(("left", "told"), [(13.99, 14), (13.6, 14), (1.4, 1), (0.3, 0), (-1, 0)])
+def test_the_days_of_a_certificate_are_those_that_dates_count(left: float, told: int) -> None:
+    eyes = CertificateEnds({}, DaysLeft(warn=14, critical=3))
+    eyes.show(round(left * DAY_US), "shop.example", "r")
+    assert eyes.standing(State.OK, 0).facts["days"] == told
+
+
 @pytest.mark.parametrize(("days", "state"), [(15, "ok"), (13.5, "degraded"), (2.9, "failing"), (-1, "failing")])
 def test_a_certificate_is_told_of_before_it_ends(days: float, state: str) -> None:
     rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
