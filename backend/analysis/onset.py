@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from backend.analysis.changepoints import normal_scores, segment_starts
+from backend.analysis.changepoints import MIN_SEGMENT, normal_scores, segment_starts
 from backend.analysis.noise import Floats
 
 MAX_ROUNDS = 1000
@@ -46,9 +46,10 @@ def onset(series: Rounds, *, variance: float) -> Onset:
     stands out most: a few runs that are very high did not begin with a rise of hours ago that hardly was one.
     """
     likelihood = _likelihood(series)
-    place = _last_rise(series.means) or 0
-    best = place + int(np.argmax(likelihood[place:]))
-    if likelihood[best] - likelihood[place] > 2 * _LIKELY * variance:
+    best = int(np.argmax(likelihood))
+    place = _last_rise(series.means)
+    is_fresh = series.means.size - best < MIN_SEGMENT
+    if place is None or (is_fresh and likelihood[best] - likelihood[place] > 2 * _LIKELY * variance):
         place = best
     likely = _places_as_likely(series, place, variance)
     return Onset(float(series.times[place]), float(series.times[likely[0]]), float(series.times[likely[-1]]))
