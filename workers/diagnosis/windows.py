@@ -30,6 +30,8 @@ _USUAL = (2, 3, 4, 10, 16, 20, 25, 30)
 _SHORT_HANDSHAKE_SEGMENTS = 4
 # The last segment of the window waits to be filled up.
 _DEFERRED_SEGMENTS = 1
+# Tickets, settings or a head take a segment of their own, however small.
+_OWN_SEGMENTS = 1
 _ASKING = (
     Trial.FULL,
     Trial.CLASSICAL,
@@ -160,7 +162,7 @@ def window_for(turn: Turn, ruler: Ruler) -> int:
     for flight, gap in zip_longest(turn.flights, turn.gaps()):
         sent = flight.size_bytes / ruler.mss
         # What was acknowledged meanwhile has let the window grow: of Linux to twice what was under way at most.
-        at_once = sent if sent > 2 * (largest + _DEFERRED_SEGMENTS) else sent - before
+        at_once = sent if sent > 2 * (ceil(largest) + _DEFERRED_SEGMENTS + _OWN_SEGMENTS) else sent - before
         # In what a narrow link spreads is also what the acknowledgement of its beginning let out.
         shown = max(shown, 0 if flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us else at_once)
         before, largest = before + sent, max(largest, sent)

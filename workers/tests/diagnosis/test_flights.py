@@ -6,10 +6,10 @@ import pytest
 
 from workers.diagnosis import answers, handshakes, path, records, transport
 from workers.diagnosis.case import Case
-from workers.diagnosis.flights import Turn, answer_turn, handshake_round_trips, handshake_turns
+from workers.diagnosis.flights import Flight, Turn, answer_turn, handshake_round_trips, handshake_turns
 from workers.diagnosis.gaps import Ruler
 from workers.diagnosis.weighing import is_blind, is_late
-from workers.diagnosis.windows import known_window, rounds, usual_setting, window_of
+from workers.diagnosis.windows import known_window, rounds, usual_setting, window_for, window_of
 from workers.measurement.evidence import Depth, Direction, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
@@ -198,3 +198,13 @@ def test_a_large_answer_behind_a_long_handshake_is_not_called_small() -> None:
     """The handshake has opened the window, and no session was resumed that would show it as it begins."""
     server = Server(handshake_bytes=9000, body_bytes=60_000)
     assert left_open(RULES, deep(FAR, server, trials=[Trial.FULL] * 3))[Id.TCP_IW_SMALL] is NotJudgedReason.NOT_MEASURED
+
+
+def test_a_window_that_small_packets_let_grow_is_not_taken_for_a_larger_one() -> None:
+    """Tickets, settings and the first part are acknowledged during a pause, so that eleven packets follow at once."""
+    first = Flight(start_us=0, end_us=0, size_bytes=4_698)
+    rest = Flight(start_us=420_000, end_us=420_100, size_bytes=16_400)
+    ruler = Ruler(rtt_us=262_000, mss=1_448)
+    assert window_for(Turn(asked_us=-262_000, flights=(first, rest)), ruler) == 10
+    larger = replace(rest, size_bytes=20_000)
+    assert window_for(Turn(asked_us=-262_000, flights=(first, larger)), ruler) == 16
