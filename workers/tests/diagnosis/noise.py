@@ -1,10 +1,12 @@
-"""Two legs as they might be: what both share, what each has of its own, and how restless the day is."""
+"""Two legs as they might be: what both share, what each has of its own, and how restless the day is; and a verdict in short."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 from workers.diagnosis.pair_samples import LegSample, PairSample
+from workers.diagnosis.pairs import PairVerdict
 from workers.measurement.timing import Phases
 
 # The wait of one exchange in microseconds, by the number of the pair in its series and whether it came second in it.
@@ -34,6 +36,25 @@ def series(random: Random, count: int, noise: Noise, *, apart_us: float = 0) -> 
         b = leg(noise(random, number, not a_second))
         pairs.append(PairSample(a=a, b=b))
     return pairs
+
+
+def fixed(count: int, a: LegSample, b: LegSample) -> list[PairSample]:
+    """Pairs that differ from one another by a few microseconds, so that nothing is a tie."""
+    random = Random(count)
+    return [PairSample(a=_jittered(a, random), b=_jittered(b, random)) for _ in range(count)]
+
+
+def _jittered(one: LegSample, random: Random) -> LegSample:
+    wait_us = (one.phases.wait_us or 0) + random.randrange(200)
+    return replace(one, phases=replace(one.phases, wait_us=wait_us))
+
+
+def reasons(verdict: PairVerdict) -> dict[str, float]:
+    return {reason.id: (reason.difference_us or 0) / 1000 for reason in verdict.reasons}
+
+
+def warnings(verdict: PairVerdict) -> set[str]:
+    return {warning.id for warning in verdict.warnings}
 
 
 def calm(random: Random, number: int, second: bool) -> float:

@@ -8,12 +8,14 @@ from workers.measurement.finding import Finding, FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
+from workers.measurement.waterfall import Blocking, Request, ResourceType, TimingSource, Waterfall
 from workers.tests.builders import build_connection, span
 
 MAIN = "www.example.org"
 # What a browser may keep for a year.
 KEPT = {"cache-control": "max-age=31536000"}
+# What stands in the body of the page and stops its parser.
+IN_BODY = {"initiator_url": f"https://{MAIN}/", "blocking": Blocking.PARSER, "render_blocking": False}
 _MIME = {
     ResourceType.DOCUMENT: "text/html",
     ResourceType.STYLESHEET: "text/css",

@@ -15,7 +15,7 @@ from workers.measurement.messages import PairMeasurement
 from workers.measurement.pair import CacheState, Leg
 from workers.measurement.timing import Phases
 from workers.tests.builders import build_pair
-from workers.tests.diagnosis.noise import NOISES, calm, leg, series, wide
+from workers.tests.diagnosis.noise import NOISES, calm, fixed, leg, series, warnings, wide
 
 CLAIMS = {Verdict.CDN_FASTER, Verdict.ORIGIN_FASTER}
 DURATIONS = st.none() | st.integers(0, 5_000_000)
@@ -42,25 +42,6 @@ LEGS = st.builds(
     tls_version=st.sampled_from([None, "TLSv1.2", "TLSv1.3"]),
 )
 PAIRS = st.lists(st.builds(PairSample, a=LEGS, b=LEGS), max_size=30)
-
-
-def fixed(count: int, a: LegSample, b: LegSample) -> list[PairSample]:
-    """Pairs that differ from one another by a few microseconds, so that nothing is a tie."""
-    random = Random(count)
-    return [PairSample(a=_jittered(a, random), b=_jittered(b, random)) for _ in range(count)]
-
-
-def _jittered(one: LegSample, random: Random) -> LegSample:
-    wait_us = (one.phases.wait_us or 0) + random.randrange(200)
-    return replace(one, phases=replace(one.phases, wait_us=wait_us))
-
-
-def reasons(verdict: PairVerdict) -> dict[str, float]:
-    return {reason.id: (reason.difference_us or 0) / 1000 for reason in verdict.reasons}
-
-
-def warnings(verdict: PairVerdict) -> set[str]:
-    return {warning.id for warning in verdict.warnings}
 
 
 @pytest.mark.parametrize("name", NOISES)
@@ -174,125 +155,6 @@ def test_with_the_legs_exchanged_the_answer_is_the_opposite(pairs: Sequence[Pair
     assert turned.verdict is opposite.get(plain.verdict, plain.verdict)
     if plain.difference and turned.difference:
         assert abs(plain.difference.estimate_us + turned.difference.estimate_us) <= 1
-
-
-def test_a_nearer_cdn_is_explained_by_its_distance() -> None:
-    near = leg(12_000, connect_us=5_000, tls_us=6_000, rtt_us=5_000)
-    far = leg(52_000, connect_us=45_000, tls_us=46_000, rtt_us=45_000)
-    verdict = judge(fixed(24, near, far))
-    assert verdict.verdict is Verdict.CDN_FASTER
-    assert verdict.main_reason is not None
-    assert (verdict.main_reason.id, verdict.main_reason.text) == (
-        "distance",
-        "The origin is farther away than the CDN: a round trip takes 45 ms against 5.0 ms.",
-    )
-    assert reasons(verdict) == {"distance": pytest.approx(-120, abs=0.5)}
-
-
-def test_more_tls_round_trips_are_told_with_their_versions() -> None:
-    old = leg(tls_us=41_000, tls_round_trips=2, tls_version="TLSv1.2", rtt_us=20_000)
-    new = leg(tls_us=21_000, rtt_us=20_000)
-    verdict = judge(fixed(24, old, new))
-    assert verdict.main_reason is not None
-    assert verdict.main_reason.text == (
-        "The TLS handshake of the CDN takes 2 round trips, that of the origin 1 (TLSv1.2 against TLSv1.3)."
-    )
-    assert reasons(verdict) == {"tls_round_trips": pytest.approx(20, abs=0.1)}
-
-
-def test_a_cdn_that_misses_is_explained_by_its_misses() -> None:
-    verdict = judge(fixed(24, leg(80_000, cache=CacheState.MISS), leg(30_000)))
-    assert verdict.verdict is Verdict.ORIGIN_FASTER
-    assert reasons(verdict) == {"cache_miss": pytest.approx(50, abs=0.2)}
-    assert "24 of 24 answers of the CDN did not come from its cache" in verdict.reasons[0].text
-    assert warnings(verdict) == {"all_misses"}
-
-
-def test_a_cdn_that_answers_from_its_cache_is_praised_for_it() -> None:
-    verdict = judge(fixed(24, leg(11_000, cache=CacheState.HIT, age_s=7), leg(90_000)))
-    assert reasons(verdict) == {"cache_hit": pytest.approx(-79, abs=0.2)}
-    assert warnings(verdict) == set()
-
-
-def test_a_cdn_that_never_keeps_such_answers_is_said_so() -> None:
-    verdict = judge(fixed(24, leg(80_000, cache=CacheState.DYNAMIC), leg(30_000)))
-    assert "does not keep such answers" in verdict.warnings[0].text
-
-
-def test_a_cdn_that_lost_the_compression_is_caught() -> None:
-    plain = leg(download_us=61_000, body_bytes=180_000)
-    packed = leg(download_us=9_000, body_bytes=31_000, content_encoding="gzip")
-    verdict = judge(fixed(24, plain, packed))
-    assert verdict.verdict is Verdict.ORIGIN_FASTER
-    assert verdict.reasons[0].id == "compression_lost"
-    assert (
-        verdict.reasons[0].text == "The CDN does not compress what the origin sends as gzip: 180.0 kB against 31.0 kB."
-    )
-    assert warnings(verdict) == {"bytes_differ"}
-    assert "differ by 83 %" in verdict.warnings[0].text
-
-
-def test_more_bytes_and_a_slower_way_are_other_reasons() -> None:
-    larger = judge(fixed(24, leg(download_us=61_000, body_bytes=180_000), leg(download_us=9_000, body_bytes=31_000)))
-    assert larger.reasons[0].id == "bytes"
-    slower = judge(fixed(24, leg(download_us=61_000), leg(download_us=9_000)))
-    assert (slower.reasons[0].id, warnings(slower)) == ("download", set())
-
-
-def test_only_one_leg_over_tls_is_said_so() -> None:
-    bare = leg(tls_us=0, tls_round_trips=None, tls_version=None)
-    verdict = judge(fixed(24, leg(), bare))
-    assert verdict.reasons[0].text == "Only the CDN is asked over TLS: the handshake takes 11 ms."
-
-
-def test_a_slow_name_and_a_slow_server_are_told_apart() -> None:
-    verdict = judge(fixed(24, leg(60_000, dns_us=22_000), leg(30_000)))
-    assert reasons(verdict) == {"server_wait": pytest.approx(30, abs=0.2), "dns": pytest.approx(20, abs=0.1)}
-
-
-def test_causes_that_act_against_each_other_in_one_phase_are_both_told() -> None:
-    old = leg(55_000, connect_us=20_000, tls_us=41_000, rtt_us=20_000, tls_round_trips=2, tls_version="TLSv1.2")
-    far = leg(50_000, connect_us=50_000, tls_us=51_000, rtt_us=50_000)
-    verdict = judge(fixed(24, old, far))
-    assert reasons(verdict) == {
-        "distance": pytest.approx(-90, abs=0.2),
-        "server_wait": pytest.approx(35, abs=0.2),
-        "tls_round_trips": pytest.approx(20, abs=0.2),
-    }
-    texts = {reason.id: reason.text for reason in verdict.reasons}
-    assert texts["server_wait"] == (
-        "The CDN takes longer to begin its answer than the origin: 35 ms against 0.20 ms beyond the round trip."
-    )
-
-
-def test_what_is_always_the_same_bears_nothing_of_a_difference_that_comes_and_goes() -> None:
-    """A server that thinks every second time, behind a body that always stalls."""
-    slow, quick = leg(330_000, download_us=283_000), leg(20_000, download_us=283_000)
-    pairs = [PairSample(a=slow if number % 5 < 3 else quick, b=leg(20_000, download_us=1_000)) for number in range(25)]
-    verdict = judge(pairs)
-    assert verdict.by_phase is not None
-    assert verdict.by_phase.download == pytest.approx(282_000, abs=100)
-    assert verdict.by_phase.wait == verdict.by_phase.total - verdict.by_phase.download
-
-
-def test_round_trips_that_a_window_costs_a_body_are_told_as_distance() -> None:
-    near = leg(12_000, connect_us=10_000, tls_us=11_000, download_us=10_500, rtt_us=10_000, body_bytes=20_000)
-    far = leg(52_000, connect_us=50_000, tls_us=51_000, download_us=50_500, rtt_us=50_000, body_bytes=20_000)
-    assert reasons(judge(fixed(24, near, far))) == {"distance": pytest.approx(-160, abs=0.5)}
-
-
-def test_a_body_that_needed_no_further_round_trip_is_no_matter_of_distance() -> None:
-    near = leg(12_000, connect_us=10_000, tls_us=11_000, download_us=60_000, rtt_us=10_000, body_bytes=12_000)
-    far = leg(52_000, connect_us=50_000, tls_us=51_000, download_us=110_000, rtt_us=50_000, body_bytes=12_000)
-    found = reasons(judge(fixed(24, near, far)))
-    assert found == {"distance": pytest.approx(-120, abs=0.5), "download": pytest.approx(-50, abs=0.5)}
-
-
-def test_nobody_is_called_farther_away_whose_round_trip_is_not_longer() -> None:
-    """A connection that took long to open for another reason, such as a packet that was lost."""
-    late, quick = leg(connect_us=60_000), leg(connect_us=10_000)
-    verdict = judge(fixed(24, late, quick))
-    assert verdict.reasons[0].text == "A connection to the CDN takes longer to open than one to the origin."
 
 
 def test_dns_counts_only_where_both_names_were_looked_up() -> None:

@@ -1,0 +1,209 @@
+"""What is said of the first paint, and above all what is not: files that look as if they held it up and did not."""
+
+from dataclasses import replace
+
+import pytest
+
+from workers.diagnosis.pages import diagnose_page
+from workers.measurement.finding import FindingId, Severity
+from workers.measurement.page_view import PlainText
+from workers.measurement.waterfall import Blocking, Place, ResourceType, RowFlag
+from workers.tests.builders import span
+from workers.tests.diagnosis.page_sketch import (
+    IN_BODY,
+    MAIN,
+    evidence_of,
+    open_questions,
+    picture,
+    row,
+    sketch,
+    style,
+    told,
+)
+
+BLOCKING, THIRD = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING
+UNCACHED, UNCOMPRESSED = FindingId.PAGE_UNCACHED, FindingId.PAGE_UNCOMPRESSED
+STRANGER = "cdn.example.net"
+
+
+def test_what_blocks_costs_the_time_from_the_document_to_its_end() -> None:
+    found = told(sketch(style(2, 310, 700), fcp_ms=720), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.severity, found.rows) == (400_000, Severity.HIGH, (2,))
+
+
+def test_what_a_frame_asks_for_does_not_block_the_page() -> None:
+    framed = style(3, 400, 690, host=STRANGER, flags=(RowFlag.FRAME,))
+    page = sketch(style(2, 310, 640), framed, fcp_ms=720)
+    assert told(page, THIRD) is None
+    found = told(page, BLOCKING)
+    assert found is not None
+    assert (found.rows, found.saving_us) == ((2,), 340_000)
+
+
+def test_a_paint_that_waited_for_a_task_did_not_wait_for_the_file_that_came_meanwhile() -> None:
+    page = sketch(style(2, 310, 625), fcp_ms=928, vitals={"long_tasks": (span(431, 885),)})
+    assert told(page, BLOCKING) is None
+    assert BLOCKING in open_questions(page)
+
+
+def test_what_the_page_worked_while_a_file_came_it_works_without_it_too() -> None:
+    """The same page without the style sheet was painted 80 ms sooner, when its own script had ended."""
+    busy = {"long_tasks": (span(310, 713),)}
+    found = told(sketch(style(2, 310, 808), fcp_ms=830, vitals=busy), BLOCKING)
+    assert found is not None
+    assert found.saving_us == 95_000
+    assert told(sketch(style(2, 310, 740), fcp_ms=760, vitals=busy), BLOCKING) is None
+
+
+def test_a_visitor_who_comes_again_waits_for_the_pages_own_work_too() -> None:
+    asked = style(2, 310, 808, headers={"cache-control": "no-store"})
+    plain = told(sketch(asked, fcp_ms=830), UNCACHED)
+    busy = told(sketch(asked, fcp_ms=830, vitals={"long_tasks": (span(310, 713),)}), UNCACHED)
+    assert (plain and plain.saving_us, busy and busy.saving_us) == (498_000, 95_000)
+
+
+def test_what_a_file_of_ours_worked_it_works_without_a_strangers_too() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 400, render_blocking=True)
+    stranger = style(3, 310, 700, host=STRANGER)
+    busy = {"long_tasks": (span(405, 640),)}
+    found = told(sketch(script, stranger, fcp_ms=720, vitals=busy), THIRD)
+    assert found is not None
+    assert found.saving_us == 60_000
+
+
+def test_a_script_that_works_after_it_came_is_still_what_the_paint_waited_for() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 612, render_blocking=True)
+    found = told(sketch(script, fcp_ms=960, vitals={"long_tasks": (span(615, 919),)}), BLOCKING)
+    assert found is not None
+    assert found.saving_us == 312_000
+
+
+def test_a_document_that_came_after_the_paint_was_not_what_it_was_read_from() -> None:
+    slow = row(1, ResourceType.DOCUMENT, 0, 900, path="")
+    early = replace(slow, timing=replace(slow.timing, wait=span(1, 100), download=span(100, 900)))
+    found = told(sketch(style(2, 120, 280), fcp_ms=290, document=early), BLOCKING)
+    assert found is not None
+    assert found.saving_us == 160_000
+    assert "document_read_ms" not in evidence_of(found)
+    before = told(sketch(style(2, 310, 700), fcp_ms=720), BLOCKING)
+    assert before is not None
+    assert evidence_of(before)["document_read_ms"] == 300.0
+
+
+def test_async_scripts_and_print_styles_are_left_alone() -> None:
+    rest = (
+        row(2, ResourceType.SCRIPT, 310, 700, render_blocking=False),
+        style(3, 310, 800, render_blocking=False),
+        row(4, ResourceType.SCRIPT, 310, 900, host=STRANGER, render_blocking=False),
+    )
+    assert diagnose_page(sketch(*rest, fcp_ms=340)).findings == ()
+
+
+@pytest.mark.parametrize(("host", "expected"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
+def test_a_file_that_never_came_held_the_paint_up_all_the_same(host: str, expected: FindingId) -> None:
+    refused = row(2, ResourceType.SCRIPT, 310, 900, host=host, render_blocking=True, status=None, failure="ERR_X")
+    found = told(sketch(refused, fcp_ms=920), expected)
+    assert found is not None
+    assert (found.saving_us, evidence_of(found)["files"]) == (600_000, ("2 2, ERR_X",))
+
+
+def test_what_makes_a_style_sheet_sooner_makes_those_sooner_that_it_imports() -> None:
+    plain = {"transferred_bytes": 90_200, "body_bytes": 90_000}
+    sheet = style(2, 310, 700, **plain)
+    slow = replace(sheet, timing=replace(sheet.timing, wait=span(311, 320), download=span(320, 700)))
+    imported = style(3, 701, 800, initiator_url=sheet.url)
+    page = sketch(slow, imported, fcp_ms=810, texts=(PlainText(request=2, body_bytes=90_000, gzip_bytes=30_000),))
+    found = told(page, UNCOMPRESSED)
+    assert found is not None
+    assert found.saving_us is not None
+    rest = told(page, BLOCKING)
+    assert rest is not None
+    assert found.saving_us + (rest.saving_us or 0) == 500_000
+    # One that the document names comes no sooner for it.
+    beside = replace(imported, initiator_url=f"https://{MAIN}/")
+    told_beside = told(
+        replace(page, waterfall=replace(page.waterfall, requests=(*page.waterfall.requests[:2], beside))), UNCOMPRESSED
+    )
+    assert told_beside is not None
+    assert told_beside.saving_us is None
+
+
+@pytest.mark.parametrize(("picture_ms", "is_open"), [(570, True), (510, True), (470, False), (390, False)])
+def test_a_first_paint_that_may_be_a_picture_is_left_open(picture_ms: int, is_open: bool) -> None:
+    """A page without words shows nothing until its first picture is there."""
+    page = sketch(style(2, 310, 400, path="a.css"), picture(3, 320, picture_ms), fcp_ms=600)
+    assert (FindingId.PAGE_RENDER_BLOCKING in open_questions(page)) is is_open
+    assert (told(page, FindingId.PAGE_RENDER_BLOCKING) is None) is is_open
+
+
+@pytest.mark.parametrize(("host", "expected"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
+def test_a_script_ahead_of_all_that_the_body_shows_holds_the_paint_up(host: str, expected: FindingId) -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 690, host=host, initiator_at=(3, 20), **IN_BODY)
+    found = told(sketch(script, fcp_ms=705, shows_from=(3, 29)), expected)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (390_000, (2,))
+
+
+def test_a_style_sheet_in_the_body_counts_with_the_one_in_the_head() -> None:
+    head, body = style(2, 310, 600), style(3, 310, 690, initiator_at=(3, 20), **IN_BODY)
+    found = told(sketch(head, body, fcp_ms=705, shows_from=(3, 29)), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (390_000, (2, 3))
+
+
+def test_what_a_style_sheet_in_the_body_imports_or_leads_to_holds_the_paint_up_too() -> None:
+    moved = style(2, 310, 400, initiator_at=(3, 20), path="r", redirected_to=f"https://{MAIN}/b.css", **IN_BODY)
+    sheet = style(3, 400, 500, path="b.css", render_blocking=None)
+    imported = style(4, 505, 690, path="c.css", **(IN_BODY | {"initiator_url": sheet.url}))
+    found = told(sketch(moved, sheet, imported, fcp_ms=705, shows_from=(3, 29)), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (390_000, (2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    ("shows_from", "changes"),
+    [
+        ((3, 10), {}),
+        (None, {}),
+        ((3, 29), {"initiator_at": None}),
+        ((3, 29), {"initiator_url": f"https://{MAIN}/frame", "flags": (RowFlag.FRAME,)}),
+        ((3, 29), {"blocking": Blocking.MAYBE}),
+    ],
+)
+def test_one_that_may_stand_behind_or_make_what_was_painted_is_never_claimed(
+    shows_from: Place | None, changes: dict[str, object]
+) -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 690, **({"initiator_at": (3, 20)} | IN_BODY | changes))
+    assert told(sketch(script, fcp_ms=705, shows_from=shows_from), BLOCKING) is None
+
+
+@pytest.mark.parametrize(("host", "id"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
+def test_a_script_that_may_make_all_that_a_page_shows_is_left_open(host: str, id: FindingId) -> None:
+    """An application that is drawn by its scripts waits for them, however they are loaded."""
+    script = row(2, ResourceType.SCRIPT, 310, 690, host=host, render_blocking=True)
+    empty = sketch(script, fcp_ms=705, body_from=(3, 1))
+    assert told(empty, id) is None
+    assert id in open_questions(empty)
+    assert told(replace(empty, shows_from=(3, 29)), id) is not None
+    assert told(replace(empty, body_from=None), id) is not None
+
+
+def test_style_sheets_ahead_of_the_scripts_that_make_a_page_cost_what_they_come_later() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 500, render_blocking=True)
+    found = told(sketch(script, style(3, 310, 690), fcp_ms=705, body_from=(3, 1)), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (190_000, (3,))
+
+
+def test_one_that_ended_after_the_first_paint_did_not_hold_it_up() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 690, initiator_at=(3, 20), **IN_BODY)
+    assert told(sketch(script, fcp_ms=420, shows_from=(3, 29)), BLOCKING) is None
+
+
+def test_a_paint_that_a_script_in_the_body_may_have_held_up_is_left_open() -> None:
+    script = row(2, ResourceType.SCRIPT, 310, 690, render_blocking=False)
+    page = sketch(script, fcp_ms=700)
+    assert told(page, BLOCKING) is None
+    assert BLOCKING in open_questions(page)
+    assert BLOCKING not in open_questions(sketch(script, fcp_ms=340))
