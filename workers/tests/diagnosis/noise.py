@@ -1,4 +1,4 @@
-"""Two legs as they might be: what both share, what each has of its own, and how restless the day is; and a verdict in short."""
+"""Two legs as they might be, with what both share and how restless the day is; and a verdict in short."""
 
 from collections.abc import Callable
 from dataclasses import replace
