@@ -92,8 +92,9 @@ def length(spent: timedelta) -> str:
         return f"{minutes} min"
     if hours < 48:
         return f"{hours} h {minutes % 60} min"
+    days, rest = divmod(hours, 24)
     # Whole days alone would leave out a third of two of them.
-    return f"{hours // 24} days {hours % 24} h" if hours < 240 else f"{hours // 24} days"
+    return f"{days} days {rest} h" if rest and days < 10 else f"{days} days"
 
 
 def clock(at: datetime) -> str:

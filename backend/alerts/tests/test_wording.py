@@ -65,7 +65,8 @@ def test_a_budget_says_what_was_held_against_its_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hours", "told"), [(1.5, "90 min"), (47, "47 h 0 min"), (71, "2 days 23 h"), (200, "8 days 8 h"), (263, "10 days")]
+    ("hours", "told"),
+    [(1.5, "90 min"), (47, "47 h 0 min"), (71, "2 days 23 h"), (72, "3 days"), (200, "8 days 8 h"), (263, "10 days")],
 )
 def test_a_length_is_told_to_a_tenth(hours: float, told: str) -> None:
     assert length(timedelta(hours=hours)) == told
