@@ -13,6 +13,8 @@ from workers.measurement.connection import Connection
 from workers.measurement.waterfall import Place, Request, RowFlag, TimingSource
 
 _MAX_WORD_CHARS = 100
+# No document is longer; what a file says may be anything, infinity too.
+_MAX_PLACE = 2**31
 
 
 def row(network: Network, connections: Connections, index: int, secret: frozenset[str]) -> Request:
@@ -99,6 +101,8 @@ def _place(exchange: Exchange) -> Place | None:
     """Where the parser found it: DevTools counts from 0, and tells of what scripts name another place."""
     told = exchange.initiator
     match told.get("type"), told.get("lineNumber"), told.get("columnNumber"):
-        case "parser", int() | float() as line, int() | float() as column if line >= 0 and column >= 0:
+        case "parser", int() | float() as line, int() | float() as column if (
+            0 <= line < _MAX_PLACE and 0 <= column < _MAX_PLACE
+        ):
             return int(line) + 1, int(column) + 1
     return None

@@ -52,6 +52,16 @@ def test_every_form_in_which_events_are_saved_gives_the_same(form: str) -> None:
     assert [hop for _, hop in found.ids] == [0, 1, 0, 0, 0, 0, 0, 0]
 
 
+@pytest.mark.parametrize("line", ["1e999", "NaN", "-1", "9" * 40])
+def test_a_tag_whose_place_is_no_place_has_none(line: str) -> None:
+    events = saved()
+    for event in events:
+        if event["method"] == "Network.requestWillBeSent":
+            event["params"]["initiator"] = {"type": "parser", "lineNumber": "LINE", "columnNumber": 3}
+    found = read(json.dumps(events).replace('"LINE"', line))
+    assert {row.initiator_at for row in found.waterfall.requests} == {None}
+
+
 def test_what_two_sessions_tell_of_one_request_is_one_row() -> None:
     told = [{"sessionId": session, **event} for event in saved() for session in ("page", "worker")]
     found = read(json.dumps(told))
