@@ -86,8 +86,10 @@ class PaintPath:
 
     def _sooner_us(self, number: int, sooner: Mapping[int, int]) -> int:
         """What leads to a row is always one with a smaller number, or leads to a task, which leads to none."""
-        before = self.after.get(number)
-        return sooner.get(number, 0) + (0 if before is None else self._sooner_us(before, sooner))
+        sooner_us, link = 0, number
+        while link in self.after:
+            sooner_us, link = sooner_us + sooner.get(link, 0), self.after[link]
+        return sooner_us + sooner.get(link, 0)
 
 
 @dataclass(kw_only=True)
@@ -95,9 +97,8 @@ class LargestPaint:
     """What the largest paint waited for: the picture that it is, or the font of a text. Before the first paint it
     cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
     directly after the row. `asked` is the row that was asked for, maybe at another address that led to this one;
-    `prompt` says whether directly after something that
-    came, or that the browser did: what waits for a clock or a visitor comes no sooner for a hint. Nothing is painted
-    while one of `tasks` runs."""
+    `prompt` says whether directly after something that came, or that the browser did: what waits for a clock or a
+    visitor comes no sooner for a hint. Nothing is painted while one of `tasks` runs."""
 
     row: Request
     asked: Request
@@ -183,13 +184,32 @@ def _stopping(page: PageMeasurement, asked: Sequence[Request]) -> set[int]:
     document = next((row.url.partition("#")[0] for row in asked if row.number == page.document), None)
     if page.shows_from is None or document is None:
         return set()
-    stopping: list[Request] = []
+    stopping: set[int] = set()
+    naming = _Naming()
     for row in asked:
+        before = naming.of(row)
         is_ahead = row.initiator_url == document and (row.initiator_at or page.shows_from) < page.shows_from
-        is_named = row.blocking is Blocking.PARSER and (is_ahead or any(_leads_to(one, row) for one in stopping))
-        if is_named or any(one.redirected_to == row.url for one in stopping):
-            stopping.append(row)
-    return {row.number for row in stopping}
+        is_named = row.blocking is Blocking.PARSER and (is_ahead or any(_leads_to(one, row) for one in before))
+        if is_named or any(one.redirected_to == row.url for one in before):
+            stopping.add(row.number)
+            naming.add(row)
+    return stopping
+
+
+class _Naming:
+    """Rows by the addresses that they have or lead to: of ten thousand, those that may have named another."""
+
+    def __init__(self, rows: Iterable[Request] = ()) -> None:
+        self._rows: dict[str, list[Request]] = {}
+        for row in rows:
+            self.add(row)
+
+    def add(self, row: Request) -> None:
+        for name in filter(None, {row.url, row.redirected_to}):
+            self._rows.setdefault(name, []).append(row)
+
+    def of(self, row: Request) -> list[Request]:
+        return [*self._rows.get(row.initiator_url or "", ()), *self._rows.get(row.url, ())]
 
 
 def _tasks_meanwhile(page: PageMeasurement, last_us: int) -> dict[int, Span]:
@@ -206,7 +226,9 @@ def _began_by(task: Span, ends: Mapping[int, int]) -> int | None:
 
 def _leads(blocking: Sequence[Request]) -> dict[int, int]:
     """By row the last one that had to come first."""
-    return {row.number: before.number for row in blocking for before in blocking if _leads_to(before, row)}
+    naming = _Naming(blocking)
+    befores = {row.number: [one.number for one in naming.of(row) if _leads_to(one, row)] for row in blocking}
+    return {number: max(before) for number, before in befores.items() if before}
 
 
 def _leads_to(before: Request, row: Request) -> bool:

@@ -207,3 +207,13 @@ def test_a_paint_that_a_script_in_the_body_may_have_held_up_is_left_open() -> No
     assert told(page, BLOCKING) is None
     assert BLOCKING in open_questions(page)
     assert BLOCKING not in open_questions(sketch(script, fcp_ms=340))
+
+
+def test_a_long_chain_of_imports_is_followed_to_its_end() -> None:
+    """Longer than Python lets functions call themselves."""
+    chain = [style(2, 310, 330)]
+    for number in range(3, 2_000):
+        start_ms = 290 + 20 * (number - 1)
+        chain.append(style(number, start_ms, start_ms + 20, initiator_url=chain[-1].url))
+    found = told(sketch(*chain, fcp_ms=20 * 2_000 + 290), BLOCKING)
+    assert found is not None
