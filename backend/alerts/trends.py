@@ -30,7 +30,7 @@ from backend.alerts.turns import Turns
 from backend.analysis.detector import Detector
 from backend.analysis.events import AlertClass, Event, Kind
 from backend.analysis.sensitivity import sight
-from backend.analysis.settings import settings_for
+from backend.analysis.settings import Settings, settings_for
 from backend.sites.models import Site
 
 # A monitor whose past is learned for the first time costs a tenth of a second.
@@ -186,13 +186,9 @@ class TrendLook:
         if self._is_off:
             if track.told is not None:
                 yield self._end(eye, Resolution.PAUSED)
-            self._kept[eye.key] = kept | {"track": {}} if kept else {}
+            self._kept[eye.key] = kept | {"detector": self._stopped(eye, kept), "track": {}} if kept else {}
             return
-        regions = {stream.region_id: stream.region for stream in self._streams}
-        history = StoredHistory(monitor_id=self._row.monitor_id, metric=eye.metric, regions=regions, site=self._site)
-        settings = settings_for(
-            eye.metric, interval_s=self._row.interval_s, min_change_pct=eye.rule.params["min_change_pct"]
-        )
+        history, settings = self._past(eye), self._settings(eye)
         detector = Detector.from_state(settings, history, kept.get("detector", {}))
         for event in self._events(detector, eye.metric):
             standing = _standing(event, eye, history)
@@ -213,6 +209,23 @@ class TrendLook:
             # For pages, which know no numpy.
             found = asdict(sight(detector.model, settings))
             self._kept[eye.key]["sight"] = {name: round(value, 2) for name, value in found.items()}
+
+    def _past(self, eye: _Eye) -> StoredHistory:
+        regions = {stream.region_id: stream.region for stream in self._streams}
+        return StoredHistory(monitor_id=self._row.monitor_id, metric=eye.metric, regions=regions, site=self._site)
+
+    def _settings(self, eye: _Eye) -> Settings:
+        least = eye.rule.params["min_change_pct"]
+        return settings_for(eye.metric, interval_s=self._row.interval_s, min_change_pct=least)
+
+    def _stopped(self, eye: _Eye, kept: Memory) -> dict[str, Any]:
+        """A detector without its alert: what is as slow after the pause is told again."""
+        state: dict[str, Any] = kept.get("detector", {})
+        if not state.get("episode"):
+            return state
+        detector = Detector.from_state(self._settings(eye), self._past(eye), state)
+        detector.stop(self._now.timestamp())
+        return detector.state()
 
     def _resolution(self, kind: Kind) -> Resolution:
         if kind is Kind.ACCEPTED and self._is_another:

@@ -109,6 +109,10 @@ class Detector:
         self._model, self._streams, self._all, self._known = None, {}, Bank(), {}
         return events
 
+    def stop(self, at: float) -> list[Event]:
+        """Nothing is measured from `at` on, for a while: an open alert ends, and what is normal stays."""
+        return self._close(at, Kind.WENT_AWAY) if self._episode else []
+
     @property
     def _facts(self) -> Facts:
         assert self._model is not None  # There are no streams, and so no alarms, without one.

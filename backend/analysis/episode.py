@@ -7,13 +7,14 @@ from typing import Any
 
 from backend.analysis.attribution import ROLLOUT_S
 from backend.analysis.change import Change, Question, examine, level_error, level_of, levels, worth_telling
+from backend.analysis.clock_changes import same_hour
 from backend.analysis.events import Alert, AlertClass
 from backend.analysis.fusion import majority
 from backend.analysis.history import History
 from backend.analysis.model import Model
 from backend.analysis.onset import Onset
 from backend.analysis.persistence import Watch
-from backend.analysis.settings import DAY_S, HOUR_S, WEEK_S, Settings
+from backend.analysis.settings import DAY_S, HOUR_S, Settings
 
 # How far back a change is looked for: so many rounds of tests, at least a day.
 _LOOK_BACK_ROUNDS = 600
@@ -43,8 +44,13 @@ class Facts:
     def is_habit(self, at: float, change: Change) -> bool:
         """Whether the last two weeks had most of the change at the same time of the week, or the last two days at the
         same time of the day, when it began as well: days on end that were slow are none that became so."""
-        is_daily = all(self._had(change, at, ago) and not self._had_before(change, ago) for ago in (DAY_S, 2 * DAY_S))
-        return is_daily or all(self._had(change, at, ago) for ago in (WEEK_S, 2 * WEEK_S))
+        return all(self._had_that_day(change, at, days) for days in (1, 2)) or all(
+            any(self._had(change, at, ago) for ago in same_hour(at, days)) for days in (7, 14)
+        )
+
+    def _had_that_day(self, change: Change, at: float, days: int) -> bool:
+        agos = same_hour(at, days)
+        return any(self._had(change, at, ago) and not self._had_before(change, ago) for ago in agos)
 
     def _had(self, change: Change, at: float, ago: float) -> bool:
         level = self._level_between(change.onset.at - ago, at - ago, change)

@@ -8,16 +8,23 @@ import numpy as np
 
 from backend.analysis.gate_bounds import students
 from backend.analysis.gate_estimate import Estimate, Sides, level_of, shift_of, sides
+from backend.analysis.gate_hours import of_this_hour
 from backend.analysis.gate_metrics import OFFSETS, canonical
 from backend.analysis.gate_pairs import difference_of, pairs
 from backend.analysis.gate_types import Comparison, Found, Interval, Plan, RegionChange, Rule, Side, Verdict
 
 _NORMAL = NormalDist()
+HABIT = "It was as slow at this time the day before."
+# Of what comes every day, each day shows so much at least.
+_HABIT_PART = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """`base` is the value at a shift of 0: what is typical in history, or the greatest value allowed."""
+    """`base` is the value at a shift of 0: what is typical in history, or the greatest value allowed.
+
+    `habit` is by how much the day before surely lay above history at this time.
+    """
 
     rule: Rule
     both: Sides
@@ -26,10 +33,16 @@ class Case:
     base: float
     limit: float
     floor: float
+    habit: float = 0.0
 
     @property
     def is_change(self) -> bool:
         return self.rule.max_change_pct is not None
+
+    @property
+    def is_habit(self) -> bool:
+        """Whether the day before had most of the shift at this time: then it is hardly the release's."""
+        return self.habit >= _HABIT_PART * self.estimate.shift > 0
 
     @property
     def strength(self) -> float:
@@ -71,10 +84,11 @@ def case_of(comparison: Comparison, plan: Plan) -> Case:
     if rule.max_value is not None:
         level = level_of(both, log(rule.max_value + offset))
         return Case(rule=rule, both=both, estimate=level, offset=offset, base=rule.max_value, limit=0.0, floor=-inf)
-    return _change(rule, both, shift_of(both), offset)
+    both, habit = of_this_hour(comparison, both)
+    return _change(rule, both, shift_of(both), offset, habit)
 
 
-def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
+def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float, habit: float = 0.0) -> Case:
     base = max(exp(float(np.mean([np.median(values) for values in both.history]))) - offset, 0.0)
     allowed = base * (rule.max_change_pct or 0.0) / 100
 
@@ -90,16 +104,18 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
         # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.
         limit=shift_to(max(allowed, rule.min_change) or offset),
         floor=max(shift_to(allowed / 2), shift_to(rule.min_change)),
+        habit=habit,
     )
 
 
 def verdict_of(case: Case, quantiles: Quantiles) -> Verdict:
-    """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure and as large as the floor."""
+    """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure, as large as the floor, and no
+    habit of this hour."""
     shift = case.estimate.shift
     if shift + case.bound(quantiles.high) < case.limit:
         return Verdict.PASS
-    is_slower = shift - case.bound(quantiles.low) > 0
-    return Verdict.FAIL if is_slower and shift >= case.floor else Verdict.INCONCLUSIVE
+    is_slower = shift - case.bound(quantiles.low) > 0 and shift >= case.floor
+    return Verdict.FAIL if is_slower and not case.is_habit else Verdict.INCONCLUSIVE
 
 
 def found_of(case: Case, quantiles: Quantiles, verdict: Verdict) -> Found:

@@ -20,6 +20,8 @@ _CLIP = 3.0
 _LEAST_SD = 0.005
 # What batches of real sites vary by (measured), and how many batches seen weigh as much as this belief.
 _USUAL_BATCH_SD, _BELIEF = 0.03, 8.0
+# So many deviations above the usual no longer are chance.
+_SURELY = 2.0
 # The part of it that regions usually have in common.
 _USUAL_SHARE = 0.5
 # A deviation taken from a median and deciles is as good as the usual one of this part of the values.
@@ -86,8 +88,10 @@ def _batch_variance(blocks: Sequence[Floats]) -> tuple[float, float, float]:
     spread = seen + within
     # Blocks of several regions at one time are only partly independent.
     independent = float(np.mean([len(block) - 1 for block in blocks])) * (1 + (len(blocks) - 1) / 2)
-    doubt, usual_doubt = 2 * spread**2 / independent, 2 * usual**2 / _BELIEF
-    variance, left = _weighed(seen, doubt, usual, usual_doubt)
+    doubt = 2 * spread**2 / independent
+    # What lies clearly above the usual is no chance: then the usual is none of this site's.
+    beyond = max(seen - usual, 0.0) ** 2 - _SURELY**2 * doubt
+    variance, left = _weighed(seen, doubt, usual, max(2 * usual**2 / _BELIEF, beyond))
     return variance, 2 * variance**2 / left, spread
 
 

@@ -38,16 +38,26 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hours:
+    """When each run of history was made, by region, and about when the fresh ones were: in Unix seconds."""
+
+    times: Mapping[str, Sequence[float]]
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A rule and what was measured for it, by region; None is a run that failed. History is in order of time.
 
-    If it is `paired`, each fresh run was made right beside the one at the same place of history, in turns.
+    If it is `paired`, each fresh run was made right beside the one at the same place of history, in turns. Where the
+    `hours` are known, history is taken as it is at this time of the day.
     """
 
     rule: Rule
     history: Values
     fresh: Values
     paired: bool = False
+    hours: Hours | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +135,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A rule and what it came to; nothing is `found` on an error, whose reason is a sentence."""
+    """A rule and what it came to; nothing is `found` on an error. The `reason`, where there is one, is a sentence."""
 
     rule: Rule
     verdict: Verdict

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
-WEEK_S = 7 * DAY_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from backend.sites.models import Monitor
 
 # The newest of each monitor and region: a day at one a minute, twice over.
 MAX_SAMPLES = 3_000
+AT = "at"
 # Beside the metrics, so that a failure can name the phase that grew.
 COLUMNS = (*dict.fromkeys(metric.column for metric in METRICS.values()), "send_us")
 _SAMPLES = f"""
@@ -29,7 +30,7 @@ FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
 ) run
 ORDER BY place.region_id, run.scheduled_for
 """
-# Of each run what was measured, by column.
+# Of each run what was measured, by column, and under `AT` when, in Unix seconds, where that is known.
 Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
 
 
@@ -87,7 +88,7 @@ def _of_history(
     samples: dict[str, list[Mapping[str, float | None]]] = defaultdict(list)
     for region, at, *values in fetch(_SAMPLES, parameters):
         if sieve.keeps(at):
-            samples[regions[region]].append(dict(zip(COLUMNS, values, strict=True)))
+            samples[regions[region]].append({AT: at.timestamp(), **dict(zip(COLUMNS, values, strict=True))})
     return samples
 
 

@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from backend.alerts.metrics import METRICS
 from backend.analysis.gate import judge
-from backend.analysis.gate_types import Comparison, Judged, Plan, Rule, Verdict
-from backend.gates.baseline import Baseline
+from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict
+from backend.gates.baseline import AT, Baseline
 from backend.gates.documents import found_document
 from backend.gates.growth import Samples, growth
 from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Level, RunState, Side
@@ -23,7 +24,8 @@ def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], b
     is_paired = gate.baseline_mode == BaselineMode.URL
     before: Runs = _made(gate, runs, Side.BEFORE) if is_paired else baseline.by_monitor
     after = _made(gate, runs, Side.AFTER)
-    comparisons = [_comparison(rule, before, after, paired=is_paired) for rule in rules]
+    at = _middle_of(runs)
+    comparisons = [_comparison(rule, before, after, at, paired=is_paired) for rule in rules]
     judgement = judge(comparisons, _plan(gate))
     for rule, judged in zip(rules, judgement.rules, strict=True):
         _put(rule, judged, _grown(rule, judged, before, after))
@@ -49,7 +51,7 @@ def _made(gate: Gate, runs: Sequence[GateRun], side: Side) -> Runs:
     return found
 
 
-def _comparison(rule: GateRule, before: Runs, after: Runs, *, paired: bool) -> Comparison:
+def _comparison(rule: GateRule, before: Runs, after: Runs, at: float | None, *, paired: bool) -> Comparison:
     return Comparison(
         rule=Rule(
             metric=rule.metric,
@@ -61,7 +63,20 @@ def _comparison(rule: GateRule, before: Runs, after: Runs, *, paired: bool) -> C
         history=_values(rule, before),
         fresh=_values(rule, after),
         paired=paired,
+        hours=_hours(before.get(rule.monitor_id, {}), at),
     )
+
+
+def _hours(before: Mapping[str, Sequence[Mapping[str, float | None] | None]], at: float | None) -> Hours | None:
+    """None where nobody knows when the runs of history were made."""
+    times = {region: [made for run in runs if run and (made := run.get(AT))] for region, runs in before.items()}
+    is_known = all(len(times[region]) == len(runs) for region, runs in before.items())
+    return Hours(times=times, at=at) if is_known and at is not None else None
+
+
+def _middle_of(runs: Sequence[GateRun]) -> float | None:
+    """About when a gate's own runs were made, in Unix seconds."""
+    return fmean(run.requested_at.timestamp() for run in runs) if runs else None
 
 
 def _values(rule: GateRule, side: Runs) -> Values:

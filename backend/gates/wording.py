@@ -43,7 +43,7 @@ def rule_sentence(rule: GateRule, found: RuleFound | None) -> str:
     if grown := grown_sentence(found):
         sentence += f" {grown}"
     if rule.verdict == Verdict.INCONCLUSIVE:
-        sentence += f" {undecided_sentence(found)}"
+        sentence += f" {rule.reason or undecided_sentence(found)}"
     return sentence
 
 

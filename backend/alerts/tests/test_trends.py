@@ -219,6 +219,19 @@ def test_a_paused_monitor_ends_its_incident() -> None:
     assert only_incident().resolution == "paused"
 
 
+def test_what_is_as_slow_after_a_pause_is_told_again() -> None:
+    site = Site()
+    site.pass_time(90, slower)
+    Monitor.objects.update(paused=True)
+    site.look()
+    site.world.now += timedelta(hours=1)
+    Monitor.objects.update(paused=False)
+    site.pass_time(60, slower)
+    assert told() == ["opened", "resolved", "opened"]
+    site.pass_time(180, usual)
+    assert told() == ["opened", "resolved", "opened", "recovered"]
+
+
 def test_looks_that_come_late_find_the_same() -> None:
     site = Site()
     site.pass_time(20, usual, look=False)

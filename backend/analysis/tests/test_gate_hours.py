@@ -1,0 +1,87 @@
+"""What a gate makes of the time of the day: a busy hour and a nightly job are none of the release's doing."""
+
+from collections.abc import Callable, Sequence
+from math import exp, log, pi, sin
+
+import numpy as np
+import pytest
+
+from backend.analysis.gate import judge
+from backend.analysis.gate_noise import noise_of
+from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict
+from backend.analysis.settings import DAY_S, HOUR_S
+
+REGIONS = ("fra", "iad", "sin")
+RULE = Rule(metric="ttfb_ms", max_change_pct=10)
+EVERY_S, RUNS = 300.0, 12
+# The release goes out a little after two.
+DEPLOY = 20_000 * DAY_S + 2 * HOUR_S + 420
+
+# What is added to the logarithm at an instant.
+Shape = Callable[[float], float]
+
+
+def busy_at_two(at: float) -> float:
+    return 0.2 * sin(2 * pi * (at % DAY_S - 2 * HOUR_S) / DAY_S + pi / 2)
+
+
+def nightly_job(at: float) -> float:
+    return log(1.4) if 2 * HOUR_S <= at % DAY_S < 2.5 * HOUR_S else 0.0
+
+
+def quiet(at: float) -> float:
+    return 0.0
+
+
+def gate(shape: Shape, *, slower: float = 1.0, knows_hours: bool = True, seed: int = 1) -> Judged:
+    rng = np.random.default_rng(seed)
+    times = [float(at) for at in np.arange(DEPLOY - DAY_S, DEPLOY, EVERY_S)]
+    fresh_at = [DEPLOY + 30 + 5 * place for place in range(RUNS)]
+
+    def measured(instants: Sequence[float]) -> dict[str, Sequence[float | None]]:
+        return {region: [200 * exp(shape(at) + rng.normal(0, 0.05)) for at in instants] for region in REGIONS}
+
+    history, fresh = measured(times), measured(fresh_at)
+    after = {region: [value and value * slower for value in series] for region, series in fresh.items()}
+    hours = Hours(times=dict.fromkeys(REGIONS, times), at=fresh_at[RUNS // 2]) if knows_hours else None
+    return judge([Comparison(rule=RULE, history=history, fresh=after, hours=hours)], Plan(confidence=0.95)).rules[0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_healthy_release_at_the_busy_hour_passes(seed: int) -> None:
+    assert gate(busy_at_two, seed=seed).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_slower_release_at_the_busy_hour_fails(seed: int) -> None:
+    assert gate(busy_at_two, slower=1.2, seed=seed).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_where_the_hours_are_not_known_a_busy_hour_is_left_open(seed: int) -> None:
+    assert gate(busy_at_two, knows_hours=False, seed=seed).verdict is not Verdict.FAIL
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_nightly_job_fails_no_release_and_the_reason_is_said(seed: int) -> None:
+    result = gate(nightly_job, seed=seed)
+    assert (result.verdict, result.reason) == (
+        Verdict.INCONCLUSIVE,
+        "It was as slow at this time the day before.",
+    )
+
+
+def test_what_is_far_slower_than_the_nightly_job_fails_all_the_same() -> None:
+    assert gate(nightly_job, slower=1.6).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_quiet_day_changes_nothing(seed: int) -> None:
+    assert gate(quiet, seed=seed).verdict is Verdict.PASS
+    assert gate(quiet, slower=1.2, seed=seed).verdict is Verdict.FAIL
+
+
+def test_batches_that_vary_far_more_than_usual_are_believed() -> None:
+    rng = np.random.default_rng(1)
+    regions = [np.repeat(rng.normal(0, 0.14, 57), 5) + rng.normal(0, 0.05, 285) for _ in REGIONS]
+    assert noise_of(regions).batch_variance ** 0.5 == pytest.approx(0.14, rel=0.2)

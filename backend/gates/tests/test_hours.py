@@ -1,0 +1,46 @@
+"""What comes every day at the hour of a release is none of its doing."""
+
+from datetime import timedelta
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from backend.gates.tests.world import World
+from backend.runs.models import Run
+
+pytestmark = pytest.mark.django_db
+
+DAY = timedelta(days=1)
+HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
+A_DAYS_RUNS = 290
+
+
+def slow_yesterday_at_this_time(world: World) -> None:
+    world.history(count=A_DAYS_RUNS)
+    then = timezone.now() - DAY
+    at_this_time = Run.objects.filter(scheduled_for__gte=then - 5 * MINUTE, scheduled_for__lt=then + 25 * MINUTE)
+    at_this_time.update(ttfb_us=F("ttfb_us") * 14 / 10, wait_us=F("wait_us") + F("ttfb_us") * 4 / 10)
+
+
+def test_a_release_during_a_nightly_job_does_not_fail_for_it(world: World) -> None:
+    slow_yesterday_at_this_time(world)
+    gate = world.play(world.ask(), lambda run: 1.6)
+    assert gate.verdict == "inconclusive"
+    assert gate.summary.endswith(" limit +10 %. It was as slow at this time the day before.")
+
+
+def test_the_hour_is_that_of_the_release_and_not_of_the_newest_run_before_it(world: World) -> None:
+    slow_yesterday_at_this_time(world)
+    Run.objects.filter(scheduled_for__gte=timezone.now() - 3 * HOUR).delete()
+    assert world.play(world.ask(), lambda run: 1.6).verdict == "inconclusive"
+
+
+def test_the_same_slowness_without_such_a_day_before_fails(world: World) -> None:
+    world.history(count=A_DAYS_RUNS)
+    assert world.play(world.ask(), lambda run: 1.6).verdict == "fail"
+
+
+def test_what_is_far_slower_than_the_job_fails(world: World) -> None:
+    slow_yesterday_at_this_time(world)
+    assert world.play(world.ask(), lambda run: 2.4).verdict == "fail"
