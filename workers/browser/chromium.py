@@ -17,6 +17,10 @@ from workers.measurement.page_options import DESKTOP
 _CANDIDATES = (Path("/usr/lib/chromium/chromium-headless-shell"), Path("/usr/lib/chromium/chromium"))
 _SMALL_SHM_BYTES = 512 * 1024 * 1024
 _NO_SHM = "--disable-dev-shm-usage"
+# The network's service as threads of the browser's process, as Chrome has it on small devices: each byte and each event
+# crosses one wall less, and lookups are noted half a millisecond nearer to their packets. The others are those of
+# Playwright's own switch, which this one takes the place of.
+_FEATURES = ("NetworkServiceInProcess2", "CDPScreenshotNewSurface", "SkipListAccountsWithoutGaiaCookies")
 _PROBE_S = 30
 
 
@@ -93,6 +97,7 @@ def flags(chromium: Chromium, netlog: Path, *, trusted_key: str) -> list[str]:
     """
     chosen = [
         f"--log-net-log={netlog}",
+        f"--enable-features={','.join(_FEATURES)}",
         # A context's own goes everywhere but into the request for a service worker's script.
         f"--user-agent={user_agent(chromium.version, DESKTOP)}",
         "--net-log-capture-mode=Default",

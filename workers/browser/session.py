@@ -82,16 +82,9 @@ class Session:
             raise BrowserError(f"Playwright's driver does not start: {error}") from error
         session = cls(settings, launch, workspace, driver)
         try:
-            async with asyncio.timeout(_START_S):
-                await session._launch(chromium, home, sandbox=sandbox)
-        except (Error, TimeoutError, OSError) as error:
-            await session.close()
-            raise BrowserError(f"Chromium does not start: {str(error)[:500] or 'no answer'}") from error
-        try:
-            # The second visit would find what the first has left.
-            await session.prove_cold()
-            await session.prove_cold()
-        except BrowserError:
+            await session._come_up(chromium, home, sandbox=sandbox)
+        except BaseException:
+            # Whatever it was, a fault of our own too: nobody else knows of this browser.
             await session.close()
             raise
         return session
@@ -189,6 +182,16 @@ class Session:
         except Error:
             return True
         return True
+
+    async def _come_up(self, chromium: Chromium, home: Home | None, *, sandbox: bool) -> None:
+        try:
+            async with asyncio.timeout(_START_S):
+                await self._launch(chromium, home, sandbox=sandbox)
+        except (Error, TimeoutError, OSError) as error:
+            raise BrowserError(f"Chromium does not start: {str(error)[:500] or 'no answer'}") from error
+        # The second visit would find what the first has left.
+        await self.prove_cold()
+        await self.prove_cold()
 
     async def _launch(self, chromium: Chromium, home: Home | None, *, sandbox: bool) -> None:
         self._canary = await LoopbackPage.start()

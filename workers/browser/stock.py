@@ -1,6 +1,6 @@
 """What could be better about a page, asked of the browser after the load: pictures larger than they are shown, what
 gzip would have made of texts that came uncompressed, the hosts that the page asks to connect to ahead, and where the
-document begins to show something, if a script stopped the parser. Nothing is asked of the network.
+document begins to show something, if the first paint may have waited for a file. Nothing is asked of the network.
 
 Chromium obeys `preconnect` in its first profile only: neither the headless shell nor a context of its own opens a
 connection ahead where a page asks for it.
@@ -82,10 +82,10 @@ def _hosts(told: object) -> tuple[str, ...] | None:
 
 
 async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> BodySeen | None:
-    """Of the last document of the top frame; not where nothing that it names may have stopped the parser."""
+    """Of the last document of the top frame; not where the first paint waited for nothing that it names."""
     sent = [params for method, params in events if method == _SENT and params.get("frameId") == main_frame]
     documents = [str(params["requestId"]) for params in sent if params.get("requestId") == params.get("loaderId")]
-    if not documents or not any(map(_may_stop_parser, sent)):
+    if not documents or not any(map(_may_block, sent)):
         return None
     answer = await ask("Network.getResponseBody", {"requestId": documents[-1]})
     if answer is None or answer.get("base64Encoded"):
@@ -93,10 +93,8 @@ async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> B
     return await asyncio.to_thread(body_of, str(answer.get("body", "")))
 
 
-def _may_stop_parser(params: Mapping[str, Any]) -> bool:
-    """Chrome calls a script in the body of a document that comes in pieces by the word for one in its head."""
-    blocking = blocking_of(params.get("renderBlockingBehavior"))
-    return blocking is Blocking.PARSER or (blocking is Blocking.RENDERING and params.get("type") == "Script")
+def _may_block(params: Mapping[str, Any]) -> bool:
+    return blocking_of(params.get("renderBlockingBehavior")) in (Blocking.PARSER, Blocking.RENDERING)
 
 
 async def _texts(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> tuple[TextSeen, ...]:

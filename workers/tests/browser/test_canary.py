@@ -134,6 +134,22 @@ def test_a_browser_that_is_not_cold_is_out_of_service_and_says_so(
         assert browser_fault(unfit) is None
 
 
+def test_a_browser_of_which_our_own_page_cannot_be_read_is_ended(
+    ca_file: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of our own in every run would otherwise fill the machine with browsers that nobody knows of."""
+
+    async def break_down(browser: Browser, tail: object, page: LoopbackPage) -> str | None:
+        raise KeyError("a fault of our own")
+
+    monkeypatch.setattr(session, "examine", break_down)
+    before = set(processes.browsers())
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        with pytest.raises(KeyError, match="a fault of our own"):
+            pool.load(page_request(site.page("/", "<p>page")))
+        assert set(processes.browsers()) <= before
+
+
 def test_a_browser_that_grows_warm_is_replaced_before_the_next_run(
     ca_file: Path, site: Site, warm: list[str | None]
 ) -> None:
