@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workers.diagnosis.page_hosts import ready_us, waited_us
-from workers.diagnosis.page_paths import LargestPaint, PaintPath
+from workers.diagnosis.page_paths import LargestPaint, PaintPath, shows_nothing
 from workers.measurement.connection import Connection
 from workers.measurement.domains import cdn_of_name, registrable
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -55,8 +55,7 @@ class PageCase:
 
     def may_make_page(self, row: Request) -> bool:
         """Whether a script may have made what was painted first: then it is shown no sooner for blocking nothing."""
-        is_empty = self.page.body_from is not None and self.page.shows_from is None
-        return is_empty and row.resource_type is ResourceType.SCRIPT
+        return row.resource_type is ResourceType.SCRIPT and shows_nothing(self.page)
 
     @cached_property
     def largest(self) -> LargestPaint | None:

@@ -33,13 +33,15 @@ class PaintPath:
     not be asked for, as what a style sheet imports. What the page worked meanwhile it works without them too: each
     long task is a row with a negative number.
 
-    `sure` says whether the paint came of it directly; where it did not, nothing is gained for certain.
+    `sure` says whether the paint came of it directly; where it did not, nothing is gained for certain. `made_us` is
+    when the last of what may have made the page had come, where its document shows nothing: no paint comes before.
     """
 
     ends: Mapping[int, int]
     after: Mapping[int, int]
     sure: bool
     blocking: frozenset[int]
+    made_us: int = 0
     _sooner: dict[int, int] = field(default_factory=dict)
 
     @classmethod
@@ -55,6 +57,7 @@ class PaintPath:
             after=after,
             sure=sure,
             blocking=frozenset(row.number for row in blocking),
+            made_us=_made_us(page, ends) if shows_nothing(page) else 0,
         )
 
     def waits_for(self, row: Request) -> bool:
@@ -82,7 +85,8 @@ class PaintPath:
         return {number: self._sooner.get(number, 0) + sooner.get(number, 0) for number in {*self._sooner, *sooner}}
 
     def _paint_us(self, sooner: Mapping[int, int]) -> int:
-        return max((end - self._sooner_us(number, sooner) for number, end in self.ends.items()), default=0)
+        ends = (end - self._sooner_us(number, sooner) for number, end in self.ends.items())
+        return max(self.made_us, *ends, 0)
 
     def _sooner_us(self, number: int, sooner: Mapping[int, int]) -> int:
         """What leads to a row is always one with a smaller number, or leads to a task, which leads to none."""
@@ -145,6 +149,11 @@ class LargestPaint:
         self.left_us -= gained
         self._claimed_us += gained
         return gained
+
+
+def shows_nothing(page: PageMeasurement) -> bool:
+    """Whether the document that was read holds nothing to be seen: scripts make all that is ever shown."""
+    return page.body_from is not None and page.shows_from is None
 
 
 def largest_row(page: PageMeasurement) -> Request | None:
@@ -210,6 +219,17 @@ class _Naming:
 
     def of(self, row: Request) -> list[Request]:
         return [*self._rows.get(row.initiator_url or "", ()), *self._rows.get(row.url, ())]
+
+
+def _made_us(page: PageMeasurement, waited: Mapping[int, int]) -> int:
+    """When the last had come that may have made what was painted first, and that nothing waited for."""
+    latest_us = GONE_US if page.vitals.fcp_us is None else page.vitals.fcp_us + CLOCKS_US
+    ends = (row.timing.end_us or 0 for row in page.waterfall.requests if _may_make(row) and row.number not in waited)
+    return max((end for end in ends if end <= latest_us), default=0)
+
+
+def _may_make(row: Request) -> bool:
+    return row.resource_type in (ResourceType.SCRIPT, ResourceType.FETCH) and RowFlag.FRAME not in row.flags
 
 
 def _tasks_meanwhile(page: PageMeasurement, last_us: int) -> dict[int, Span]:

@@ -1,6 +1,7 @@
 """Rules on what the first paint waits for: what blocks rendering, the site's own and third parties'."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
@@ -39,8 +40,16 @@ def _doubt(case: PageCase, rows: Sequence[Request], *, is_late: bool = False) ->
     if case.page.vitals.fcp_us is None:
         return NotJudgedReason.NOT_MEASURED
     making = {row.number: GONE_US for row in rows if case.may_make_page(row)}
-    is_sure = case.paint.sure and case.paint.gain_us(making) < MEDIUM_US
+    is_sure = case.paint.sure and case.paint.gain_us(making) < MEDIUM_US and not _waits_for_maker(case, rows)
     return None if is_sure else NotJudgedReason.PAINT_ELSEWHERE
+
+
+def _waits_for_maker(case: PageCase, rows: Sequence[Request]) -> bool:
+    """Whether the paint came no sooner without these if it was made by a script that nothing waited for, and sooner if
+    it was not."""
+    gone = {row.number: GONE_US for row in rows if not case.may_make_page(row)}
+    made_before = replace(case.paint, made_us=0)
+    return case.paint.gain_us(gone) < MEDIUM_US <= made_before.gain_us(gone)
 
 
 def _is_late(case: PageCase) -> bool:

@@ -71,6 +71,12 @@ _MAKING = replace(_SLOW_SCRIPT, body=_MAKES)
 _LATER = b"document.addEventListener('DOMContentLoaded', () => { %s })"
 
 
+_APPLICATION = {
+    "/": html("<link rel=stylesheet href=/a.css><script src=/a.js defer></script>", "<div id=app></div>"),
+    "/a.js": replace(_MAKING, think_s=0.1),
+}
+
+
 def _in_pieces(body: str) -> Slow:
     """The body comes with the second piece, 100 ms after the first."""
     return Slow(body=f"{_HEAD}<body><!-- {'x' * 6_000} -->{body}".encode(), bytes_per_s=60_000)
@@ -184,6 +190,12 @@ PAIRS = {
             "/page": html("<style>p { color: #222 }</style>"),
         },
         repaired={"/": html("<style>p { color: #222 }</style>")},
+        paint=_fcp,
+    ),
+    "a style sheet that comes later than the script that makes the page": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty=_APPLICATION | {"/a.css": _SLOW_STYLES},
+        repaired=_APPLICATION | {"/a.css": styles()},
         paint=_fcp,
     ),
     "a script ahead of the first words": Pair(
@@ -310,4 +322,12 @@ def test_a_script_behind_what_is_painted_first_or_that_makes_it_holds_nothing_up
     (seen, *_) = loaded(load, {"/": page, "/a.js": script}, 0.0)
     asked = next(row for row in seen.waterfall.requests if row.url.endswith("/a.js"))
     assert asked.blocking in (Blocking.PARSER, Blocking.RENDERING)
+    assert not any(told(seen, id) for id in _BLOCK)
+
+
+def test_a_style_sheet_that_comes_with_the_script_that_makes_a_page_holds_nothing_up(load: Load) -> None:
+    """Within the document, it would show the page no sooner."""
+    (seen, *_) = loaded(load, _APPLICATION | {"/a.css": _SLOW_STYLES, "/a.js": _MAKING}, 0.0)
+    sheet = next(row for row in seen.waterfall.requests if row.url.endswith("/a.css"))
+    assert sheet.blocking is Blocking.RENDERING
     assert not any(told(seen, id) for id in _BLOCK)

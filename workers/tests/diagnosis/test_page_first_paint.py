@@ -7,7 +7,7 @@ import pytest
 from workers.diagnosis.pages import diagnose_page
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.page_view import PlainText
-from workers.measurement.waterfall import Blocking, Place, ResourceType, RowFlag
+from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag
 from workers.tests.builders import span
 from workers.tests.diagnosis.page_sketch import (
     IN_BODY,
@@ -194,6 +194,33 @@ def test_style_sheets_ahead_of_the_scripts_that_make_a_page_cost_what_they_come_
     found = told(sketch(script, style(3, 310, 690), fcp_ms=705, body_from=(3, 1)), BLOCKING)
     assert found is not None
     assert (found.saving_us, found.rows) == (190_000, (3,))
+
+
+@pytest.mark.parametrize(("host", "id"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
+@pytest.mark.parametrize("kind", [ResourceType.SCRIPT, ResourceType.FETCH])
+def test_style_sheets_beside_what_makes_a_page_and_blocks_nothing_are_left_open(
+    kind: ResourceType, host: str, id: FindingId
+) -> None:
+    """An application that comes with its style sheet is drawn no sooner without that."""
+    made = sketch(style(2, 310, 690, host=host), row(3, kind, 310, 695), fcp_ms=705, body_from=(3, 1))
+    assert told(made, id) is None
+    assert id in open_questions(made)
+    assert told(replace(made, shows_from=(3, 29)), id) is not None
+
+
+@pytest.mark.parametrize(
+    ("script", "saving_us"),
+    [
+        (row(3, ResourceType.SCRIPT, 310, 500), 190_000),
+        (row(3, ResourceType.SCRIPT, 310, 800), 390_000),
+        (row(3, ResourceType.SCRIPT, 310, 695, flags=(RowFlag.FRAME,)), 390_000),
+    ],
+)
+def test_a_style_sheet_costs_what_it_comes_later_than_what_may_make_the_page(script: Request, saving_us: int) -> None:
+    """What came after the first paint, or belongs to a frame, did not make it."""
+    found = told(sketch(style(2, 310, 690), script, fcp_ms=705, body_from=(3, 1)), BLOCKING)
+    assert found is not None
+    assert found.saving_us == saving_us
 
 
 def test_one_that_ended_after_the_first_paint_did_not_hold_it_up() -> None:
