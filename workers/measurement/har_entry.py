@@ -67,7 +67,7 @@ def entry_of_request(row: Request, scene: Scene) -> Entry:
         _renderBlocking=row.render_blocking if row.blocking is None else str(row.blocking),
         _connectionReused=row.reused,
         _protocol=protocol,
-        _error=row.failure,
+        _error=None if row.failure is None else scene.masks.words(row.failure),
         _flags=[str(flag) for flag in row.flags] or None,
         _final_base_page=True if row.number == scene.document else None,
         **places_of(row.timing),

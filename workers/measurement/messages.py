@@ -155,9 +155,9 @@ class PageMeasurement:
     was more than one. `profile_verified` tells of a shaped run whether no connection was quicker than its link; None
     without a profile. `pictures` and `texts` are what could be smaller, as the browser told; `hints` the hosts that
     the page asks to connect to ahead, None when nobody looked. `body_from` is where in the document's text its
-    body begins, None unless a script stopped the parser and the text was read for that; `shows_from` where the first
-    thing stands that may be seen, None if all that is ever shown may be made by scripts. `only_protocol` is what the
-    browser was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once; of a
+    body begins, None unless a file may have held the paint up and the text was read for that; `shows_from` where the
+    first thing stands that may be seen, None if all that is ever shown may be made by scripts. `only_protocol` is what
+    the browser was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once; of a
     result that is sent its findings have no evidence, which follows from the rest.
     """
 

@@ -5,6 +5,7 @@ elsewhere brought them they are masked all the same; user names and passwords in
 
 `standard` is for colleagues and vendors. Hosts, paths and names of parameters stay, so that every request can be
 recognised; values of parameters, and of headers and parameters whose names speak of keys, tokens or sessions, do not.
+Addresses in other headers and among words are masked alike.
 
 `strict` is for strangers: reports of bugs, public forums. It keeps what a question of speed needs: hosts, times, sizes,
 types, the order, who asked for what, and the headers by which caches, compression and protocols are told. Paths become
@@ -86,15 +87,20 @@ class Masks:
 
     def only_below_strict(self, text: str | None) -> str | None:
         """A text that tells of more than speed."""
-        return None if self.is_strict else text
+        return None if self.is_strict or text is None else self.words(text)
+
+    def words(self, text: str) -> str:
+        """A text with the addresses in it masked."""
+        return _URL_IN_TEXT.sub(lambda found: self.url(found[0]), text)
 
     def _header(self, header: Header) -> Header:
         if header.name.lower() in _NEVER or (self.level is Redaction.STANDARD and is_secret_name(header.name)):
             return Header(name=header.name, value=REDACTED)
-        if header.name.lower() not in _HOLDS_URL:
-            return header
-        value = _URL_IN_TEXT.sub(lambda found: self.url(found[0]), header.value)
-        return Header(name=header.name, value=self.url(value) if value == header.value else value)
+        value = self.words(header.value)
+        is_path = header.value.startswith("/") and "?" in header.value
+        if value == header.value and (is_path or header.name.lower() in _HOLDS_URL):
+            value = self.url(value)
+        return Header(name=header.name, value=value)
 
     def _origin(self, parts: SplitResult) -> SplitResult:
         """The path as a number: told apart are also the queries, which themselves go."""

@@ -57,10 +57,10 @@ def _marks(rows: Iterable[Request]) -> list[Mark]:
 def _dialled(host: str, rows: Sequence[Request], alias: str | None) -> dict[str, str]:
     """What the place shows that was dialled, the strongest first."""
     found: dict[str, str] = {}
-    for row in rows:
-        cdn = None if row.address is None else cdn_of_address(row.address)
+    for address in dict.fromkeys(row.address for row in rows):
+        cdn = None if address is None else cdn_of_address(address)
         if cdn is not None:
-            found.setdefault(cdn, f"address {row.address}")
+            found.setdefault(cdn, f"address {address}")
     for name, word in ((alias, "alias"), (host, "name")):
         cdn = None if name is None else cdn_of_alias(name)
         if cdn is not None:

@@ -15,6 +15,7 @@ from workers.measurement.compute.connection_facts import (
     host_and_port,
     tls_version,
 )
+from workers.measurement.compute.lookups import lookup_for
 from workers.measurement.compute.network_log import ABORTED, DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
 from workers.measurement.compute.payers import payers_of, reused_by
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
@@ -148,7 +149,7 @@ class _View:
             port=port,
             address=bare_address(socket.address),
             protocol="h3" if socket.quic else agreed,
-            dns=self._span(log.lookup_for(socket, first)),
+            dns=self._span(lookup_for(log, socket, first)),
             connect=self._span(connect),
             tls=self._span(socket.tls.whole),
             tls_round_trips=socket.flights or None,
@@ -190,7 +191,7 @@ class _View:
 
     def _opening(self, hop: NetHop, socket: NetSocket | None) -> tuple[Wait | None, Wait | None, Wait | None]:
         if socket is not None and self.uses.pays(hop):
-            return self.log.lookup_for(socket, hop), self.log.connect_of(socket), socket.tls.whole
+            return lookup_for(self.log, socket, hop), self.log.connect_of(socket), socket.tls.whole
         if hop.send.begin_ms is None and self.log.failure_of(hop) is not None:
             return self.log.attempts_of(hop)
         return self.uses.lookups.get((hop.source, hop.index)), None, None

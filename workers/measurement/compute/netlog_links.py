@@ -148,9 +148,15 @@ class Links:
         if event.phase is not Phase.END:
             return
         controller = self._job_controllers.get(event.source)
-        if controller is not None and str(event.params.get("negotiated_protocol", "")).startswith("http/1"):
+        if controller is not None and _is_alone(event):
             self._note(self._handed, controller, self._handle)
         self._handle = None
+
+
+def _is_alone(event: NetEvent) -> bool:
+    """Whether what a job got carries one request at a time. Where nobody agreed on a protocol, it does (no TLS)."""
+    agreed = str(event.params.get("negotiated_protocol", ""))
+    return agreed.startswith("http/1") or (agreed == "unknown" and not event.params.get("net_error"))
 
 
 def follows(event: NetEvent) -> bool | None:

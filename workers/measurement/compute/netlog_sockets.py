@@ -96,6 +96,7 @@ class Sockets:
             opener.asked_ms = event.time_ms
             if opener.dns.begin_ms is None:
                 opener.dns.begin_ms = event.time_ms
+                self._log.add_asker(event.text("host"), self._asker(event), event.time_ms)
         elif event.phase is Phase.END and opener.asked_ms is not None:
             known = opener.dns.whole
             if known is None or event.time_ms - opener.asked_ms > known[1] - known[0]:

@@ -16,7 +16,7 @@ Wait = tuple[int, int]
 # Sources of each kind; a log of many hours may have more than anybody looks at.
 MAX_SOURCES = 200_000
 # What happens at once may lie on both sides of the clock's next tick.
-_TICK_MS = 1
+TICK_MS = 1
 # A question that a search answers names it, and one that needs none says so; Chrome before 2020 said IMPL for MANAGER.
 _SEARCHES = frozenset({"HOST_RESOLVER_MANAGER_JOB_ATTACH", "HOST_RESOLVER_IMPL_JOB_ATTACH"})
 _AT_HAND = (
@@ -175,9 +175,10 @@ class NetworkLog:
     that we read and it may write: what it never tells was not seen, which is no sign that it was not there. `strangers`
     were under way before the log began: they have no URL and are told of nowhere, but may have used a connection first.
 
-    `controllers` holds, for who got a request its connection, everybody who tried to open one for it. `zero_ms` is
-    the first event of any request. `groups` holds when which sockets were opened for an origin, once anybody asked.
-    `truncated` says that there was more than is kept.
+    `controllers` holds, for who got a request its connection, everybody who tried to open one for it, and
+    `controller_of` for whom each of these tried first. `askers` asked for the addresses of an origin, with when, in
+    order. `zero_ms` is the first event of any request. `groups` holds when which sockets were opened for an origin,
+    once anybody asked. `truncated` says that there was more than is kept.
     """
 
     hops: list[NetHop] = field(default_factory=list)
@@ -185,6 +186,8 @@ class NetworkLog:
     sockets: dict[int, NetSocket] = field(default_factory=dict)
     openers: dict[int, Opener] = field(default_factory=dict)
     controllers: dict[int, list[int]] = field(default_factory=dict)
+    controller_of: dict[int, int] = field(default_factory=dict)
+    askers: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     errors: Mapping[int, str] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
     known: frozenset[str] = WANTED
@@ -222,6 +225,7 @@ class NetworkLog:
         tries = self.controllers.setdefault(controller, [])
         if opener not in tries and len(tries) < _MAX_TRIES:
             tries.append(opener)
+            self.controller_of.setdefault(opener, controller)
 
     def failure_of(self, hop: NetHop) -> str | None:
         """Chrome's name (ERR_…) for what ended a request, if anything did."""
@@ -268,45 +272,29 @@ class NetworkLog:
         if self.known & _SEARCHES or not any(choice <= self.known for choice in _AT_HAND):
             return True
         whole = wait.whole
-        return whole is not None and _length(whole) <= _TICK_MS
+        return whole is not None and length_of(whole) <= TICK_MS
 
-    def lookup_for(self, socket: NetSocket, hop: NetHop | None) -> Wait | None:
-        """The longest lookup that this connection waited for: its opener's own, that of an attempt in vain before it,
-        or one by somebody else who tried to get the same request a connection, such as QUIC that had to go first.
-        """
-        began_ms = socket.tls.begin_ms if socket.quic else socket.connect.begin_ms
-        own = self.dns_of(self.opener_of(socket))
-        if own is not None and self._was_anothers(own, socket, hop):
-            own = None
-        vain = [self.dns_of(self.opener_of(other)) for other in self._in_vain(socket)]
-        others = [] if hop is None else [wait for wait in self.waits_of(hop) if hop.started_ms <= wait[1]]
-        early = [wait for wait in (*vain, *others) if wait and began_ms is not None and wait[1] <= began_ms]
-        return max((wait for wait in (own, *early) if wait), key=_length, default=None)
-
-    def _was_anothers(self, wait: Wait, socket: NetSocket, hop: NetHop | None) -> bool:
-        """Whether a manager's lookup was over and used before anybody wanted this connection of the same manager."""
-        connect = self.connect_of(socket)
-        opener = self.opener_of(socket)
-        if connect is None or opener is None or opener.manager not in self.openers:
-            return False
-        if hop is not None and wait[1] < hop.started_ms <= connect[0]:
-            return True
-        others = (self.sockets.get(source) for source in self.openers[opener.manager].sockets)
-        spans = (other.connect.whole for other in others if other is not None and other is not socket)
-        return any(span is not None and span[1] < connect[0] for span in spans)
+    def add_asker(self, host: str | None, opener: int, time_ms: int) -> None:
+        """Notes that somebody asked for the addresses of an origin."""
+        if host is not None and opener in self.openers:
+            self.askers.setdefault(host, []).append((time_ms, opener))
 
     def waits_of(self, hop: NetHop) -> Iterator[Wait]:
         """Every lookup that was made to get this request a connection."""
-        tries = () if hop.controller is None else self.controllers.get(hop.controller, ())
-        sources = [*tries, *(() if hop.opener is None else (hop.opener,))]
-        waits = (self.dns_of(self.openers.get(source)) for source in dict.fromkeys(sources))
+        own = () if hop.opener is None else (hop.opener,)
+        return self.waits_for(hop.controller, own)
+
+    def waits_for(self, controller: int | None, more: Sequence[int] = ()) -> Iterator[Wait]:
+        """The lookups of everybody who tried for a controller, and of these openers."""
+        tries = () if controller is None else self.controllers.get(controller, ())
+        waits = (self.dns_of(self.openers.get(source)) for source in dict.fromkeys([*tries, *more]))
         return (wait for wait in waits if wait is not None)
 
     def own_wait(self, hop: NetHop) -> Wait | None:
         """The longest lookup within a request's own wait to be sent."""
         sent_ms = hop.send.begin_ms
         waits = [wait for wait in self.waits_of(hop) if sent_ms is None or wait[1] <= sent_ms]
-        return max((wait for wait in waits if wait[0] >= hop.started_ms), key=_length, default=None)
+        return max((wait for wait in waits if wait[0] >= hop.started_ms), key=length_of, default=None)
 
     def tries_of(self, hop: NetHop) -> list[int]:
         """Every socket that was opened to get this request a connection."""
@@ -337,10 +325,10 @@ class NetworkLog:
         whole = socket.connect.whole
         if whole is None:
             return None
-        vain = [other.connect.begin_ms for other in self._in_vain(socket)]
+        vain = [other.connect.begin_ms for other in self.in_vain(socket)]
         return min([whole[0], *(began_ms for began_ms in vain if began_ms is not None)]), whole[1]
 
-    def _in_vain(self, socket: NetSocket) -> list[NetSocket]:
+    def in_vain(self, socket: NetSocket) -> list[NetSocket]:
         """Attempts for the same connection that came to nothing before this one: since the last that came to something
         they failed, or nobody waited for their end.
         """
@@ -393,5 +381,6 @@ def _came_to_something(socket: NetSocket) -> bool:
     return socket.connect.whole is not None and not socket.connect_error
 
 
-def _length(wait: Wait) -> int:
+def length_of(wait: Wait) -> int:
+    """In milliseconds."""
     return wait[1] - wait[0]

@@ -21,6 +21,7 @@ from workers.measurement.compute.connection_facts import (
     tls_version,
 )
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
+from workers.measurement.compute.lookups import lookup_for
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
 from workers.measurement.compute.phases import devtools_spans, marks_of, shift, span_between
 from workers.measurement.compute.texts import plain_or_none
@@ -195,7 +196,7 @@ def _from_log(
     connect, tls = log.connect_of(socket), socket.tls.whole
     began = tls if connect is None else connect
     connected_by = "sslStart" if tls else "connectEnd"
-    dns_span = span_between(log.lookup_for(socket, hop), marks, "dnsStart", "dnsEnd")
+    dns_span = span_between(lookup_for(log, socket, hop), marks, "dnsStart", "dnsEnd")
     return Connection(
         number=bare.number,
         host=bare.host,

@@ -8,6 +8,8 @@ from workers.measurement.imports.fields import list_of, object_of
 from workers.measurement.imports.source import document_in
 
 _BODIES = ("text", "encoding", "_file", "_sha1")
+# Of what tools keep under names of their own in lists and objects: all that an import reads.
+_READ = frozenset({"_initiator", "_securityDetails", "_flags"})
 
 
 def slimmed(data: bytes) -> bytes:
@@ -22,17 +24,27 @@ def slimmed(data: bytes) -> bytes:
 
 
 def _slim(entry: dict[str, Any]) -> None:
+    _drop_extras(entry)
     for side in ("request", "response"):
         message = entry.get(side)
         if isinstance(message, dict):
+            _drop_extras(message)
             message.pop("postData", None)
             message["cookies"] = []
             message["headers"] = [line for line in list_of(message, "headers") if not _is_secret(line)]
     content = object_of(object_of(entry, "response"), "content")
     if isinstance(content, dict):
+        _drop_extras(content)
         for name in _BODIES:
             content.pop(name, None)
 
 
+def _drop_extras(fields: dict[str, Any]) -> None:
+    """Such as the messages of WebSockets, or all headers once more."""
+    for name in [name for name, value in fields.items() if name.startswith("_") and isinstance(value, dict | list)]:
+        if name not in _READ:
+            del fields[name]
+
+
 def _is_secret(line: Any) -> bool:
-    return isinstance(line, dict) and str(line.get("name", "")).lower() in SECRET_HEADERS
+    return isinstance(line, dict) and str(line.get("name", "")).strip().lower() in SECRET_HEADERS

@@ -90,7 +90,9 @@ def header_of(name: object, value: object) -> Header | None:
     if not isinstance(name, str) or not isinstance(value, str):
         return None
     label = plain(name, _MAX_NAME_CHARS)
-    return Header(name=label, value=REDACTED if label.lower() in SECRET_HEADERS else plain(value, _MAX_VALUE_CHARS))
+    return Header(
+        name=label, value=REDACTED if label.strip().lower() in SECRET_HEADERS else plain(value, _MAX_VALUE_CHARS)
+    )
 
 
 def url_of(text: str) -> str:

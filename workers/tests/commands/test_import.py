@@ -147,5 +147,21 @@ def test_neither_bodies_nor_cookies_are_sent() -> None:
     assert slimmed(samples.written(samples.webpagetest(900))) == samples.written(samples.webpagetest(900))
 
 
+def test_nor_is_what_other_tools_keep_of_them_under_names_of_their_own() -> None:
+    """What WebSockets carried, the headers once more, whole messages: nothing that an import reads."""
+    initiator = {"type": "parser", "url": "https://shop.example/"}
+    made = samples.entry(_resourceType="script", _initiator=initiator, _webSocketMessages=[{"data": "s3cret"}])
+    made |= {"_requestHeaders": {"Cookie": "s3cret"}, "_tls_version": "TLS 1.3", "_flags": ["preload"]}
+    made["request"] |= {"_raw": ["s3cret"], "headers": [{"name": " COOKIE ", "value": "s3cret"}]}
+    made["response"] |= {"_body": {"text": "s3cret"}, "_transferSize": 7}
+    made["response"]["content"] |= {"_chunks": ["s3cret"], "_size": 3}
+    sent = slimmed(samples.written(samples.har(made)))
+    assert b"s3cret" not in sent
+    (entry,) = json.loads(sent)["log"]["entries"]
+    assert (entry["_initiator"], entry["_flags"]) == (initiator, ["preload"])
+    assert (entry["_resourceType"], entry["_tls_version"]) == ("script", "TLS 1.3")
+    assert entry["response"]["_transferSize"] == 7
+
+
 def test_a_level_of_redaction_is_one_of_three() -> None:
     assert [str(level) for level in Redaction] == ["full", "standard", "strict"]
