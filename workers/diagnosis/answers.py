@@ -35,7 +35,7 @@ from workers.diagnosis.weighing import (
     visits,
     weigh,
 )
-from workers.diagnosis.windows import first_answer, known_window
+from workers.diagnosis.windows import answer_alone, behind_tickets_us, first_answer, known_window
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -183,7 +183,12 @@ def _opening_us(trial: TrialEvidence, handshake_us: int | None) -> int:
 
 def _slow_start_us(trial: TrialEvidence, ruler: Ruler) -> int:
     """What the answer waited for its window: on a connection that was kept, an answer like the one before has room."""
-    return 0 if lost_packets(trial) else sum(one.gap.duration_us for one in pauses_in(trial, ruler, GapKind.WINDOW))
+    pauses = [] if lost_packets(trial) else pauses_in(trial, ruler, GapKind.WINDOW)
+    if not pauses:
+        return 0
+    exchange = trial.exchanges[0]
+    spread_us = behind_tickets_us(trial, exchange, answer_alone(exchange, pauses[0].turn)) or 0
+    return sum(one.gap.duration_us + spread_us for one in pauses)
 
 
 def _handshake_us(trial: TrialEvidence) -> int:

@@ -81,16 +81,24 @@ def _chain(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
 
 
 def _saved_by_flattening_us(name: NameEvidence) -> int | None:
-    """What the aliases cost: for those that the resolver left loose the way to it, for the others at most as much of
-    its search. The milliseconds of a slow search are told once."""
+    """What the aliases cost: for those that the resolver left loose the way to it and a search, for the others at most
+    as much of its search as the way. The milliseconds of a slow search are told once."""
     if name.again_us is None:
         return None
+    loose_us = _loose_us(name) + _searched_for_loose_us(name)
     if _is_slow(name):
-        return _loose_us(name) or None
+        return loose_us or None
     if len(name.aliases) < LONG_CHAIN:
         return _searched_us(name)
     followed = max(0, len(name.aliases) - name.left_loose)
-    return _loose_us(name) + min(followed * name.again_us, _searched_us(name))
+    return loose_us + min(followed * name.again_us, _searched_us(name))
+
+
+def _searched_for_loose_us(name: NameEvidence) -> int:
+    """What the first lookup took beyond the way and one search, in whole ones: at most one for each loose alias."""
+    each_us = _searched_us(name)
+    beyond_us = _first_search_us(name) - (name.again_us or 0) - each_us
+    return each_us * min(name.left_loose, round(beyond_us / each_us)) if each_us else 0
 
 
 def _is_slow(name: NameEvidence) -> bool:

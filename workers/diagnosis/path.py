@@ -24,7 +24,8 @@ LOSSY_SHARE = 0.4
 # What a browser waits before it tries the other family (RFC 8305, connection attempt delay).
 HAPPY_EYEBALLS_US = 250_000
 
-_FIRST_VISIT = (Trial.FULL, Trial.CLASSICAL, Trial.TLS12)
+_AS_BROWSERS = (Trial.FULL, Trial.CLASSICAL)
+_FIRST_VISIT = (*_AS_BROWSERS, Trial.TLS12)
 _TCP = (*_FIRST_VISIT, Trial.RESUMED, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID, Trial.HTTP2, Trial.PLAIN)
 # Failures that say that the server, or the way to it, does not answer; not that this machine has no such network.
 _OWN_FAULTS = (FailureKind.CONNECT_UNREACHABLE, FailureKind.BLOCKED_DESTINATION, FailureKind.INTERNAL_ERROR)
@@ -42,10 +43,8 @@ class _Visit:
 def rtt_high(case: Case) -> Verdicts:
     """tcp.rtt_high: most of the wait for the first byte is distance."""
     kinds = _FIRST_VISIT if case.evidence.secure else (Trial.FULL, Trial.PLAIN)
-    trials = case.evidence.of(*kinds)
-    rtt_us = min((trip for trial in trials if (trip := rtt_of(trial)) is not None), default=0)
-    clean = [trial for trial in trials if not lost_packets(trial)]
-    visits = [visit for trial in clean or trials if (visit := _visit(trial)) is not None]
+    rtt_us = min((trip for trial in case.evidence.of(*kinds) if (trip := rtt_of(trial)) is not None), default=0)
+    visits = _visits(case)
     if rtt_us <= FAR_US:
         return
     if not visits:
@@ -129,6 +128,20 @@ def ipv6(case: Case) -> Verdicts:
         yield _broken(case, failed, others)
     else:
         yield from _slower(case, six, four)
+
+
+def _visits(case: Case) -> list[_Visit]:
+    """Those of browsers, and only where none of them came so far others, which may take a round trip more. Where some
+    lost nothing those alone."""
+    if not case.evidence.secure:
+        return _undisturbed(case.evidence.of(Trial.FULL, Trial.PLAIN))
+    return _undisturbed(case.evidence.of(*_AS_BROWSERS)) or _undisturbed(case.evidence.of(Trial.TLS12))
+
+
+def _undisturbed(trials: Sequence[TrialEvidence]) -> list[_Visit]:
+    known = [(trial, visit) for trial in trials if (visit := _visit(trial)) is not None]
+    clean = [visit for trial, visit in known if not lost_packets(trial)]
+    return clean or [visit for _, visit in known]
 
 
 def _visit(trial: TrialEvidence) -> _Visit | None:
@@ -232,9 +245,7 @@ def _slower(case: Case, six: list[TrialEvidence], four: list[TrialEvidence]) -> 
 
 def _round_trips(case: Case) -> int:
     """What a first visit takes up to the first byte; where none came so far, the connection alone."""
-    kinds = _FIRST_VISIT if case.evidence.secure else (Trial.FULL, Trial.PLAIN)
-    visits = (_visit(trial) for trial in case.evidence.of(*kinds) if not lost_packets(trial))
-    return round(median([visit.round_trips for visit in visits if visit is not None] or [1]))
+    return round(median([visit.round_trips for visit in _visits(case)] or [1]))
 
 
 def _detour_us(far_us: int, near_us: int, round_trips: int) -> int:

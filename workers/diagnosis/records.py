@@ -98,8 +98,12 @@ def answer_records(trial: TrialEvidence, exchange: Exchange) -> tuple[TlsRecord,
 
 
 def _first_record(trial: TrialEvidence) -> TlsRecord | None:
-    records = answer_records(trial, trial.exchanges[0]) if trial.exchanges else ()
-    return records[0] if records else None
+    """The first of the answer; behind interim ones, which have records of their own, the one that brings its head."""
+    if not trial.exchanges:
+        return None
+    exchange = trial.exchanges[0]
+    until_us = exchange.head_us or 0 if exchange.interim else 0
+    return next((one for one in answer_records(trial, exchange) if one.end_us is None or one.end_us >= until_us), None)
 
 
 def _overflow(trial: TrialEvidence) -> _Overflow | None:

@@ -23,6 +23,7 @@ from workers.diagnosis.windows import (
     Window,
     agreed,
     answer_alone,
+    behind_tickets_us,
     first_answer,
     handshake_bytes,
     is_paced,
@@ -33,6 +34,7 @@ from workers.diagnosis.windows import (
     usual_setting,
     usual_window_after,
     window_of,
+    with_tickets_whole,
 )
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -171,10 +173,13 @@ def _answer_extra_us(trial: TrialEvidence) -> int:
     found = first_answer(trial)
     if found is None:
         return 0
-    turn, mss = answer_alone(*found), mss_of(trial)
+    exchange, turn, mss = found[0], answer_alone(*found), mss_of(trial)
     waits = _waits(turn, ruler_of(trial))
-    needless = 1 + len(waits) - rounds(turn.size_bytes, mss, usual_window_after(handshake_bytes(trial), mss))
-    return _longest(waits, needless) if needless > 0 else 0
+    size_bytes = with_tickets_whole(trial, exchange, turn)
+    needless = 1 + len(waits) - rounds(size_bytes, mss, usual_window_after(handshake_bytes(trial), mss))
+    if needless <= 0:
+        return 0
+    return _longest(waits, needless) + needless * (behind_tickets_us(trial, exchange, turn) or 0)
 
 
 def _handshake_extra_us(trial: TrialEvidence, window: float | None) -> int:

@@ -13,6 +13,7 @@ from workers.diagnosis.flights import (
     answer_turn,
     handshake_turns,
     mss_of,
+    packet_time_us,
     records_before,
     tickets_before,
 )
@@ -30,6 +31,8 @@ _USUAL = (2, 3, 4, 10, 16, 20, 25, 30)
 _SHORT_HANDSHAKE_SEGMENTS = 4
 # The last segment of the window waits to be filled up.
 _DEFERRED_SEGMENTS = 1
+# What the acknowledgement of one segment lets out in slow start.
+_LET_OUT_SEGMENTS = 2
 # Tickets, settings or a head take a segment of their own, however small.
 _OWN_SEGMENTS = 1
 _ASKING = (
@@ -187,6 +190,25 @@ def usual_window_after(handshake_bytes: int, mss: int) -> int:
     to twice what was under way at most."""
     sent = ceil(handshake_bytes / mss)
     return max(USUAL_WINDOW, min(USUAL_WINDOW + sent, 2 * sent))
+
+
+def with_tickets_whole(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> int:
+    """The bytes of a turn, with tickets that came in one flight with the answer as the whole segments that they take of
+    the window."""
+    if behind_tickets_us(trial, exchange, turn) is None:
+        return turn.size_bytes
+    return turn.size_bytes - tickets_before(trial, exchange) + _ticket_segments(trial, exchange) * mss_of(trial)
+
+
+def behind_tickets_us(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> int | None:
+    """How long after tickets of the same flight the answer began; None where there were none. By as much the flights
+    after it are spread, since the tickets' acknowledgement lets their beginning out, and so much shorter than what a
+    flight costs are the silences between them."""
+    begun_us = exchange.first_application_us or 0
+    if not tickets_before(trial, exchange) or turn.start_us >= begun_us:
+        return None
+    # What it lets out takes its time on a narrow link.
+    return max(0, begun_us - turn.start_us - _LET_OUT_SEGMENTS * packet_time_us(trial))
 
 
 def _ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:

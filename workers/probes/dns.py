@@ -174,7 +174,7 @@ async def look_deeper(
     search = _Search(servers, settings, deadline_ns, [])
     https = None
     with suppress(ProbeError, DeadlineError):
-        https = _https_record(await search.follow(_https_name(host, port), _HTTPS_TYPE))
+        https = _https_record(host, port, await search.follow(_https_name(host, port), _HTTPS_TYPE))
         for kind in _SELDOM_TYPES:
             await search.ask_in_turn(host, (kind,))
     questions = tuple(one for inquiry in search.inquiries for one in inquiry.questions())[:_MAX_QUESTIONS]
@@ -194,13 +194,16 @@ def _https_name(host: str, port: int) -> str:
     return host if port in _USUAL_PORTS else f"_{port}._https.{host}"
 
 
-def _https_record(answered: list[Inquiry]) -> HttpsRecord | None:
-    """The record that a client would try first; None when there is none that it may use."""
+def _https_record(host: str, port: int, answered: list[Inquiry]) -> HttpsRecord | None:
+    """The record that a client would try first; None when there is none that it may use, or that speaks of the server
+    that is measured. Chrome passes over such as lead elsewhere too."""
+    replies = [reply for inquiry in answered for reply in inquiry.replies.values()]
+    names = {".", host.lower(), *(alias.target.lower() for reply in replies for alias in reply.aliases)}
     usable = [
         (service.priority, reply.ttl_s, service)
         for reply in _records(answered)
         for service in reply.services
-        if _is_usable(service)
+        if _is_usable(service) and _leads_to(names, port, service)
     ]
     if not usable:
         return None
@@ -212,6 +215,12 @@ def _https_record(answered: list[Inquiry]) -> HttpsRecord | None:
         ech=ParamKey.ECH in record.params,
         ttl_s=ttl_s,
     )
+
+
+def _leads_to(names: set[str], port: int, record: HTTPS) -> bool:
+    """Whether the record's server is found at one of the names, and at that port."""
+    other = record.params.get(ParamKey.PORT)
+    return record.target.to_text(omit_final_dot=True).lower() in names and getattr(other, "port", port) == port
 
 
 def _is_usable(record: HTTPS) -> bool:

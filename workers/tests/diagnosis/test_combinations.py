@@ -7,7 +7,7 @@ import pytest
 
 from workers.diagnosis.diagnose import RULES
 from workers.diagnosis.windows import window_of
-from workers.measurement.evidence import Direction, ProbeEvidence, Transfer, Trial
+from workers.measurement.evidence import Direction, ProbeEvidence, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import found, left_open
@@ -83,9 +83,9 @@ def test_a_pause_that_shorter_handshakes_cannot_have_is_not_passed_over(pause_us
     assert {Id.TLS_CERT_FLUSH_STALL, Id.TLS_HANDSHAKE_STALL} & told
 
 
-@pytest.mark.parametrize("body_bytes", [4_000, 20_000, 30_000])
-def test_a_connection_that_is_not_kept_begins_slowly_each_time(body_bytes: int) -> None:
-    server, far = Server(body_bytes=body_bytes), Path(rtt_ms=200)
+@pytest.mark.parametrize(("body_bytes", "think_us"), [(4_000, 300), (20_000, 300), (30_000, 300), (30_000, 50_000)])
+def test_a_connection_that_is_not_kept_begins_slowly_each_time(body_bytes: int, think_us: int) -> None:
+    server, far = Server(body_bytes=body_bytes, think_us=(think_us,)), Path(rtt_ms=200)
     closing, keeping = deep(far, replace(server, keeps=False)), deep(far, server)
     opening_us = median(
         (trial.connect_us or 0) + (trial.handshake.network_us or 0)
@@ -109,3 +109,28 @@ def test_a_first_part_of_less_than_a_segment_shows_no_window() -> None:
     ]
     exchange = replace(asked, first_application_us=came[0].at_us, ended_us=came[-1].at_us)
     assert window_of(replace(trial, handshake=None, records=(), exchanges=(exchange,), transfers=tuple(came))) is None
+
+
+@pytest.mark.parametrize("interim", [100, 103])
+def test_a_large_record_is_no_smaller_behind_an_interim_answer(interim: int) -> None:
+    """Which has one of its own, and is read at once."""
+    large, small = (deep(Path(rtt_ms=80), Server(record_bytes=size, body_bytes=20_000)) for size in (16_384, 4_096))
+    alone = found(RULES, large)[Id.TLS_RECORD_OVERFLOW]
+    announced = found(RULES, replace(large, trials=tuple(announcing(trial, interim) for trial in large.trials)))
+    assert announced[Id.TLS_RECORD_OVERFLOW].saving_us == pytest.approx(alone.saving_us, rel=0.02)
+    repaired = replace(small, trials=tuple(announcing(trial, interim) for trial in small.trials))
+    assert Id.TLS_RECORD_OVERFLOW not in found(RULES, repaired)
+
+
+def announcing(trial: TrialEvidence, interim: int) -> TrialEvidence:
+    """Each answer comes directly behind an interim one."""
+    begun = {one.first_application_us or 0 for one in trial.exchanges}
+    records: list[TlsRecord] = []
+    for one in trial.records:
+        if one.at_us in begun and one.application:
+            records.append(replace(one, end_us=one.at_us, length_bytes=41))
+        records.append(one)
+    asked = tuple(
+        replace(one, interim=(interim,), first_readable_us=one.first_application_us) for one in trial.exchanges
+    )
+    return replace(trial, records=tuple(records), exchanges=asked)

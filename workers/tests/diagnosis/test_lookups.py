@@ -122,6 +122,22 @@ def test_a_slow_search_and_what_loose_aliases_cost_are_told_apart() -> None:
     assert findings[Id.DNS_CNAME_CHAIN].saving_us == 60_000
 
 
+@pytest.mark.parametrize(("search_us", "slow"), [(15_000, False), (300_000, True)])
+def test_a_resolver_that_searches_for_each_loose_alias_is_waited_for_as_often(search_us: int, slow: bool) -> None:
+    """The way there and the search, once for the name and three times for what it leads to."""
+    way_us = 20_000
+    each_us = way_us + search_us
+    looked_up = searched(each_us, each_us, each_us, took_us=4 * each_us, aliases=aliases(3), left_loose=3)
+    findings = found(names.RULES, probe([], names=(looked_up,)))
+    assert findings[Id.DNS_CNAME_CHAIN].saving_us == 3 * each_us
+    assert (findings[Id.DNS_SLOW].saving_us if Id.DNS_SLOW in findings else None) == (search_us if slow else None)
+
+
+def test_a_moment_of_bad_luck_is_no_search_for_loose_aliases() -> None:
+    looked_up = searched(35_000, 35_000, 35_000, took_us=2_000_000, aliases=aliases(3), left_loose=3)
+    assert found(names.RULES, probe([], names=(looked_up,)))[Id.DNS_CNAME_CHAIN].saving_us == 3 * 35_000
+
+
 def test_the_milliseconds_of_a_slow_chain_are_told_once() -> None:
     evidence = probe([], names=(searched(600_000, 610_000, aliases=aliases(4)),))
     findings = found(names.RULES, evidence)

@@ -53,6 +53,18 @@ def test_a_small_window_costs_what_a_new_visitor_would_be_spared(handshake_bytes
     assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
 
 
+@pytest.mark.parametrize("rtt_ms", [100, 300])
+@pytest.mark.parametrize("think_us", [(15_000,), (22_000,)])
+def test_a_server_that_thinks_behind_its_tickets_hides_nothing_of_what_a_small_window_costs(
+    rtt_ms: float, think_us: tuple[int, ...]
+) -> None:
+    """What the acknowledgement of the tickets lets out comes so much sooner than the rest, in every flight."""
+    server = replace(PAGE, body_bytes=60_000, think_us=think_us)
+    small, usual = (probed(Path(rtt_ms=rtt_ms, iw=window), server) for window in (3, 10))
+    claimed_us = found(RULES, small)[Id.TCP_IW_SMALL].saving_us
+    assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
+
+
 def test_a_chain_too_long_for_any_window_claims_only_what_the_usual_one_would_wait() -> None:
     long = replace(PAGE, handshake_bytes=18_500)
     here, alone = (found(RULES, probed(path, long))[Id.TLS_CHAIN_EXCEEDS_IW] for path in (SMALL, USUAL))

@@ -39,6 +39,18 @@ def test_tls12_pays_the_distance_four_times() -> None:
     assert facts(found(path.RULES, far(150, version="TLSv1.2"))[Id.TCP_RTT_HIGH])["round_trips"] == 4
 
 
+def test_a_visit_over_tls12_that_browsers_do_not_make_lengthens_no_visit() -> None:
+    """Where packets got lost in all but one of the others, there are more of those."""
+    way, server = Path(rtt_ms=150), Server()
+    whole, old = connection(way, server), connection(way, replace(server, version="TLSv1.2"), Trial.TLS12)
+    hurt = replace(whole, tcp_ended=TcpState(out_of_order_packets=3))
+    finding = found(path.RULES, probe([whole, hurt, hurt, old, old, old]))[Id.TCP_RTT_HIGH]
+    assert facts(finding)["round_trips"] == 3
+    assert facts(finding)["ttfb_ms"] == pytest.approx(450, rel=0.02)
+    assert facts(found(path.RULES, probe([hurt, hurt, old, old, old]))[Id.TCP_RTT_HIGH])["round_trips"] == 3
+    assert facts(found(path.RULES, probe([old, old]))[Id.TCP_RTT_HIGH])["round_trips"] == 4
+
+
 def test_distance_is_no_cause_where_the_server_takes_most_of_the_time() -> None:
     assert not found(path.RULES, far(150, think_us=(600_000,)))
 

@@ -156,6 +156,22 @@ def test_an_https_record_that_a_client_may_not_use_is_none(resolver: Resolver, r
     assert resolver.learn("a.test").https is None
 
 
+@pytest.mark.parametrize("record", ["1 other.test. alpn=h3", "1 . alpn=h3 port=8443"])
+def test_an_https_record_that_leads_to_another_server_says_nothing_of_this_one(resolver: Resolver, record: str) -> None:
+    zone = Zone(a={"a.test": ["192.0.2.1"]}, https={"a.test": [record]})
+    resolver.serve(zone.answer)
+    assert resolver.learn("a.test").https is None
+    zone.https["a.test"].append("2 . alpn=h2")
+    assert resolver.learn("a.test").https == HttpsRecord(protocols=("h2",), ttl_s=60)
+
+
+@pytest.mark.parametrize("record", ["1 . alpn=h3 port=443", "1 b.test. alpn=h3", "1 A.test. alpn=h3"])
+def test_an_https_record_may_name_the_server_that_it_leads_to(resolver: Resolver, record: str) -> None:
+    zone = Zone(a={"b.test": ["192.0.2.1"]}, aliases={"a.test": "b.test"}, https={"b.test": [record]})
+    resolver.serve(zone.answer)
+    assert resolver.learn("a.test").https == HttpsRecord(protocols=("h3",), ttl_s=60)
+
+
 @undisturbed
 def test_a_resolver_that_knows_no_https_records_costs_the_lookup_nothing(resolver: Resolver) -> None:
     resolver.forget()
