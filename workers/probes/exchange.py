@@ -12,7 +12,7 @@ from workers.measurement.target import Target
 from workers.probes.answer import Reader, receive_answer, said_unasked
 from workers.probes.body_text import TextFinder
 from workers.probes.channels import Channel
-from workers.probes.faults import TIMEOUTS, ProbeError
+from workers.probes.faults import ProbeError, late_fault
 from workers.probes.http1 import Head, OnBody, ResponseReader, look_away
 from workers.probes.link import Kit, Link
 from workers.probes.loop import DeadlineError
@@ -109,7 +109,7 @@ class Exchange:
             if self.talk is not None and self.talk.not_taken:
                 raise self.talk.untaken() from error
             seconds = self._request.timeout_us / 1_000_000
-            raise ProbeError(TIMEOUTS[self._recorder.stage], f"within {seconds:g} s") from error
+            raise late_fault(self._recorder.stage, seconds, self._recorder.where) from error
 
     def _spoken(self, asking: Asking, *, trusted: bool) -> bytes:
         """The request in the protocol that was agreed on; from now on the answer is read in the same."""

@@ -46,6 +46,12 @@ def connect_fault(error: OSError, where: str) -> ProbeError:
     return ProbeError(kind, f"{where}: {error.strerror}", stage=Stage.CONNECT)
 
 
+def late_fault(stage: Stage, seconds: float, where: str) -> ProbeError:
+    """What was waited for when the time was up; one that opens no connection is told with its place."""
+    place = f" ({where})" if stage is Stage.CONNECT else ""
+    return ProbeError(TIMEOUTS[stage], f"within {round(seconds, 2):g} s{place}")
+
+
 def broken_fault(error: OSError, stage: Stage) -> ProbeError:
     """Why a connection that was made broke: in the middle of the body, or before."""
     kind = K.DOWNLOAD_INCOMPLETE if stage is Stage.DOWNLOAD else K.CONNECTION_RESET

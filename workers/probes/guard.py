@@ -48,7 +48,6 @@ def open_socket(address: str) -> socket.socket:
 
 async def dial(sock: socket.socket, address: str, recorder: HopRecorder, deadline_ns: int) -> None:
     """Connects to a judged address. Raises ProbeError, also when the peer is not the address that was judged."""
-    where = f"{address} port {recorder.port}"
     recorder.stage = Stage.CONNECT
     recorder.dialled_ns = started_ns = time.monotonic_ns()
     try:
@@ -56,7 +55,7 @@ async def dial(sock: socket.socket, address: str, recorder: HopRecorder, deadlin
         ended_ns = time.monotonic_ns()
         peer = sock.getpeername()[0]
     except OSError as error:
-        raise connect_fault(error, where) from error
+        raise connect_fault(error, recorder.where) from error
     if peer != address and ip_address(peer) != ip_address(address):
         raise ProbeError(FailureKind.BLOCKED_DESTINATION, stage=Stage.CONNECT)
     recorder.tcp_connected = tcp_info(sock)

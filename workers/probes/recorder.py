@@ -111,6 +111,12 @@ class HopRecorder:
         self.truncated = False
 
     @property
+    def where(self) -> str:
+        """What was dialled, for people. Of several addresses one is measured: visitors may get on with another."""
+        beside = f", one of {len(self.addresses)} addresses of the name" if len(self.addresses) > 1 else ""
+        return f"{self.address} port {self.port}{beside}"
+
+    @property
     def head(self) -> Head | None:
         """Of the latest answer."""
         return self.exchanges[-1].head if self.exchanges else None

@@ -16,7 +16,7 @@ from workers.probes.answer import Reader, receive_answer, said_unasked
 from workers.probes.channels import Channel, TlsChannel
 from workers.probes.compressed import hear_certificates
 from workers.probes.exchange import WIRE_FACTOR, Asking, speaks_http2
-from workers.probes.faults import TIMEOUTS, ProbeError
+from workers.probes.faults import ProbeError, late_fault
 from workers.probes.http3 import Http3Asking, http3_trial
 from workers.probes.journey import Place
 from workers.probes.link import Kit, Link, Manner
@@ -63,7 +63,7 @@ class Visit:
                 failure = error.failure
             except DeadlineError:
                 seconds = (self.deadline_ns - before.monotonic_ns) / 1e9
-                failure = ProbeError(TIMEOUTS[recorder.stage], f"within {seconds:.3g} s").failure
+                failure = late_fault(recorder.stage, seconds, recorder.where).failure
             # OpenSSL takes up sessions only in the context that they were made in.
             if manner.offer.classical == self.place.classical and self.step.address is None:
                 turn = None if taken is None else taken[1]

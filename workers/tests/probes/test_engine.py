@@ -88,7 +88,13 @@ def test_a_connection_that_nobody_takes_ends_in_time(lab: Lab) -> None:
     with silent_port() as port:
         failed, _ = lab.fail(f"http://127.0.0.1:{port}/", timeout_us=300_000)
     assert failed.failure.kind is FailureKind.CONNECT_TIMEOUT
-    assert failed.failure.detail.endswith("within 0.3 s")
+    assert failed.failure.detail.endswith(f"within 0.3 s (127.0.0.1 port {port})")
+
+
+def test_a_name_of_several_addresses_is_told_of_where_the_first_takes_no_connection(lab: Lab) -> None:
+    lab.zone.a["many.example.test"] = ["127.0.0.1", "127.0.0.2", "127.0.0.3"]
+    refused, _ = lab.fail(f"http://many.example.test:{closed_port()}/")
+    assert refused.failure.detail.endswith(", one of 3 addresses of the name: Connection refused")
 
 
 def test_a_name_that_does_not_exist_is_said_so_with_the_time_it_took(lab: Lab) -> None:
