@@ -13,7 +13,7 @@ from workers.measurement.web_address import host_of
 MIN_OPENING_US = HIGH_US // 2
 _HANDSHAKES = {"h2": 1, "http/1.1": 2}
 _OLD = "http/1.1"
-# From so many requests on, as many as a browser opens connections to a host,, HTTP/1.1 stands in the way.
+# From so many requests on, as many as a browser opens connections to a host, HTTP/1.1 stands in the way.
 MIN_REQUESTS = 6
 
 
