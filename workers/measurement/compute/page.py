@@ -55,7 +55,8 @@ def compute_page(capture: PageCapture) -> Page:
     told = with_untold(Told(kept, pairs, events.unasked), log, zero_us=zero_us, until_us=capture.told_us)
     kept = told.exchanges[:MAX_ROWS]
     name_workers(kept, events.workers, events.unsent, all_told=not capture.events_dropped)
-    network = Network(exchanges=kept, pairs=told.pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)
+    pairs = {index: hop for index, hop in told.pairs.items() if index < len(kept)}
+    network = Network(exchanges=kept, pairs=pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)
     connections = connections_of(network)
     document, body = _document(capture, kept), _body(capture)
     found = [row(network, connections, index, capture.secret_headers) for index in range(len(kept))]

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from workers.measurement.captures_page import BodySeen, DevToolsEvent, NetlogCapture, PageCapture
+from workers.measurement.compute import page as page_module
 from workers.measurement.compute.blocking import blocking_of, blocks_rendering
 from workers.measurement.compute.page import MAX_ROWS, compute_page
 from workers.measurement.connection import Connection
@@ -15,6 +16,7 @@ from workers.measurement.waterfall import Blocking, Request, ServedFrom, TimingS
 from workers.measurement.wire import decode, encode
 from workers.tests.captures import store
 from workers.tests.measurement.test_cdp import sent
+from workers.tests.shapes import golden
 
 GOLDEN = ("cold-h2", "new-pool", "six-connections", "untrusted", "untrusted-ignored")
 
@@ -264,6 +266,20 @@ def test_a_page_that_asks_for_more_than_is_kept_is_cut_and_says_so() -> None:
     page = compute_page(PageCapture(url="https://a.test/", main_frame="f", events=events)).measurement
     assert len(page.waterfall.requests) == MAX_ROWS
     assert page.waterfall.truncated
+
+
+@pytest.mark.parametrize("shape", ["six-h1", "one-connection-h2"])
+def test_a_page_that_is_cut_knows_its_rows_as_if_it_were_whole(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was cut is in the browser's log all the same."""
+    capture = golden.load(shape)
+    whole = compute_page(capture).measurement.waterfall
+    monkeypatch.setattr(page_module, "MAX_ROWS", 4)
+    cut = compute_page(capture).measurement.waterfall
+    assert cut.truncated
+    assert not whole.truncated
+    assert [one.url for one in cut.requests] == [one.url for one in whole.requests[:4]]
+    assert [one.connection for one in cut.requests] == [one.connection for one in whole.requests[:4]]
+    assert [one.timing for one in cut.requests] == [one.timing for one in whole.requests[:4]]
 
 
 def test_an_empty_capture_is_an_empty_page() -> None:
