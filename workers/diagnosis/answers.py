@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import median, quantiles
 
 from workers.diagnosis.body_stalls import body_stall, pauses_in
-from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import GapKind, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.thinking import (
@@ -62,24 +62,26 @@ def keepalive_off(case: Case) -> Verdicts:
     """http.keepalive_off: the server closes the connection after each answer."""
     id = FindingId.HTTP_KEEPALIVE_OFF
     trials = [trial for trial in visits(case, _ASKED) if _was_answered(trial) and trial.exchanges[0].kept is not None]
-    # A browser that must open a connection anew continues its session where the server lets it.
-    resumed_us = [_handshake_us(one) for one in case.evidence.of(Trial.RESUMED) if _is_resumed(one)]
-    again_us = round(median(resumed_us)) if resumed_us else None
 
-    def look(trial: TrialEvidence) -> int | None:
-        return _opening_us(trial, again_us) if trial.exchanges[0].kept is False else None
+    def look(trial: TrialEvidence) -> bool | None:
+        return True if trial.exchanges[0].kept is False else None
 
     sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=never, blind=never)
     if isinstance(sure, Sure):
+        closed = _undisturbed(sure.trials)
+        # A browser that must open a connection anew continues its session where the server lets it.
+        resumed = [one for one in case.evidence.of(Trial.RESUMED) if _is_resumed(one) and first_answer(one) is not None]
+        opened = _undisturbed(resumed) or closed
+        opening_us = median(map(_connecting_us, closed)) + median(map(_handshake_us, opened))
         jitter, window = jitter_us(case), known_window(case)
-        slow_starts = [_slow_start_us(trial, ruler_of(trial, jitter, window)) for trial in sure.trials]
+        slow_starts = [_slow_start_us(trial, ruler_of(trial, jitter, window)) for trial in opened]
         yield Finding(
             id=id,
             severity=Severity.LOW if _keeps_over_http2(case) else Severity.HIGH,
             confidence=Confidence.HIGH,
-            saving_us=round(median(sure.seen) + median(slow_starts)),
+            saving_us=round(opening_us + median(slow_starts)),
             evidence=sure.facts(
-                fact("opening_ms", ms_of(median(sure.seen))),
+                fact("opening_ms", ms_of(opening_us)),
                 fact("connection_header", header(sure.trials[0], "connection")),
             ),
         )
@@ -176,9 +178,14 @@ def _was_answered(trial: TrialEvidence) -> bool:
     return status is not None and status < _REFUSALS
 
 
-def _opening_us(trial: TrialEvidence, handshake_us: int | None) -> int:
-    """What a connection like this one takes to open, with a handshake of that length or else its own."""
-    return (trial.connect_us or 0) + (_handshake_us(trial) if handshake_us is None else handshake_us)
+def _undisturbed(trials: Sequence[TrialEvidence]) -> list[TrialEvidence]:
+    """Those that lost nothing, if there are any: what a loss costs is the way's."""
+    return [trial for trial in trials if not lost_packets(trial)] or list(trials)
+
+
+def _connecting_us(trial: TrialEvidence) -> int:
+    """Without the wait for a SYN that got lost."""
+    return (rtt_of(trial) if trial.syn_retransmits else trial.connect_us) or 0
 
 
 def _slow_start_us(trial: TrialEvidence, ruler: Ruler) -> int:

@@ -92,10 +92,44 @@ def test_a_connection_that_is_not_kept_begins_slowly_each_time(body_bytes: int, 
         for trial in closing.of(Trial.RESUMED)
         if trial.handshake is not None
     )
-    again = [trial.exchanges[1] for trial in keeping.of(Trial.FULL)]
-    again_us = median((one.ended_us or 0) - (one.sent_us or 0) for one in again)
-    real_us = opening_us + whole_us(closing) - again_us
+    real_us = opening_us + whole_us(closing) - again_us(keeping)
     assert found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(real_us, rel=0.03)
+
+
+def test_a_connection_that_is_opened_again_begins_with_the_window_that_a_short_handshake_left() -> None:
+    """A full handshake lets a small window grow; one that continues a session brings too little for that."""
+    server, far = Server(handshake_bytes=2_000, body_bytes=20_000, keeps=False), Path(rtt_ms=150, iw=2)
+    closing = deep(far, server)
+    resumed_us, full_us = (median(map(visited_us, closing.of(kind))) for kind in (Trial.RESUMED, Trial.CLASSICAL))
+    assert resumed_us == pytest.approx(full_us + far.rtt_us, rel=0.01)
+    assert found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(resumed_us - far.rtt_us, rel=0.01)
+
+
+def test_what_lost_packets_cost_an_opening_is_no_cost_of_closing() -> None:
+    server, far = Server(body_bytes=20_000, keeps=False), Path(rtt_ms=150)
+    closing = deep(far, server)
+    saving_us = found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us
+    unlucky = [
+        replace(one, syn_retransmits=1, connect_us=(one.connect_us or 0) + 1_000_000)
+        for one in closing.of(Trial.FULL, Trial.CLASSICAL)
+    ]
+    others = tuple(one for one in closing.trials if one.trial not in (Trial.FULL, Trial.CLASSICAL))
+    for lossy in (unlucky, [*unlucky[:-1], closing.of(Trial.CLASSICAL)[0]]):
+        told = found(RULES, replace(closing, trials=(*lossy, *others)))
+        assert told[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(saving_us, rel=0.01)
+
+
+def visited_us(trial: TrialEvidence) -> int:
+    """From the SYN to the end of the first answer, without what passes on our own side."""
+    exchange, shake = trial.exchanges[0], trial.handshake
+    assert shake is not None
+    return (trial.connect_us or 0) + (shake.network_us or 0) + (exchange.ended_us or 0) - (exchange.sent_us or 0)
+
+
+def again_us(evidence: ProbeEvidence) -> float:
+    """What the second request of a connection took."""
+    again = [trial.exchanges[1] for trial in evidence.of(Trial.FULL)]
+    return median((one.ended_us or 0) - (one.sent_us or 0) for one in again)
 
 
 def test_a_first_part_of_less_than_a_segment_shows_no_window() -> None:
