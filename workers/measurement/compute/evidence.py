@@ -99,9 +99,19 @@ def is_secure(hop: HopCapture) -> bool:
 
 
 def _names(hops: Iterable[HopCapture], more: Sequence[NameCapture], clock: RunClock) -> tuple[NameEvidence, ...]:
-    captures = {hop.host: NameCapture(host=hop.host, addresses=hop.addresses, lookup=hop.lookup) for hop in hops}
-    captures |= {one.host: one for one in more}
+    """Each as it was looked up first: of a resolver that knows the answer by then a redirect tells nothing."""
+    captures: dict[str, NameCapture] = {}
+    for hop in hops:
+        captures.setdefault(hop.host, NameCapture(host=hop.host, addresses=hop.addresses, lookup=hop.lookup))
+    captures |= {one.host: _as_first_asked(one, captures.get(one.host)) for one in more}
     return tuple(name_evidence(one, clock) for one in captures.values())
+
+
+def _as_first_asked(one: NameCapture, first: NameCapture | None) -> NameCapture:
+    """How far another resolver is says nothing of the first one's search."""
+    if first is None or first.lookup is None or one.lookup is None or first.lookup.resolver != one.lookup.resolver:
+        return one
+    return replace(one, lookup=first.lookup)
 
 
 def _readable(evidence: ProbeEvidence, found: tuple[ChainCertificate | None, ...]) -> ProbeEvidence:

@@ -13,11 +13,13 @@ from workers.measurement.captures_probe import (
     HandshakeCapture,
     HopCapture,
     LookupCapture,
+    NameCapture,
     ProbeCapture,
     Read,
     ResponseCapture,
     SendCapture,
 )
+from workers.measurement.compute.evidence import Deeper
 from workers.measurement.compute.probe import probe_measurement
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.messages import Clock
@@ -91,6 +93,19 @@ def test_a_second_hop_begins_where_the_first_ended() -> None:
     assert first.timing.end_us == second.timing.start_us == 108_000
     assert second.timing.end_us == 216_000
     assert (first.connection, second.connection) == (1, 2)
+
+
+def test_a_name_took_as_long_as_the_first_connection_waited_for_it() -> None:
+    """A redirect's next request asks a resolver that knows the answer by then; a visitor does not ask again."""
+    slow, quick = (LookupCapture(asked_ns=0, answered=arrival(took_ms), resolver="192.0.2.53") for took_ms in (610, 10))
+    journey = probe(hop(url="http://example.test/", port=80, lookup=slow, handshake=None), hop(lookup=quick))
+    again, elsewhere = Deeper.of(journey), Deeper.of(journey)
+    again.names.append(NameCapture(host="example.test", lookup=quick, again=(quick,)))
+    elsewhere.names.append(NameCapture(host="example.test", lookup=replace(quick, resolver="192.0.2.54")))
+    for deeper, took_us in ((None, 610_000), (again, 610_000), (elsewhere, 10_000)):
+        evidence = probe_measurement(journey, deeper).evidence
+        assert evidence is not None
+        assert [one.took_us for one in evidence.names] == [took_us]
 
 
 def test_a_clock_that_was_set_meanwhile_is_not_believed() -> None:
