@@ -164,12 +164,13 @@ def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
 
 
 def _may_fill_window(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> bool:
-    """Whether what came before the answer was several packets, and no more came with the answer's first byte than a
-    small window lets out."""
+    """Whether what came before the answer may have been several packets, and no more came with the answer's first byte
+    than a small window lets out."""
     turn, begun = answer_turn(trial, exchange), exchange.first_application_us or 0
     if turn is None:
         return False
-    before = {one.at_us for one in records_before(trial, exchange.sent_us or 0, begun)}
+    # Several packets may have been read in one go.
+    before = records_before(trial, exchange.sent_us or 0, begun)
     together = next((one.size_bytes for one in turn.flights if one.end_us >= begun), 0)
     return len(before) > 1 and together < (USUAL_WINDOW - 1) * ruler.mss
 
