@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.compute.exchange import CARRIED, SOCKET, Exchange, Json, monotonic_us
 from workers.measurement.compute.extra_infos import ExtraInfos
+from workers.measurement.compute.numbers import number_of
 from workers.measurement.compute.page_vitals import parse_reports
 from workers.measurement.compute.texts import without_login
 
@@ -106,9 +107,10 @@ class _Reader:
 
     def sent(self, params: Json) -> None:
         request, started_us = params.get("request"), monotonic_us(params.get("timestamp"))
-        if not isinstance(request, dict) or started_us is None:
+        url = _word(request.get("url")) if isinstance(request, dict) else None
+        if not isinstance(request, dict) or started_us is None or not url:
             return
-        request_id, url = str(params.get("requestId")), str(request.get("url", ""))
+        request_id = str(params.get("requestId"))
         is_full = len(self._hops.get(request_id, ())) >= _MAX_HOPS
         if is_full:
             return
@@ -174,11 +176,11 @@ class _Reader:
             hop.net_started_us = monotonic_us(timing.get("requestTime"))
 
     def data(self, params: Json) -> None:
-        request_id, at_s = str(params.get("requestId")), params.get("timestamp")
+        request_id, at_us = str(params.get("requestId")), monotonic_us(params.get("timestamp"))
         hop, count = self._last(request_id), _count(params.get("dataLength"))
         told = self._pieces.setdefault(request_id, set())
-        if hop is not None and count and (at_s is None or (at_s, count) not in told):
-            told.add((at_s, count))
+        if hop is not None and count and (at_us is None or (at_us, count) not in told):
+            told.add((at_us, count))
             hop.body_bytes = (hop.body_bytes or 0) + count
 
     def finished(self, params: Json) -> None:
@@ -327,19 +329,23 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
     return Exchange(
         request_id=request_id,
         url=without_login(str(request.get("url", ""))),
-        method=str(request.get("method", "GET")),
+        method=_word(request.get("method")) or "GET",
         started_us=started_us,
         kind=str(params.get("type", "Other")),
-        priority=request.get("initialPriority"),
+        priority=_word(request.get("initialPriority")),
         initiator=initiator if isinstance(initiator, dict) else {},
-        render_blocking=params.get("renderBlockingBehavior"),
-        frame=params.get("frameId"),
-        document=params.get("documentURL"),
-        asker=worker.get("type") if isinstance(worker, dict) else None,
+        render_blocking=_word(params.get("renderBlockingBehavior")),
+        frame=_word(params.get("frameId")),
+        document=_word(params.get("documentURL")),
+        asker=_word(worker.get("type")) if isinstance(worker, dict) else None,
         preloaded=request.get("isLinkPreload") is True,
-        loader=params.get("loaderId"),
+        loader=_word(params.get("loaderId")),
         request_headers=headers if isinstance(headers, dict) else {},
     )
+
+
+def _word(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _is_own_script(exchange: Exchange) -> bool:
@@ -371,4 +377,5 @@ def _bare(url: str) -> str:
 
 
 def _count(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) and value >= 0 else None
+    number = number_of(value)
+    return int(number) if number is not None and number >= 0 else None

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from workers.measurement.compute.exchange import Exchange
 
 # Who asks for the document of a frame in a page. What a person or a program opens has another initiator.
-_PAGES_OWN = frozenset({"parser", "script"})
+_PAGES_OWN = ("parser", "script")
 
 
 def child_frames(exchanges: Iterable[Exchange], attached: Collection[str]) -> frozenset[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workers.measurement.compute.numbers import clock_of, number_of
 from workers.measurement.waterfall import ServedFrom
 
 Json = Mapping[str, Any]
@@ -81,18 +82,18 @@ class Exchange:
         if self.from_memory:
             return ServedFrom.MEMORY_CACHE
         response = self.response or {}
-        if response.get("fromServiceWorker") and not self._was_let_through:
+        if response.get("fromServiceWorker") is True and not self._was_let_through:
             return ServedFrom.SERVICE_WORKER
         # Of what is fetched ahead DevTools says that it comes from where it goes to.
-        ahead = self.kind != _PREFETCH and response.get("fromPrefetchCache")
-        cached = self.from_cache or response.get("fromDiskCache") or ahead
+        ahead = self.kind != _PREFETCH and response.get("fromPrefetchCache") is True
+        cached = self.from_cache or response.get("fromDiskCache") is True or ahead
         return ServedFrom.DISK_CACHE if cached else ServedFrom.NETWORK
 
     @property
     def _was_let_through(self) -> bool:
         """Whether the service worker was asked and did not answer, so that the browser asked as ever: then no instant
         is told at which it had (Service Workers, Handle Fetch)."""
-        settled = (self.timing or {}).get("workerRespondWithSettled")
+        settled = clock_of((self.timing or {}).get("workerRespondWithSettled"))
         return self.text("serviceWorkerResponseSource") == _NO_SOURCE and settled is not None and settled < 0
 
     @property
@@ -103,8 +104,8 @@ class Exchange:
     def found_connection(self) -> bool | None:
         """Whether DevTools says that the connection had been used before; None where it does not say when it sent."""
         told = (self.response or {}).get("connectionReused")
-        sent = (self.timing or {}).get("sendStart")
-        return told if isinstance(told, bool) and isinstance(sent, int | float) and sent >= 0 else None
+        sent = clock_of((self.timing or {}).get("sendStart"))
+        return told if isinstance(told, bool) and sent is not None and sent >= 0 else None
 
     def text(self, name: str) -> str | None:
         """A text of the response, such as its protocol; None when absent."""
@@ -112,10 +113,11 @@ class Exchange:
         return value if isinstance(value, str) and value else None
 
     def number(self, name: str) -> int | None:
-        value = None if self.response is None else self.response.get(name)
-        return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        value = None if self.response is None else number_of(self.response.get(name))
+        return None if value is None else int(value)
 
 
 def monotonic_us(seconds: object) -> int | None:
     """DevTools' monotonic seconds in microseconds."""
-    return round(seconds * 1_000_000) if isinstance(seconds, int | float) else None
+    value = clock_of(seconds)
+    return None if value is None else round(value * 1_000_000)

@@ -13,6 +13,8 @@ from typing import Any
 _MAX_VALUE_CHARS = 32 * 1024 * 1024
 # So much must follow a value that cannot be read before it is called damaged and not merely unfinished.
 _LOOK_AHEAD_CHARS = 64 * 1024
+# As much is looked at in one go: what cannot be read costs as much time as there is text about it.
+_PIECE_BYTES = 32 * 1024
 # As much of the beginning is kept, to say what a file is that cannot be read.
 _HEAD_CHARS = 64 * 1024
 _SPACE = " \t\r\n"
@@ -27,8 +29,8 @@ class JsonStream:
     """A text that comes in chunks. `damaged` counts values that were passed over, `head` is how it begins."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._chunks = iter(chunks)
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace")
+        self._pieces = (chunk[at : at + _PIECE_BYTES] for chunk in chunks for at in range(0, len(chunk), _PIECE_BYTES))
+        self._decoder: codecs.IncrementalDecoder | None = None
         self._json = json.JSONDecoder()
         self._text = ""
         self._at = 0
@@ -62,11 +64,11 @@ class JsonStream:
                 value, self._at = self._json.raw_decode(self._text, self._at)
             except (ValueError, RecursionError) as error:
                 rest = len(self._text) - self._at
-                if self._ended or rest >= _MAX_VALUE_CHARS or (rest >= want and _NEXT in self._text[self._at :]):
+                is_followed = rest >= want and self._text.find(_NEXT, self._at) >= 0
+                if self._ended or rest >= _MAX_VALUE_CHARS or is_followed:
                     raise DamagedError(str(error)[:200]) from error
                 want = max(want, 2 * rest)
-                while len(self._text) - self._at < want and self._more():
-                    pass
+                self._more(want - rest)
             else:
                 return value
 
@@ -98,14 +100,23 @@ class JsonStream:
                 self._at = len(self._text)
                 return False
 
-    def _more(self) -> bool:
-        """Reads on. Whether there was anything."""
-        if self._ended:
-            return False
-        chunk = next(self._chunks, b"")
-        self._ended = not chunk
-        more = self._decode.decode(chunk, final=self._ended)
+    def _more(self, chars: int = 1) -> bool:
+        """Reads on by so many characters at least. Whether there was anything."""
+        read: list[str] = []
+        while chars > 0 and not self._ended:
+            piece = next(self._pieces, b"")
+            self._ended = not piece
+            read.append(self._decoded(piece))
+            chars -= len(read[-1])
+        more = "".join(read)
         self._text, self._at = self._text[self._at :] + more, 0
         if len(self.head) < _HEAD_CHARS:
             self.head += more[:_HEAD_CHARS]
-        return bool(more) or not self._ended
+        return bool(more)
+
+    def _decoded(self, piece: bytes) -> str:
+        if self._decoder is None:
+            # As Windows' own shell writes what a program tells it.
+            encoding = "utf-16" if piece[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+            self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        return self._decoder.decode(piece, final=self._ended)

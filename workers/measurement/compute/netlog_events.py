@@ -139,7 +139,9 @@ class NetEvent:
     def number(self, name: str) -> int | None:
         """A parameter that is a whole number."""
         value = self.params.get(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else None
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        return value if -_MAX_NUMBER <= value <= _MAX_NUMBER else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ def event_of(names: Names, raw: object) -> NetEvent | None:
     """One event from its parsed object; None for one that we do not know or that lacks what it must have."""
     if not isinstance(raw, dict):
         return None
-    name = names.by_type.get(str(raw.get("type")).encode())
+    name = names.by_type.get(str(raw.get("type")).encode(errors="replace"))
     if name is None:
         return None
     try:
@@ -215,3 +217,5 @@ def event_of(names: Names, raw: object) -> NetEvent | None:
 
 # A thousand years: no clock says more, and what does would only overflow somewhere.
 _MAX_TICK_MS = 2**45
+# No size or code is larger.
+_MAX_NUMBER = 2**53

@@ -30,7 +30,7 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         timing=row_timing(network, connections, index),
         timing_source=TimingSource.NETLOG if hop is not None or not over_network else TimingSource.CDP,
         served_from=exchange.served_from,
-        status=exchange.number("status"),
+        status=_status(exchange),
         protocol=plain_or_none(_protocol(exchange, hop), _MAX_WORD_CHARS),
         connection=None if used is None else used.number,
         reused=_is_reused(exchange, hop, used, pays=pays),
@@ -49,6 +49,12 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         response_headers=headers_of(exchange.response_headers),
         flags=_flags(network, index, used, pays=pays),
     )
+
+
+def _status(exchange: Exchange) -> int | None:
+    """Codes have three digits (RFC 9110, 15)."""
+    status = exchange.number("status")
+    return status if status is not None and 100 <= status <= 999 else None
 
 
 def _protocol(exchange: Exchange, hop: NetHop | None) -> str | None:
@@ -92,9 +98,8 @@ def _initiator(exchange: Exchange) -> str | None:
         return short_url(url)
     stack = exchange.initiator.get("stack")
     frames = stack.get("callFrames") if isinstance(stack, dict) else None
-    return next(
-        (short_url(frame["url"]) for frame in frames or () if isinstance(frame, dict) and frame.get("url")), None
-    )
+    called = frames if isinstance(frames, list) else ()
+    return next((short_url(frame["url"]) for frame in called if isinstance(frame, dict) and frame.get("url")), None)
 
 
 def _place(exchange: Exchange) -> Place | None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from workers.measurement.compute.numbers import number_of
 from workers.measurement.compute.texts import plain_or_none, short_url
 from workers.measurement.timing import Span
 from workers.measurement.vitals import LayoutShift, Vitals
@@ -146,5 +147,5 @@ def _instant_us(value: object, offset_ms: float) -> int | None:
 
 
 def _number(value: object) -> float | None:
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return float(value) if usable and isinstance(value, int | float) else None
+    number = number_of(value)
+    return None if number is None else float(number)

@@ -9,6 +9,7 @@ from typing import Any
 
 from workers.measurement.compute.exchange import Exchange, monotonic_us
 from workers.measurement.compute.network_log import NetHop
+from workers.measurement.compute.numbers import clock_of
 from workers.measurement.timing import Span
 
 Marks = Mapping[str, int]
@@ -32,12 +33,8 @@ def marks_of(timing: Mapping[str, Any] | None) -> dict[str, int]:
     base_us = None if timing is None else monotonic_us(timing.get("requestTime"))
     if timing is None or base_us is None:
         return {}
-    values = {name: timing.get(name) for name in _NAMES}
-    return {
-        name: base_us + round(value * 1000)
-        for name, value in values.items()
-        if isinstance(value, int | float) and value >= 0
-    }
+    values = {name: clock_of(timing.get(name)) for name in _NAMES}
+    return {name: base_us + round(value * 1000) for name, value in values.items() if value is not None and value >= 0}
 
 
 def refine(log_ms: int, devtools_us: int | None) -> int:
@@ -107,12 +104,14 @@ def devtools_spans(marks: Marks, *, is_quic: bool) -> dict[str, Span]:
     Chrome comes to it, at times after the first byte: then nobody knows it, and `wait` lasts since it began.
     """
     tls = _marked(marks, "sslStart", "sslEnd")
+    # What was begun with TLS ends there, also where only a part of that is told.
+    connected = "connectEnd" if marks.keys().isdisjoint(("sslStart", "sslEnd")) else "sslStart"
     # Older Chromes tell only the head's end, which is in the same packet as its beginning, or in one soon after.
     head = "receiveHeadersStart" if "receiveHeadersStart" in marks else "receiveHeadersEnd"
     is_late = marks.get("sendStart", 0) <= marks.get(head, -1) < marks.get("sendEnd", 0)
     named = {
         "dns": _marked(marks, "dnsStart", "dnsEnd"),
-        "connect": None if is_quic else _marked(marks, "connectStart", "sslStart" if tls else "connectEnd"),
+        "connect": None if is_quic else _marked(marks, "connectStart", connected),
         "tls": tls,
         "send": None if is_late else _marked(marks, "sendStart", "sendEnd"),
         "wait": _marked(marks, "sendStart" if is_late else "sendEnd", head),

@@ -1,6 +1,10 @@
 """DevTools' events that are missing, doubled, out of order or of several browsers: what is told is right or null."""
 
+import copy
+import functools
 import json
+import math
+import operator
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -137,6 +141,40 @@ def test_what_a_damaged_log_tells_is_what_the_whole_one_tells_or_null(shape: str
 def test_what_is_told_twice_costs_nothing(shape: str, damage: Callable[[Events, random.Random], Events]) -> None:
     events = saved(shape)
     assert told(rows_of(damage(events, random.Random(shape)))) == told(rows_of(events))
+
+
+JUNK: tuple[Any, ...] = (math.nan, math.inf, -math.inf, 1e300, 10**400, -(10**30), "12", None, [], {"a": {}})
+
+
+STANDING_IN = ("requestId", "url", "method", "errorText", "receiveHeadersStart")
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where anything stands in an event, but for headers."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in inside:
+        if name != "headers":
+            yield (*path, name)
+            yield from places(inner, (*path, name))
+
+
+def with_junk(events: Events, chance: random.Random) -> Events:
+    """Something else in one place of one event, but for what tells requests apart or has a stand-in."""
+    number = chance.randrange(len(events))
+    *way, last = chance.choice([place for place in places(events[number]) if place[-1] not in STANDING_IN])
+    changed = copy.deepcopy(events[number])
+    holder = functools.reduce(operator.getitem, way, changed)
+    holder[last] = chance.choice([one for one in JUNK if not isinstance(one, str) or not isinstance(holder[last], str)])
+    return [*events[:number], changed, *events[number + 1 :]]
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, "cold-h2", "websocket-refused", "worker", "frame-of-another-host"])
+def test_what_no_clock_or_browser_says_is_null(shape: str) -> None:
+    events, chance = saved(shape), random.Random(shape)
+    for _ in range(_TRIES * 2):
+        damaged = with_junk(events, chance)
+        wrong = [said for said in made_up(events, damaged) if not said.endswith("was never asked for then")]
+        assert wrong == [], damaged
 
 
 def of_another_browser(events: Events, session: str, later_s: float) -> Events:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 from typing import Any
 
 import pytest
@@ -29,6 +30,13 @@ def test_a_file_is_the_same_however_it_is_laid_out() -> None:
     for text in (json.dumps(parsed), json.dumps(parsed, indent=2), json.dumps(parsed, sort_keys=False, indent=None)):
         assert read(text.encode(), chunk_bytes=1000).log == whole.log
     assert read(b"\xef\xbb\xbf" + data, chunk_bytes=7).log == whole.log
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_log_that_went_through_windows_own_shell_is_the_same(encoding: str) -> None:
+    data = logs.text_of("h3")
+    mark = b"\xfe\xff" if encoding.endswith("be") else b""
+    assert read(mark + data.decode().encode(encoding), chunk_bytes=7).log == read(data).log
 
 
 def test_events_may_stand_before_the_constants() -> None:
@@ -117,6 +125,24 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.parametrize("word", ["\ud800", "\x1b[2J", [], 10**400])
+def test_an_event_of_a_type_that_is_none_is_passed_over(word: object) -> None:
+    parsed = json.loads(logs.text_of("h3"))
+    found = read(json.dumps(parsed | {"events": [{**parsed["events"][0], "type": word}, *parsed["events"]]}).encode())
+    assert found.log == read(logs.text_of("h3")).log
+
+
+@pytest.mark.parametrize("count", [10**400, -(10**30), 1e300, True, "100"])
+def test_more_bytes_than_there_are_anywhere_are_no_size(count: object) -> None:
+    parsed = json.loads(logs.text_of("h1-new-pool"))
+    for event in parsed["events"]:
+        if "byte_count" in event.get("params", {}):
+            event["params"]["byte_count"] = count
+    waterfall = rows_of(read(json.dumps(parsed).encode()).log, limit=1000).waterfall
+    assert {one.received_bytes for one in waterfall.connections} == {None}
+    assert {row.body_bytes for row in waterfall.requests} <= {None, 0}
+
+
 NAMES = ["url", "method", "net_error", "source_dependency", "address", "byte_count", "headers"]
 NAMES += ["location", "host", "port", "state", "version", "group_id"]
 
@@ -180,6 +206,15 @@ def test_deep_nesting_inside_an_event_costs_that_event() -> None:
     lines = logs.text_of("h3").split(b"\n")
     found = read(b"\n".join([*lines[:5], deep.rstrip(b"\n"), *lines[5:]]))
     assert len(found.log.hops) == 5
+
+
+def test_a_log_of_which_every_line_is_damaged_is_read_in_seconds() -> None:
+    lines = logs.text_of("many").split(b"\n")
+    broken = b"\n".join(line.replace(b'"source":', b'"source"') for line in lines[2:-1])
+    began = time.process_time()
+    found = read(b"\n".join([*lines[:2], *[broken] * 24]), chunk_bytes=1_048_576)
+    assert int(found.warnings[0].split()[0]) > 20_000
+    assert time.process_time() - began < 5
 
 
 def test_an_event_that_is_a_large_body_does_not_hide_the_next() -> None:
