@@ -296,12 +296,15 @@ def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
 
 def _may_be_a_picture(page: PageMeasurement, last_us: int, fcp_us: int) -> bool:
     """Whether what was painted first may be a picture that had come just before: a page without words shows nothing
-    until then. From its last byte to the screen it takes a picture longer than a text.
+    until then. From its last byte to the screen it takes a picture longer than a text. The picture of the largest paint
+    was not it where it had come as a whole, and is known to have been painted later.
     """
+    largest = largest_row(page) if (page.vitals.lcp_us or 0) > fcp_us + CLOCKS_US else None
     return any(
         last_us < (row.timing.end_us or 0) <= fcp_us <= (row.timing.end_us or 0) + 2 * DIRECTLY_US
         for row in page.waterfall.requests
         if row.resource_type is ResourceType.IMAGE and RowFlag.FRAME not in row.flags
+        if row is not largest or (row.timing.end_us or 0) > fcp_us - CLOCKS_US
     )
 
 

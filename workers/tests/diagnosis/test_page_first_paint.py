@@ -100,6 +100,18 @@ def test_async_scripts_and_print_styles_are_left_alone() -> None:
     assert diagnose_page(sketch(*rest, fcp_ms=340)).findings == ()
 
 
+@pytest.mark.parametrize(("picture_ms", "lcp_ms", "is_open"), [(570, 640, False), (570, 601, True), (598, 640, True)])
+def test_a_picture_that_was_there_and_was_painted_after_the_first_paint_did_not_make_it(
+    picture_ms: int, lcp_ms: int, is_open: bool
+) -> None:
+    """As on WordPress's pages, whose words come with their style sheets and whose picture a frame later."""
+    shown = picture(3, 320, picture_ms)
+    largest = {"lcp_us": lcp_ms * 1000, "lcp_url": shown.url}
+    page = sketch(style(2, 310, 530, path="a.css"), shown, fcp_ms=600, vitals=largest)
+    assert (BLOCKING in open_questions(page)) is is_open
+    assert (told(page, BLOCKING) is None) is is_open
+
+
 @pytest.mark.parametrize(("host", "expected"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
 def test_a_file_that_never_came_held_the_paint_up_all_the_same(host: str, expected: FindingId) -> None:
     refused = row(2, ResourceType.SCRIPT, 310, 900, host=host, render_blocking=True, status=None, failure="ERR_X")
