@@ -20,6 +20,9 @@ REPEATS = 3
 ELSEWHERE = frozenset({Trial.OTHER_FAMILY, Trial.RESUMED_ELSEWHERE})
 # From here on a round trip stands out clearly.
 CLEAR_RTT_US = 20_000
+# After so long a SYN is said again (RFC 6298, 2.1). An answer to that comes a round trip later still, give or take.
+SYN_TIMER_US = 1_000_000
+_LEAST_RTT = 0.85
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +72,18 @@ def pause_us(rtt_us: int | None) -> int:
 def lost_packets(trial: TrialEvidence) -> bool:
     """Whether packets were lost or came out of order, either way: then no pause proves a setting of the server."""
     last = next(reversed(_states(trial)), TcpState())
-    return bool(trial.syn_retransmits or last.total_retransmits or last.out_of_order_packets)
+    return bool(lost_syn(trial) or said_again(trial, last) or last.out_of_order_packets)
+
+
+def lost_syn(trial: TrialEvidence) -> bool:
+    """Whether a SYN got lost, or its answer. On a way that is longer than its timer it is said again all the same."""
+    waited_us = SYN_TIMER_US * (trial.syn_retransmits or 0)
+    return waited_us > 0 and (trial.connect_us or 0) >= waited_us + _LEAST_RTT * (rtt_of(trial) or 0)
+
+
+def said_again(trial: TrialEvidence, state: TcpState) -> int:
+    """How many packets of ours were, by then, besides the SYN."""
+    return max(0, (state.total_retransmits or 0) - (trial.syn_retransmits or 0))
 
 
 def _states(trial: TrialEvidence) -> tuple[TcpState, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
 
-from workers.diagnosis.case import rtt_of
+from workers.diagnosis.case import SYN_TIMER_US, lost_syn, rtt_of, said_again
 from workers.diagnosis.flights import Turn, answer_turn, handshake_turns, mss_of, tickets_before
 from workers.diagnosis.full_packets import is_stuck
 from workers.diagnosis.gaps import Ruler, ruler_of
@@ -30,6 +30,8 @@ _SPARE_SEGMENTS = 1
 _LEAST_DOUBLED = 2
 # The kernel's variance of the round trip begins at a half (RFC 6298, 2.2) and falls on a way without queues.
 _QUEUED_RTT = 0.75
+# Where round trips differ by this part of its timer a SYN may take as long as that.
+_QUEUED_SYN = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,8 @@ class Losses:
 
 def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
     """What is known of these connections, which were all made over one path."""
-    again = tuple(trial for trial in trials if said_again(trial))
+    unsteady = _is_unsteady(trials)
+    again = tuple(trial for trial in trials if (lost_syn(trial) and not unsteady) or _is_said_again(trial))
     disturbed = [trial for trial in trials if trial not in again and _ended(trial).out_of_order_packets]
     # What never came at all is another matter, and a hole that stays one is filled by no repair.
     overtaken = tuple(trial for trial in disturbed if not is_stuck(trial))
@@ -63,7 +66,7 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
         disturbed=(*again, *disturbed),
         short=len(far) < len(overtaken),
         late=late,
-        queued=any(_unanswered(trial) and _queues(trial) for trial in trials),
+        queued=any((_unanswered(trial) and _queues(trial)) or (lost_syn(trial) and unsteady) for trial in trials),
         doubled=doubled,
     )
 
@@ -96,14 +99,20 @@ def _count_late(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence],
     return sum(trial not in lossy and _is_held(trial, trips) for trial in trials)
 
 
-def said_again(trial: TrialEvidence) -> bool:
+def _is_said_again(trial: TrialEvidence) -> bool:
     """Whether something of ours got lost: said again, without word from the server that it had come both times. Where
     our packets queue, we say again what is still on its way, and that word may come too late."""
-    return bool(trial.syn_retransmits) or (_unanswered(trial) and not _queues(trial))
+    return _unanswered(trial) and not _queues(trial)
+
+
+def _is_unsteady(trials: Sequence[TrialEvidence]) -> bool:
+    """Whether a SYN may have stood in a queue until its timer ended: the way took very different times."""
+    trips = [trip for trial in trials if (trip := rtt_of(trial)) is not None]
+    return bool(trips) and max(trips) - min(trips) > _QUEUED_SYN * SYN_TIMER_US
 
 
 def _unanswered(trial: TrialEvidence) -> bool:
-    return (_ended(trial).total_retransmits or 0) > (_ended(trial).dsack_dups or 0)
+    return said_again(trial, _ended(trial)) > (_ended(trial).dsack_dups or 0)
 
 
 def _queues(trial: TrialEvidence) -> bool:

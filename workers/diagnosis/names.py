@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts
-from workers.diagnosis.weighing import fact, ms_of
+from workers.diagnosis.weighing import fact, ms_of, queue_us
 from workers.measurement.evidence import Depth, NameEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -23,6 +23,8 @@ _ADDRESS_TYPES = ("A", "AAAA")
 _SEARCHED_CODES = ("NOERROR", "NXDOMAIN")
 # One slow lookup may be bad luck, of the path or of a busy machine.
 _LEAST_SEEN = 3
+# A search must stand out of what connections mostly wait in a queue by so much: lookups wait there too.
+_QUEUES = 1.5
 
 
 def slow(case: Case) -> Verdicts:
@@ -46,6 +48,8 @@ def _slow(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
         yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED)
     elif _asked_again(name):
         yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
+    elif _is_slow(name) and not _stands_out(case, name):
+        yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif _is_slow(name):
         yield Finding(
             id=id,
@@ -70,11 +74,15 @@ def _chain(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
             reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
             yield NotJudged(id=FindingId.DNS_CNAME_CHAIN, reason=reason)
         return
+    stands_out = _stands_out(case, name)
+    if hops < LONG_CHAIN and not stands_out:
+        yield NotJudged(id=FindingId.DNS_CNAME_CHAIN, reason=NotJudgedReason.UNSTEADY)
+        return
     yield Finding(
         id=FindingId.DNS_CNAME_CHAIN,
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,
-        saving_us=_saved_by_flattening_us(name),
+        saving_us=_saved_by_flattening_us(name) if stands_out else None,
         evidence=_facts(name),
         host=_host(case, name),
     )
@@ -105,6 +113,11 @@ def _is_slow(name: NameEvidence) -> bool:
     """Whether each search was, and there were enough of them."""
     times = _searches_us(name)
     return _may_be_slow(name) and len(times) >= _LEAST_SEEN and min(times) > _slow_us(name)
+
+
+def _stands_out(case: Case, name: NameEvidence) -> bool:
+    """Whether the search took as long as the way to the resolver cannot have taken by itself."""
+    return _searched_us(name) >= _QUEUES * queue_us(case)
 
 
 def _may_be_slow(name: NameEvidence) -> bool:

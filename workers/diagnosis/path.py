@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, lost_syn, rtt_of
 from workers.diagnosis.flights import handshake_round_trips
 from workers.diagnosis.losses import Losses, losses_of
 from workers.diagnosis.thinking import begun_us
@@ -256,7 +256,7 @@ def _detour_us(far_us: int, near_us: int, round_trips: int) -> int:
 
 
 def _trips(trials: Sequence[TrialEvidence]) -> list[int]:
-    return [trip for trial in trials if not trial.syn_retransmits and (trip := rtt_of(trial)) is not None]
+    return [trip for trial in trials if not lost_syn(trial) and (trip := rtt_of(trial)) is not None]
 
 
 RULES: tuple[Rule, ...] = (rtt_high, loss, ipv6)

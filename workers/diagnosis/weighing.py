@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Generic, TypeVar
 
-from workers.diagnosis.case import CLEAR_RTT_US, ELSEWHERE, Case, lost_packets, rtt_of
+from workers.diagnosis.case import CLEAR_RTT_US, ELSEWHERE, Case, lost_packets, lost_syn, rtt_of, said_again
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, FactValue, FindingId, NotJudged, NotJudgedReason
 from workers.measurement.thresholds import MIN_RTT_US
@@ -130,7 +130,7 @@ def lost_in_handshake(trial: TrialEvidence) -> bool:
     secured = trial.tcp_secured
     if secured is None:
         return lost_packets(trial)
-    return bool(secured.total_retransmits or secured.out_of_order_packets)
+    return bool(lost_syn(trial) or said_again(trial, secured) or secured.out_of_order_packets)
 
 
 def asked_again(trial: TrialEvidence) -> bool:
@@ -138,7 +138,7 @@ def asked_again(trial: TrialEvidence) -> bool:
     secured, ended = trial.tcp_secured, trial.tcp_ended
     if ended is None:
         return lost_packets(trial)
-    return (ended.total_retransmits or 0) > (0 if secured is None else secured.total_retransmits or 0)
+    return said_again(trial, ended) > (0 if secured is None else said_again(trial, secured))
 
 
 def never(trial: TrialEvidence) -> bool:
@@ -148,9 +148,19 @@ def never(trial: TrialEvidence) -> bool:
 
 def jitter_us(case: Case) -> int:
     """How far the round trips of this probe's connections lie apart: what is shorter than this may be the path's."""
-    trials = [trial for trial in case.evidence.trials if trial.trial not in ELSEWHERE]
-    trips = [trial.syn_rtt_us for trial in trials if trial.syn_rtt_us and not trial.syn_retransmits]
+    trips = _trips(case)
     return max(trips) - min(trips) if trips else 0
+
+
+def queue_us(case: Case) -> float:
+    """By how much most round trips of this probe's connections are longer than the shortest."""
+    trips = _trips(case)
+    return median(trips) - min(trips) if trips else 0
+
+
+def _trips(case: Case) -> list[int]:
+    trials = [trial for trial in case.evidence.trials if trial.trial not in ELSEWHERE]
+    return [trial.syn_rtt_us for trial in trials if trial.syn_rtt_us and not trial.syn_retransmits]
 
 
 def fact(name: str, value: FactValue) -> Fact:

@@ -10,7 +10,8 @@ from workers.measurement.evidence import Alias, Depth, NameEvidence, Question
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import facts, found, left_open, said
-from workers.tests.diagnosis.servers import name, probe
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, connection, name, probe
 
 
 def questions(**took_us: int | None) -> tuple[Question, ...]:
@@ -45,6 +46,24 @@ def test_what_was_not_slow_each_time_or_not_asked_often_enough_is_left_open(othe
     evidence = probe([], names=(searched(*others_us),))
     assert left_open(names.RULES, evidence) == {Id.DNS_SLOW: NotJudgedReason.NOT_REPEATED}
     assert not found(names.RULES, evidence)
+
+
+def test_where_connections_wait_in_a_queue_lookups_may_have_too() -> None:
+    """One connection that was late is chance: most must have been."""
+    slow, short = searched(160_000, 210_000, took_us=190_000), name(took_us=80_000, again_us=20_000, min_ttl_s=20)
+    many = searched(160_000, 210_000, took_us=190_000, aliases=aliases(4))
+    calm, chance, queued = (
+        [connection(Path(rtt_ms=30), Server(), syn_rtt_us=trip_us) for trip_us in trips_us]
+        for trips_us in ([30_000] * 4, [30_000, 31_000, 30_000, 400_000], [30_000, 400_000, 150_000, 230_000])
+    )
+    for trials in (calm, chance):
+        assert found(names.RULES, probe(trials, names=(slow,))).keys() == {Id.DNS_SLOW}
+        assert found(names.RULES, probe(trials, names=(short,))).keys() == {Id.DNS_CNAME_CHAIN}
+    for one, id in ((slow, Id.DNS_SLOW), (short, Id.DNS_CNAME_CHAIN)):
+        evidence = probe(queued, names=(one,))
+        assert not found(names.RULES, evidence)
+        assert left_open(names.RULES, evidence)[id] is NotJudgedReason.UNSTEADY
+    assert found(names.RULES, probe(queued, names=(many,)))[Id.DNS_CNAME_CHAIN].saving_us is None
 
 
 def test_a_resolver_that_refuses_a_question_has_not_searched() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from workers.diagnosis import path
 from workers.diagnosis.case import Case
+from workers.diagnosis.diagnose import RULES
 from workers.measurement.evidence import Depth, Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity
@@ -195,6 +196,44 @@ def test_less_loss_is_left_open(count: int, total: int) -> None:
 def test_a_lost_syn_costs_its_second() -> None:
     evidence = lossy(2, 4, syn_retransmits=1, syn_rtt_us=None, connect_us=1_080_000)
     assert found(path.RULES, evidence)[Id.TCP_LOSS].saving_us == 1_000_000
+
+
+def slow_to_connect(rtt_ms: int, retransmits: int, connect_ms: int, **state: Any) -> TrialEvidence:
+    """Its SYN was said again, which Linux counts with all else that was."""
+    whole = connection(Path(rtt_ms=rtt_ms), Server(handshake_bytes=18_000))
+    assert whole.tcp_ended is not None
+    again = {"total_retransmits": retransmits} | state
+    return replace(
+        whole,
+        syn_retransmits=retransmits,
+        syn_rtt_us=None if retransmits else rtt_ms * 1000,
+        connect_us=connect_ms * 1000,
+        tcp_connected=TcpState(total_retransmits=retransmits),
+        tcp_ended=replace(whole.tcp_ended, **again),
+    )
+
+
+@pytest.mark.parametrize("retransmits", [1, 2])
+def test_on_a_way_of_more_than_a_second_a_syn_is_said_again_though_nothing_was_lost(retransmits: int) -> None:
+    far = retransmits * 1_100
+    answered, lost, later = (
+        probe([slow_to_connect(far, retransmits, connect_ms, **more)] * 4)
+        for connect_ms, more in ((far, {}), (far + retransmits * 1_000, {}), (far, {"total_retransmits": 3}))
+    )
+    assert Id.TCP_LOSS not in {*found(RULES, answered), *left_open(RULES, answered)}
+    assert Id.TLS_CHAIN_EXCEEDS_IW in found(RULES, answered)
+    for evidence in (lost, later):
+        assert Id.TCP_LOSS in found(RULES, evidence)
+        assert left_open(RULES, evidence)[Id.TLS_CHAIN_EXCEEDS_IW] is NotJudgedReason.LOSS
+
+
+def test_a_syn_that_stood_in_a_queue_for_a_second_is_not_known_to_be_lost() -> None:
+    """As long as others of the same way waited: of these the kernel knows for how long."""
+    queued = [slow_to_connect(300, 1, 1_500), slow_to_connect(400, 1, 1_700), slow_to_connect(200, 1, 1_250)]
+    others = [slow_to_connect(wait_ms, 0, wait_ms) for wait_ms in (20, 400, 900)]
+    evidence = probe([*queued, *others])
+    assert Id.TCP_LOSS not in found(path.RULES, evidence)
+    assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.UNSTEADY
 
 
 def other(**changes: Any) -> TrialEvidence:
