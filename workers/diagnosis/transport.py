@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
-from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of
+from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of, tickets_before
 from workers.diagnosis.gaps import (
     LONGEST_ROUND_RTT,
     USUAL_WINDOW,
@@ -46,6 +46,8 @@ _ALWAYS_US = (180_000, 230_000)
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
 # After how long a rest the window is taken back: a timeout (RFC 2861), of Linux 200 ms at least.
 _LEAST_REST_US = 200_000
+# Tickets of TLS 1.3 and settings of HTTP/2 come in packets of their own, and fill a window of so many segments.
+_TICKETS_FILL = 3
 # A window that was taken back is so much smaller than the one of before at least.
 _LESS = 0.75
 
@@ -144,8 +146,11 @@ def _small(case: Case, sure: Sure[Window]) -> Iterator[Finding]:
     window = known_window(case)
     new = [trial for trial in visits(case, _ASKED) if first_answer(trial) and not lost_packets(trial)]
     timely = [trial for trial in new if not is_late(trial)]
-    saving_us = round(median(_spared_us(trial, window) for trial in timely or sure.trials))
-    if not saving_us and not any(_spared_us(trial, window) for trial in sure.trials):
+    quick_us = min(
+        (us for trial in new for one in trial.exchanges if (us := think_us(trial, one)) is not None), default=0
+    )
+    saving_us = round(median(_spared_us(trial, window, quick_us) for trial in timely or sure.trials))
+    if not saving_us and not any(_spared_us(trial, window, quick_us) for trial in sure.trials):
         return
     segments = [one.segments for one in sure.seen]
     first = first_answer(sure.trials[0])
@@ -164,22 +169,32 @@ def _small(case: Case, sure: Sure[Window]) -> Iterator[Finding]:
     )
 
 
-def _spared_us(trial: TrialEvidence, window: float | None) -> int:
-    return _answer_extra_us(trial) + _handshake_extra_us(trial, window)
+def _spared_us(trial: TrialEvidence, window: float | None, quick_us: int) -> int:
+    """For a server that begins an answer so soon where nothing holds it back."""
+    return _answer_extra_us(trial, window, quick_us) + _handshake_extra_us(trial, window)
 
 
-def _answer_extra_us(trial: TrialEvidence) -> int:
+def _answer_extra_us(trial: TrialEvidence, window: float | None, quick_us: int) -> int:
     """What the rounds of the answer cost that a usual window, grown by the handshake, would not have needed."""
     found = first_answer(trial)
     if found is None:
         return 0
-    exchange, turn, mss = found[0], answer_alone(*found), mss_of(trial)
+    exchange, mss = found[0], mss_of(trial)
+    held = _is_behind_tickets(trial, exchange, window, quick_us)
+    turn = found[1] if held else answer_alone(*found)
     waits = _waits(turn, ruler_of(trial))
     size_bytes = with_tickets_whole(trial, exchange, turn)
     needless = 1 + len(waits) - rounds(size_bytes, mss, usual_window_after(handshake_bytes(trial), mss))
     if needless <= 0:
         return 0
-    return _longest(waits, needless) + needless * (behind_tickets_us(trial, exchange, turn) or 0)
+    spread_us = 0 if held else behind_tickets_us(trial, exchange, turn) or 0
+    return _longest(waits, needless) + needless * spread_us
+
+
+def _is_behind_tickets(trial: TrialEvidence, exchange: Exchange, window: float | None, quick_us: int) -> bool:
+    """Whether the answer waited until its tickets were acknowledged, since they had filled the window."""
+    think, filled = think_us(trial, exchange), window is not None and round(window) <= _TICKETS_FILL
+    return filled and tickets_before(trial, exchange) > 0 and ruler_of(trial).near((think or 0) - quick_us)
 
 
 def _handshake_extra_us(trial: TrialEvidence, window: float | None) -> int:

@@ -65,6 +65,21 @@ def test_a_server_that_thinks_behind_its_tickets_hides_nothing_of_what_a_small_w
     assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
 
 
+@pytest.mark.parametrize(("tickets_bytes", "settings_bytes"), [(574, 80), (1_600, 0)])
+def test_a_window_that_tickets_fill_costs_the_round_trip_before_the_answer_too(
+    tickets_bytes: int, settings_bytes: int
+) -> None:
+    """A larger one has room for them: a server that thinks for as long at first is slow for another reason."""
+    server = replace(PAGE, handshake_bytes=900, tickets_bytes=tickets_bytes, settings_bytes=settings_bytes)
+    small, usual = (probed(Path(rtt_ms=100, iw=window), server) for window in (2, 10))
+    claimed_us = found(RULES, small)[Id.TCP_IW_SMALL].saving_us
+    assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
+    thinking = replace(server, body_bytes=30_000, think_us=(100_000, 300))
+    small, usual = (probed(Path(rtt_ms=100, iw=window), thinking) for window in (4, 10))
+    claimed_us = found(RULES, small)[Id.TCP_IW_SMALL].saving_us
+    assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
+
+
 def test_a_chain_too_long_for_any_window_claims_only_what_the_usual_one_would_wait() -> None:
     long = replace(PAGE, handshake_bytes=18_500)
     here, alone = (found(RULES, probed(path, long))[Id.TLS_CHAIN_EXCEEDS_IW] for path in (SMALL, USUAL))
