@@ -23,7 +23,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import CacheState, Leg, LegExchange
 from workers.measurement.timing import Phases, Timing, phases_of
-from workers.measurement.waterfall import Request, ServedFrom, Waterfall, received_bytes
+from workers.measurement.waterfall import Request, ServedFrom, TimingSource, Waterfall, received_bytes
 
 Level = Literal["good", "warn", "bad", "info"]
 
@@ -255,32 +255,32 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
             value=units.size(received_bytes(requests)),
             note=f"{_number(len(requests), 'request')}, {_number(len(hosts), 'host')}",
         ),
-        Card(
-            name="Connections",
-            value=units.count(len(page.waterfall.connections)),
-            note=_use_of(page.waterfall),
-        ),
+        _connections_card(page.waterfall),
     )
 
 
-def _use_of(waterfall: Waterfall) -> str:
-    """How many requests found a connection open, and how many connections no request ever used."""
+def _connections_card(waterfall: Waterfall) -> Card:
+    """How many were opened, how many requests found one open, and how many no request ever used."""
     reused = units.count(sum(request.reused is True for request in waterfall.requests))
     unused = sum(connection.requests == 0 for connection in waterfall.connections)
     # Archives of some tools name no connections: what went over which is then nobody's to say.
     untold = sum(went_over_something_untold(request) for request in waterfall.requests)
+    if untold and not waterfall.connections:
+        return Card(name="Connections", value=units.ABSENT, note="not told by the file")
     parts = [
         f"{reused} of {_number(len(waterfall.requests) - untold, 'request')} reused one",
         f"of {units.count(untold)} it is not known" if untold else "",
         f"{units.count(unused)} never used" if unused else "",
     ]
-    return "; ".join(part for part in parts if part)
+    note = "; ".join(part for part in parts if part)
+    return Card(name="Connections", value=units.count(len(waterfall.connections)), note=note)
 
 
 def went_over_something_untold(request: Request) -> bool:
-    """Whether a request had a connection that its file does not name."""
-    is_answered = request.served_from is ServedFrom.NETWORK and request.timing.first_byte_us is not None
-    return is_answered and request.connection is None
+    """Whether a request had a connection that its file does not name. A file may lack the times of an answer too."""
+    is_archived = request.timing_source is TimingSource.ARCHIVE and request.status is not None
+    is_answered = is_archived or request.timing.first_byte_us is not None
+    return is_answered and request.served_from is ServedFrom.NETWORK and request.connection is None
 
 
 def _first_byte_card(document: Request | None) -> Card:

@@ -4,7 +4,7 @@ import { type Filterable, neighbour, sorted, urlWith, type Wanted, wants } from 
 
 const ROW: Filterable = {
   number: 7,
-  name: "App.css",
+  name: "App.css?画像",
   url: "https://cdn.example/App.css",
   host: "cdn.example",
   status: "404",
@@ -21,8 +21,8 @@ test("an empty filter wants everything", () => {
   assert.equal(wants(ALL, ROW), true);
 });
 
-test("the text is found in address, status, type and notes, without case", () => {
-  for (const text of ["app.CSS", "404", "stylesheet", "Blocks", " cdn.example "]) assert.equal(wants({ ...ALL, text }, ROW), true, text);
+test("the text is found in name, address, status, type and notes, without case", () => {
+  for (const text of ["app.CSS", "404", "stylesheet", "Blocks", " cdn.example ", "画像"]) assert.equal(wants({ ...ALL, text }, ROW), true, text);
   assert.equal(wants({ ...ALL, text: "app.js" }, ROW), false);
 });
 
@@ -52,6 +52,7 @@ test("the address holds what is asked for, and leaves other parts alone", () => 
   const url = urlWith(href, { q: "a b", host: "", kind: "h2", zoom: "10-20.5", request: "3" });
   assert.equal(url, "https://x.example/runs/1/?view=connections&q=a+b&kind=h2&zoom=10-20.5&request=3");
   assert.equal(urlWith(url, { q: "", kind: "", zoom: "", request: "" }), "https://x.example/runs/1/?view=connections");
+  assert.equal(urlWith(href, { view: "", host: "", request: "5" }, "#details"), "https://x.example/runs/1/?request=5#details");
 });
 
 test("the next row is the next of those shown", () => {

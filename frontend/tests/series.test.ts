@@ -57,6 +57,11 @@ test("failed and missed runs stand on the ground line with their number", () => 
   assert.equal(faultWords(series([EU]), HOUR, "Failed"), "2 failed");
 });
 
+test("where nothing was measured there is no scale of durations", () => {
+  const shown = (ttfb_ms: number | null) => chartConfig(series([{ ...EU, points: [point(0, { ttfb_ms, failed: 1 })] }]), THEME).options?.scales?.["y"]?.ticks?.display;
+  assert.deepEqual([shown(null), shown(0), shown(80)], [false, true, true]);
+});
+
 test("without faults there are no marks", () => {
   assert.equal(chartConfig(series([{ ...US, points: [point(0)] }, EU]), THEME).data.datasets.length, 4);
   assert.equal(chartConfig(series([{ ...US, points: [point(0)] }]), THEME).data.datasets.length, 1);

@@ -5,6 +5,7 @@ Strings are built here and not by the template engine because a page has up to 3
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from django import template
 from django.utils.html import escape
@@ -91,7 +92,7 @@ def waterfall_head(unit: str, wanted: Wanted | None = None, labels: str = "") ->
             + _heading(wanted, "size", "Size")
             + _heading(wanted, "time", "Time")
         )
-    axis = "drag here to zoom, double click to see all" if unit != "hop" else ""
+    axis = "drag here to zoom, double click to see all" if wanted else ""
     phases = '<span class="visually-hidden">Phases</span>'
     cell = f'<th scope="col" role="columnheader" class="wf-cell" title="{axis}">{phases}{labels}</th>'
     return _safe(f'<tr role="row">{heads}{cell}</tr>')
@@ -133,9 +134,12 @@ def waterfall_lanes(chart: Chart, view: Axis | None = None, hide: Sequence[str] 
 
 
 @register.simple_tag
-def waterfall_query(wanted: Wanted, **changes: str) -> str:
-    """The page's query with some choices changed; empty ones are left out."""
-    return wanted.query_with(**changes)
+def waterfall_choice(wanted: Wanted, **changes: str) -> SafeString:
+    """The address of a link to the page with some choices changed, empty ones left out. The script is told the changes
+    alone: its reader may have chosen more since.
+    """
+    told = urlencode(changes | {"request": ""})
+    return _safe(f'href="?{escape(wanted.query_with(**changes))}" data-with="{escape(told)}"')
 
 
 @register.simple_tag

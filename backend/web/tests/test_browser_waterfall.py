@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.urls import reverse
@@ -59,6 +60,67 @@ def test_enter_on_a_row_leads_to_the_details_of_that_row(world: World, server: L
         expect(page.locator("tr.selected")).to_have_id("r5")
         assert page.url.endswith("request=5")
         assert site.complaints == []
+
+
+def test_links_lead_there_from_what_is_seen_now(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(f"{path}?request=2")
+        page.locator("#wf-q").fill("app")
+        page.keyboard.press("Escape")
+        page.keyboard.press("+")
+        page.get_by_role("button", name="Load", exact=True).click()
+        zoom = parse_qs(urlsplit(page.url).query)["zoom"]
+        shown = page.locator("tr.wf-row:not([hidden]) a").last
+        # A context menu offers its address, and a click with Ctrl opens it beside.
+        shown.dispatch_event("pointerdown")
+        told = parse_qs(urlsplit(shown.get_attribute("href") or "").query)
+        assert (told["q"], told["zoom"], told["hide"]) == (["app"], zoom, ["load"])
+        assert told["request"] != ["2"]
+        page.get_by_role("link", name="Connections", exact=True).click()
+        expect(page.locator(".wf-frame.of-connections")).to_be_visible()
+        assert parse_qs(urlsplit(page.url).query) == {"view": ["connections"], "zoom": zoom, "hide": ["load"]}
+        page.locator("#details .wf-causes a").first.click()
+        expect(page.locator(".wf-frame.of-requests")).to_be_visible()
+        asked = parse_qs(urlsplit(page.url).query)
+        assert (asked["zoom"], asked["hide"], asked["request"]) == (zoom, ["load"], ["1"])
+        page.go_back()
+        page.go_back()
+        expect(page.locator("#wf-q")).to_have_value("app")
+        assert site.complaints == []
+
+
+def test_a_stretch_says_how_long_it_is_while_it_is_drawn(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.locator("#waterfall-title").scroll_into_view_if_needed()
+        axis = page.locator("thead .wf-cell")
+        box, plot = axis.bounding_box(), page.locator(".wf-marks").bounding_box()
+        assert box
+        assert plot
+        y = box["y"] + box["height"] - 4
+        page.mouse.move(plot["x"] + plot["width"] / 4, y)
+        page.mouse.down()
+        page.mouse.move(plot["x"] + plot["width"] / 2, y)
+        whole = page.evaluate("JSON.parse(document.getElementById('wf-data-r').textContent)")
+        told = page.locator(".wf-band").text_content()
+        assert told == duration(round((whole["end_us"] - whole["start_us"]) / 4))
+        page.mouse.up()
+        expect(page.locator(".wf-band")).to_be_hidden()
+        expect(page.locator("#r1 .wf-bar")).to_have_attribute("viewBox", "25 0 25 14")
+
+
+def test_of_hops_no_key_is_told_that_filters(world: World, server: LiveServer) -> None:
+    pending = world.pending("probe")
+    world.end(pending, Measured(measurement=measurements.probe()))
+    with browsing(world, server) as site:
+        page = site.open(reverse("web:run", args=[pending.run_id]))
+        expect(page.locator("thead .wf-cell")).to_have_attribute("title", re.compile("drag here to zoom"))
+        expect(page.locator(".keys")).not_to_contain_text("filter")
+        page.keyboard.press("?")
+        expect(page.locator("dialog")).to_be_visible()
+        expect(page.locator("dialog")).not_to_contain_text("filter")
 
 
 def test_under_the_sheet_of_keys_nothing_moves_and_escape_closes_only_it(world: World, server: LiveServer) -> None:

@@ -8,6 +8,7 @@ from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import MissedReason, PageMeasurement, PairMeasurement, ProbeMeasurement
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import TimingSource, Waterfall
 from workers.tests.builders import build_pair
 
 
@@ -99,6 +100,19 @@ def test_requests_whose_connection_nobody_told_are_not_said_to_have_opened_one()
     untold = replace(page.waterfall, requests=(*told, replace(last, connection=None, reused=None)))
     card = next(card for card in cards_of(replace(page, waterfall=untold)) if card.name == "Connections")
     assert card.note == "25 of 29 requests reused one; of 1 it is not known"
+
+
+def test_a_file_that_names_no_connection_is_not_said_to_have_had_none() -> None:
+    """Neither where it has no times of its answers."""
+    page = measurements.page(3)
+    for timing in (page.waterfall.requests[0].timing, Timing(start_us=0)):
+        requests = tuple(
+            replace(row, connection=None, reused=None, timing=timing, timing_source=TimingSource.ARCHIVE)
+            for row in page.waterfall.requests
+        )
+        untold = replace(page, waterfall=Waterfall(requests=requests, connections=()))
+        card = next(card for card in cards_of(untold) if card.name == "Connections")
+        assert (card.value, card.note) == ("\N{EN DASH}", "not told by the file")
 
 
 def test_connections_that_no_request_ever_used_are_told_beside_those_that_were_reused() -> None:

@@ -95,7 +95,7 @@ class Board:
     @property
     def requests(self) -> str:
         """The same for a row of the view by requests."""
-        return _ready(self.wanted.query_with(view="", kind="", q="", sort=""))
+        return _ready(self.wanted.query_with(view="", q="", kind="", only="", sort=""))
 
     @property
     def has_rows(self) -> bool:

@@ -103,7 +103,7 @@ def _extent(travel: Sequence[Segment]) -> tuple[int, int]:
 
 
 def _notes(connection: Connection, hosts: Sequence[str]) -> tuple[str, ...]:
-    notes = [f"{connection.requests} request{'' if connection.requests == 1 else 's'}"]
+    notes = [_use(connection)]
     if len(hosts) > 1:
         more = f" and {len(hosts) - 1 - _MAX_HOSTS} more" if len(hosts) - 1 > _MAX_HOSTS else ""
         notes.append(f"also {', '.join(hosts[1 : _MAX_HOSTS + 1])}{more}")
@@ -111,11 +111,15 @@ def _notes(connection: Connection, hosts: Sequence[str]) -> tuple[str, ...]:
         notes.append("opened ahead")
     if connection.resumed:
         notes.append("TLS resumed")
-    if connection.requests == 0:
-        notes.append("never used")
     if connection.certificate_error:
         notes.insert(0, printable(connection.certificate_error, 60))
     return tuple(notes)
+
+
+def _use(connection: Connection) -> str:
+    if not connection.requests:
+        return "never used"
+    return f"{connection.requests} request{'' if connection.requests == 1 else 's'}"
 
 
 def _tint(connection: Connection) -> Tint:
@@ -123,5 +127,4 @@ def _tint(connection: Connection) -> Tint:
 
 
 def _spoken(connection: Connection, bars: str, at_once: int) -> str:
-    requests = f"{connection.requests} request{'' if connection.requests == 1 else 's'}"
-    return f"{bars}; {requests}" + (f", up to {at_once} at a time" if at_once > 1 else "")
+    return f"{bars}; {_use(connection)}" + (f", up to {at_once} at a time" if at_once > 1 else "")

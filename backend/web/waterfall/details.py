@@ -62,8 +62,8 @@ class Details:
 
     `ahead` says in words what was done before it was asked for, empty when nothing was. `total_name` and `sum_note`
     tell what the total is the sum of. `causes` leads from the one that asked for this up to the document; `remarks`
-    tell what is special. `travels` are the requests on a connection. `expanded` asks for the connection and the
-    certificate to be unfolded.
+    tell what is special. `travels` are the first of the requests on a connection, `travelled` how many there are.
+    `expanded` asks for the connection and the certificate to be unfolded.
     """
 
     number: int
@@ -81,6 +81,7 @@ class Details:
     response_headers: tuple[Header, ...]
     causes: tuple[Cause, ...] = ()
     travels: tuple[Cause, ...] = ()
+    travelled: int = 0
     remarks: tuple[str, ...] = ()
     total_name: str = "Total"
     sum_note: str
@@ -194,6 +195,7 @@ def connection_details(page: PageMeasurement, number: int) -> Details | None:
         request_headers=(),
         response_headers=(),
         travels=tuple(_travel(request) for request in used_by[:MAX_TRAVELS]),
+        travelled=len(used_by),
         sum_note="What it took to open this connection; the phases add up to the total.",
         expanded=True,
     )

@@ -1,11 +1,14 @@
 """Texts that a measured site wrote, made fit for a page: no control characters, no tricks with direction, bounded."""
 
+import re
 import unicodedata
-from urllib.parse import urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from backend.texts import is_one_line, joins
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# What stands for letters beyond ASCII: those of ASCII are encoded since they would mean something else.
+_ENCODED = re.compile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
 
 
 def printable(text: str, limit: int = 2_000) -> str:
@@ -47,7 +50,16 @@ def name_of(url: str) -> str:
         return printable(url, 120)
     folder, _, file = parts.path.rpartition("/")
     name = file or f"{folder.rpartition('/')[2]}/"
-    return printable(f"{name}?{parts.query}" if parts.query else name, 120)
+    return printable(_ENCODED.sub(_letters, f"{name}?{parts.query}" if parts.query else name), 120)
+
+
+def _letters(encoded: re.Match[str]) -> str:
+    """As people write them, where they are letters that can be seen; else as they were."""
+    try:
+        text = unquote_to_bytes(encoded[0]).decode()
+    except UnicodeDecodeError:
+        return encoded[0]
+    return text if is_one_line(text) else encoded[0]
 
 
 def _is_hidden(text: str, place: int) -> bool:

@@ -73,12 +73,13 @@ class Wanted:
         return urlencode({name: value for name, value in (self._named() | changes).items() if value})
 
     def wants(self, row: Row) -> bool:
-        """Whether a row is to be shown; the text is looked for in address, status, type and notes, without case."""
+        """Whether a row is wanted; the text is looked for, without case, in name, address, status, type and notes."""
         if (self.host and row.host != self.host) or (self.kind and row.kind != self.kind):
             return False
         if self.only and self.only not in row.traits:
             return False
-        return self.text.lower() in f"{row.url} {row.host} {row.status} {row.kind} {' '.join(row.notes)}".lower()
+        notes = " ".join(row.notes)
+        return self.text.lower() in f"{row.name} {row.url} {row.host} {row.status} {row.kind} {notes}".lower()
 
     def _named(self) -> dict[str, str]:
         named = dict(self.kept) | {

@@ -44,7 +44,7 @@ export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfigurati
       interaction: { mode: "nearest", axis: "x", intersect: false },
       font: { family: theme.font, size: 12 },
       color: theme.text,
-      scales: { x: timeScale(series, theme), y: durationScale(theme) },
+      scales: { x: timeScale(series, theme), y: durationScale(theme, lines) },
       plugins: { legend: legend(theme), tooltip: tooltip(series) },
     },
   };
@@ -133,10 +133,12 @@ function timeScale(series: PhaseSeries, theme: Theme) {
   };
 }
 
-function durationScale(theme: Theme) {
+/** Without a value there is no scale: the library would make one up. */
+function durationScale(theme: Theme, lines: readonly Line[]) {
+  const isKnown = lines.some((one) => one.data.some((point) => !Number.isNaN(point.y)));
   return {
     beginAtZero: true,
-    ticks: { color: theme.muted, callback: (value: string | number) => shortDuration(Math.round(Number(value) * 1000)) },
+    ticks: { display: isKnown, color: theme.muted, callback: (value: string | number) => shortDuration(Math.round(Number(value) * 1000)) },
     grid: { color: theme.line },
     border: { display: false },
   };

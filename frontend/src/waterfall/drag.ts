@@ -1,5 +1,6 @@
 // Choosing a stretch of time with the pointer, on the axis over the rows.
 
+import { duration } from "../format";
 import type { Pane } from "./pane";
 
 // A shorter stretch is a hand that shook while it clicked.
@@ -20,6 +21,7 @@ export function onDrag(pane: Pane, chosen: (from_us: number, to_us: number) => v
     band.hidden = false;
     band.style.left = `${(left ?? 0) - frame.left}px`;
     band.style.width = `${(right ?? 0) - (left ?? 0)}px`;
+    band.textContent = duration(Math.round(Math.abs(pane.instantAt(x) - pane.instantAt(begin ?? x))));
   };
   axis.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;

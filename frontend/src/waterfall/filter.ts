@@ -29,7 +29,7 @@ export function wants(wanted: Wanted, row: Filterable): boolean {
   if (wanted.kind !== "" && row.kind !== wanted.kind) return false;
   if (wanted.only !== "" && !row.traits?.includes(wanted.only)) return false;
   if (wanted.text === "") return true;
-  const text = `${row.url} ${row.host ?? ""} ${row.status} ${row.kind ?? ""} ${row.notes?.join(" ") ?? ""}`.toLowerCase();
+  const text = `${row.name} ${row.url} ${row.host ?? ""} ${row.status} ${row.kind ?? ""} ${row.notes?.join(" ") ?? ""}`.toLowerCase();
   return text.includes(wanted.text.trim().toLowerCase());
 }
 
@@ -57,14 +57,14 @@ function compared(one: number | string | null, other: number | string | null, di
 }
 
 /** The page's URL with these values in it, without what is empty; other parameters stay. */
-export function urlWith(href: string, values: Readonly<Record<string, string>>): string {
+export function urlWith(href: string, values: Readonly<Record<string, string>>, hash = ""): string {
   const url = new URL(href);
   for (const [name, value] of Object.entries(values)) {
     if (value === "") url.searchParams.delete(name);
     else url.searchParams.set(name, value);
   }
   url.searchParams.delete("from");
-  url.hash = "";
+  url.hash = hash;
   return url.href;
 }
 

@@ -82,6 +82,7 @@ class WaterfallPage {
       event.preventDefault();
       this.filter();
     });
+    for (const kind of ["pointerdown", "click"]) this.root.addEventListener(kind, ({ target }) => this.lead(target));
     this.root.addEventListener("click", (event) => this.click(event));
     for (const pane of this.panes) onDrag(pane, (from, to) => this.zoom(() => partOf(pane.full, from, to)), () => this.zoom((one) => one.full));
     lineButtons(this.hidden, () => this.draw());
@@ -149,6 +150,14 @@ class WaterfallPage {
     const data = new FormData(this.form ?? undefined);
     const value = (name: string): string => String(data.get(name) ?? "");
     return { text: value("q"), host: value("host"), kind: value("kind"), only: value("only"), sort: this.sort };
+  }
+
+  /** Links to other rows and views lead there from what is seen now: the server wrote them for what it was asked. */
+  private lead(target: EventTarget | null): void {
+    const link = target instanceof Element ? target.closest("a") : null;
+    const row = link?.dataset["row"] ?? link?.closest("tr.wf-row")?.id.replace(/^r/, "");
+    const changes = row === undefined ? link?.dataset["with"] : `request=${row}`;
+    if (link && changes !== undefined) link.href = urlWith(location.href, Object.fromEntries(new URLSearchParams(changes)), link.hash);
   }
 
   private click(event: MouseEvent): void {

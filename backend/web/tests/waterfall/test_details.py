@@ -5,7 +5,14 @@ import pytest
 
 from backend.web.tests import measurements
 from backend.web.waterfall.connections import connection_chart
-from backend.web.waterfall.details import Fact, connection_details, hop_details, phase_lines, request_details
+from backend.web.waterfall.details import (
+    MAX_TRAVELS,
+    Fact,
+    connection_details,
+    hop_details,
+    phase_lines,
+    request_details,
+)
 from backend.web.waterfall.phases import phase_table
 from backend.web.waterfall.rows import page_chart
 from workers.measurement.connection import Header
@@ -90,6 +97,12 @@ def test_a_connection_lists_the_requests_it_carried() -> None:
     assert details is not None
     assert (details.name, details.total) == ("cdn.shop.example", "74.0 ms")
     assert details.facts == (Fact(name="Hosts on it", value="cdn.shop.example"),)
+
+
+def test_a_connection_counts_all_requests_it_carried_and_lists_the_first() -> None:
+    details = connection_details(measurements.page(2_000), 2)
+    assert details is not None
+    assert (len(details.travels), details.travelled) == (MAX_TRAVELS, 500)
 
 
 def test_a_hop_tells_its_phases_and_certificate() -> None:

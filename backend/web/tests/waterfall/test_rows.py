@@ -50,6 +50,22 @@ def test_a_row_says_in_words_what_its_bars_show() -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("a/%E7%94%BB%E5%83%8F.png?q=caf%C3%A9", "画像.png?q=café"),
+        ("%d9%85%d9%84%d9%81.js", "ملف.js"),
+        ("a%20b%2Fc%0A.js", "a%20b%2Fc%0A.js"),
+        ("caf%E9.js", "caf%E9.js"),
+        ("%E2%80%AEgnp.exe", "%E2%80%AEgnp.exe"),
+    ],
+)
+def test_letters_of_all_scripts_are_shown_and_what_could_mislead_stays_encoded(path: str, name: str) -> None:
+    url = f"https://www.shop.example/{path}"
+    row = page_chart(page_of(replace(measurements.document(), url=url))).rows[0]
+    assert (row.name, row.url) == (name, url)
+
+
+@pytest.mark.parametrize(
     ("number", "tint", "status", "notes", "traits"),
     [
         (9, "redirect", "302", (), {"redirect", "third-party"}),
@@ -112,6 +128,14 @@ def test_connections_show_their_setting_up_and_what_travelled_over_them() -> Non
     assert [row.name for row in chart.rows] == list(measurements.HOSTS)
     assert {bar.phase for bar in chart.rows[1].bars} == {"dns", "connect", "tls", "wait", "download"}
     assert sum(int(row.notes[0].split()[0]) for row in chart.rows) == 29
+
+
+def test_a_connection_that_no_request_used_says_so_first() -> None:
+    measured = measurements.page(3)
+    idle = replace(measured.waterfall.connections[0], number=9, requests=0, preconnected=True)
+    (row,) = connection_chart(replace(measured, waterfall=Waterfall(requests=(), connections=(idle,)))).rows
+    assert row.notes == ("never used", "opened ahead")
+    assert row.spoken.endswith("; never used")
 
 
 def test_the_setting_up_of_a_connection_is_drawn_once_over_all_lanes() -> None:

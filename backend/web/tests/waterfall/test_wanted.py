@@ -28,6 +28,12 @@ def test_a_filter_finds_by_address_status_type_and_host(wanted: Wanted, count: i
     assert sum(wanted.wants(row) for row in ROWS) == count
 
 
+def test_a_filter_finds_a_name_as_it_is_shown() -> None:
+    row = replace(ROWS[0], name="画像.png", url="https://www.shop.example/%E7%94%BB%E5%83%8F.png")
+    assert Wanted(text="画像").wants(row)
+    assert Wanted(text="%e7%94%bb").wants(row)
+
+
 def test_few_rows_are_all_in_the_page_and_the_unwanted_hidden() -> None:
     window = window_of(ROWS, Wanted(text="404"))
     assert (len(window.rows), len(window.hidden), window.matching, window.complete) == (30, 29, 1, True)
