@@ -113,7 +113,7 @@ def headline_of(view: GateView) -> Headline:
     gate, pill, runs = view.gate, pill_of(view.gate), view.runs
     if gate.is_open:
         look = f", look {min(gate.look, runs.planned_looks)} of {runs.planned_looks}" if runs.planned_looks > 1 else ""
-        text = f"{runs.completed} of {runs.planned} runs have come back{look}."
+        text = f"{runs.completed} of {runs.planned} {'run has' if runs.planned == 1 else 'runs have'} come back{look}."
         return Headline(level="info", mark="i", title="It is being measured", text=text)
     if gate.phase == Phase.BEFORE and gate.verdict == Verdict.PASS:
         return Headline(level="good", mark="✓", title="It was measured before the release", text=gate.summary)

@@ -289,16 +289,8 @@ def _first_of(rows: Sequence[SiteRow]) -> str:
 def _every(monitors: Sequence[MonitorOverview]) -> str:
     names = {Kind.PROBE.value: "probed", Kind.PAGE.value: "loaded"}
     parts = [
-        f"{names[one.monitor.kind]} every {_interval(one.monitor.interval_s)}".replace(" ", "\N{NO-BREAK SPACE}")
+        f"{names[one.monitor.kind]} every {units.interval(one.monitor.interval_s)}".replace(" ", "\N{NO-BREAK SPACE}")
         for one in monitors
         if not one.monitor.paused
     ]
     return ", ".join(parts) or "paused"
-
-
-def _interval(seconds: int) -> str:
-    """`30 s`, `15 min`, `2 h`."""
-    for unit_s, name in ((3600, "h"), (60, "min")):
-        if seconds % unit_s == 0:
-            return f"{seconds // unit_s} {name}"
-    return f"{seconds} s"

@@ -60,7 +60,8 @@ def sentence(found: "Preview", now: datetime) -> Tried:
     if not found.runs:
         return Tried(title="There is nothing to try it on yet", text="No run of the last 14 days concerns it.")
     latest = found.moments[-SHOWN:][::-1]
-    text = found.reason or f"Tried on {units.count(found.runs)} runs; nothing was stored."
+    runs = "1 run" if found.runs == 1 else f"{units.count(found.runs)} runs"
+    text = found.reason or f"Tried on {runs}; nothing was stored."
     return Tried(
         title=f"Would have sent {_alerts(found)} in the last {_days(found, now)}",
         text=text + (" The latest:" if latest else ""),

@@ -158,14 +158,20 @@ def _budget(params: Mapping[str, Any]) -> str:
 
 
 def _count(params: Mapping[str, Any]) -> str:
-    regions = params["regions"]
-    return f"median of the last {params['of_last']} runs in {regions} region{'' if regions == 1 else 's or more'}"
+    regions, of_last = params["regions"], params["of_last"]
+    what = "the last run" if of_last == 1 else f"median of the last {of_last} runs"
+    return f"{what} in {regions} region{'' if regions == 1 else 's or more'}"
 
 
 def _failures(params: Mapping[str, Any]) -> str:
     regions = params["regions"]
     place = "any region" if regions == 1 else f"{regions} regions or more"
-    return f"{params['failed']} of the last {params['of_last']} runs failed in {place}"
+    runs = _of_the_last(params["failed"], params["of_last"], "run")
+    return f"{runs[:1].upper()}{runs[1:]} failed in {place}"
+
+
+def _of_the_last(number: int, of_last: int, noun: str) -> str:
+    return f"the last {noun}" if of_last == 1 else f"{number} of the last {of_last} {noun}s"
 
 
 def _regression(params: Mapping[str, Any]) -> str:
@@ -184,7 +190,12 @@ def _finding(params: Mapping[str, Any]) -> str:
     least = "" if params["min_severity"] == "info" else f", {params['min_severity']} or worse"
     if params["min_severity"] == "critical":
         least = " that makes visitors fail"
-    return f"{what}{least}; found by {params['found']} of the last {params['of_last']} deep probes in {place}"
+    return f"{what}{least}; found by {_of_the_last(params['found'], params['of_last'], 'deep probe')} in {place}"
+
+
+def _certificate(params: Mapping[str, Any]) -> str:
+    days = "1 day" if params["warn_days"] == 1 else f"{params['warn_days']} days"
+    return f"The certificate ends within {days}, critical within {params['critical_days']}"
 
 
 _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -193,9 +204,7 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     ),
     "failures": _failures,
     "budget": _budget,
-    "certificate": lambda params: (
-        f"The certificate ends within {params['warn_days']} days, critical within {params['critical_days']}"
-    ),
+    "certificate": _certificate,
     "no_data": lambda params: f"No measurement for {params['intervals']} intervals although agents run",
     "regression": _regression,
     "finding": _finding,

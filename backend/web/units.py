@@ -58,6 +58,14 @@ def age(seconds: int) -> str:
     return f"{seconds // 86_400:,} days ago"
 
 
+def interval(seconds: int) -> str:
+    """`30 s`, `15 min`, `2 h`: the largest unit that needs no fraction."""
+    for unit_s, name in ((3_600, "h"), (60, "min")):
+        if seconds % unit_s == 0:
+            return f"{seconds // unit_s} {name}"
+    return f"{seconds} s"
+
+
 def short_duration(us: int) -> str:
     """For an axis: no trailing zeros, `0`, `0.5 ms`, `200 ms`, `1.5 s`; before zero with a minus sign."""
     if us < 0:

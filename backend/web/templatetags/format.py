@@ -32,6 +32,12 @@ def count(number: int | None) -> str:
 
 
 @register.filter
+def interval(seconds: int) -> str:
+    """Seconds as `30 s`, `15 min` or `2 h`."""
+    return units.interval(seconds)
+
+
+@register.filter
 def shown(text: str | None) -> str:
     """A text from outside, with hidden characters made visible and its length bounded."""
     return printable(text or "")

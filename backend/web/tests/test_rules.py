@@ -16,9 +16,11 @@ from django.utils import timezone
 from backend.accounts.models import User
 from backend.alerts.models import Channel, Maintenance, Rule, RulePreview
 from backend.alerts.parameters import KINDS
+from backend.alerts.previewed import Preview
 from backend.cast import Member
 from backend.runs.tests.results import FAILED
 from backend.sites.models import Site
+from backend.web.rule_preview import sentence
 from backend.web.tests.incidents import make_incident, make_rule, make_window
 from backend.web.tests.world import World, make_channel, make_world
 
@@ -75,6 +77,21 @@ def test_every_kind_of_rule_is_said_in_words_and_has_a_form(client: Client, worl
         assert "<form" in look(client, world.member, f"/alerts/rules/add/?kind={kind}"), kind
     for rule in Rule.objects.all():
         assert rule.title in look(client, world.member, reverse("web:rule", args=[rule.public_id]))
+
+
+def test_a_rule_that_looks_at_one_run_says_so(client: Client, world: World) -> None:
+    once = {"of_last": 1, "regions": 1}
+    for kind, params in (
+        ("failures", {"failed": 1}),
+        ("budget", {"metric": "ttfb_ms", "limit": 800, "critical_limit": None}),
+        ("finding", {"min_severity": "high", "ids": [], "found": 1}),
+    ):
+        rule = make_rule(world, kind, site=world.site)
+        Rule.objects.filter(pk=rule.pk).update(params={**params, **once})
+    text = look(client, world.member, "/alerts/rules/")
+    assert "The last run failed in any region" in text
+    assert "First byte over 800 ms; the last run in 1 region" in text
+    assert "found by the last deep probe in any region" in text
 
 
 def test_the_list_says_what_each_rule_would_have_sent(client: Client, world: World) -> None:
@@ -210,6 +227,8 @@ def test_a_rule_is_tried_on_the_past_before_it_is_stored(world: World, send: Sen
     _, text = send(world.member, add, **fields)
     assert "Would have sent 1 alert in the last 14 days" in text
     assert "Tried on 3 runs; nothing was stored. The latest:" in text
+    now = timezone.now()
+    assert sentence(Preview(alerts=0, since=now - timedelta(days=3), runs=1), now).text.startswith("Tried on 1 run; ")
     assert not Rule.objects.exists()
     rule = make_rule(world, "certificate")
     _, text = send(

@@ -45,6 +45,14 @@ def test_age_is_said_in_the_largest_unit_that_fits(seconds: int, text: str) -> N
     assert units.age(seconds) == text
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(30, "30 s"), (60, "1 min"), (90, "90 s"), (900, "15 min"), (5_400, "90 min"), (86_400, "24 h")],
+)
+def test_an_interval_is_said_in_the_largest_unit_without_a_fraction(seconds: int, text: str) -> None:
+    assert units.interval(seconds) == text
+
+
 def test_a_part_that_is_there_is_never_said_to_be_nothing() -> None:
     assert units.parts_text([0, 20, 6_300, 223_600]) == ["0.0 ms", "< 0.1 ms", "6.3 ms", "223.6 ms"]
     assert units.parts_text([2, 900]) == ["< 0.01 ms", "0.90 ms"]
