@@ -4,7 +4,7 @@ from ipaddress import ip_address
 from statistics import median_low
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from workers.diagnosis.case import Case, Rule, Verdicts
+from workers.diagnosis.case import SYN_TIMER_US, Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.headers import hsts_max_age_s, values
 from workers.measurement.connection import Header
@@ -26,14 +26,14 @@ def redirect_cost(case: Case) -> Verdicts:
     hops = case.hops
     arrived = bool(hops) and hops[-1].status is not None and not _redirects(hops[-1].status)
     if len(hops) > 1 and arrived:
-        yield _hops_finding(hops)
+        yield _hops_finding(case)
     elif case.evidence.secure:
         yield from _step_from_plain(case)
 
 
-def _hops_finding(hops: tuple[Hop, ...]) -> Finding:
-    before = hops[:-1]
-    costs = [_cost_us(hop, hops[place + 1 :]) for place, hop in enumerate(before)]
+def _hops_finding(case: Case) -> Finding:
+    hops, before = case.hops, case.hops[:-1]
+    costs = [_cost_us(case, place) for place, _ in enumerate(before)]
     known = [cost for cost in costs if cost is not None]
     return Finding(
         id=FindingId.HTTP_REDIRECT_COST,
@@ -49,20 +49,30 @@ def _hops_finding(hops: tuple[Hop, ...]) -> Finding:
     )
 
 
-def _cost_us(hop: Hop, later: tuple[Hop, ...]) -> int | None:
+def _cost_us(case: Case, place: int) -> int | None:
     """What a browser spends on this hop alone.
 
     It looks each name up once and sends further requests of one origin over the connection that is open, so what a
     later hop would need anyway is no cost of this one.
     """
+    hop, later = case.hops[place], case.hops[place + 1 :]
     phases = phases_of(hop.timing)
     if phases.total_us is None:
         return None
     origins = {_origin(one.url) for one in later}
     if _origin(hop.url) in origins:
         return phases.total_us - _opening_us(phases)
+    cost_us = phases.total_us - _lost_us(case, hop, phases)
     hosts = {host for _, host, _ in origins}
-    return phases.total_us - (phases.dns_us or 0) if _origin(hop.url)[1] in hosts else phases.total_us
+    return cost_us - (phases.dns_us or 0) if _origin(hop.url)[1] in hosts else cost_us
+
+
+def _lost_us(case: Case, hop: Hop, phases: Phases) -> int:
+    """What connecting took because a SYN got lost, where it is known how far the host is."""
+    rtt_us, connect_us = case.rtt_us, phases.connect_us or 0
+    if rtt_us is None or _origin(hop.url)[1] != case.evidence.host or connect_us < SYN_TIMER_US + rtt_us:
+        return 0
+    return connect_us - rtt_us
 
 
 def _opening_us(phases: Phases) -> int:

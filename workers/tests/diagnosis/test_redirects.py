@@ -66,6 +66,15 @@ def test_the_name_is_looked_up_once_so_the_step_to_https_costs_two_round_trips()
     assert saving_ms(first, _PAGE) == pytest.approx(161.3)
 
 
+@pytest.mark.parametrize("seconds", [1, 3])
+def test_the_wait_for_a_lost_syn_is_no_cost_of_a_redirect(seconds: int) -> None:
+    first, unlucky = (
+        hop(f"http://{HOST}/", 301, 0, dns=20, connect=connect_ms, send=0.1, wait=81, download=0.2)
+        for connect_ms in (80, 80 + 1000 * seconds)
+    )
+    assert saving_ms(unlucky, _PAGE) == saving_ms(first, _PAGE)
+
+
 def test_a_redirect_within_one_origin_costs_its_exchange_alone() -> None:
     first = hop(f"https://{HOST}:443/old", 302, 0, dns=20, connect=80, tls=80, send=0.1, wait=81, download=0.2)
     assert saving_ms(first, _PAGE) == pytest.approx(81.3)
