@@ -88,6 +88,8 @@ def _devtools_timing(exchange: Exchange, zero_us: int, bare: Timing) -> Timing:
     spans = devtools_spans(marks, is_quic=exchange.is_quic)
     send, wait = spans.get("send"), spans.get("wait")
     download = None
-    if wait is not None and exchange.net_error is None and (exchange.ended_us or 0) >= wait.end_us:
+    # A redirect's body is not read, and it ends when the browser has come to follow it.
+    is_read = exchange.net_error is None and exchange.redirected_to is None
+    if wait is not None and is_read and (exchange.ended_us or 0) >= wait.end_us:
         download = Span(start_us=wait.end_us, end_us=exchange.ended_us or wait.end_us)
     return replace(bare, send=shift(send, zero_us), wait=shift(wait, zero_us), download=shift(download, zero_us))

@@ -134,12 +134,13 @@ def _begin_us(entry: Fields, zero: datetime) -> int:
 
 def _timing(entry: Fields, exchange: Exchange, served_from: ServedFrom) -> Timing:
     """What came from a cache has a start and an end and no phases."""
-    timings = object_of(entry, "timings")
-    timing = placed(entry, "_", exchange) or laid(timings, exchange)
-    total = duration(entry, "time")
+    told, total = placed(entry, "_", exchange), duration(entry, "time")
+    timing = told or laid(object_of(entry, "timings"), exchange)
     end_us = timing.end_us
-    if end_us is None and timing.wait is None and total:
-        end_us = timing.start_us + round(total * 1000)
+    if timing.wait is None and total and (told is None or end_us is None):
+        # Who knows the sum alone may have zeros for its parts.
+        summed_us = timing.start_us + round(total * 1000)
+        end_us = summed_us if end_us is None else max(end_us, summed_us)
     if served_from not in ON_THE_NETWORK:
         return Timing(start_us=timing.start_us, end_us=end_us)
     return replace(timing, end_us=end_us)

@@ -62,6 +62,12 @@ def test_a_tag_whose_place_is_no_place_has_none(line: str) -> None:
     assert {row.initiator_at for row in found.waterfall.requests} == {None}
 
 
+def test_a_redirect_that_the_browser_comes_late_to_follow_downloads_nothing() -> None:
+    first, second = read(json.dumps(saved())).waterfall.requests[:2]
+    assert (first.redirected_to, first.timing.download) == (second.url, None)
+    assert (first.timing.wait is None, second.timing.download is None) == (False, False)
+
+
 def test_what_two_sessions_tell_of_one_request_is_one_row() -> None:
     told = [{"sessionId": session, **event} for event in saved() for session in ("page", "worker")]
     found = read(json.dumps(told))

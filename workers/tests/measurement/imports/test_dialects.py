@@ -64,6 +64,13 @@ def test_who_first_uses_a_connection_that_nobody_is_seen_to_open_may_have_opened
     assert rows(samples.devtools())[1].reused is None
 
 
+@pytest.mark.parametrize("told", [0, -1, None])
+def test_who_knows_only_how_long_it_took_in_all_has_that_and_no_phases(told: int | None) -> None:
+    names = ("blocked", "dns", "connect", "ssl", "send", "wait", "receive")
+    (row,) = rows(har(entry(timings=dict.fromkeys(names, told), time=500)))
+    assert row.timing == Timing(start_us=0, end_us=500_000)
+
+
 def test_a_duration_since_the_year_one_is_not_known() -> None:
     """What Fiddler counts from an instant that it has not: .NET's DateTime.MinValue."""
     made = entry(time=63_604_615_928_000)
