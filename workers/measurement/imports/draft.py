@@ -36,7 +36,8 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
-    """One page load of a file. `run` and `repeat` say, where the file does, which load of a series it was.
+    """One page load of a file. `run` and `repeat` say, where the file does, which load of a series it was, and `step`
+    which of a script.
 
     A file without requests has figures alone; its `url` may be empty then.
 
@@ -53,6 +54,7 @@ class View:
     browser: str | None = None
     run: int | None = None
     repeat: bool = False
+    step: int = 1
     succeeded: bool = True
 
 

@@ -19,7 +19,7 @@ from workers.measurement.imports.fields import (
 )
 from workers.measurement.imports.har_row import LONGEST, Dialect, draft_of
 from workers.measurement.imports.imported import MAX_NAME_CHARS, Ledger, Source
-from workers.measurement.imports.metrics import run_number, vitals_in
+from workers.measurement.imports.metrics import numbered, vitals_in
 from workers.measurement.imports.source import UnreadableFileError
 from workers.measurement.imports.words import parts_of
 from workers.measurement.vitals import Vitals
@@ -47,6 +47,7 @@ class _Place(TypedDict):
 
     run: int | None
     repeat: bool
+    step: int
 
 
 @dataclass(slots=True)
@@ -215,7 +216,11 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
 
 def _place_of(page: Fields) -> _Place:
     cached = page.get("_cached")
-    return {"run": run_number(page, "_"), "repeat": cached is True or cached == 1}
+    return {
+        "run": numbered(page, "_run"),
+        "repeat": cached is True or cached == 1,
+        "step": numbered(page, "_step") or 1,
+    }
 
 
 def _first(starts: Sequence[datetime]) -> datetime:

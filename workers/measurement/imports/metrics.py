@@ -107,7 +107,7 @@ def _tasks(sources: Sequence[Fields], shift_us: int) -> tuple[Span, ...] | None:
     return tuple(spans)
 
 
-def run_number(source: Fields, prefix: str) -> int | None:
-    """Which load of a series this is, from 1."""
-    number = count_or_none(source, f"{prefix}run")
+def numbered(source: Fields, name: str) -> int | None:
+    """Which one of a series this is, from 1."""
+    number = count_or_none(source, name)
     return number if number and number < 1000 else None

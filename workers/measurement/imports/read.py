@@ -56,9 +56,15 @@ def _named(document: Fields) -> str:
 
 
 def _series(views: Sequence[View]) -> list[list[View]]:
-    """Views that are loads of one page: WebPageTest numbers them. Where nobody does, each stands alone."""
-    numbered = sorted((view for view in views if view.run is not None), key=lambda view: view.url)
-    series = [list(loads) for _, loads in groupby(numbered, key=lambda view: view.url)]
+    """Views that are loads of one page: WebPageTest numbers them. Where nobody does, each stands alone. Several steps
+    of a script may be at one address.
+    """
+
+    def place(view: View) -> tuple[str, int]:
+        return view.url, view.step
+
+    numbered = sorted((view for view in views if view.run is not None), key=place)
+    series = [list(loads) for _, loads in groupby(numbered, key=place)]
     return series + [[view] for view in views if view.run is None]
 
 

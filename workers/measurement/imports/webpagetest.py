@@ -134,6 +134,7 @@ def _shown(place: _Place, test: Fields, rows: Rows) -> View:
         browser=_browser(fields),
         run=place.run,
         repeat=place.repeat,
+        step=place.step,
         succeeded=count_or_none(fields, "result") in (None, *_SUCCESS),
     )
 

@@ -247,6 +247,24 @@ def test_steps_of_a_script_are_pages_of_their_own() -> None:
     assert [one.label for one in read(document).pages] == ["run 1, first view", "run 1, first view, step 2"]
 
 
+def test_steps_at_one_address_are_no_loads_of_each_other() -> None:
+    """A script that clicks stays where it is; of the second run the first step brought nothing."""
+    document = samples.webpagetest(1000, 3000, repeat=False)
+    for number, views in document["data"]["runs"].items():
+        view = views["firstView"]
+        first, second = (view, view | {"loadTime": 200}) if number == "1" else ({}, view | {"loadTime": 400})
+        views["firstView"] = {"numSteps": 2, "steps": [first, second]}
+    one, two = read(document).pages
+    assert (one.label, one.measurement.samples) == ("run 1, first view", ())
+    assert [load.vitals.load_us for load in two.measurement.samples] == [200_000, 400_000]
+
+
+def test_steps_of_an_archive_are_no_loads_of_each_other() -> None:
+    pages = [page(f"page_{run}_{step}", _run=run, _step=step) for step in (1, 2) for run in (1, 2)]
+    document = har(*(entry(pageref=one["id"]) for one in pages), creator="WebPagetest", pages=pages)
+    assert [len(one.measurement.samples) for one in read(document).pages] == [2, 2]
+
+
 def test_secrets_of_a_file_are_not_kept() -> None:
     made = at("https://bob:s3cret@shop.example/")
     made["request"]["headers"] = [
