@@ -102,13 +102,14 @@ class LargestPaint:
     cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
     directly after the row. `asked` is the row that was asked for, maybe at another address that led to this one;
     `prompt` says whether directly after something that came, or that the browser did: what waits for a clock or a
-    visitor comes no sooner for a hint. Nothing is painted while one of `tasks` runs."""
+    visitor comes no sooner for a hint. To decode and paint it takes `painting_us`, and none of `tasks` in between."""
 
     row: Request
     asked: Request
     prompt: bool
     left_us: int
     sure: bool
+    painting_us: int = 0
     tasks: tuple[Span, ...] = ()
     _claimed_us: int = 0
 
@@ -129,10 +130,17 @@ class LargestPaint:
         row = hops[-1] if hops else None
         if row is None or row.timing.end_us is None:
             return None
-        sure = vitals.lcp_us - row.timing.end_us <= 4 * DIRECTLY_US
-        left_us = max(0, vitals.lcp_us - vitals.fcp_us)
-        prompt, tasks = _is_prompt(page, hops[0].timing.start_us), vitals.long_tasks or ()
-        return cls(row=row, asked=hops[0], prompt=prompt, left_us=left_us, sure=sure, tasks=tuple(tasks))
+        painting_us = vitals.lcp_us - row.timing.end_us
+        sure = painting_us <= 4 * DIRECTLY_US
+        return cls(
+            row=row,
+            asked=hops[0],
+            prompt=_is_prompt(page, hops[0].timing.start_us),
+            left_us=max(0, vitals.lcp_us - vitals.fcp_us),
+            sure=sure,
+            painting_us=max(0, painting_us) if sure else 0,
+            tasks=tuple(sorted(vitals.long_tasks or (), key=lambda task: task.start_us)),
+        )
 
     def gain_us(self, sooner_us: int) -> int:
         """What is gained if the picture came so much sooner, beyond what was claimed."""
@@ -140,8 +148,11 @@ class LargestPaint:
         return max(0, min(now_us - self.free_us(now_us - sooner_us), self.left_us)) if self.sure else 0
 
     def free_us(self, at_us: int) -> int:
-        """When the page is next at no task, from an instant on."""
-        return max((task.end_us for task in self.tasks if task.start_us < at_us < task.end_us), default=at_us)
+        """From when on, at the earliest, the page is at no task for as long as it takes to paint."""
+        for task in self.tasks:
+            if task.start_us < at_us + self.painting_us and at_us < task.end_us:
+                at_us = task.end_us
+        return at_us
 
     def claim(self, sooner_us: int) -> int:
         """The same, and nobody gains it again."""

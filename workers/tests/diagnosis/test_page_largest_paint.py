@@ -168,6 +168,20 @@ def test_a_picture_that_comes_while_the_page_is_at_work_is_painted_after_it() ->
     assert found.saving_us == 60_000
 
 
+def test_a_picture_that_comes_just_before_the_page_goes_to_work_is_painted_after_it() -> None:
+    """As on pages of Next.js: preloaded, their picture comes when the scripts do. To paint it took 98 ms, and painted it
+    was after the scripts had worked."""
+    hero = picture(2, 560, 1030, path="hero.png")
+    vitals = {"lcp_us": 1_128_000, "lcp_url": HERO}
+    page = sketch(hero, style(3, 310, 551), fcp_ms=588, vitals=vitals | {"long_tasks": (span(790, 870),)})
+    found = told(page, LATE)
+    assert found is not None
+    assert found.saving_us == 160_000
+    free = told(sketch(hero, style(3, 310, 551), fcp_ms=588, vitals=vitals), LATE)
+    assert free is not None
+    assert free.saving_us == 250_000
+
+
 def test_a_picture_that_a_clock_asked_for_comes_no_sooner_for_a_hint() -> None:
     vitals = {"lcp_us": 2_020_000, "lcp_url": HERO, "load_us": 350_000, "dom_content_loaded_us": 345_000}
     hero = picture(2, 1500, 2000, path="hero.png")
