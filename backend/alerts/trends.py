@@ -28,7 +28,7 @@ from backend.alerts.rules_of import rules_for
 from backend.alerts.states import State
 from backend.alerts.turns import Turns
 from backend.analysis.detector import Detector
-from backend.analysis.events import AlertClass, Event, Kind
+from backend.analysis.events import Alert, AlertClass, Event, Kind
 from backend.analysis.sensitivity import sight
 from backend.analysis.settings import Settings, settings_for
 from backend.sites.models import Site
@@ -201,7 +201,7 @@ class TrendLook:
                     step=heard,
                     monitor_id=self._row.monitor_id,
                     metric=eye.metric,
-                    resolution=self._resolution(event.kind),
+                    resolution=self._resolution(event),
                     confirms=event.kind is Kind.CONFIRMED,
                 )
         self._kept[eye.key] = {"version": eye.rule.version, "detector": detector.state(), "track": track.memory()}
@@ -227,10 +227,15 @@ class TrendLook:
         detector.stop(self._now.timestamp())
         return detector.state()
 
-    def _resolution(self, kind: Kind) -> Resolution:
-        if kind is Kind.ACCEPTED and self._is_another:
+    def _resolution(self, event: Event) -> Resolution:
+        if (event.kind is Kind.ACCEPTED and self._is_another) or self._is_elsewhere(event.alert):
             return Resolution.REPLACED
-        return _RESOLUTIONS.get(kind, Resolution.RECOVERED)
+        return _RESOLUTIONS.get(event.kind, Resolution.RECOVERED)
+
+    def _is_elsewhere(self, alert: Alert) -> bool:
+        """Whether an alert is of regions alone that are not measured any more."""
+        measured = {stream.region for stream in self._streams}
+        return bool(measured) and not measured & set(alert.regions)
 
     def _events(self, detector: Detector, metric: str) -> Iterator[Event]:
         now = self._now.timestamp()
@@ -238,6 +243,8 @@ class TrendLook:
             yield from detector.restart(now)
         if metric in self._memory.get("accept", ()):
             yield from detector.accept(now)
+        if detector.alert and self._is_elsewhere(detector.alert):
+            yield from detector.stop(now)
         for sample in self._samples:
             yield from detector.observe(sample.at_us / 1e6, sample.region, _value(sample, metric))
 

@@ -16,6 +16,8 @@ _TURN = 2 * pi / DAY_S
 # Two waves show a plateau or a lunch break; before three days the second would be noise.
 _TWO_WAVES_FROM_S = 3 * DAY_S
 _MIN_BLOCKS = 12
+# Of less time than this a day's wave cannot be told from a trend.
+LEAST_SPAN_S = 0.9 * DAY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def _fit_waves(times: Floats, logs: Floats, *, count: int) -> Floats:
     ranked = logs[np.lexsort((logs, hours))]
     medians = (ranked[starts + (counts - 1) // 2] + ranked[starts + counts // 2]) / 2
     waves = np.zeros(4)
-    if medians.size < _MIN_BLOCKS or times[-1] - times[0] < 0.9 * DAY_S:
+    if medians.size < _MIN_BLOCKS or times[-1] - times[0] < LEAST_SPAN_S:
         return waves
     middles = np.add.reduceat(times, starts) / counts
     design = np.column_stack((np.ones(middles.size), _waves(middles, count)))

@@ -152,6 +152,10 @@ class Detector:
         """What a sample means for the open alert."""
         episode = self._episode
         assert episode is not None
+        if episode.forget_silent(at, self._facts):
+            if not self._facts.worth_telling(episode.shifts):
+                return self._end(at)
+            self._set_offsets()
         if episode.watch.is_gone:
             if episode.follow(at, self._facts):
                 return self._end(at)
@@ -259,6 +263,7 @@ class Detector:
         """What JSON can hold, a few kilobytes: `from_state` makes a detector of it that goes on as this one would."""
         return {
             "version": _VERSION,
+            "interval_s": self._settings.interval_s,
             "fit_at": self._fit_at,
             "since": self._since,
             "excluded": [list(stretch) for stretch in self._excluded],
@@ -279,7 +284,9 @@ class Detector:
         detector._fit_at, detector._since = state["fit_at"], state["since"]
         detector._excluded = [(since, until) for since, until in state["excluded"]]
         if state["model"]:
-            detector._use(Model.from_state(state["model"]))
+            model = Model.from_state(state["model"])
+            more_often = state.get("interval_s", settings.interval_s) / settings.interval_s
+            detector._use(model.measured_more_often(more_often) if more_often > 1 else model)
         for region, bank in state["banks"].items():
             detector._streams[region].bank = Bank(*bank)
         detector._known, detector._known_since = dict(state["known"]), state["known_since"]

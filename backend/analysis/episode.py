@@ -1,7 +1,7 @@
 """An alert from its opening to its end: how large, whether it stays, and when it is over."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import inf, log1p
 from typing import Any
 
@@ -20,6 +20,9 @@ from backend.analysis.settings import DAY_S, HOUR_S, Settings
 _LOOK_BACK_ROUNDS = 600
 # Of a change that comes every day or week, each shows so much at least; and before it began no more than so much.
 _HABIT_PART, _BEFORE_HABIT = 0.6, 0.4
+# A region that brought nothing for so many rounds of tests is silent; one where half of the runs fail is not. When no
+# region brought anything for a few rounds, it is ours.
+_SILENT_ROUNDS, _OUR_ROUNDS = 12, 3
 # Twice the standard error: a level that is no further off may be the old one.
 _ERRORS = 2
 
@@ -79,7 +82,8 @@ class Episode:
     """`shifts`: the levels of the regions affected above their baselines, in logarithms; `caution`: the part of them
     that is sure; `level_since`: since when; `most`: the largest mean of them so far. `since`: when it opened, or
     reached most regions, so that what came later is evidence of its own. `measure_at`: when its size is to be measured
-    again; None before it is confirmed.
+    again; None before it is confirmed. `heard`: when each region brought something last; `silent`: those that were left
+    out since they did not.
     """
 
     alert: Alert
@@ -91,6 +95,8 @@ class Episode:
     level_since: float
     measure_at: float | None = None
     most: float = 0.0
+    heard: dict[str, float] = field(default_factory=dict)
+    silent: list[str] = field(default_factory=list)
 
     @classmethod
     def begin(cls, at: float, change: Change, direction: int, facts: Facts) -> "Episode":
@@ -99,6 +105,9 @@ class Episode:
 
     def add(self, at: float, region: str, deviation: float, facts: Facts) -> None:
         """Takes in a sample, by its deviation from the baseline in standard deviations."""
+        if at - max(self.heard.values(), default=at) > _OUR_ROUNDS * facts.settings.interval_s:
+            self.heard = dict.fromkeys(self.heard, at)
+        self.heard[region] = at
         shift = self.shifts.get(region)
         if shift is None:
             return
@@ -106,6 +115,22 @@ class Episode:
         alone = len(self.shifts) == 1
         noise = facts.model.members[region].noise if alone else facts.model.noise
         self.watch.add(at, self.direction * deviation, size, noise)
+
+    def forget_silent(self, at: float, facts: Facts) -> bool:
+        """Leaves out regions that say nothing any more, as long as others do: whether it is over there nobody knows.
+        True where there were any."""
+        patience_s = _SILENT_ROUNDS * facts.settings.interval_s
+        speaking = {
+            region: shift
+            for region, shift in self.shifts.items()
+            if at - self.heard.setdefault(region, at) <= patience_s
+        }
+        if not speaking or len(speaking) == len(self.shifts):
+            return False
+        self.silent += sorted(self.shifts.keys() - speaking.keys())
+        self.shifts, self.alert = speaking, replace(self.alert, regions=tuple(sorted(speaking)))
+        self._relevel(facts)
+        return True
 
     def lasts(self, at: float, settings: Settings) -> bool:
         """Whether the time has come to confirm it."""
@@ -144,7 +169,7 @@ class Episode:
         """Takes in a further change, on or elsewhere. True when it is so much worse as to be worth telling."""
         before, was = _mean(self.shifts), self.alert.alert_class
         # One more region matters as long as it is not most of them anyway.
-        further = was is AlertClass.REGIONAL and bool(change.shifts.keys() - self.shifts.keys())
+        further = was is AlertClass.REGIONAL and bool(change.shifts.keys() - self.shifts.keys() - {*self.silent})
         total = replace(change, onset=self._onset(), shifts=self.shifts | dict(change.shifts))
         self._take(total, change.onset.at, facts)
         if further and self.alert.alert_class is not AlertClass.REGIONAL:
@@ -219,7 +244,12 @@ class Episode:
         """The episode of a `state`."""
         told = state["alert"]
         alert = Alert(**told | {"alert_class": AlertClass(told["alert_class"]), "regions": tuple(told["regions"])})
-        return cls(**dict(state) | {"alert": alert, "shifts": dict(state["shifts"]), "watch": Watch(**state["watch"])})
+        kept = {
+            "shifts": dict(state["shifts"]),
+            "heard": dict(state.get("heard", {})),
+            "silent": list(state.get("silent", [])),
+        }
+        return cls(**dict(state) | kept | {"alert": alert, "watch": Watch(**state["watch"])})
 
 
 def _mean(shifts: Mapping[str, float]) -> float:

@@ -41,6 +41,10 @@ class Noise:
         """How far the level may lie from the baseline while nothing has changed: standard error and wander."""
         return float((_PARAMETERS * self.variance / max(self.count, 1) + self.wander**2) ** 0.5)
 
+    def of_more(self, times: float) -> "Noise":
+        """The noise of so many times as many deviations, as long as they say no more of a stretch of time."""
+        return Noise(times * self.variance, self.wander, round(times * self.count))
+
 
 def weight(baseline: Baseline) -> float:
     """What a deviation in a region counts: the quieter the region, the more a change of so many per cent stands out."""
@@ -67,16 +71,38 @@ class Deviations:
         )
 
 
-def noise(series: Deviations, *, interval_s: float) -> Noise:
-    """The noise while nothing happened; only how far days differ is of all, since what happens often is normal."""
+def noise(series: Deviations, *, interval_s: float, regions: int = 1) -> Noise:
+    """The noise while nothing happened; only how far days differ is of all, since what happens often is normal.
+
+    It holds for what is measured every `interval_s` in so many `regions`, which may be more than was so far.
+    """
     calm = series.calm
     times, deviations, weights = series.times[calm], series.deviations[calm], series.weights[calm]
-    blocks = [_sums(times, deviations, weights, max(block_s, 4 * interval_s)) for block_s in _BLOCKS_S]
-    variances = [variance_of_sums(block.scaled) for block in blocks if block.scaled.size >= _FEWEST_BLOCKS]
+    usual = regions / interval_s
+    found = [
+        _variance(_sums(times, deviations, weights, length_s), usual * length_s)
+        for length_s in (max(block_s, 4 * interval_s) for block_s in _BLOCKS_S)
+    ]
+    variance, sparser = max([(1.0, 1.0), *(one for one in found if one is not None)])
     hours = 1 + np.count_nonzero(np.diff(times // HOUR_S))
-    variance = max([1.0, *variances]) * float(1 + _YOUNG_HOURS / hours)
+    variance *= float(1 + _YOUNG_HOURS / hours)
     days = _sums(series.times, series.deviations, series.weights, DAY_S)
-    return Noise(variance, _wander(days, variance), times.size)
+    return Noise(variance, _wander(days, variance, usual * DAY_S), round(sparser * times.size))
+
+
+def _variance(blocks: "_Sums", usual: float) -> tuple[float, float] | None:
+    """What sums of `usual` deviations a block vary by for each of them, and how many times fewer that was learned from;
+    None of too few blocks.
+
+    What lies between rare runs nobody has seen: until it is, many say no more of a stretch of time than few did.
+    """
+    dense = blocks.scaled[2 * blocks.counts >= usual]
+    if dense.size >= _FEWEST_BLOCKS:
+        return variance_of_sums(dense), 1.0
+    if blocks.scaled.size < _FEWEST_BLOCKS:
+        return None
+    sparser = max(1.0, usual / median(blocks.counts))
+    return sparser * variance_of_sums(blocks.scaled), sparser
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +122,12 @@ def _sums(times: Floats, deviations: Floats, weights: Floats, block_s: float) ->
     return _Sums(scaled[full], counts[full])
 
 
-def _wander(days: _Sums, variance: float) -> float:
+def _wander(days: _Sums, variance: float, usual: float) -> float:
     if days.scaled.size < _FEWEST_DAYS:
         return 0.0
     means = days.scaled / np.sqrt(days.counts)
-    return float(max(0.0, variance_of_sums(means) - variance * float(np.mean(1 / days.counts))) ** 0.5)
+    by_chance = variance * float(np.mean(1 / np.maximum(days.counts, usual)))
+    return float(max(0.0, variance_of_sums(means) - by_chance) ** 0.5)
 
 
 def gains_of(baseline: Baseline, noise: Noise, settings: Settings) -> Gains:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.analysis.baseline import Baseline, fit
+from backend.analysis.baseline import LEAST_SPAN_S, Baseline, fit
 from backend.analysis.fusion import Deviations, Noise, noise, weight
 from backend.analysis.history import Series
 from backend.analysis.noise import Floats
@@ -19,7 +19,8 @@ from backend.analysis.transform import all_to_log
 WINDOW_S = 9 * DAY_S
 _LEFT_OUT_S = DAY_S
 _LEAST_SPAN_S = 0.95 * DAY_S
-# A region is judged from 100 samples on, or after three days, if they are not very few.
+# A region is judged when it has a day of its own, since else every morning were a change there, and 100 samples, or
+# after three days, if they are not very few.
 _ENOUGH, _ENOUGH_AFTER_S, _FEWEST = 100, 3 * DAY_S, 24
 
 Stretch = tuple[float, float]
@@ -52,6 +53,13 @@ class Model:
         }
         return replace(self, members=moved)
 
+    def measured_more_often(self, times: float) -> "Model":
+        """The model for so many times as many samples, of which nobody knows yet how far they stray together."""
+        members = {
+            region: replace(member, noise=member.noise.of_more(times)) for region, member in self.members.items()
+        }
+        return replace(self, members=members, noise=self.noise.of_more(times))
+
     def state(self) -> dict[str, Any]:
         return {
             "members": {region: [*astuple(m.baseline), *astuple(m.noise)] for region, m in self.members.items()},
@@ -78,8 +86,7 @@ def fit_model(samples: Mapping[str, Series], excluded: Sequence[Stretch], settin
         return None
     parts = {region: _Part(times, values, _calm(times, excluded)) for region, (times, values) in logs.items()}
     parts = {region: part.until(end) for region, part in parts.items()}
-    enough = _FEWEST if end - first >= _ENOUGH_AFTER_S else _ENOUGH
-    parts = {region: part for region, part in parts.items() if np.count_nonzero(part.calm) >= enough}
+    parts = {region: part for region, part in parts.items() if _is_known(part.times[part.calm])}
     return _model_of(parts, end - first, settings) if parts else None
 
 
@@ -94,6 +101,12 @@ class _Part:
     def until(self, end: float) -> "_Part":
         count = int(np.searchsorted(self.times, end, side="right"))
         return _Part(self.times[:count], self.logs[:count], self.calm[:count])
+
+
+def _is_known(times: Floats) -> bool:
+    """Whether a region's calm samples are enough to say what is normal there."""
+    span = float(times[-1] - times[0]) if times.size else 0.0
+    return span >= LEAST_SPAN_S and times.size >= (_FEWEST if span >= _ENOUGH_AFTER_S else _ENOUGH)
 
 
 def _usable(samples: Mapping[str, Series], settings: Settings) -> dict[str, tuple[Floats, Floats]]:
@@ -119,5 +132,5 @@ def _model_of(parts: Mapping[str, _Part], span_s: float, settings: Settings) -> 
         deviations = Deviations(part.times, baseline.deviations(part.times, part.logs), weights, part.calm)
         members[region] = Member(baseline, noise(deviations, interval_s=settings.interval_s))
         all_deviations.append(deviations)
-    together = noise(Deviations.together(all_deviations), interval_s=settings.interval_s)
+    together = noise(Deviations.together(all_deviations), interval_s=settings.interval_s, regions=len(parts))
     return Model(members, together, span_s)

@@ -157,6 +157,15 @@ def test_one_region_alone_is_regional() -> None:
     assert titles()[0].startswith("Shop is slower in Sin only: First byte")
 
 
+def test_an_incident_of_a_region_that_is_not_measured_any_more_ends_and_is_not_said_to_have_recovered() -> None:
+    site = Site()
+    site.pass_time(120, slower_in_sin)
+    Schedule.objects.filter(region__code="sin").update(enabled=False)
+    site.pass_time(10, usual)
+    assert told() == ["opened", "resolved"]
+    assert only_incident().get_resolution_display() == "Something else is measured now"
+
+
 def test_a_patient_rule_is_told_of_what_has_lasted_only() -> None:
     site = Site(tell="regression")
     site.pass_time(40, slower)

@@ -1,0 +1,137 @@
+"""What is measured from elsewhere, or more often, than it was: no change of the site."""
+
+import json
+
+import pytest
+
+from backend.analysis.detector import Detector
+from backend.analysis.events import AlertClass, Event, Kind
+from backend.analysis.replay import Recorded, Sample, in_order, replay
+from backend.analysis.settings import DAY_S, HOUR_S, Settings, settings_for
+from backend.analysis.simulation import START, Step, World, simulate
+
+SETTINGS = settings_for("ttfb_ms", interval_s=300)
+SLOWER_AT = 10 * DAY_S
+NEW = "region-2"
+
+
+def since(samples: list[Sample], at: float) -> list[Sample]:
+    return [sample for sample in samples if sample[0] >= START + at]
+
+
+def until(samples: list[Sample], at: float) -> list[Sample]:
+    return [sample for sample in samples if sample[0] < START + at]
+
+
+@pytest.mark.parametrize("days", [6.2, 6.4, 6.6, 6.8])
+def test_a_new_region_is_judged_once_it_has_a_day_of_its_own(days: float) -> None:
+    samples = simulate(World(cv=0.03, regions=3, days=10, wave=0.3), 1)
+    samples[NEW] = since(samples[NEW], days * DAY_S)
+    assert replay(samples, [], SETTINGS) == []
+
+
+def test_a_new_region_that_has_become_slower_since_is_told() -> None:
+    samples = simulate(World(cv=0.03, regions=3, days=11), 1, [Step(at=SLOWER_AT, factor=1.5, regions=[NEW])])
+    samples[NEW] = since(samples[NEW], 6.6 * DAY_S)
+    (told,) = replay(samples, [], SETTINGS)
+    assert (told.alert.alert_class, told.alert.regions) == (AlertClass.REGIONAL, (NEW,))
+
+
+def measured_more_often(first_s: float, then_s: float, world: World, *steps: Step) -> list[Event]:
+    """What is told where the interval becomes shorter in the middle of the tenth day."""
+    changed_at = START + 9.5 * DAY_S
+    found = simulate(world, 3, steps)
+    samples = {
+        region: [
+            sample
+            for place, sample in enumerate(series)
+            if sample[0] >= changed_at or place % round(first_s / then_s) == 0
+        ]
+        for region, series in found.items()
+    }
+    detector = Detector(settings_for("ttfb_ms", interval_s=first_s), Recorded(samples))
+    events: list[Event] = []
+    is_changed = False
+    for at, region, value in in_order(samples):
+        if at >= changed_at and not is_changed:
+            is_changed = True
+            settings: Settings = settings_for("ttfb_ms", interval_s=then_s)
+            detector = Detector.from_state(settings, Recorded(samples), json.loads(json.dumps(detector.state())))
+        events += detector.observe(at, region, value)
+    return events
+
+
+@pytest.mark.parametrize(("first_s", "then_s"), [(3600, 60), (900, 60), (3600, 300)])
+def test_many_runs_of_an_hour_say_no_more_than_few_did_until_it_is_known_how_they_stray(
+    first_s: float, then_s: float
+) -> None:
+    world = World(cv=0.15, regions=3, days=13, interval_s=then_s)
+    assert [event.alert for event in measured_more_often(first_s, then_s, world)] == []
+
+
+def test_a_site_that_becomes_slower_while_that_is_learned_is_told_all_the_same() -> None:
+    world = World(cv=0.05, regions=3, days=10.5, interval_s=60)
+    slower = Step(at=SLOWER_AT, factor=1.5)
+    (opened, *_) = measured_more_often(3600, 60, world, slower)
+    assert opened.kind is Kind.OPENED
+    assert opened.alert.change_at == pytest.approx(START + SLOWER_AT, abs=HOUR_S)
+
+
+def test_a_region_that_falls_silent_keeps_no_alert_open() -> None:
+    step = Step(at=SLOWER_AT, factor=1.8, until=SLOWER_AT + 6 * HOUR_S)
+    samples = simulate(World(cv=0.05, regions=3, days=12), 1, [step])
+    samples[NEW] = until(samples[NEW], SLOWER_AT + 2 * HOUR_S)
+    (told,) = replay(samples, [], SETTINGS)
+    assert told.ended is Kind.RESOLVED
+    assert told.ended_at == pytest.approx(START + SLOWER_AT + 6.5 * HOUR_S, abs=HOUR_S)
+    assert told.alert.regions == ("region-0", "region-1")
+    assert told.alert.change_pct == pytest.approx(80, abs=5)
+
+
+def test_one_that_falls_silent_just_before_the_end_keeps_it_open_for_an_hour_more() -> None:
+    step = Step(at=SLOWER_AT, factor=1.8, until=SLOWER_AT + 6 * HOUR_S)
+    samples = simulate(World(cv=0.05, regions=3, days=12), 3, [step])
+    samples[NEW] = until(samples[NEW], SLOWER_AT + 5.95 * HOUR_S)
+    (told,) = replay(samples, [], SETTINGS)
+    assert told.ended is Kind.RESOLVED
+    assert told.ended_at is not None
+    assert told.ended_at < START + SLOWER_AT + 8 * HOUR_S
+
+
+def test_a_region_that_is_as_slow_after_a_silence_joins_again_without_a_word() -> None:
+    step = Step(at=SLOWER_AT, factor=1.8, until=SLOWER_AT + 12 * HOUR_S)
+    samples = simulate(World(cv=0.05, regions=3, days=12), 1, [step])
+    back = since(samples[NEW], SLOWER_AT + 6 * HOUR_S)
+    samples[NEW] = until(samples[NEW], SLOWER_AT + 2 * HOUR_S) + back
+    detector, kinds = Detector(SETTINGS, Recorded(samples)), []
+    for at, region, value in in_order(samples):
+        kinds += [event.kind for event in detector.observe(at, region, value)]
+        if START + SLOWER_AT + 8 * HOUR_S <= at < START + SLOWER_AT + 8 * HOUR_S + 300:
+            assert detector.alert is not None
+            assert NEW in detector.alert.regions
+    assert kinds == [Kind.OPENED, Kind.CONFIRMED, Kind.RESOLVED]
+
+
+def test_a_regional_alert_is_no_worse_when_one_of_its_regions_speaks_again() -> None:
+    step = Step(at=SLOWER_AT, factor=1.8, regions=["region-1", NEW])
+    samples = simulate(World(cv=0.05, regions=5, days=11), 1, [step])
+    samples[NEW] = until(samples[NEW], SLOWER_AT + 2 * HOUR_S) + since(samples[NEW], SLOWER_AT + 5 * HOUR_S)
+    detector = Detector(SETTINGS, Recorded(samples))
+    kinds = [event.kind for at, region, value in in_order(samples) for event in detector.observe(at, region, value)]
+    assert kinds == [Kind.OPENED, Kind.CONFIRMED]
+    assert detector.alert is not None
+    assert detector.alert.regions == ("region-1", NEW)
+
+
+def test_hours_without_any_run_make_no_region_silent() -> None:
+    step = Step(at=SLOWER_AT, factor=1.8, regions=["region-1", NEW])
+    samples = {
+        region: until(series, SLOWER_AT + 3 * HOUR_S) + since(series, SLOWER_AT + 6 * HOUR_S)
+        for region, series in simulate(World(cv=0.05, regions=5, days=11), 1, [step]).items()
+    }
+    detector = Detector(SETTINGS, Recorded(samples))
+    for at, region, value in in_order(samples):
+        detector.observe(at, region, value)
+        if detector.alert and at > START + SLOWER_AT + 3 * HOUR_S:
+            assert detector.alert.regions == ("region-1", NEW)
+    assert detector.alert is not None
