@@ -6,7 +6,8 @@ For each rule, on logarithms: the shift between history and fresh runs by region
 
 - pass: the interval lies below the limit;
 - fail: it lies above zero, and the shift is at least half the limit and the least change that counts;
-- inconclusive: neither, so that more runs are needed, or as slow as the day before at this time (`gate_hours`);
+- inconclusive: neither, so that more runs are needed, or as slow without the release: at this time the day before, or
+  in the last hour (`gate_hours`);
 - error: too little was measured to say anything.
 
 The lower bound holds for all rules together, so that none fails by chance. The upper bound holds for each alone: a
@@ -16,7 +17,7 @@ release passes only when every rule does.
 from collections.abc import Sequence
 
 from backend.analysis.gate_bounds import quantile
-from backend.analysis.gate_case import HABIT, Case, Quantiles, case_of, found_of, verdict_of
+from backend.analysis.gate_case import Case, Quantiles, case_of, found_of, verdict_of
 from backend.analysis.gate_estimate import TooLittleError
 from backend.analysis.gate_types import Comparison, Judged, Judgement, Plan, Verdict, overall
 
@@ -54,5 +55,5 @@ def _holm(cases: Sequence[Case], plan: Plan) -> dict[int, float]:
 def _judged(case: Case, alpha: float, plan: Plan) -> Judged:
     quantiles = Quantiles(low=quantile(alpha, plan.planned_looks), high=quantile(plan.alpha, plan.planned_looks))
     verdict = verdict_of(case, quantiles)
-    reason = HABIT if verdict is Verdict.INCONCLUSIVE and case.is_habit else ""
+    reason = case.excuse if verdict is Verdict.INCONCLUSIVE else ""
     return Judged(rule=case.rule, verdict=verdict, reason=reason, found=found_of(case, quantiles, verdict))

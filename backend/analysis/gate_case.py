@@ -1,6 +1,6 @@
 """One rule in logarithms: an estimate that passes below a limit, and fails above zero from a floor on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import exp, expm1, inf, log
 from statistics import NormalDist
 
@@ -8,23 +8,21 @@ import numpy as np
 
 from backend.analysis.gate_bounds import students
 from backend.analysis.gate_estimate import Estimate, Sides, level_of, shift_of, sides
-from backend.analysis.gate_hours import of_this_hour
+from backend.analysis.gate_hours import Already, of_this_hour
 from backend.analysis.gate_metrics import OFFSETS, canonical
 from backend.analysis.gate_pairs import difference_of, pairs
 from backend.analysis.gate_types import Comparison, Found, Interval, Plan, RegionChange, Rule, Side, Verdict
 
 _NORMAL = NormalDist()
-HABIT = "It was as slow at this time the day before."
-# Of what comes every day, each day shows so much at least.
+_HABIT = "It was as slow at this time the day before."
+_ALREADY = "It was as slow in the hour before the release."
+# Of what comes every day, each day shows so much at least, and of what had come before the release the hour before it.
 _HABIT_PART = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """`base` is the value at a shift of 0: what is typical in history, or the greatest value allowed.
-
-    `habit` is by how much the day before surely lay above history at this time.
-    """
+    """`base` is the value at a shift of 0: what is typical in history, or the greatest value allowed."""
 
     rule: Rule
     both: Sides
@@ -33,16 +31,21 @@ class Case:
     base: float
     limit: float
     floor: float
-    habit: float = 0.0
+    already: Already = field(default_factory=Already)
 
     @property
     def is_change(self) -> bool:
         return self.rule.max_change_pct is not None
 
     @property
-    def is_habit(self) -> bool:
-        """Whether the day before had most of the shift at this time: then it is hardly the release's."""
-        return self.habit >= _HABIT_PART * self.estimate.shift > 0
+    def excuse(self) -> str:
+        """Why the shift is hardly the release's: most of it was there without it. Empty when nothing says so."""
+        part = _HABIT_PART * self.estimate.shift
+        if part <= 0:
+            return ""
+        if self.already.day_before >= part:
+            return _HABIT
+        return _ALREADY if self.already.hour_before >= part else ""
 
     @property
     def strength(self) -> float:
@@ -84,11 +87,11 @@ def case_of(comparison: Comparison, plan: Plan) -> Case:
     if rule.max_value is not None:
         level = level_of(both, log(rule.max_value + offset))
         return Case(rule=rule, both=both, estimate=level, offset=offset, base=rule.max_value, limit=0.0, floor=-inf)
-    both, habit = of_this_hour(comparison, both)
-    return _change(rule, both, shift_of(both), offset, habit)
+    both, already = of_this_hour(comparison, both, offset=offset)
+    return replace(_change(rule, both, shift_of(both), offset), already=already)
 
 
-def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float, habit: float = 0.0) -> Case:
+def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
     base = max(exp(float(np.mean([np.median(values) for values in both.history]))) - offset, 0.0)
     allowed = base * (rule.max_change_pct or 0.0) / 100
 
@@ -104,18 +107,17 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float, habit: f
         # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.
         limit=shift_to(max(allowed, rule.min_change) or offset),
         floor=max(shift_to(allowed / 2), shift_to(rule.min_change)),
-        habit=habit,
     )
 
 
 def verdict_of(case: Case, quantiles: Quantiles) -> Verdict:
-    """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure, as large as the floor, and no
-    habit of this hour."""
+    """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure, as large as the floor, and was
+    not there already."""
     shift = case.estimate.shift
     if shift + case.bound(quantiles.high) < case.limit:
         return Verdict.PASS
     is_slower = shift - case.bound(quantiles.low) > 0 and shift >= case.floor
-    return Verdict.FAIL if is_slower and not case.is_habit else Verdict.INCONCLUSIVE
+    return Verdict.FAIL if is_slower and not case.excuse else Verdict.INCONCLUSIVE
 
 
 def found_of(case: Case, quantiles: Quantiles, verdict: Verdict) -> Found:

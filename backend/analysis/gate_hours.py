@@ -1,39 +1,55 @@
-"""What the time of the day does to a gate: history as it would be at this hour, and what came at it the day before.
+"""What time does to a gate: history as it would be at this hour, what came at it the day before, and the last hour.
 
-A release at the busy hour, or while a nightly job runs, is no slower than the day before at the same time.
+A release at the busy hour, or while a nightly job runs, is no slower than the day before at the same time. What was as
+slow in the hour before it became so without it.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.analysis.baseline import fit
-from backend.analysis.gate_estimate import Sides
+from backend.analysis.baseline import LEAST_SPAN_S, fit
+from backend.analysis.gate_estimate import Sides, logarithms
 from backend.analysis.gate_types import Comparison
 from backend.analysis.noise import Floats, median, scatter
 from backend.analysis.settings import DAY_S, HOUR_S
 
 # Of each region, the runs nearest to the same time of the day before: enough that an outlier does not decide.
 _NEAREST = 3
+# How runs in a row vary is seen from so many rows at least.
+_ROWS = 6
 # What lies further from that time says nothing of it.
 _NEAR_S = HOUR_S
 # One-sided, 5 %: by less the day before may lie above the rest by chance.
 _SURELY = 1.645
-# Of less history a day's wave cannot be told from a trend.
-_LEAST_SPAN_S, _LEAST_RUNS = 0.9 * DAY_S, 48
+# Of fewer runs no wave is worth its name.
+_LEAST_RUNS = 48
 
 
-def of_this_hour(comparison: Comparison, both: Sides) -> tuple[Sides, float]:
-    """The sides with history as it is at this time of the day, and by how much the day before lay above it then."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Already:
+    """By how much it surely lay above history, over regions, without the release: at this time of the day before, and
+    in the hour before the release; 0: it did not."""
+
+    day_before: float = 0.0
+    hour_before: float = 0.0
+
+
+def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple[Sides, Already]:
+    """The sides with history as it is at this time of the day, and how slow it was already."""
     hours = comparison.hours
     if hours is None:
-        return both, 0.0
+        return both, Already()
     times = {region: _measured_at(comparison.history[region], hours.times[region]) for region in both.regions}
     moved = tuple(
         _at_this_hour(times[region], logs, hours.at) for region, logs in zip(both.regions, both.history, strict=True)
     )
-    return replace(both, history=moved), _day_before([times[region] for region in both.regions], moved, hours.at)
+    already = Already(
+        day_before=_surely_above(_day_before([times[region] for region in both.regions], moved, hours.at), moved),
+        hour_before=_surely_above(_hour_before(both.regions, logarithms(hours.lately, offset)), moved),
+    )
+    return replace(both, history=moved), already
 
 
 def _measured_at(series: Sequence[float | None], times: Sequence[float]) -> Floats:
@@ -42,28 +58,41 @@ def _measured_at(series: Sequence[float | None], times: Sequence[float]) -> Floa
 
 def _at_this_hour(times: Floats, logs: Floats, at: float) -> Floats:
     """A region's history as it would be at this time of the day, by the day's wave in it."""
-    if logs.size < _LEAST_RUNS or times[-1] - times[0] < _LEAST_SPAN_S:
+    if logs.size < _LEAST_RUNS or times[-1] - times[0] < LEAST_SPAN_S:
         return logs
     normal = fit(times, logs)
     moved: Floats = logs + (normal.expected(at) - normal.expected_at(times))
     return moved
 
 
-def _day_before(times: Sequence[Floats], history: Sequence[Floats], at: float) -> float:
-    """By how much the runs at this time of the day before surely lay above all of history, over regions; 0: did not."""
-    levels, variance = [], 0.0
+def _day_before(times: Sequence[Floats], history: Sequence[Floats], at: float) -> list[Floats]:
+    """The runs of each region that lie nearest to this time of the day before."""
+    found = []
     for made, logs in zip(times, history, strict=True):
         beside = np.abs(made - (at - DAY_S))
         nearest = [place for place in np.argsort(beside, kind="stable")[:_NEAREST] if beside[place] <= _NEAR_S]
-        if len(nearest) == _NEAREST:
-            levels.append(median(logs[nearest]) - median(logs))
-            variance += _scatter_of_nearest(logs) ** 2
+        found.append(logs[nearest])
+    return found
+
+
+def _hour_before(regions: Sequence[str], lately: Mapping[str, Floats]) -> list[Floats]:
+    return [lately.get(region, np.empty(0)) for region in regions]
+
+
+def _surely_above(chosen: Sequence[Floats], history: Sequence[Floats]) -> float:
+    """By how much chosen runs surely lay above all of history, over the regions that have enough; 0: they did not."""
+    levels, variance = [], 0.0
+    for some, logs in zip(chosen, history, strict=True):
+        if some.size >= _NEAREST:
+            levels.append(median(some) - median(logs))
+            variance += _scatter_of_rows(logs, some.size) ** 2
     if not levels:
         return 0.0
     level, error = float(np.mean(levels)), variance**0.5 / len(levels)
     return level if level > _SURELY * error else 0.0
 
 
-def _scatter_of_nearest(logs: Floats) -> float:
+def _scatter_of_rows(logs: Floats, length: int) -> float:
     """What the middle of so many runs in a row varies by at any time, also where they fall into two heaps."""
-    return scatter(np.median(logs[logs.size % _NEAREST :].reshape(-1, _NEAREST), axis=1))
+    length = max(min(length, logs.size // _ROWS), _NEAREST)
+    return scatter(np.median(logs[logs.size % length :].reshape(-1, length), axis=1))

@@ -1,7 +1,7 @@
 """The words of a gate: what is asked, and what it came to. No arithmetic, so that models need no numpy."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 # By region, in order of time; None is a run that failed.
@@ -39,10 +39,12 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hours:
-    """When each run of history was made, by region, and about when the fresh ones were: in Unix seconds."""
+    """When each run of history was made, by region, and about when the fresh ones were: in Unix seconds. `lately` is
+    what was measured in the hour before the release, whether or not history has it."""
 
     times: Mapping[str, Sequence[float]]
     at: float
+    lately: Values = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ Where addresses are compared, both sides are the gate's own runs, and there is n
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from backend.alerts.metrics import METRICS
 from backend.alerts.queries.earlier import disturbed
@@ -14,6 +14,7 @@ from backend.fleet.models import Region
 from backend.gates.models import BaselineMode, Gate, GateRun, RunState
 from backend.runs.sql import fetch
 from backend.sites.models import Monitor
+from backend.sites.queries import deploys_between
 
 # The newest of each monitor and region: a day at one a minute, twice over.
 MAX_SAMPLES = 3_000
@@ -30,15 +31,19 @@ FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
 ) run
 ORDER BY place.region_id, run.scheduled_for
 """
+# So long before the release says what it was like already; where another one came within it, so long before that one.
+_LATELY = timedelta(hours=1)
 # Of each run what was measured, by column, and under `AT` when, in Unix seconds, where that is known.
 Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """By monitor and region code, in order of time. `warnings` are sentences."""
+    """By monitor and region code, in order of time; `lately` is what the hour before the release brought, also during
+    incidents. `warnings` are sentences."""
 
     by_monitor: Mapping[int, Samples]
+    lately: Mapping[int, Samples] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     dropped: int = 0
 
@@ -62,7 +67,7 @@ class _Sieve:
 
 
 def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
-    """What the gate compares with. Two statements, and one for each monitor."""
+    """What the gate compares with. Three statements, and one for each monitor."""
     if gate.baseline_mode == BaselineMode.GATE:
         return _of_gate(gate)
     if gate.baseline_mode == BaselineMode.URL:
@@ -71,13 +76,18 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     spans = disturbed(gate.site_id, since, until)
     sieve = _Sieve(spans)
     regions = dict(Region.objects.filter(code__in=gate.regions).values_list("pk", "code"))
-    found = {monitor.pk: _of_history(monitor, regions, (since, until), sieve) for monitor in monitors}
-    return Baseline(by_monitor=found, dropped=sieve.dropped, warnings=_warnings(spans, sieve.dropped))
+    measured = {monitor.pk: _measured(monitor, regions, (since, until)) for monitor in monitors}
+    earlier = deploys_between(gate.site, until - _LATELY, until)
+    begun = min([until, *(deploy.at for deploy in earlier)])
+    return Baseline(
+        by_monitor={pk: _chosen(samples, sieve.keeps) for pk, samples in measured.items()},
+        lately={pk: _chosen(samples, lambda at: begun - _LATELY <= at < begun) for pk, samples in measured.items()},
+        dropped=sieve.dropped,
+        warnings=_warnings(spans, sieve.dropped),
+    )
 
 
-def _of_history(
-    monitor: Monitor, regions: Mapping[int, str], span: tuple[datetime, datetime], sieve: _Sieve
-) -> Samples:
+def _measured(monitor: Monitor, regions: Mapping[int, str], span: tuple[datetime, datetime]) -> Samples:
     parameters = {
         "regions": list(regions),
         "monitor": monitor.pk,
@@ -87,9 +97,18 @@ def _of_history(
     }
     samples: dict[str, list[Mapping[str, float | None]]] = defaultdict(list)
     for region, at, *values in fetch(_SAMPLES, parameters):
-        if sieve.keeps(at):
-            samples[regions[region]].append({AT: at.timestamp(), **dict(zip(COLUMNS, values, strict=True))})
+        samples[regions[region]].append({AT: at.timestamp(), **dict(zip(COLUMNS, values, strict=True))})
     return samples
+
+
+def _chosen(samples: Samples, keeps: Callable[[datetime], bool]) -> Samples:
+    """Those whose time is kept, of the regions that have any."""
+    found = {region: [run for run in runs if keeps(_made_at(run))] for region, runs in samples.items()}
+    return {region: runs for region, runs in found.items() if runs}
+
+
+def _made_at(run: Mapping[str, float | None]) -> datetime:
+    return datetime.fromtimestamp(run[AT] or 0.0, UTC)
 
 
 def _of_gate(gate: Gate) -> Baseline:

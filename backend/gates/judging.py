@@ -25,7 +25,8 @@ def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], b
     before: Runs = _made(gate, runs, Side.BEFORE) if is_paired else baseline.by_monitor
     after = _made(gate, runs, Side.AFTER)
     at = _middle_of(runs)
-    comparisons = [_comparison(rule, before, after, at, paired=is_paired) for rule in rules]
+    hours = {rule.pk: _hours(rule, baseline, at) for rule in rules}
+    comparisons = [_comparison(rule, before, after, hours[rule.pk], paired=is_paired) for rule in rules]
     judgement = judge(comparisons, _plan(gate))
     for rule, judged in zip(rules, judgement.rules, strict=True):
         _put(rule, judged, _grown(rule, judged, before, after))
@@ -51,7 +52,7 @@ def _made(gate: Gate, runs: Sequence[GateRun], side: Side) -> Runs:
     return found
 
 
-def _comparison(rule: GateRule, before: Runs, after: Runs, at: float | None, *, paired: bool) -> Comparison:
+def _comparison(rule: GateRule, before: Runs, after: Runs, hours: Hours | None, *, paired: bool) -> Comparison:
     return Comparison(
         rule=Rule(
             metric=rule.metric,
@@ -63,15 +64,16 @@ def _comparison(rule: GateRule, before: Runs, after: Runs, at: float | None, *, 
         history=_values(rule, before),
         fresh=_values(rule, after),
         paired=paired,
-        hours=_hours(before.get(rule.monitor_id, {}), at),
+        hours=hours,
     )
 
 
-def _hours(before: Mapping[str, Sequence[Mapping[str, float | None] | None]], at: float | None) -> Hours | None:
+def _hours(rule: GateRule, baseline: Baseline, at: float | None) -> Hours | None:
     """None where nobody knows when the runs of history were made."""
-    times = {region: [made for run in runs if run and (made := run.get(AT))] for region, runs in before.items()}
-    is_known = all(len(times[region]) == len(runs) for region, runs in before.items())
-    return Hours(times=times, at=at) if is_known and at is not None else None
+    history = baseline.by_monitor.get(rule.monitor_id, {})
+    times = {region: [made for run in runs if (made := run.get(AT))] for region, runs in history.items()}
+    is_known = all(len(times[region]) == len(runs) for region, runs in history.items())
+    return Hours(times=times, at=at, lately=_values(rule, baseline.lately)) if is_known and at is not None else None
 
 
 def _middle_of(runs: Sequence[GateRun]) -> float | None:

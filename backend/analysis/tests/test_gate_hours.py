@@ -43,7 +43,8 @@ def gate(shape: Shape, *, slower: float = 1.0, knows_hours: bool = True, seed: i
 
     history, fresh = measured(times), measured(fresh_at)
     after = {region: [value and value * slower for value in series] for region, series in fresh.items()}
-    hours = Hours(times=dict.fromkeys(REGIONS, times), at=fresh_at[RUNS // 2]) if knows_hours else None
+    lately = {region: series[-12:] for region, series in history.items()}
+    hours = Hours(times=dict.fromkeys(REGIONS, times), at=fresh_at[RUNS // 2], lately=lately) if knows_hours else None
     return judge([Comparison(rule=RULE, history=history, fresh=after, hours=hours)], Plan(confidence=0.95)).rules[0]
 
 
@@ -79,6 +80,25 @@ def test_what_is_far_slower_than_the_nightly_job_fails_all_the_same() -> None:
 def test_a_quiet_day_changes_nothing(seed: int) -> None:
     assert gate(quiet, seed=seed).verdict is Verdict.PASS
     assert gate(quiet, slower=1.2, seed=seed).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("since_h", [1.2, 2, 4, 6, 12, 18])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_became_slower_before_the_release_is_not_its_doing(since_h: float, seed: int) -> None:
+    result = gate(lambda at: log(1.5) if at >= DEPLOY - since_h * HOUR_S else 0.0, seed=seed)
+    assert (result.verdict, result.reason) == (
+        Verdict.INCONCLUSIVE,
+        "It was as slow in the hour before the release.",
+    )
+
+
+@pytest.mark.parametrize("since_h", [1.2, 2])
+def test_a_release_that_makes_it_far_slower_still_fails(since_h: float) -> None:
+    assert gate(lambda at: log(1.5) if at >= DEPLOY - since_h * HOUR_S else 0.0, slower=1.8).verdict is Verdict.FAIL
+
+
+def test_an_hour_that_is_slower_by_chance_excuses_nothing() -> None:
+    assert gate(lambda at: log(1.06) if at >= DEPLOY - HOUR_S else 0.0, slower=1.3).verdict is Verdict.FAIL
 
 
 def test_batches_that_vary_far_more_than_usual_are_believed() -> None:

@@ -1,4 +1,4 @@
-"""What comes every day at the hour of a release is none of its doing."""
+"""What comes every day at the hour of a release, or came before it, is none of its doing."""
 
 from datetime import timedelta
 
@@ -6,8 +6,9 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from backend.gates.tests.world import World
+from backend.gates.tests.world import World, make_incident
 from backend.runs.models import Run
+from backend.sites.models import Deploy
 
 pytestmark = pytest.mark.django_db
 
@@ -44,3 +45,38 @@ def test_the_same_slowness_without_such_a_day_before_fails(world: World) -> None
 def test_what_is_far_slower_than_the_job_fails(world: World) -> None:
     slow_yesterday_at_this_time(world)
     assert world.play(world.ask(), lambda run: 2.4).verdict == "fail"
+
+
+def slow_since(world: World, long: timedelta) -> None:
+    world.history(count=A_DAYS_RUNS)
+    Run.objects.filter(scheduled_for__gte=timezone.now() - long).update(
+        ttfb_us=F("ttfb_us") * 16 / 10, wait_us=F("wait_us") + F("ttfb_us") * 6 / 10
+    )
+
+
+@pytest.mark.parametrize("hours", [1, 3, 12, 16])
+def test_a_release_does_not_fail_for_what_was_as_slow_before_it(world: World, hours: int) -> None:
+    slow_since(world, hours * HOUR)
+    gate = world.play(world.ask(), lambda run: 1.87)
+    assert gate.verdict == "inconclusive"
+    assert gate.summary.endswith(" limit +10 %. It was as slow in the hour before the release.")
+
+
+def test_nor_for_an_incident_that_goes_on(world: World) -> None:
+    slow_since(world, 2 * HOUR)
+    make_incident(world, since=timezone.now() - 2 * HOUR)
+    gate = world.play(world.ask(), lambda run: 1.87)
+    assert gate.verdict == "inconclusive"
+    assert gate.summary.endswith(" It was as slow in the hour before the release.")
+
+
+def test_what_is_far_slower_than_it_was_before_fails(world: World) -> None:
+    slow_since(world, 2 * HOUR)
+    make_incident(world, since=timezone.now() - 2 * HOUR)
+    assert world.play(world.ask(), lambda run: 3.5).verdict == "fail"
+
+
+def test_a_release_that_is_asked_about_again_is_no_excuse_for_itself(world: World) -> None:
+    slow_since(world, 45 * MINUTE)
+    Deploy.objects.create(organisation=world.site.organisation, site=world.site, at=timezone.now() - 45 * MINUTE)
+    assert world.play(world.ask(), lambda run: 1.87).verdict == "fail"

@@ -7,7 +7,6 @@ import pytest
 import redis
 from django.utils import timezone
 
-from backend.alerts.models import Incident
 from backend.cast import Member
 from backend.gates import advance
 from backend.gates.actions import cancel_gate
@@ -16,7 +15,7 @@ from backend.gates.models import Gate, GateRun, RunState
 from backend.gates.queries import GateView, gate_view
 from backend.gates.questions import AskedRule, Baseline, Runs
 from backend.gates.steps import BUSY_S, IDLE_S, step
-from backend.gates.tests.world import REGIONS, TEN, World, failing
+from backend.gates.tests.world import REGIONS, TEN, World, failing, make_incident
 from backend.runs.models import PendingRun, Run, Trigger
 from backend.runs.tests.processes import queued
 from backend.sites.deploys import DeployMarker
@@ -151,7 +150,7 @@ def test_what_came_after_the_deploy_is_no_history(world: World) -> None:
 
 def test_what_was_measured_during_an_incident_is_left_out_and_said(world: World) -> None:
     world.history()
-    _incident(world, opened_h=1.5, resolved_h=0.5)
+    make_incident(world, since=timezone.now() - 1.5 * HOUR, until=timezone.now() - 0.5 * HOUR)
     gate = world.play(world.ask())
     assert gate.verdict == "pass"
     assert gate.warnings == ["The baseline overlaps an incident for 60 min; 36 runs were left out."]
@@ -159,7 +158,7 @@ def test_what_was_measured_during_an_incident_is_left_out_and_said(world: World)
 
 def test_a_baseline_that_lies_within_an_incident_is_an_error(world: World) -> None:
     world.history()
-    _incident(world, opened_h=5, resolved_h=None)
+    make_incident(world, since=timezone.now() - 5 * HOUR)
     gate = world.play(world.ask())
     assert (gate.verdict, gate.runs.count()) == ("error", 0)
     assert "overlaps an incident" in gate.summary
@@ -167,7 +166,7 @@ def test_a_baseline_that_lies_within_an_incident_is_an_error(world: World) -> No
 
 def test_a_certificate_that_runs_out_disturbs_no_timing(world: World) -> None:
     world.history()
-    _incident(world, opened_h=5, resolved_h=None, cause="certificate")
+    make_incident(world, since=timezone.now() - 5 * HOUR, cause="certificate")
     assert world.play(world.ask()).verdict == "pass"
 
 
@@ -357,23 +356,6 @@ def test_with_nothing_to_do_it_waits_longer(world: World) -> None:
     world.ask()
     assert step() == BUSY_S
     assert step() == IDLE_S
-
-
-def _incident(world: World, *, opened_h: float, resolved_h: float | None, cause: str = "speed") -> Incident:
-    now = timezone.now()
-    return Incident.objects.create(
-        organisation=world.member.organisation,
-        site=world.site,
-        cause=cause,
-        key=f"site:{world.site.pk}:{cause}",
-        state="regressed",
-        worst_state="regressed",
-        severity="warning",
-        title="Shop is slower",
-        opened_at=now - opened_h * HOUR,
-        changed_at=now,
-        resolved_at=None if resolved_h is None else now - resolved_h * HOUR,
-    )
 
 
 def _measured_again(first: PendingRun) -> Run:

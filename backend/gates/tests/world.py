@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import numpy as np
 from django.utils import timezone
 
+from backend.alerts.models import Incident
 from backend.cast import Member
 from backend.fleet.models import Agent, Region
 from backend.gates.actions import create_gate
@@ -116,6 +117,23 @@ def make_world(member: Member) -> World:
 
 def failing(run: PendingRun) -> Outcome:
     return FAILED
+
+
+def make_incident(world: World, *, since: datetime, until: datetime | None = None, cause: str = "speed") -> Incident:
+    """An incident of the site, which goes on unless it has an end."""
+    return Incident.objects.create(
+        organisation=world.member.organisation,
+        site=world.site,
+        cause=cause,
+        key=f"site:{world.site.pk}:{cause}",
+        state="regressed",
+        worst_state="regressed",
+        severity="warning",
+        title="Shop is slower",
+        opened_at=since,
+        changed_at=since,
+        resolved_at=until,
+    )
 
 
 def _run(monitor: Monitor, region: Region, at: object, values: Mapping[str, object]) -> Run:
