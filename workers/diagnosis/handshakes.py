@@ -110,12 +110,21 @@ def chain_exceeds_iw(case: Case) -> Verdicts:
     if not all(map(_is_for_chain, sure.seen, sure.trials)):
         yield NotJudged(id=id, reason=NotJudgedReason.PADDED)
     elif (window or USUAL_WINDOW) >= SMALL_BELOW:
-        yield _paused(id, sure, sure.confidence)
+        yield replace(_paused(id, sure, sure.confidence), saving_us=round(median(map(_rest_us, sure.seen))))
     elif _fits_usual_window(sure):
         # A chain of usual size: it is the window that is too small, and that is told with all that it costs.
         yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL)
     else:
         yield replace(_paused(id, sure, sure.confidence), saving_us=_beyond_usual_us(sure))
+
+
+def _rest_us(gaps: tuple[KnownGap, ...]) -> int:
+    """How much sooner the handshake would end with what fits the window: a narrow link takes its time for the rest.
+    What it waited for besides is told for itself."""
+    turn, first_us = gaps[0].turn, gaps[0].gap.start_us
+    mine = {one.gap for one in gaps}
+    others = (gap.duration_us for gap in turn.gaps() if gap.start_us > first_us and gap not in mine)
+    return turn.end_us - first_us - sum(others)
 
 
 def _is_for_chain(gaps: tuple[KnownGap, ...], trial: TrialEvidence) -> bool:

@@ -46,3 +46,17 @@ def test_a_pause_is_told_without_what_a_narrow_link_takes_for_the_rest(pause_us:
     real_us = whole_us(paused) - whole_us(smooth)
     told = found(answers.RULES, paused)
     assert told[Id.HTTP_BODY_STALL].saving_us == pytest.approx(real_us, abs=15_000)
+
+
+@pytest.mark.parametrize("handshake_bytes", [17_000, 26_000, 40_000])
+def test_a_chain_that_fills_the_window_costs_what_a_narrow_link_takes_for_its_rest_too(handshake_bytes: int) -> None:
+    way = Path(rtt_ms=300, rate_bytes_s=2 * NARROW_BYTES_S)
+    long, fitting = (deep(way, replace(PAGE, handshake_bytes=one)) for one in (handshake_bytes, 14_000))
+    saving_us = found(handshakes.RULES, long)[Id.TLS_CHAIN_EXCEEDS_IW].saving_us
+    assert saving_us == pytest.approx(shaken_us(long) - shaken_us(fitting), rel=0.03)
+    assert Id.TLS_CHAIN_EXCEEDS_IW not in found(handshakes.RULES, fitting)
+
+
+def shaken_us(evidence: ProbeEvidence) -> float:
+    shakes = [trial.handshake for trial in evidence.of(Trial.FULL)]
+    return median(shake.network_us or 0 for shake in shakes if shake is not None)
