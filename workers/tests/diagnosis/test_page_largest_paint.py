@@ -169,8 +169,8 @@ def test_a_picture_that_comes_while_the_page_is_at_work_is_painted_after_it() ->
 
 
 def test_a_picture_that_comes_just_before_the_page_goes_to_work_is_painted_after_it() -> None:
-    """As on pages of Next.js: preloaded, their picture comes when the scripts do. To paint it took 98 ms, and painted it
-    was after the scripts had worked."""
+    """As on pages of Next.js: preloaded, their picture comes when the scripts do. It takes 98 ms to be painted, and was
+    when the scripts had worked."""
     hero = picture(2, 560, 1030, path="hero.png")
     vitals = {"lcp_us": 1_128_000, "lcp_url": HERO}
     page = sketch(hero, style(3, 310, 551), fcp_ms=588, vitals=vitals | {"long_tasks": (span(790, 870),)})
