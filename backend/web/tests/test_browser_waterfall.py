@@ -307,6 +307,26 @@ def test_a_row_without_a_length_has_a_mark_where_it_is(world: World, server: Liv
         assert page.locator("#r2 .wf-time").text_content() == duration(None)
 
 
+@pytest.mark.parametrize("kind", ["page", "probe"])
+def test_that_there_was_no_answer_is_read_in_full(world: World, server: LiveServer, kind: str) -> None:
+    pending = world.pending(kind)
+    if kind == "page":
+        measured = measurements.page(3)
+        bare = replace(measured.waterfall.requests[1], timing=Timing(start_us=400_000, end_us=None), status=None)
+        found = replace(measured, waterfall=replace(measured.waterfall, requests=(bare,)))
+        world.end(pending, Measured(measurement=found))
+    else:
+        hop = replace(measurements.probe().hops[0], status=None)
+        world.end(pending, Measured(measurement=replace(measurements.probe(), hops=(hop,))))
+    with browsing(world, server) as site:
+        page = site.open(reverse("web:run", args=[pending.run_id]))
+        told = page.locator("tr.wf-row .wf-status")
+        for media in ("screen", "print"):
+            page.emulate_media(media=media)
+            expect(told).to_have_text("no answer")
+            assert told.evaluate("one => one.scrollWidth <= one.clientWidth"), media
+
+
 def test_in_a_window_of_half_a_screen_nothing_is_cut_off(world: World, server: LiveServer) -> None:
     path = run_path(world)
     with browsing(world, server, size=(800, 900)) as site:

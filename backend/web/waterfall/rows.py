@@ -94,6 +94,11 @@ class Chart:
         return lanes_of(self.marks)
 
     @property
+    def has_words(self) -> bool:
+        """Whether a row has more than one word where others have a status, which needs more room."""
+        return any(" " in row.status for row in self.rows)
+
+    @property
     def hosts(self) -> tuple[str, ...]:
         return tuple(sorted({row.host for row in self.rows if row.host}))
 

@@ -6,6 +6,8 @@ Geometry and colours are attributes, so that it looks the same wherever it is op
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import accumulate
+from unicodedata import east_asian_width
 
 from backend.web.units import short_duration
 from backend.web.waterfall.axis import Mark, Tick, lanes_of, marks_on
@@ -157,13 +159,13 @@ def _row(row: Row, y: int, height: int) -> Iterator[str]:
 def _names(row: Row, y: int) -> str:
     """The name, what is remarkable and the host, as far as there is room."""
     name = _cut(row.name, _NAME_CHARS)
-    room = int((_NAMES_PX - _NAME_PX * len(name)) / _HOST_PX)
+    room = int((_NAMES_PX - _NAME_PX * _width(name)) / _HOST_PX)
     beside = []
     for text in filter(None, (*map(_remark, row.notes), row.host)):
         if room - 1 < _LEAST_HOST_CHARS:
             break
         beside.append(_cut(text, room - 1))
-        room -= len(beside[-1]) + 1
+        room -= _width(beside[-1]) + 1
     spans = "".join(f' <tspan fill="{COLOURS["muted"]}" font-size="11">{escape(text)}</tspan>' for text in beside)
     return f'<text x="44" y="{y}" fill="{COLOURS["text"]}">{escape(name)}{spans}</text>'
 
@@ -292,4 +294,13 @@ def _strip_colour(kind: str) -> str:
 
 
 def _cut(text: str, chars: int) -> str:
-    return text if len(text) <= chars else f"{text[: chars - 1]}…"
+    """As much of it as has the width of so many Latin letters."""
+    if _width(text) <= chars:
+        return text
+    ends = accumulate(map(_width, text))
+    return f"{text[: sum(end < chars for end in ends)]}…"
+
+
+def _width(text: str) -> int:
+    """In Latin letters: those of East Asia and emoji are twice as wide."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)

@@ -137,8 +137,9 @@ function timeScale(series: PhaseSeries, theme: Theme) {
 function durationScale(theme: Theme, lines: readonly Line[]) {
   const isKnown = lines.some((one) => one.data.some((point) => !Number.isNaN(point.y)));
   return {
+    display: isKnown,
     beginAtZero: true,
-    ticks: { display: isKnown, color: theme.muted, callback: (value: string | number) => shortDuration(Math.round(Number(value) * 1000)) },
+    ticks: { color: theme.muted, callback: (value: string | number) => shortDuration(Math.round(Number(value) * 1000)) },
     grid: { color: theme.line },
     border: { display: false },
   };

@@ -12,6 +12,7 @@ export function onDrag(pane: Pane, chosen: (from_us: number, to_us: number) => v
   const band = document.createElement("div");
   band.className = "wf-band";
   band.hidden = true;
+  const length = band.appendChild(document.createElement("b"));
   pane.frame.append(band);
   let begin: number | null = null;
 
@@ -21,7 +22,7 @@ export function onDrag(pane: Pane, chosen: (from_us: number, to_us: number) => v
     band.hidden = false;
     band.style.left = `${(left ?? 0) - frame.left}px`;
     band.style.width = `${(right ?? 0) - (left ?? 0)}px`;
-    band.textContent = duration(Math.round(Math.abs(pane.instantAt(x) - pane.instantAt(begin ?? x))));
+    length.textContent = duration(Math.round(Math.abs(pane.instantAt(x) - pane.instantAt(begin ?? x))));
   };
   axis.addEventListener("pointerdown", (event) => {
     if (event.button !== 0) return;

@@ -85,6 +85,14 @@ def test_remarks_of_a_row_stand_in_it_and_what_blocks_is_marked() -> None:
     assert len(remarks) >= len(stripes) == len(blocking) > 0
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"), [("画" * 40, "画" * 16 + "…"), ("a" * 40, "a" * 33 + "…"), ("画.png", "画.png")]
+)
+def test_a_name_in_wide_letters_ends_before_the_columns_beside_it(name: str, shown: str) -> None:
+    svg = svg_of(board_of(with_urls(f"https://www.shop.example/{name}"), {}), "Shop")
+    assert [text.strip() for text in texts(svg)].count(shown) == 5
+
+
 def test_what_is_too_narrow_to_be_seen_has_an_outline_as_on_the_page() -> None:
     first, second = page(2).waterfall.requests
     wait = Span(start_us=5_000, end_us=5_010)
