@@ -15,6 +15,7 @@ from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, a
 from workers.commands.unreadable import unreadable
 from workers.diagnosis.diagnosed import diagnosed_page
 from workers.diagnosis.page_document import page_document
+from workers.measurement.canvas import fit
 from workers.measurement.imports.imported import Imported
 from workers.measurement.imports.read import UnreadableFileError, read_import
 from workers.measurement.imports.slim import slimmed
@@ -82,7 +83,7 @@ def _show(found: Imported, arguments: argparse.Namespace) -> int:
     if canvas.rows is not None:
         canvas = replace(canvas, rows=max(5, canvas.rows - _LINES_AROUND))
     for page in found.pages:
-        write("\n".join([page.label, *draw_page(_judged(page.measurement), canvas), ""]))
+        write("\n".join([fit(page.label, canvas.columns), *draw_page(_judged(page.measurement), canvas), ""]))
     for remark in _remarks(found.skipped, found.remarks):
         say(remark)
     return EXIT_OK

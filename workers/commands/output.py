@@ -71,9 +71,12 @@ def give_up_stdout() -> None:
 
 
 def say(text: str) -> None:
-    """A line for people on standard error, at once. Nobody need hear it."""
+    """Lines for people on standard error, at once. Nobody need hear it. What a file's name or a server says moves no
+    cursor.
+    """
+    plain = "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
     try:
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"{plain}\n")
         sys.stderr.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

@@ -57,9 +57,11 @@ examples:
   firstbyte page --block cdn.example.net https://www.example.org/    what if that host is silent?
   firstbyte page --map www.example.org=192.0.2.7 https://www.example.org/    past the CDN
   firstbyte page --script login.txt https://www.example.org/account
+
 a script has one step a line:
 {PAGE_SCRIPT}
   an element of a frame: click iframe[title=Login] >>> #go
+
 exit codes:
   0 measured   1 measured, but the check failed   2 wrong usage   4 could not measure
 """

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 from uuid import uuid4
 
 from workers.commands import UsageError
@@ -26,6 +26,12 @@ _FILE_TIMEOUT_S = 180.0
 # Six tries over about half a minute: a service that is being restarted is back by then.
 _PAUSES_S = (0.5, 1.0, 3.0, 8.0, 15.0)
 _MAX_PAUSE_S = 60.0
+# What the service's answers hold in any case: without these somebody else has answered.
+_NAMES = {
+    "gates": frozenset({"id", "status", "url"}),
+    "deploys": frozenset({"id", "at"}),
+    "imports": frozenset({"imports", "skipped", "remarks"}),
+}
 _AGAIN = frozenset(
     {
         HTTPStatus.REQUEST_TIMEOUT,
@@ -73,14 +79,14 @@ class Api:
     def get(self, path: str, *, wait_s: int = 0) -> dict[str, Any]:
         """What is there, once it is done or after so many seconds. Raises UnreachableError, RefusedError."""
         query = f"?wait={wait_s}" if wait_s else ""
-        return self._ask(self._request("GET", path + query), _TIMEOUT_S + wait_s)
+        return self._ask(self._request("GET", path + query), _TIMEOUT_S + wait_s, _names_in(path))
 
     def post(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         """What came of it, carried out once however often it is sent. Raises UnreachableError, RefusedError."""
         request = self._request("POST", path, json.dumps(body or {}).encode())
         request.add_header("Idempotency-Key", str(uuid4()))
         request.add_header("Content-Type", "application/json")
-        return self._ask(request, _TIMEOUT_S)
+        return self._ask(request, _TIMEOUT_S, _names_in(path))
 
     def post_file(self, path: str, packed: bytes) -> dict[str, Any]:
         """The same with a file of JSON, packed with gzip."""
@@ -88,7 +94,7 @@ class Api:
         request.add_header("Idempotency-Key", str(uuid4()))
         request.add_header("Content-Type", "application/json")
         request.add_header("Content-Encoding", "gzip")
-        return self._ask(request, _FILE_TIMEOUT_S)
+        return self._ask(request, _FILE_TIMEOUT_S, _names_in(path))
 
     def _request(self, method: str, path: str, body: bytes | None = None) -> urllib.request.Request:
         headers = {
@@ -98,7 +104,7 @@ class Api:
         }
         return urllib.request.Request(f"{self._url}/api/v1/{path}", body, headers, method=method)
 
-    def _ask(self, request: urllib.request.Request, timeout_s: float) -> dict[str, Any]:
+    def _ask(self, request: urllib.request.Request, timeout_s: float, names: frozenset[str]) -> dict[str, Any]:
         for pause_s in (*_PAUSES_S, None):
             try:
                 answer = self._send(request, timeout_s)
@@ -111,7 +117,7 @@ class Api:
                 time.sleep(pause_s)
                 continue
             if answer.status not in _AGAIN or pause_s is None:
-                return self._read(answer)
+                return self._read(answer, names)
             time.sleep(_pause_s(answer, pause_s))
         raise AssertionError("the last try returns or raises")
 
@@ -123,7 +129,7 @@ class Api:
             with error:
                 return _answer(error.code, error)
 
-    def _read(self, answer: _Answer) -> dict[str, Any]:
+    def _read(self, answer: _Answer, names: frozenset[str]) -> dict[str, Any]:
         document = _document(answer.body)
         if answer.status >= HTTPStatus.BAD_REQUEST and document is not None and "title" in document:
             raise RefusedError(answer.status, _words(document))
@@ -131,7 +137,7 @@ class Api:
             where = answer.headers.get("Location", "")
             instead = f" and points to {where[:200]}" if where else ""
             raise UnreachableError(f"{self._url} answers {answer.status}{instead}: is this the service's address?")
-        if document is None:
+        if document is None or not names.issubset(document):
             raise UnreachableError(f"{self._url} does not answer as the service does: is this its address?")
         return document
 
@@ -140,18 +146,35 @@ def api_of(url: str | None, token: str | None, ca_file: str | None) -> Api:
     """The API that the command line and the environment name. Raises UsageError."""
     if not url:
         raise UsageError("where is the service? give --url or set FIRSTBYTE_URL")
-    parts = urlsplit(url)
-    if parts.scheme not in ("https", "http") or not parts.hostname or parts.path.strip("/"):
+    parts = _parts_of(url)
+    if parts is None:
         raise UsageError(f"{url!r} is no address of a service; write https://monitor.example.org")
     if parts.scheme == "http" and parts.hostname not in ("127.0.0.1", "::1", "localhost"):
         say("firstbyte: the token is sent over http, for everybody on the way to read")
     secret = token or _token_of_environment()
     if not secret:
         raise UsageError("a token is needed: set FIRSTBYTE_TOKEN, or give --token")
+    if not (secret.isascii() and secret.isprintable()):
+        raise UsageError("the token holds what no token has, such as a line break: copy it again")
     try:
         return Api(url, secret, ca_file=ca_file)
     except OSError as error:
         raise UsageError(f"--cacert: {no_authority(ca_file, error)}") from error
+
+
+def _parts_of(url: str) -> SplitResult | None:
+    """Those of an address that has a host and, if any, a port; None for what is none, or more."""
+    try:
+        parts = urlsplit(url)
+        is_bare = parts.port != 0 and url.rstrip("/").lower() == f"{parts.scheme}://{parts.netloc}".lower()
+    except ValueError:
+        return None
+    is_host = bool(parts.hostname) and "@" not in parts.netloc and " " not in parts.netloc
+    return parts if is_bare and is_host and parts.scheme in ("https", "http") else None
+
+
+def _names_in(path: str) -> frozenset[str]:
+    return _NAMES[path.partition("?")[0].partition("/")[0]]
 
 
 class _StayHere(urllib.request.HTTPRedirectHandler):

@@ -12,6 +12,8 @@ SHADES = {"dns": "░", "connect": "▒", "tls": "▓", "send": "╴", "wait": "
 LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wait": "Wait", "download": "Download"}
 # Terminal colours (SGR) in the spirit of the dashboard's palette.
 COLOURS = {"dns": "36", "connect": "33", "tls": "35", "send": "90", "wait": "32", "download": "34"}
+# Accents and vowels of many scripts, and what chooses between forms of the character before it.
+_MARKS = frozenset({"Mn", "Me"})
 RED, GREEN, DIM, BOLD = "31", "32", "2", "1"
 
 
@@ -105,11 +107,11 @@ def _take(chars: Iterable[str], columns: int) -> Sequence[str]:
 
 
 def columns_of(text: Iterable[str]) -> int:
-    """What a terminal needs for it: wide East Asian characters take two columns, combining marks none."""
+    """What a terminal needs for it: wide East Asian characters take two columns, marks on the one before them none."""
     return sum(_char_columns(char) for char in text)
 
 
 def _char_columns(char: str) -> int:
-    if unicodedata.combining(char):
+    if unicodedata.category(char) in _MARKS:
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1

@@ -52,6 +52,14 @@ def test_who_closes_standard_output_is_told_nothing_and_gets_the_number() -> Non
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("name", ["a\x1b[2Jb", "a\u202eb", "a\rb"])
+def test_a_files_name_moves_no_cursor(name: str) -> None:
+    done = firstbyte("netlog", name)
+    assert done.returncode == 2
+    assert "\ufffd" in done.stderr
+    assert done.stderr.rstrip("\n").isprintable()
+
+
 def test_a_closed_standard_input_is_an_empty_file() -> None:
     done = in_shell('"$@" <&-', "netlog", "-")
     assert done.returncode == 2

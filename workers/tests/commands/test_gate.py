@@ -179,11 +179,35 @@ def test_a_service_that_is_gone_could_not_measure(capsys: pytest.CaptureFixture[
     assert "does not answer" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("said", [Said(200, b"<html>A proxy</html>"), Said(404, b"Not here"), Said(500, b"Oops")])
+@pytest.mark.parametrize(
+    "said",
+    [
+        Said(200, b"<html>A proxy</html>"),
+        Said(200, {}),
+        Said(200, {"ok": True}),
+        Said(404, b"Not here"),
+        Said(500, b"Oops"),
+    ],
+)
 def test_something_else_at_the_address_is_told(said: Said, capsys: pytest.CaptureFixture[str]) -> None:
     with Stub([said]) as stub:
         assert ask(stub) == 4
     assert "is this" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://[::1", "http://127.0.0.1:99999", "http://a b", "https://", "x", "https://u:p@a.test", "https://a.test?x"],
+)
+def test_an_address_that_is_none_is_wrong_usage(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", "--url", url, "--token", "x", "--site", "shop"]) == 2
+    assert "is no address of a service" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("token", ["a\nb", "a\x00b", "t\u00f6ken"])
+def test_a_token_that_cannot_be_sent_is_wrong_usage(token: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gate", "--url", "http://127.0.0.1:1", "--token", token, "--site", "shop"]) == 2
+    assert "copy it again" in capsys.readouterr().err
 
 
 def test_a_redirect_gets_no_token(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,12 @@ def test_a_file_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert ("cdn.example/app.js" in drawn.out, "load 500 ms" in drawn.out, drawn.err) == (True, True, "")
 
 
+def test_a_label_is_no_longer_than_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    title = samples.page(title="A very long title " * 16)
+    assert main(["import", file_of(tmp_path, samples.har(samples.entry(), pages=[title]))]) == 0
+    assert len(capsys.readouterr().out.splitlines()[0]) <= 100
+
+
 def test_what_could_not_be_read_is_told_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = samples.har(samples.entry(), samples.entry("never"))
     assert main(["import", file_of(tmp_path, document)]) == 0

@@ -23,7 +23,9 @@ INSTANTS = st.integers(0, 200_000_000)
 
 def columns(line: str) -> int:
     return sum(
-        2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in line if not unicodedata.combining(char)
+        2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in line
+        if unicodedata.category(char) not in ("Mn", "Me")
     )
 
 
@@ -68,6 +70,17 @@ def test_a_page_is_drawn_request_by_request() -> None:
     assert "✗" in lines[3]
     assert "first byte 121 ms · FCP 310 ms · LCP 480 ms · CLS 0.020 · load 520 ms" in lines
     assert "4 requests · 25.2 kB · 1 failed" in lines
+
+
+def test_bars_stand_below_each_other_whatever_letters_their_rows_have() -> None:
+    page = PAGE.measurement
+    assert isinstance(page, PageMeasurement)
+    row = page.waterfall.requests[0]
+    paths = ("plain", "กำลังที่นี่", "道順", "e\u0301te\u0301", "☁\ufe0f", "हिन्दी")
+    rows = tuple(replace(row, url=f"https://a.test/{path}") for path in paths)
+    shown = replace(page, waterfall=replace(page.waterfall, requests=rows))
+    lines = draw(Measured(measurement=shown)).splitlines()[: len(paths)]
+    assert len({columns(line[: line.index(f" {row.status} ")]) for line in lines}) == 1
 
 
 def test_a_long_page_is_cut_and_says_so() -> None:
