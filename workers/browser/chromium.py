@@ -45,11 +45,22 @@ def find_chromium(chosen: Path | None = None) -> Path:
     Raises BrowserError without one.
     """
     candidates = _CANDIDATES if chosen is None else (chosen,)
-    found = next((path for path in candidates if os.access(path, os.X_OK)), None)
+    found = next((path for path in candidates if os.access(path, os.X_OK) and path.is_file()), None)
     if found is None:
         places = " or ".join(map(str, candidates))
         raise BrowserError(f"no Chromium at {places}: install chromium-headless-shell or set FIRSTBYTE_CHROMIUM")
     return found
+
+
+def _why(error: OSError | subprocess.SubprocessError) -> str:
+    match error:
+        case subprocess.CalledProcessError():
+            return f"it ends at once with {error.returncode}; FIRSTBYTE_CHROMIUM says which program is started"
+        case subprocess.TimeoutExpired():
+            return f"it has not said its version in {_PROBE_S} s"
+        case OSError():
+            return error.strerror or str(error)
+    return str(error)
 
 
 @functools.cache
@@ -57,7 +68,7 @@ def _version(path: Path) -> str:
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_PROBE_S, check=True)
     except (OSError, subprocess.SubprocessError) as error:
-        raise BrowserError(f"{path} does not start: {error}") from error
+        raise BrowserError(f"{path} does not start: {_why(error)}") from error
     return next((word for word in done.stdout.split() if word[0].isdigit()), "unknown")
 
 

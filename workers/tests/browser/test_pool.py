@@ -155,8 +155,13 @@ def test_a_program_that_is_no_browser_is_told_as_such(tmp_path: Path) -> None:
     fake = tmp_path / "chromium"
     fake.write_text("#!/bin/sh\nexit 3\n")
     fake.chmod(0o755)
-    with pytest.raises(BrowserError, match="does not start"):
+    with pytest.raises(BrowserError, match="chromium does not start: it ends at once with 3;"):
         inspect_chromium(fake)
+    fake.write_text("no program")
+    with pytest.raises(BrowserError, match="chromium does not start: Exec format error"):
+        inspect_chromium(fake)
+    with pytest.raises(BrowserError, match="no Chromium at"):
+        inspect_chromium(tmp_path)
 
 
 def test_debians_headless_shell_is_found_and_never_the_shell_script() -> None:
