@@ -253,6 +253,27 @@ def test_the_chart_is_drawn_with_the_figures_behind_it(world: World, server: Liv
         assert site.complaints == []
 
 
+def test_lines_of_the_chart_are_told_apart_in_the_readers_own_colours_too(world: World, server: LiveServer) -> None:
+    path = site_path(world)
+    with browsing(world, server) as site:
+        site.page.emulate_media(forced_colors="active")
+        chart = site.open(f"{path}&region=eu").locator("canvas")
+        coloured = """canvas => {
+          const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          return data.some((red, at) => at % 4 === 0 && data[at + 3] > 250 && Math.abs(red - data[at + 2]) > 60);
+        }"""
+        wait_until(lambda: chart.evaluate(coloured), "lines in colours")
+
+
+def test_without_the_script_no_room_is_kept_for_a_chart(world: World, server: LiveServer) -> None:
+    path = site_path(world)
+    with browsing(world, server, script=False) as site:
+        page = site.open(path)
+        expect(page.locator("canvas")).to_be_hidden()
+        page.get_by_text("Show as table").click()
+        expect(page.get_by_role("cell", name="222 ms").first).to_be_visible()
+
+
 def test_a_person_who_waits_sees_the_result_without_doing_anything(world: World, server: LiveServer) -> None:
     pending = world.pending("probe", urgent=True, scheduled_for=NOW)
     path = f"{reverse('web:trial', args=[world.site.public_id])}?run={pending.run_id}"

@@ -90,6 +90,22 @@ def test_links_lead_there_from_what_is_seen_now(world: World, server: LiveServer
         assert site.complaints == []
 
 
+def test_while_a_key_is_held_only_the_row_at_which_it_stops_is_asked_for(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(f"{path}?request=1")
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        for _ in range(9):
+            page.keyboard.down("j")
+        page.keyboard.up("j")
+        expect(page.locator("tr.selected")).to_have_id("r10")
+        expect(page.locator("#details h3")).to_contain_text("10. ")
+        assert page.url.endswith("request=10")
+        assert [int(url.rpartition("/requests/")[2].partition("?")[0]) for url in asked] == [2, 10]
+        assert site.complaints == []
+
+
 def test_a_stretch_says_how_long_it_is_while_it_is_drawn(world: World, server: LiveServer) -> None:
     path = run_path(world)
     with browsing(world, server) as site:
@@ -109,6 +125,25 @@ def test_a_stretch_says_how_long_it_is_while_it_is_drawn(world: World, server: L
         page.mouse.up()
         expect(page.locator(".wf-band")).to_be_hidden()
         expect(page.locator("#r1 .wf-bar")).to_have_attribute("viewBox", "25 0 25 14")
+
+
+def test_who_is_signed_out_and_asks_for_a_picture_is_led_to_the_sign_in(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.context.clear_cookies()
+        page.locator("a[data-export=png]").click()
+        page.wait_for_url("**/account/login/**")
+
+
+def test_choices_are_told_without_colours_of_our_own(world: World, server: LiveServer) -> None:
+    path = run_path(world)
+    with browsing(world, server) as site:
+        site.page.emulate_media(forced_colors="active")
+        page = site.open(path)
+        for name, chosen in (("Sites", True), ("Alerts", False), ("Requests", True), ("Connections", False)):
+            line = page.get_by_role("link", name=name, exact=True).first
+            assert ("underline" in line.evaluate("one => getComputedStyle(one).textDecorationLine")) == chosen, name
 
 
 def test_of_hops_no_key_is_told_that_filters(world: World, server: LiveServer) -> None:

@@ -17,5 +17,5 @@ export function mountPhaseChart(root: HTMLElement): void {
     chart.destroy();
     chart = new Chart(canvas, chartConfig(series, themeOf(root)));
   };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)"]) matchMedia(query).addEventListener("change", redraw);
 }

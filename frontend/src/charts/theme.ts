@@ -18,7 +18,10 @@ export function themeOf(element: HTMLElement): Theme {
     probe.style.color = `var(--${name})`;
     return getComputedStyle(probe).color;
   };
-  const [text, muted, line, bad] = [color("text"), color("muted"), color("line"), color("bad")];
+  const [text, muted, line] = [color("text"), color("muted"), color("line")];
+  // Where the reader's own colours rule, all would be told as one, and no line from the other.
+  probe.style.setProperty("forced-color-adjust", "none");
+  const bad = color("bad");
   const named = new Map(COLORS.map((name) => [name, color(name)]));
   probe.remove();
   return { text, muted, line, bad, font: getComputedStyle(element).fontFamily, color: (name) => named.get(name) ?? text };

@@ -14,14 +14,17 @@ export function mountPictures(root: HTMLElement): void {
       if (kind !== "png") return;
       event.preventDefault();
       link.setAttribute("aria-busy", "true");
-      void savePng(url.href, link.download).finally(() => link.removeAttribute("aria-busy"));
+      // Where no picture comes of it the address itself is gone to: it says why, or gives the SVG.
+      void savePng(url.href, link.download)
+        .catch(() => location.assign(url))
+        .finally(() => link.removeAttribute("aria-busy"));
     });
   }
 }
 
 async function savePng(url: string, name: string): Promise<void> {
   const response = await fetch(url, { credentials: "same-origin" });
-  if (!response.ok) return;
+  if (!response.ok) throw new Error(`the service answered ${response.status}`);
   const picture = new Image();
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await response.text())}`;
   await picture.decode();
@@ -30,7 +33,7 @@ async function savePng(url: string, name: string): Promise<void> {
   [canvas.width, canvas.height] = [Math.round(picture.width * scale), Math.round(picture.height * scale)];
   canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
-  if (!blob) return;
+  if (!blob) throw new Error("the picture is too large");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
   link.download = name;

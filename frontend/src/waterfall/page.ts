@@ -59,6 +59,8 @@ class WaterfallPage {
   private shown: readonly string[] | null = null;
   private sort: string;
   private selected: Place | null;
+  /** While a key is held rows fly by: only the one at which it is let go is asked for and remembered. */
+  private isHeld = false;
 
   constructor(
     private readonly root: HTMLElement,
@@ -115,6 +117,15 @@ class WaterfallPage {
     onKey("=", () => this.scale(1 / STEP));
     onKey("-", () => this.scale(STEP));
     onKey("0", () => this.zoom((pane) => pane.full));
+    document.addEventListener("keydown", ({ repeat }) => (this.isHeld = repeat), { capture: true });
+    document.addEventListener("keyup", () => this.letGo());
+  }
+
+  private letGo(): void {
+    if (!this.isHeld) return;
+    this.isHeld = false;
+    this.remember();
+    this.tell();
   }
 
   /** The row under the pointer is marked in the other waterfall, else the one that is looked at. */
@@ -243,7 +254,11 @@ class WaterfallPage {
     this.selected = place;
     this.mark(place, reveal ? "nearest" : "no");
     this.remember();
-    void this.details.show(nameOf(place.pane.prefix, place.number));
+    this.tell();
+  }
+
+  private tell(): void {
+    if (this.selected && !this.isHeld) void this.details.show(nameOf(this.selected.pane.prefix, this.selected.number));
   }
 
   private mark(place: Place | null, reveal: Reveal): void {
@@ -330,6 +345,7 @@ class WaterfallPage {
   }
 
   private remember(): void {
+    if (this.isHeld) return;
     const { text, host, kind, only, sort } = this.wanted();
     const [first] = this.panes;
     const zoom = first ? zoomText(first.full, first.view) : "";
