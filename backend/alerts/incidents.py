@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from backend.alerts.flapping import flip
 from backend.alerts.judgement.samples import Standing, from_us
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.message import Event, Severity
@@ -35,10 +36,6 @@ from backend.alerts.wording import message_of, title_of
 
 # As long as chromeperf waits before it looks through what belongs together.
 JOIN = timedelta(minutes=20)
-# So many times within an hour it begins again, and from then on only the end is told.
-FLIPS, FLIP_WINDOW = 2, timedelta(hours=1)
-# A flapping incident is over when nothing was bad for so long.
-QUIET = timedelta(minutes=30)
 # What is seen later than this is no news; what still holds is told when the judge has caught up.
 STALE = timedelta(minutes=30)
 _AGAIN = "It was over for less than twenty minutes: this is the same incident."
@@ -195,6 +192,7 @@ def _enter(change: Change, now: datetime) -> Incident:
     assert step is not None
     incident, entry = _incident_for(change, now)
     before, was = State(incident.state), Severity(incident.severity)
+    is_again = entry is None and _ended_lately(incident, change, from_us(step.at_us))
     member, is_first = _put_member(incident, change)
     members = going_on(incident)
     _sum_up(incident, members, at=from_us(step.at_us))
@@ -203,10 +201,18 @@ def _enter(change: Change, now: datetime) -> Incident:
         entry = EventKind.WORSE if is_worse else _what_happened(before, State(incident.state), step)
         entry = EventKind.JOINED if is_said_by_others(member, members) else entry
         loud = entry is not EventKind.JOINED or _is_news(incident, member, members, is_first=is_first)
+        if loud and is_again and flip(incident, from_us(step.at_us)):
+            entry = EventKind.FLAPPING
     else:
         loud = True
     _announce(incident, entry, [member], loud=loud, now=now, seen_at=from_us(step.at_us))
     return incident
+
+
+def _ended_lately(incident: Incident, change: Change, at: datetime) -> bool:
+    """Whether the same was bad already in this incident, and was over for a moment only."""
+    same = Member.objects.filter(incident=incident, rule=change.rule, monitor=change.monitor_id, metric=change.metric)
+    return same.filter(ended_at__gt=at - JOIN).exists()
 
 
 def _is_news(incident: Incident, member: Member, members: Sequence[Member], *, is_first: bool) -> bool:
@@ -295,8 +301,7 @@ def _reopened(change: Change, at: datetime) -> Incident | None:
     if incident is None:
         return None
     incident.resolved_at, incident.resolution = None, ""
-    incident.flips = [*(flip for flip in incident.flips if at - flip < FLIP_WINDOW), at]
-    incident.flapping = len(incident.flips) >= FLIPS
+    flip(incident, at)
     incident.state = State.OK
     return incident
 

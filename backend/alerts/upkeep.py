@@ -6,7 +6,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from backend.alerts.incidents import QUIET, note, recover, tell_if_loud
+from backend.alerts.flapping import QUIET
+from backend.alerts.incidents import note, recover, tell_if_loud
 from backend.alerts.message import Event
 from backend.alerts.models import EventKind, Incident, Member, Resolution
 from backend.alerts.silences import silence_of
