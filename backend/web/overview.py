@@ -274,11 +274,14 @@ def _beside(failing: Sequence[SiteRow], alarmed: Sequence[SiteRow], rows: Sequen
 
 
 def _rest(rows: Sequence[SiteRow], ill: Sequence[SiteRow], one: str, many: str, well: str) -> str:
-    """How many are well: `2 of 3 sites do not fail`."""
-    rest = len(rows) - len(ill)
+    """How many are well: `2 of 3 sites do not fail`. Of what is paused or new nobody knows."""
+    known = [row for row in rows if row.health.level != "quiet"]
+    measured = "" if len(known) == len(rows) else "measured "
+    rest = len(known) - len(ill)
     if not rest:
-        return "It is the only site" if len(rows) == 1 else f"Those are all {units.count(len(rows))} sites"
-    return f"{units.count(rest)} of {units.count(len(rows))} sites {one if rest == 1 else many} {well}"
+        alone, together = f"It is the only {measured}site", f"Those are all {units.count(len(known))} {measured}sites"
+        return alone if len(known) == 1 else together
+    return f"{units.count(rest)} of {units.count(len(known))} {measured}sites {one if rest == 1 else many} {well}"
 
 
 def _first_of(rows: Sequence[SiteRow]) -> str:

@@ -69,6 +69,12 @@ def test_the_verdict_names_the_first_failing_site_and_counts_the_others() -> Non
     assert seen.reason == "1 of 2 sites does not fail."
 
 
+def test_what_is_paused_or_new_is_not_said_not_to_fail() -> None:
+    down, well, new = site(run("failed"), run()), site(run(), run(), name="Docs"), site(None, None, name="New")
+    assert overview(down, well, new).reason == "1 of 2 measured sites does not fail."
+    assert overview(down, new).reason == "It is the only measured site."
+
+
 def test_an_open_alert_is_said_where_all_runs_are_measured() -> None:
     ill, well = site(run(), run(), name="Shop"), site(run(), run(), name="Docs")
     ill.site.pk, well.site.pk = 1, 2
