@@ -79,10 +79,10 @@ def _users(log: NetworkLog) -> dict[int, list[NetHop]]:
     """The hops of each connection in the order in which they were sent, the first stream of HTTP/2 first."""
     users: dict[int, list[NetHop]] = {}
     for hop in log.hops:
-        if hop.link is not None and hop.link in log.sockets and hop.send.begin_ms is not None:
+        if hop.link is not None and hop.link in log.sockets and hop.sent_ms is not None:
             users.setdefault(hop.link, []).append(hop)
     for hops in users.values():
-        hops.sort(key=lambda hop: (hop.follows is not False, hop.send.begin_ms or 0))
+        hops.sort(key=lambda hop: (hop.follows is not False, hop.sent_ms or 0))
     for hop in log.hops:
         for source in log.opened_in_vain(hop):
             if source not in users:

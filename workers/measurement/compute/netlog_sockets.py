@@ -282,7 +282,7 @@ class Sessions:
 
 def _is_carried(event: NetEvent, socket: NetSocket) -> bool:
     """Whether these bytes are of what was asked and answered, and none of the handshake or its tickets."""
-    return event.name.startswith("SSL_") == (socket.tls.begin_ms is not None)
+    return event.name.startswith("SSL_") == socket.is_secure
 
 
 def _narrow(wait: Stretch, lookup: Stretch) -> None:

@@ -106,6 +106,12 @@ class NetHop:
     answer_lines: Sequence[object] = ()
 
     @property
+    def sent_ms(self) -> int | None:
+        """When it was sent or, where the log lacks that, the first sign that it had been."""
+        signs = (self.send.begin_ms, self.send.end_ms, self.hints_ms, self.head_ms)
+        return next((instant for instant in signs if instant is not None), None)
+
+    @property
     def is_socket(self) -> bool:
         """Whether it is a WebSocket's handshake: what follows is no answer, and its end is not the request's."""
         return self.url.startswith(("ws:", "wss:"))
@@ -162,6 +168,11 @@ class NetSocket:
     received_bytes: int = 0
     turns: list[int] = field(default_factory=list)
     asked: bool = False
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether anything of a handshake was seen so far."""
+        return self.tls != Stretch() or self.spoke_last or self.flights > 0
 
     @property
     def was_opened(self) -> bool:

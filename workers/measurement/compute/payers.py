@@ -39,7 +39,7 @@ def reused_by(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> Callable[[N
         if payers.get(hop.link) is hop:
             return False
         sent_ms = before.get(hop.link)
-        is_second = sent_ms is not None and hop.send.begin_ms is not None and sent_ms < hop.send.begin_ms
+        is_second = sent_ms is not None and hop.sent_ms is not None and sent_ms < hop.sent_ms
         return True if is_second else hop.follows
 
     return is_reused
@@ -47,13 +47,16 @@ def reused_by(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> Callable[[N
 
 def _was_another_first(socket: NetSocket, first: NetHop, lost: _Sent, before: Mapping[int, int]) -> bool:
     """Whether a connection is older than the log, or may have been used before its first known user."""
-    sent_ms = first.send.begin_ms
+    sent_ms = first.sent_ms
     if socket.older or sent_ms is None:
         return socket.older
     if before.get(socket.source, sent_ms + 1) <= sent_ms:
         return True
     ends = (instant for instant in (socket.tls.end_ms, socket.connect.end_ms) if instant is not None)
     ready_ms = next(ends, socket.opened_ms)
+    if socket.early_data is not None:
+        # It was ready for early data before its handshake was over.
+        ready_ms = socket.opened_ms
     return any(
         _is_any(lost[place], ready_ms, sent_ms) for place in (_ANYWHERE, host_and_port(first.url)) if place in lost
     )
@@ -68,8 +71,8 @@ def _lost(log: NetworkLog) -> _Sent:
     """When requests were sent of which nobody knows over which connection, by host and in order."""
     found: _Sent = defaultdict(list)
     for hop in (*log.hops, *log.strangers):
-        if hop.link is None and hop.send.begin_ms is not None:
-            found[host_and_port(hop.url) if hop.url else _ANYWHERE].append(hop.send.begin_ms)
+        if hop.link is None and hop.sent_ms is not None:
+            found[host_and_port(hop.url) if hop.url else _ANYWHERE].append(hop.sent_ms)
     for instants in found.values():
         instants.sort()
     return found
@@ -79,6 +82,6 @@ def _used_before(log: NetworkLog) -> dict[int, int]:
     """When a request that was under way before the log began was first sent over each connection."""
     found: dict[int, int] = {}
     for hop in log.strangers:
-        if hop.link is not None and hop.send.begin_ms is not None:
-            found[hop.link] = min(hop.send.begin_ms, found.get(hop.link, hop.send.begin_ms))
+        if hop.link is not None and hop.sent_ms is not None:
+            found[hop.link] = min(hop.sent_ms, found.get(hop.link, hop.sent_ms))
     return found

@@ -102,6 +102,23 @@ def test_an_event_of_another_name_costs_what_it_told_and_makes_nothing_up(name: 
     assert more_than(rows(full, zero_ms), rows(part, zero_ms)) == []
 
 
+LOST = [("HTTP_TRANSACTION_SEND_REQUEST", 1), ("SSL_CONNECT", 1), ("HTTP_STREAM_REQUEST_BOUND_TO_QUIC_SESSION", 0)]
+
+
+@pytest.mark.parametrize(("event", "phase"), LOST)
+@pytest.mark.parametrize("name", logs.NAMES)
+def test_an_event_that_is_lost_makes_nobody_pay_for_another(name: str, event: str, phase: int) -> None:
+    constants, events = whole(name)["constants"], whole(name)["events"]
+    full = read(constants, events)
+    zero_ms = full.log.zero_ms or 0
+    kind = constants["logEventTypes"].get(event)
+    known = rows(full, zero_ms)
+    for at, one in enumerate(events):
+        if (one["type"], one["phase"]) == (kind, phase):
+            part = read(constants, events[:at] + events[at + 1 :])
+            assert more_than(known, rows(part, zero_ms)) == [], at
+
+
 def test_numbers_of_events_and_phases_are_those_of_the_file() -> None:
     constants, events = whole("many")["constants"], whole("many")["events"]
     others = {
