@@ -10,9 +10,11 @@ from workers.diagnosis.body_stalls import body_stall, pauses_in
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import GapKind, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.path import loss
 from workers.diagnosis.thinking import (
     THOUGHTFUL,
     always_late_us,
+    answer_was_disturbed,
     begun_us,
     first_think_us,
     lead_us,
@@ -110,11 +112,12 @@ def think_time(case: Case) -> Verdicts:
     if slow and (_may_be_the_links(clean, median(slow)) or median(slow) - late_us <= least_us):
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif len(slow) >= LEAST_SEEN and len(slow) >= NOW_AND_THEN * len(thinks):
-        if median(thinks) > least_us or not any(map(lost_packets, case.evidence.trials)):
-            yield _thinking(clean, thinks, slow)
-        else:
-            # A lost answer of one packet comes late and leaves no other trace: on such a path some are late by it.
+        # A lost answer of one packet comes late and leaves no other trace: on such a path some are late by it.
+        some = median(thinks) <= least_us and any(map(lost_packets, case.evidence.trials))
+        if some or _may_all_have_been_lost(case, clean, least_us + behind_us):
             yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
+        else:
+            yield _thinking(clean, thinks, slow)
     elif len(thinks) >= LEAST_SEEN and median(thinks) > least_us:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
     elif len(thinks) < LEAST_SEEN and any(think > least_us for think in _thinks(trials)):
@@ -243,6 +246,21 @@ def _is_slow_by_loss(trial: TrialEvidence, least_us: float) -> bool:
     """Whether a wait that is longer than that may be a lost packet's: our request's, or the first one of the answer."""
     think = _own_think_us(trial)
     return asked_again(trial) or (think is not None and may_be_repaired(trial, think, least_us))
+
+
+def _may_all_have_been_lost(case: Case, trials: Sequence[TrialEvidence], least_us: float) -> bool:
+    """Whether no answer is slower than that but such as got lost, on a way that is known to lose as many."""
+    slow = (trial for trial in trials if (_own_think_us(trial) or 0) > least_us)
+    return any(isinstance(one, Finding) for one in loss(case)) and all(map(_may_have_been_lost, slow))
+
+
+def _may_have_been_lost(trial: TrialEvidence) -> bool:
+    """Whether an answer of one packet took as long as one that got lost and was sent again; where what came behind it
+    told of that, a round trip longer."""
+    ruler, exchange = ruler_of(trial), trial.exchanges[0]
+    alone = (exchange.head_bytes or 0) + (exchange.body_bytes or 0) < ruler.mss
+    told_us = ruler.rtt_us if answer_was_disturbed(trial) else 0
+    return alone and ruler.may_be_repeated((_own_think_us(trial) or 0) - told_us)
 
 
 def _is_slow_by_lag(trial: TrialEvidence, least_us: float) -> bool:

@@ -21,8 +21,8 @@ from workers.measurement.evidence import Exchange, TrialEvidence
 LEAST_RTT, _MOST_RTT = 0.85, 1.15
 # What a client adds that delays its acknowledgements: Linux and today's Windows 40 ms, RFC 1122 stacks 200 ms.
 _DELAYS_US = ((35_000, 60_000), (180_000, 230_000))
-# When Linux sends a lost last segment again: by its probe after two round trips, or by its timer, which begins at three
-# (RFC 8985, 7.2; RFC 6298, 2.2) or is 200 ms beyond one.
+# When Linux sends a lost last segment again: by its probe after two round trips, and 200 ms more where it was alone, or
+# by its timer, which begins at three (RFC 8985, 7.2; RFC 6298, 2.2) or is 200 ms beyond one.
 _REPEATS_RTT = (2, 3)
 # The window of nearly every server since 2011 (RFC 6928), and the smaller ones before.
 USUAL_WINDOW = 10
@@ -108,7 +108,9 @@ class Ruler:
     def may_be_repeated(self, us: float) -> bool:
         """Whether a last segment that got lost is sent again after so long. Nothing behind it tells of that loss."""
         repeats = (trips * self.rtt_us for trips in _REPEATS_RTT)
-        return self.waits_for_ack(us) or any(LEAST_RTT * one <= us <= _MOST_RTT * one for one in repeats)
+        least, most = _DELAYS_US[-1]
+        alone = least <= us - 2 * self.rtt_us <= most
+        return self.waits_for_ack(us) or alone or any(LEAST_RTT * one <= us <= _MOST_RTT * one for one in repeats)
 
     def may_be_near(self, us: float) -> bool:
         """Whether that may be a round trip on a path that is as unsteady as this one."""
@@ -184,7 +186,15 @@ def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple
     if turn is None:
         return ()
     tickets = tickets_before(trial, exchange)
-    return tuple(_unless_cut(one, trial, ruler, tickets) for one in _known((turn,), ruler, _answer_kind))
+
+    # They leave so much of their segment unfilled: of the usual window's ten that one counts as a whole one.
+    usual = (ruler.window_segments or USUAL_WINDOW) >= USUAL_WINDOW
+    unfilled_bytes = -tickets % ruler.mss if usual else 0
+
+    def kind_of(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
+        return _answer_kind(gap, ruler, turn, unfilled_bytes)
+
+    return tuple(_unless_cut(one, trial, ruler, tickets) for one in _known((turn,), ruler, kind_of))
 
 
 def _unless_cut(one: KnownGap, trial: TrialEvidence, ruler: Ruler, tickets: int) -> KnownGap:
@@ -222,8 +232,9 @@ def _handshake_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
     return GapKind.UNCLEAR if ruler.is_whole(gap.flight_bytes) else _unless_near(gap, ruler)
 
 
-def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
-    full = ruler.fills_window(gap.bytes_before, 2) and ruler.fills_window(_under_way(gap, ruler, turn), 2)
+def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn, unfilled_bytes: int) -> GapKind:
+    before, under_way = gap.bytes_before + unfilled_bytes, _under_way(gap, ruler, turn, unfilled_bytes)
+    full = ruler.fills_window(before, 2) and ruler.fills_window(under_way, 2)
     if full and gap.period_us <= LONGEST_ROUND_RTT * ruler.rtt_us + 2 * ruler.jitter_us:
         return GapKind.WINDOW
     held = gap.bytes_after < ruler.mss and not turn.cut and not full
@@ -232,11 +243,12 @@ def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
     return _unless_near(gap, ruler)
 
 
-def _under_way(gap: Gap, ruler: Ruler, turn: Turn) -> int:
+def _under_way(gap: Gap, ruler: Ruler, turn: Turn, unfilled_bytes: int) -> int:
     """What the server can have had under way when it stopped: that of the last round trip, since all before that had
     been acknowledged. A flight counts as a whole."""
     since_us = gap.start_us - _MOST_RTT * ruler.rtt_us - 2 * ruler.jitter_us
-    return sum(one.size_bytes for one in turn.flights if since_us <= one.end_us <= gap.start_us)
+    sizes = sum(one.size_bytes for one in turn.flights if since_us <= one.end_us <= gap.start_us)
+    return sizes + (unfilled_bytes if turn.flights[0].end_us >= since_us else 0)
 
 
 def _unless_near(gap: Gap, ruler: Ruler) -> GapKind:

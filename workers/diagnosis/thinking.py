@@ -141,10 +141,10 @@ def may_be_repaired(trial: TrialEvidence, think: int, least_us: float) -> bool:
     """Whether a think is longer than that by a lost packet alone: the first one of the answer, which came again a round
     trip later. What came behind it was read with it, and of all that the last has left its stamp."""
     earliest_us, latest_us = (share * (rtt_of(trial) or 0) for share in _REPAIRED_RTT)
-    return _answer_was_disturbed(trial) and think >= earliest_us and think > least_us >= think - latest_us
+    return answer_was_disturbed(trial) and think >= earliest_us and think > least_us >= think - latest_us
 
 
-def _answer_was_disturbed(trial: TrialEvidence) -> bool:
+def answer_was_disturbed(trial: TrialEvidence) -> bool:
     """Whether packets of the server came out of order after the handshake."""
     secured, ended = trial.tcp_secured, trial.tcp_ended
     before = 0 if secured is None else secured.out_of_order_packets or 0

@@ -123,6 +123,15 @@ def test_a_connection_that_is_opened_again_begins_with_the_window_that_a_short_h
     assert found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(resumed_us - far.rtt_us, rel=0.01)
 
 
+def test_a_window_of_small_packets_is_full_as_well_where_a_connection_is_not_kept() -> None:
+    """Tickets, settings and a head take a segment each."""
+    server = Server(settings_bytes=33, tickets_bytes=87, head_apart=True, body_bytes=20_000, keeps=False)
+    far = Path(rtt_ms=150)
+    closing = deep(far, server)
+    resumed_us = median(map(visited_us, closing.of(Trial.RESUMED)))
+    assert found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(resumed_us - far.rtt_us, rel=0.01)
+
+
 def test_what_lost_packets_cost_an_opening_is_no_cost_of_closing() -> None:
     server, far = Server(body_bytes=20_000, keeps=False), Path(rtt_ms=150)
     closing = deep(far, server)

@@ -6,7 +6,7 @@ import pytest
 
 from workers.diagnosis import handshakes, transport
 from workers.measurement.evidence import Direction, Trial, TrialEvidence
-from workers.measurement.finding import Confidence
+from workers.measurement.finding import Confidence, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found, left_open
 from workers.tests.diagnosis.path import Path
@@ -75,3 +75,11 @@ def test_a_stall_before_a_small_rest_is_told_with_less_confidence(left_bytes: in
     stalls = replace(PAGE, handshake_bytes=1_300 + left_bytes, stall=(1_300, 500_000))
     told = found(RULES, deep(Path(rtt_ms=100), stalls))
     assert told[Id.TLS_HANDSHAKE_STALL].confidence is confidence
+
+
+@pytest.mark.parametrize(("pause_ms", "told"), [(295, False), (310, False), (345, True)])
+def test_an_end_of_a_handshake_that_got_lost_alone_is_no_stall(pause_ms: int, told: bool) -> None:
+    """It is sent again after two round trips and 200 ms, and nothing tells of that loss."""
+    evidence = deep(Path(rtt_ms=45), Server(handshake_bytes=2_342, stall=(1_000, pause_ms * 1000)))
+    assert (Id.TLS_HANDSHAKE_STALL in found(handshakes.RULES, evidence)) is told
+    assert told or left_open(handshakes.RULES, evidence)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
