@@ -79,7 +79,7 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
         return None
     turn = answer_alone(trial.exchanges[0], pauses[0].turn)
     lengths_us = [one.gap.duration_us for one in pauses]
-    lengths_us += _alike_us(trial, ruler, lengths_us) + _short_pauses_us(trial, ruler)
+    lengths_us += _alike_us(trial, ruler, pauses) + _short_pauses_us(trial, ruler)
     begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)
     saving_us = min(sum(lengths_us), turn.end_us - begun - _needed_us(trial, turn, ruler))
     if saving_us < _WORTH_TELLING_US:
@@ -88,12 +88,16 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     return _Stall(pauses=len(lengths_us), pause_us=sum(lengths_us), bytes_before=before, saving_us=saving_us)
 
 
-def _alike_us(trial: TrialEvidence, ruler: Ruler, sure_us: Sequence[int]) -> list[int]:
+def _alike_us(trial: TrialEvidence, ruler: Ruler, pauses: Sequence[KnownGap]) -> list[int]:
     """Pauses behind full packets that are as long as one that is surely the server's: so it sends piece by piece, and
-    some of them end where a packet does."""
-    unclear = (one.gap.duration_us for one in pauses_in(trial, ruler, GapKind.UNCLEAR))
-    known = (us for us in unclear if not ruler.may_be_near(us))
-    return [us for us in known if any(abs(us - sure) <= _ALIKE * sure for sure in sure_us)]
+    some of them end where a packet does. But what a pause has parted is acknowledged in parts, and what that lets out
+    is parted by as much a round trip later."""
+    unclear = [one.gap for one in pauses_in(trial, ruler, GapKind.UNCLEAR)]
+    ends_us = [gap.end_us for gap in (*unclear, *(one.gap for one in pauses))]
+    own = (gap for gap in unclear if not any(ruler.is_exact(gap.end_us - end_us) for end_us in ends_us))
+    known = [gap.duration_us for gap in own if not ruler.may_be_near(gap.duration_us)]
+    sure = [one.gap.duration_us for one in pauses]
+    return [us for us in known if any(abs(us - one) <= _ALIKE * one for one in sure)]
 
 
 def _short_pauses_us(trial: TrialEvidence, ruler: Ruler) -> list[int]:

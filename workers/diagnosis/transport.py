@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
-from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of, tickets_before
+from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import (
     LONGEST_ROUND_RTT,
     USUAL_WINDOW,
@@ -28,6 +28,7 @@ from workers.diagnosis.windows import (
     handshake_bytes,
     is_paced,
     known_window,
+    needed_us,
     rounds,
     spared_us,
     telling_trials,
@@ -181,14 +182,18 @@ def _answer_extra_us(trial: TrialEvidence, window: float | None, quick_us: int) 
         return 0
     exchange, mss = found[0], mss_of(trial)
     held = _is_behind_tickets(trial, exchange, window, quick_us)
-    turn = found[1] if held else answer_alone(*found)
-    waits = _waits(turn, ruler_of(trial))
+    turn, ruler = found[1] if held else answer_alone(*found), ruler_of(trial)
+    waits = _waits(turn, ruler)
     size_bytes = with_tickets_whole(trial, exchange, turn)
-    needless = 1 + len(waits) - rounds(size_bytes, mss, usual_window_after(handshake_bytes(trial), mss))
+    usual = usual_window_after(handshake_bytes(trial), mss)
+    needless = 1 + len(waits) - rounds(size_bytes, mss, usual)
     if needless <= 0:
         return 0
     spread_us = 0 if held else behind_tickets_us(trial, exchange, turn) or 0
-    return _longest(waits, needless) + needless * spread_us
+    began_us = turn.start_us if held else max(turn.start_us, exchange.first_application_us or 0)
+    # Flights that a pause has parted come in turns, so that less is waited for than round trips.
+    most_us = turn.end_us - began_us - needed_us(size_bytes, ruler, usual, packet_time_us(trial))
+    return max(0, min(_longest(waits, needless) + needless * spread_us, most_us))
 
 
 def _is_behind_tickets(trial: TrialEvidence, exchange: Exchange, window: float | None, quick_us: int) -> bool:

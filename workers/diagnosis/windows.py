@@ -8,6 +8,7 @@ from math import ceil, floor
 from workers.diagnosis.case import Case, lost_packets
 from workers.diagnosis.flights import (
     RECORD_HEADER_BYTES,
+    Flight,
     Gap,
     Turn,
     answer_turn,
@@ -162,18 +163,25 @@ def window_for(turn: Turn, ruler: Ruler) -> int:
     if ruler.window_segments is not None:
         return round(ruler.window_segments)
     shown, stopped, before, largest = 0.0, False, 0.0, 0.0
-    for flight, gap in zip_longest(turn.flights, turn.gaps()):
+    for place, (flight, gap) in enumerate(zip_longest(turn.flights, turn.gaps())):
         sent = flight.size_bytes / ruler.mss
         # What was acknowledged meanwhile has let the window grow: of Linux to twice what was under way at most.
         at_once = sent if sent > 2 * (ceil(largest) + _DEFERRED_SEGMENTS + _OWN_SEGMENTS) else sent - before
         # In what a narrow link spreads is also what the acknowledgement of its beginning let out.
         shown = max(shown, 0 if flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us else at_once)
         before, largest = before + sent, max(largest, sent)
-        waited = gap is not None and (ruler.near(gap.duration_us) or ruler.near(gap.period_us))
+        waited = gap is not None and _is_let_out(gap, turn.flights[:place], ruler)
         stopped = stopped or (waited and sent < USUAL_WINDOW - _DEFERRED_SEGMENTS)
     if stopped:
         return max(1, floor(shown))
     return next((one for one in _USUAL if one >= max(USUAL_WINDOW, floor(shown))), ceil(shown))
+
+
+def _is_let_out(gap: Gap, earlier: Sequence[Flight], ruler: Ruler) -> bool:
+    """Whether what came behind that pause was waiting for the acknowledgement of the flight before it, or of one that
+    another pause has parted from that."""
+    near = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
+    return near or any(ruler.is_exact(gap.end_us - flight.start_us) for flight in earlier)
 
 
 def spared_us(gaps: Sequence[KnownGap], mss: int) -> int:

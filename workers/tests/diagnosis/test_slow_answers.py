@@ -6,7 +6,15 @@ from statistics import mean, median
 import pytest
 
 from workers.diagnosis import answers, handshakes, records, transport
-from workers.measurement.evidence import Direction, ProbeEvidence, TlsRecord, Transfer, Trial, TrialEvidence
+from workers.measurement.evidence import (
+    Direction,
+    ProbeEvidence,
+    TcpState,
+    TlsRecord,
+    Transfer,
+    Trial,
+    TrialEvidence,
+)
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import facts, found, left_open
@@ -67,6 +75,25 @@ def test_what_a_lost_first_packet_costs_is_no_thinking(think_ms: int, said: str)
         assert {left_open(RULES, lossy).get(one) for one in both} == {NotJudgedReason.LOSS}
 
 
+@pytest.mark.parametrize(
+    ("think_ms", "body_bytes", "lag_ms", "told"),
+    [(295, 700, 46, False), (295, 700, 1, True), (295, 20_000, 46, True), (400, 700, 46, True)],
+)
+def test_a_small_answer_that_got_lost_alone_each_time_is_no_thinking(
+    think_ms: int, body_bytes: int, lag_ms: int, told: bool
+) -> None:
+    """It is sent again after two round trips and 200 ms, and tells nothing of that; but others got lost on that way."""
+    evidence = deep(Path(rtt_ms=45), Server(think_us=(think_ms * 1000,), body_bytes=body_bytes))
+    overtaken = TcpState(out_of_order_packets=1)
+    trials = [
+        replace(one, tcp_secured=overtaken, tcp_ended=overtaken, scheduling_lag_us=lag_ms * 1000)
+        for one in evidence.trials
+    ]
+    lossy = replace(evidence, trials=tuple(trials))
+    assert (Id.HTTP_THINK_TIME in found(RULES, lossy)) is told
+    assert told or left_open(RULES, lossy)[Id.HTTP_THINK_TIME] is NotJudgedReason.LOSS
+
+
 @pytest.mark.parametrize("slow", [1, 2])
 def test_a_slow_answer_or_two_are_chance(slow: int) -> None:
     evidence = thinking(*[SLOW_US] * slow, *[QUICK_US] * (12 - slow))
@@ -120,6 +147,16 @@ def test_a_pause_is_told_for_what_it_costs_beside_the_round_trips_that_are_neede
     finding = found(RULES, paused).get(Id.HTTP_BODY_STALL)
     assert (finding is not None) is (real_us > 50_000)
     assert finding is None or finding.saving_us == pytest.approx(real_us, rel=0.01)
+
+
+@pytest.mark.parametrize("pause_ms", [200, 330])
+@pytest.mark.parametrize("window", [3, 4])
+def test_a_pause_that_a_small_window_hides_costs_nothing_although_it_comes_again(window: int, pause_ms: int) -> None:
+    """What it has parted is acknowledged in parts, and so is all that these let out, a round trip later each."""
+    far, server = Path(rtt_ms=600, iw=window), Server(body_bytes=20_000)
+    paused, whole = (deep(far, replace(server, body_stall=one)) for one in ((300, pause_ms * 1000), None))
+    assert whole_us(paused) == pytest.approx(whole_us(whole), rel=0.01)
+    assert Id.HTTP_BODY_STALL not in found(RULES, paused)
 
 
 def test_short_pauses_before_a_full_window_cost_as_much_as_the_long_one_behind_them() -> None:

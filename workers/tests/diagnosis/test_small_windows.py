@@ -80,6 +80,18 @@ def test_a_window_that_tickets_fill_costs_the_round_trip_before_the_answer_too(
     assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
 
 
+@pytest.mark.parametrize("window", [3, 4])
+@pytest.mark.parametrize(("rtt_ms", "think_us"), [(250, 40_000), (600, 110_000)])
+def test_flights_that_thinking_behind_tickets_has_parted_are_no_round_trips(
+    rtt_ms: float, think_us: int, window: int
+) -> None:
+    """What the tickets' acknowledgement lets out comes in between, round after round."""
+    server = replace(PAGE, think_us=(think_us,))
+    small, usual = (probed(Path(rtt_ms=rtt_ms, iw=one), server) for one in (window, 10))
+    claimed_us = found(RULES, small)[Id.TCP_IW_SMALL].saving_us
+    assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.05)
+
+
 def test_a_chain_too_long_for_any_window_claims_only_what_the_usual_one_would_wait() -> None:
     long = replace(PAGE, handshake_bytes=18_500)
     here, alone = (found(RULES, probed(path, long))[Id.TLS_CHAIN_EXCEEDS_IW] for path in (SMALL, USUAL))
