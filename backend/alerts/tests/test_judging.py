@@ -6,6 +6,7 @@ from backend.alerts.models import Delivery, Incident, Rule, Watch
 from backend.alerts.tests.world import DETAIL, MINUTE, make_world, only_incident, put_run, titles, told
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import make_pending
+from backend.sites.models import Monitor
 
 pytestmark = pytest.mark.django_db
 
@@ -265,6 +266,17 @@ def test_a_judge_that_was_away_does_not_miss_data() -> None:
     world.beat()
     world.judge()
     assert told() == []
+
+
+def test_no_data_is_missed_yet_of_a_monitor_that_is_to_be_measured_more_often_from_now_on() -> None:
+    world = make_world(rules=["no_data"])
+    Monitor.objects.update(interval_s=3600)
+    world.minutes("... " + "--- " * 50)
+    Monitor.objects.update(interval_s=60)
+    world.minutes("--- --- ---")
+    assert told() == []
+    world.minutes("--- --- ---")
+    assert told() == ["opened"]
 
 
 def test_a_paused_monitor_ends_its_incidents_and_begins_anew() -> None:
