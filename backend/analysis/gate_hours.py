@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from backend.analysis.baseline import LEAST_SPAN_S, fit
+from backend.analysis.clock_changes import same_hour
 from backend.analysis.gate_estimate import Sides, logarithms
 from backend.analysis.gate_types import Comparison
 from backend.analysis.noise import Floats, median, scatter
-from backend.analysis.settings import DAY_S, HOUR_S
+from backend.analysis.settings import HOUR_S
 
 # Of each region, the runs nearest to the same time of the day before: enough that an outlier does not decide.
 _NEAREST = 3
@@ -46,7 +47,10 @@ def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple
         _at_this_hour(times[region], logs, hours.at) for region, logs in zip(both.regions, both.history, strict=True)
     )
     already = Already(
-        day_before=_surely_above(_day_before([times[region] for region in both.regions], moved, hours.at), moved),
+        day_before=max(
+            _surely_above(_nearest([times[region] for region in both.regions], moved, hours.at - ago), moved)
+            for ago in same_hour(hours.at, 1)
+        ),
         hour_before=_surely_above(_hour_before(both.regions, logarithms(hours.lately, offset)), moved),
     )
     return replace(both, history=moved), already
@@ -65,11 +69,11 @@ def _at_this_hour(times: Floats, logs: Floats, at: float) -> Floats:
     return moved
 
 
-def _day_before(times: Sequence[Floats], history: Sequence[Floats], at: float) -> list[Floats]:
-    """The runs of each region that lie nearest to this time of the day before."""
+def _nearest(times: Sequence[Floats], history: Sequence[Floats], at: float) -> list[Floats]:
+    """The runs of each region that lie nearest to an instant."""
     found = []
     for made, logs in zip(times, history, strict=True):
-        beside = np.abs(made - (at - DAY_S))
+        beside = np.abs(made - at)
         nearest = [place for place in np.argsort(beside, kind="stable")[:_NEAREST] if beside[place] <= _NEAR_S]
         found.append(logs[nearest])
     return found

@@ -1,6 +1,7 @@
 """What a gate makes of the time of the day: a busy hour and a nightly job are none of the release's doing."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from math import exp, log, pi, sin
 
 import numpy as np
@@ -33,10 +34,12 @@ def quiet(at: float) -> float:
     return 0.0
 
 
-def gate(shape: Shape, *, slower: float = 1.0, knows_hours: bool = True, seed: int = 1) -> Judged:
+def gate(
+    shape: Shape, *, slower: float = 1.0, knows_hours: bool = True, seed: int = 1, deploy: float = DEPLOY
+) -> Judged:
     rng = np.random.default_rng(seed)
-    times = [float(at) for at in np.arange(DEPLOY - DAY_S, DEPLOY, EVERY_S)]
-    fresh_at = [DEPLOY + 30 + 5 * place for place in range(RUNS)]
+    times = [float(at) for at in np.arange(deploy - DAY_S, deploy, EVERY_S)]
+    fresh_at = [deploy + 30 + 5 * place for place in range(RUNS)]
 
     def measured(instants: Sequence[float]) -> dict[str, Sequence[float | None]]:
         return {region: [200 * exp(shape(at) + rng.normal(0, 0.05)) for at in instants] for region in REGIONS}
@@ -66,6 +69,22 @@ def test_where_the_hours_are_not_known_a_busy_hour_is_left_open(seed: int) -> No
 @pytest.mark.parametrize("seed", range(10))
 def test_a_nightly_job_fails_no_release_and_the_reason_is_said(seed: int) -> None:
     result = gate(nightly_job, seed=seed)
+    assert (result.verdict, result.reason) == (
+        Verdict.INCONCLUSIVE,
+        "It was as slow at this time the day before.",
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_nightly_job_fails_none_when_clocks_were_set_in_the_night_either(seed: int) -> None:
+    """In Berlin the job begins at three: at two in UTC before the night of 2026-03-29, and at one after it."""
+    deploy = datetime(2026, 3, 29, 1, 7, tzinfo=UTC).timestamp()
+
+    def job_by_the_clock(at: float) -> float:
+        begins = 1 if at >= deploy - HOUR_S / 2 else 2
+        return log(1.4) if begins * HOUR_S <= at % DAY_S < (begins + 0.5) * HOUR_S else 0.0
+
+    result = gate(job_by_the_clock, seed=seed, deploy=deploy)
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
         "It was as slow at this time the day before.",
