@@ -100,6 +100,7 @@ def _dialect(log: Fields, entries: Sequence[Any]) -> Dialect:
         ports_for_connections=_are_ports(entries),
         size_in_body=is_firefox,
         no_start=tool.startswith("playwright"),
+        sends_queue=tool.startswith("webkit"),
     )
 
 

@@ -49,12 +49,14 @@ class Dialect:
 
     `ssl_apart`: TLS is counted beside `connect`. `ports_for_connections`: `connection` holds a port, not an id.
     `size_in_body`: `bodySize` is all that came over the wire. `no_start`: a page's start is no start of its load.
+    `sends_queue`: without a connection to open, the queue stands in `send` once more.
     """
 
     ssl_apart: bool = False
     ports_for_connections: bool = False
     size_in_body: bool = False
     no_start: bool = False
+    sends_queue: bool = False
 
 
 def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
@@ -72,6 +74,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         protocol=protocol,
         is_secure=parts is None or parts.scheme in ("https", "wss"),
         ssl_apart=dialect.ssl_apart,
+        sends_queue=dialect.sends_queue,
     )
     status, mime_type = _status(response), _mime_type(response)
     word = text_or_none(entry, "_resourceType", 32) or text_or_none(entry, "_request_type", 32)

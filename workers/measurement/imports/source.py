@@ -22,6 +22,9 @@ _HEAD_BYTES = 64 * 1024
 # Programs that pack while they write begin a new member now and then.
 _MAX_MEMBERS = 10_000
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+# RFC 1950, with the usual window, as mitmproxy packs; no JSON begins so.
+_ZLIB = (b"x\x01", b"x^", b"x\x9c", b"x\xda")
+_EITHER = 32 + zlib.MAX_WBITS
 # The longer marks first: that of UTF-32 begins with that of UTF-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -90,7 +93,7 @@ def _parsed(text: bytes) -> object:
 def _unpacked(data: bytes) -> bytes:
     if data.startswith(_ZIP):
         raise UnreadableFileError("The file is a ZIP archive. Unpack it, and import the .har or .json file in it.")
-    if not data.startswith(_GZIP):
+    if not data.startswith((_GZIP, *_ZLIB)):
         return _bounded(data)
     unpacked = b"".join(_pieces(memoryview(data)))
     if unpacked.startswith(_GZIP):
@@ -105,7 +108,7 @@ def _pieces(data: memoryview) -> Iterator[bytes]:
     """
     room = MAX_BYTES
     for _ in range(_MAX_MEMBERS):
-        unpacker = zlib.decompressobj(wbits=31)
+        unpacker = zlib.decompressobj(wbits=_EITHER)
         while not unpacker.eof:
             piece, data = _piece(unpacker, data)
             room -= len(piece)

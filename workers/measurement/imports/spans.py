@@ -13,13 +13,15 @@ _ROUNDING_MS = 1.0
 class Exchange:
     """What decides how times are understood. `begin_us` is the entry's own start on the page's clock.
 
-    `ssl_apart` says that the file counts TLS beside `connect` instead of inside it, as HAR asks.
+    `ssl_apart` says that the file counts TLS beside `connect` instead of inside it, as HAR asks; `sends_queue` that it
+    has the queue in `blocked` and in `send` where there is nothing between them.
     """
 
     begin_us: int
     protocol: str | None = None
     is_secure: bool = True
     ssl_apart: bool = False
+    sends_queue: bool = False
 
 
 def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
@@ -51,6 +53,8 @@ def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
 def laid(timings: Fields, exchange: Exchange) -> Timing:
     """From HAR's durations, one after the other from the entry's start. Raises UnreadableError."""
     took = {name: duration(timings, name, "timings.") for name in _NAMES}
+    if exchange.sends_queue and took["send"] == took["blocked"]:
+        took["send"] = None
     queued = duration(timings, "_queued", "timings.") or 0
     cursor_us = exchange.begin_us + _us(took["blocked"] or 0)
     spans: dict[str, Span] = {}

@@ -112,6 +112,16 @@ def test_a_stranger_whose_sums_need_tls_counts_it_beside_connect() -> None:
     assert (phases_of(apart.timing).connect_us, phases_of(inside.timing).connect_us) == (50_000, 20_000)
 
 
+@pytest.mark.parametrize("creator", ["WebKit Web Inspector", "Tool"])
+def test_safari_has_the_queue_of_a_reused_connection_in_two_places(creator: str) -> None:
+    """20 ms queued, 40 wait, 10 receive; others mean that they queued as long as they sent."""
+    timings = {"blocked": 20, "dns": -1, "connect": -1, "ssl": -1, "send": 20, "wait": 40, "receive": 10}
+    (row,) = rows(har(entry(timings=timings, time=70), creator=creator))
+    is_safari = creator != "Tool"
+    assert ms(row.timing.send) == (None if is_safari else (20, 40))
+    assert (ms(row.timing.wait), row.timing.end_us) == (((20, 60), 70_000) if is_safari else ((40, 80), 90_000))
+
+
 def test_playwright_counts_tls_twice_and_begins_with_the_tab() -> None:
     found = read(samples.playwright()).pages[0]
     first, plain, failed = found.measurement.waterfall.requests
