@@ -7,6 +7,7 @@ from statistics import fmean
 from backend.alerts.metrics import METRICS
 from backend.analysis.gate import judge
 from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict
+from backend.analysis.settings import DAY_S, HOUR_S
 from backend.gates.baseline import AT, Baseline
 from backend.gates.documents import found_document
 from backend.gates.growth import Samples, growth
@@ -15,6 +16,8 @@ from backend.gates.rounds import Plan as Rounds
 
 # Two sides of a dozen runs each are small, and all there is.
 MIN_EARLIER = 5
+# So far apart in the day runs are of one hour as far as phases go.
+_SAME_HOUR_S = 2 * HOUR_S
 
 Values = Mapping[str, Sequence[float | None]]
 
@@ -29,7 +32,7 @@ def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], b
     comparisons = [_comparison(rule, before, after, hours[rule.pk], paired=is_paired) for rule in rules]
     judgement = judge(comparisons, _plan(gate))
     for rule, judged in zip(rules, judgement.rules, strict=True):
-        _put(rule, judged, _grown(rule, judged, before, after))
+        _put(rule, judged, _grown(rule, judged, _at_this_hour(before, at), after))
     return judgement.verdict
 
 
@@ -104,6 +107,22 @@ def _grown(rule: GateRule, judged: Judged, before: Runs, after: Runs) -> list[di
     if judged.verdict is not Verdict.FAIL or rule.max_change_pct is None:
         return []
     return growth(rule.metric, _measured(rule, before), _measured(rule, after))
+
+
+def _at_this_hour(before: Runs, at: float | None) -> Runs:
+    """Of each region the runs of about this time of the day, where there are enough: a busy hour is no growth."""
+    if at is None:
+        return before
+    return {
+        monitor: {region: _beside(runs, at) or runs for region, runs in regions.items()}
+        for monitor, regions in before.items()
+    }
+
+
+def _beside(runs: Sequence[Mapping[str, float | None] | None], at: float) -> list[Mapping[str, float | None]]:
+    known = [(run, made) for run in runs if run and (made := run.get(AT))]
+    chosen = [run for run, made in known if abs((made - at + DAY_S / 2) % DAY_S - DAY_S / 2) <= _SAME_HOUR_S]
+    return chosen if len(chosen) >= MIN_EARLIER else []
 
 
 def _measured(rule: GateRule, side: Runs) -> Samples:

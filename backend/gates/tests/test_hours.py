@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from backend.gates.tests.world import World, make_incident
@@ -80,3 +80,15 @@ def test_a_release_that_is_asked_about_again_is_no_excuse_for_itself(world: Worl
     slow_since(world, 45 * MINUTE)
     Deploy.objects.create(organisation=world.site.organisation, site=world.site, at=timezone.now() - 45 * MINUTE)
     assert world.play(world.ask(), lambda run: 1.87).verdict == "fail"
+
+
+def test_what_grew_is_told_by_the_runs_of_this_hour(world: World) -> None:
+    world.history(count=A_DAYS_RUNS)
+    now = timezone.now()
+    busy = Q(scheduled_for__gte=now - 2 * HOUR) | Q(scheduled_for__lt=now - DAY + 2 * HOUR)
+    Run.objects.filter(busy).update(ttfb_us=F("ttfb_us") + 50_000, wait_us=F("wait_us") + 50_000)
+    gate = world.play(world.ask(), lambda run: 2.4)
+    assert gate.verdict == "fail"
+    (grown,) = (gate.rules.get().found or {})["grown"]
+    assert grown["phase"] == "wait"
+    assert grown["ms"] == pytest.approx(137.9 * 2.4 - 187.9, abs=12)
