@@ -55,9 +55,12 @@ def write(text: str) -> None:
 
 
 def write_json(document: Any) -> None:
-    """One document in one line; escaped where the locale is not that of JSON. Raises OutputError."""
+    """One document in one line; escaped where the locale is not that of JSON, and what a terminal might obey anywhere.
+    Raises OutputError.
+    """
     is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    write(json.dumps(document, ensure_ascii=not is_unicode))
+    text = json.dumps(document, ensure_ascii=not is_unicode)
+    write(text.translate({ord(char): json.dumps(char)[1:-1] for char in set(text) if not char.isprintable()}))
 
 
 def flush() -> None:

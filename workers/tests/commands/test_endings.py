@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from workers.commands.output import write_json
 from workers.tests.browser import processes
 from workers.tests.captures import logs
 from workers.tests.commands.test_cli import PATIENCE_S, firstbyte
@@ -94,6 +95,15 @@ def test_a_terminal_that_knows_no_blocks_gets_bars_of_what_it_knows() -> None:
     assert done.returncode == 0
     assert done.stdout.splitlines()[-1] == ". dns : connect = tls - send - wait # download"
     assert "?" not in done.stdout
+
+
+def test_what_a_server_says_in_json_moves_no_cursor_and_stays_what_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    document = {"via": "\x9b2J\x7f\u202e\u2028\ud800\U000e0041", "url": "https://例え.test/ü?a=\x1b"}
+    write_json(document)
+    told = capsys.readouterr().out
+    assert told.rstrip("\n").isprintable()
+    assert json.loads(told) == document
+    assert "例え.test/ü" in told
 
 
 def test_json_is_json_in_every_locale(tmp_path: Path) -> None:
