@@ -143,10 +143,14 @@ def ruler_of(trial: TrialEvidence, jitter_us: int = 0, window_segments: float | 
 
 def handshake_gaps(trial: TrialEvidence, ruler: Ruler) -> tuple[KnownGap, ...]:
     """The silences inside the flights of the server's handshake."""
-    turns = handshake_turns(trial, _stall_us(trial, ruler))
-    known = tuple(_if_held(one, trial, ruler) for one in _known(turns, ruler, _handshake_kind))
+    turns, packet_us = handshake_turns(trial, _stall_us(trial, ruler)), packet_time_us(trial)
+
+    def kind_of(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
+        return _handshake_kind(gap, ruler, packet_us)
+
+    known = tuple(_if_held(one, trial, ruler) for one in _known(turns, ruler, kind_of))
     stopped = {one.turn for one in known if one.kind is GapKind.WINDOW}
-    grown = [_with_growth(one, ruler) if one.turn in stopped else one for one in known]
+    grown = [_with_growth(one, ruler, packet_us) if one.turn in stopped else one for one in known]
     return tuple(_unless_it_fits(one, before, trial, ruler) for before, one in pairwise((None, *grown)) if one)
 
 
@@ -160,10 +164,10 @@ def _if_held(one: KnownGap, trial: TrialEvidence, ruler: Ruler) -> KnownGap:
     return replace(one, kind=GapKind.HELD) if room and small and splits_record(trial, one.gap) else one
 
 
-def _with_growth(one: KnownGap, ruler: Ruler) -> KnownGap:
+def _with_growth(one: KnownGap, ruler: Ruler, packet_us: int) -> KnownGap:
     """In a turn that a full window has stopped, so has the smaller one before it: slow start doubles it exactly."""
     before, after = (-(-size // ruler.mss) for size in (one.gap.flight_bytes, one.gap.next_bytes))
-    round_trip = ruler.near(one.gap.duration_us) or ruler.near(one.gap.period_us)
+    round_trip = _is_round_trip(one.gap, ruler, packet_us)
     grown = one.kind is GapKind.UNCLEAR and round_trip and after == 2 * before
     return replace(one, kind=GapKind.WINDOW) if grown else one
 
@@ -217,8 +221,13 @@ def _known(turns: tuple[Turn, ...], ruler: Ruler, kind_of: Callable[[Gap, Ruler,
             yield KnownGap(gap=gap, kind=kind_of(gap, ruler, turn), turn=turn)
 
 
-def _handshake_kind(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
-    round_trip = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
+def _is_round_trip(gap: Gap, ruler: Ruler, packet_us: int) -> bool:
+    """Whether it is one, or from one flight to the next: a narrow link takes its time for a packet of that besides."""
+    return any(map(ruler.near, (gap.duration_us, gap.period_us, gap.period_us - packet_us)))
+
+
+def _handshake_kind(gap: Gap, ruler: Ruler, packet_us: int) -> GapKind:
+    round_trip = _is_round_trip(gap, ruler, packet_us)
     if ruler.fills_window(gap.bytes_before, 1):
         late = ruler.waits_for_each_packet and ruler.waits_for_late_ack(gap.duration_us)
         return GapKind.WINDOW if round_trip or late else _unless_near(gap, ruler)

@@ -160,7 +160,10 @@ def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
     if not tickets_before(trial, exchange):
         return False
     small = (exchange.head_bytes or 0) + (exchange.body_bytes or 0) < ruler.mss
-    return (near or ruler.waits_for_ack(think)) if small else (near and _may_fill_window(trial, exchange, ruler))
+    # What a narrow link takes for tickets and answer it took for the first packet of the handshake too.
+    late_us = think - (lead_us(trial) or 0)
+    held = near or ruler.waits_for_ack(think) or ruler.waits_for_ack(late_us)
+    return held if small else (near and _may_fill_window(trial, exchange, ruler))
 
 
 def _may_fill_window(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from workers.diagnosis import answers, handshakes
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
-from workers.tests.diagnosis.judging import found
+from workers.tests.diagnosis.judging import found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep
 
@@ -55,6 +55,22 @@ def test_a_chain_that_fills_the_window_costs_what_a_narrow_link_takes_for_its_re
     saving_us = found(handshakes.RULES, long)[Id.TLS_CHAIN_EXCEEDS_IW].saving_us
     assert saving_us == pytest.approx(shaken_us(long) - shaken_us(fitting), rel=0.03)
     assert Id.TLS_CHAIN_EXCEEDS_IW not in found(handshakes.RULES, fitting)
+
+
+@pytest.mark.parametrize("rtt_ms", [200, 250, 300])
+def test_a_small_window_on_a_narrow_link_is_no_stall_of_the_handshake(rtt_ms: float) -> None:
+    """From one flight to the next it takes a round trip, and a packet on the link."""
+    way = Path(rtt_ms=rtt_ms, iw=2, rate_bytes_s=0.3 * NARROW_BYTES_S)
+    evidence = deep(way, replace(PAGE, handshake_bytes=17_000))
+    told = {*found(handshakes.RULES, evidence), *left_open(handshakes.RULES, evidence)}
+    assert Id.TLS_HANDSHAKE_STALL not in told
+
+
+def test_a_small_answer_that_is_held_behind_tickets_on_a_narrow_link_is_no_thinking() -> None:
+    """The link takes its time for the tickets, and for the answer, beside the acknowledgement that comes late."""
+    way = Path(rtt_ms=45, nagle=True, late_ack_us=200_000, rate_bytes_s=0.3 * NARROW_BYTES_S)
+    evidence = deep(way, Server(body_bytes=700, head_apart=True))
+    assert Id.HTTP_THINK_TIME not in found(answers.RULES, evidence)
 
 
 def shaken_us(evidence: ProbeEvidence) -> float:
