@@ -7,8 +7,9 @@ from tempfile import mkdtemp
 
 import pytest
 
-from workers.measurement.evidence import Trial
+from workers.measurement.evidence import Depth, Trial
 from workers.measurement.finding import FindingId as Id
+from workers.measurement.finding import NotJudgedReason
 from workers.measurement.messages import ProbeMeasurement
 from workers.shaping.settings import Direction, Overtaken
 from workers.tests.netlab.chains import Vault
@@ -53,6 +54,18 @@ def test_packets_that_overtake_each_other_are_neither_lost_nor_a_servers_fault(t
         ends = [one.tcp_ended for one in measurement.evidence.trials if one.tcp_ended is not None]
         assert sum(bool(end.out_of_order_packets) for end in ends) >= len(ends) / 2
         assert not ids(diagnosis_of(measurement)) & (SHY_OF_LOSS | {Id.TCP_LOSS}), name
+
+
+def test_a_way_of_more_than_a_second_loses_nothing(tmp_path: Path, vault: Vault) -> None:
+    """The kernel says each SYN again before it can have been answered."""
+    with Lab(rtt_ms=1_100) as lab:
+        estate = Estate(lab, vault, Path(mkdtemp(dir=tmp_path)), {"site": Served()})
+        measurement = probe(lab, estate.url("site"), Asking(depth=Depth.LIGHT, timeout_s=30))
+    assert measurement.evidence is not None
+    assert [one.syn_retransmits for one in measurement.evidence.trials] == [1]
+    diagnosis = diagnosis_of(measurement)
+    assert Id.TCP_LOSS not in ids(diagnosis) | {one.id for one in diagnosis.not_judged}
+    assert NotJudgedReason.LOSS not in {one.reason for one in diagnosis.not_judged}
 
 
 @pytest.mark.parametrize(("rtt_ms", "rtt6_ms"), [(20, 80), (80, 20)])

@@ -28,6 +28,14 @@ NAMES = (
         repaired=NGINX,
         cost=Cost.LOOKUP,
     ),
+    Twin(
+        id=Id.DNS_SLOW,
+        name="slow-name-behind-a-redirect",
+        positive=replace(NGINX, naming=Naming(search_ms=600), begin="/moved"),
+        repaired=replace(NGINX, begin="/moved"),
+        both=frozenset({Id.HTTP_REDIRECT_COST}),
+        cost=Cost.LOOKUP,
+    ),
     Twin(id=Id.DNS_CNAME_CHAIN, name="four-aliases", positive=replace(NGINX, naming=Naming(aliases=4)), repaired=NGINX),
     Twin(
         id=Id.DNS_CNAME_CHAIN,
@@ -189,6 +197,15 @@ ANSWERS = (
         cost=Cost.NEXT_REQUEST,
         # Nearer, what a server in Python computes for a handshake is not small beside a round trip.
         cost_from_ms=380,
+    ),
+    Twin(
+        id=Id.HTTP_KEEPALIVE_OFF,
+        name="closing-window-2",
+        positive=replace(_BIG.but(keepalive_s=0, http2=False), network=Network(server_iw=2)),
+        repaired=replace(_BIG.but(http2=False), network=Network(server_iw=2)),
+        both=frozenset({Id.TCP_IW_SMALL}),
+        cost=Cost.NEXT_REQUEST,
+        cost_from_ms=80,
     ),
     Twin(
         id=Id.HTTP_KEEPALIVE_OFF,
