@@ -8,6 +8,7 @@ import numpy as np
 
 from backend.analysis.history import Series
 from backend.analysis.noise import Floats
+from backend.analysis.settings import DAY_S, HOUR_S
 
 # A rollout takes its time: a deploy told so long before a change can have begun may still have caused it.
 ROLLOUT_S = 900.0
@@ -16,6 +17,9 @@ _SHARE = 0.5
 # So many standard deviations of Wilcoxon's rank sum, over all regions, and a phase has moved. Three runs that are all
 # slower than all before are three; a cache that happens to miss three times of five is not yet two.
 _MOVED = 2.5
+# What lies no further from the hours since the change, in any day, is of the same time of the day; of a region that is
+# measured rarely, so many runs that lie nearest.
+_BESIDE_S, _FEWEST_ALIKE = HOUR_S, 8
 # A way that became longer adds one round trip to connecting, and to TLS two at most (TLS 1.2, RFC 5246, 7.3), or three
 # where packets are lost as well. What TLS takes beyond that is the server's.
 _ROUND_TRIPS_OF_TLS = 3
@@ -68,7 +72,8 @@ def attribute(phases: Mapping[str, Sequence[Series]], *, change_at: float, chang
     phase has moved beyond chance, or all together by less than half of `change`, the metric's own.
 
     `phases` holds those of the phases that are part of the metric, in its unit, each by region affected: regions differ
-    by more than changes do, and one that is measured less often since must not pass for one.
+    by more than changes do, and one that is measured less often since must not pass for one. What was before is of the
+    same hours of the day, as far as there is enough of it: what a phase takes more every day then has not grown.
     """
     moved = {phase: _moved(series, change_at) for phase, series in phases.items()}
     known = {phase: pair for phase, pair in moved.items() if pair is not None}
@@ -97,7 +102,18 @@ def _moved(regions: Iterable[Series], change_at: float) -> tuple[float, float] |
 
 def _sides(series: Series, change_at: float) -> tuple[Floats, Floats]:
     times, values = np.asarray(series[0], dtype=np.float64), np.asarray(series[1], dtype=np.float64)
-    return values[times < change_at], values[times >= change_at]
+    before, since = values[times < change_at], values[times >= change_at]
+    beside = _beside(times[times < change_at], change_at, float(times[-1]) if times.size else change_at)
+    near = np.sort(beside)[:_FEWEST_ALIKE][-1:]
+    return before[beside <= max([_BESIDE_S, *near])], since
+
+
+def _beside(times: Floats, since: float, until: float) -> Floats:
+    """How far each lies, by the time of the day alone, from the time between two instants."""
+    into_day = (times - since) % DAY_S
+    lasted = min(max(until - since, 0.0), DAY_S)
+    beside: Floats = np.maximum(np.minimum(into_day - lasted, DAY_S - into_day), 0)
+    return beside
 
 
 def _wins(before: Floats, after: Floats) -> float:

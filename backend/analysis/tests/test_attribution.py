@@ -1,9 +1,11 @@
 """The phase that grew is named, and with it where to look."""
 
+import numpy as np
 import pytest
 
 from backend.analysis.attribution import Cause, attribute
 from backend.analysis.history import Series
+from backend.analysis.settings import DAY_S, HOUR_S
 
 
 def phase(before: float, after: float) -> list[Series]:
@@ -29,6 +31,23 @@ def test_the_phase_that_grew_says_where_to_look(grown: str, cause: Cause) -> Non
     assert found.cause is cause
     assert found.phases[0].phase == grown
     assert (found.phases[0].before, found.phases[0].after, found.phases[0].share) == (20, 90, 1)
+
+
+@pytest.mark.parametrize("every_s", [300, 900, 3600])
+def test_a_phase_that_takes_longer_every_day_at_this_hour_has_not_grown(every_s: float) -> None:
+    """The busiest hour of a server, in which its handshakes became slower."""
+    change_at, random = 20_000 * DAY_S, np.random.default_rng(1)
+    times = np.arange(change_at - DAY_S, change_at + max(HOUR_S, 4 * every_s), every_s)
+    busy = 1 + 0.25 * np.cos(2 * np.pi * (times - change_at) / DAY_S)
+    tls = np.where(times < change_at, 34, 66)
+    phases = {
+        name: [(times.tolist(), (values * np.exp(random.normal(0, 0.05, times.size))).tolist()) for _ in range(3)]
+        for name, values in {"tls_ms": tls, "wait_ms": 138 * busy}.items()
+    }
+    found = attribute(phases, change_at=change_at, change=32)
+    assert found is not None
+    assert found.cause is Cause.HANDSHAKE
+    assert found.phases[0].share > 0.7
 
 
 def test_connect_and_tls_together_are_the_path() -> None:
