@@ -44,6 +44,7 @@ METRICS = {metric.name: metric for metric in _ALL}
 COLUMNS = tuple(metric.column for metric in _ALL)
 # Where a metric's value is in `Sample.values`.
 POSITIONS = {metric.name: position for position, metric in enumerate(_ALL)}
+_MOST_DIGITS = 3
 _OF_PAGES = {
     "fcp_ms",
     "lcp_ms",
@@ -66,13 +67,29 @@ def written(metric: str, value: float, *, digits: int = 0) -> str:
     """A value in the door's unit as people read it, such as "320 ms" or "1.25 s"; `digits` more than usual."""
     unit = METRICS[metric].unit
     if unit == "ms":
-        return f"{value:,.{digits}f} ms" if abs(value) < 1_000 else f"{value / 1_000:,.{2 + digits}f} s"
+        return f"{_some(value, digits)} ms" if abs(value) < 1_000 else f"{value / 1_000:,.{2 + digits}f} s"
     if unit == "bytes":
-        return f"{value / 1_000:,.{digits}f} kB" if abs(value) < 1e6 else f"{value / 1e6:,.{2 + digits}f} MB"
+        return f"{_some(value / 1_000, digits)} kB" if abs(value) < 1e6 else f"{value / 1e6:,.{2 + digits}f} MB"
     return f"{value:,.{2 + digits}f}" if metric == "cls" else f"{value:,.{digits}f}"
+
+
+def _some(value: float, digits: int) -> str:
+    """A number of which something is left: what took half a millisecond did not take none."""
+    while value and digits < _MOST_DIGITS and not round(value, digits):
+        digits += 1
+    return f"{value:,.{digits}f}"
 
 
 def written_apart(metric: str, value: float, limit: float) -> tuple[str, str]:
     """Both as people read them, as exactly as it takes to tell them apart: nobody believes "262 ms, over 262 ms"."""
-    pairs = ((written(metric, value, digits=more), written(metric, limit, digits=more)) for more in range(4))
-    return next((pair for pair in pairs if pair[0] != pair[1]), (written(metric, value), written(metric, limit)))
+    digits = digits_apart(metric, value, limit)
+    return written(metric, value, digits=digits), written(metric, limit, digits=digits)
+
+
+def digits_apart(metric: str, value: float, limit: float) -> int:
+    """How many digits more than usual it takes to tell them apart; 0 when they are as good as equal."""
+
+    def is_apart(digits: int) -> bool:
+        return written(metric, value, digits=digits) != written(metric, limit, digits=digits)
+
+    return next(filter(is_apart, range(_MOST_DIGITS + 1)), 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from backend.alerts.metrics import written
+from backend.alerts.metrics import digits_apart, written
 from backend.analysis.gate_metrics import short
 from backend.gates.documents import RuleFound
 from backend.gates.models import Gate, GateRule, Level, Phase, Verdict
@@ -36,8 +36,7 @@ def rule_sentence(rule: GateRule, found: RuleFound | None) -> str:
     if found is None:
         return f"{name}: {rule.reason}" if rule.reason else f"{name} is not judged yet."
     if found.pct is None:
-        value = f"{written(rule.metric, found.value.low)} to {written(rule.metric, found.value.high)}"
-        return f"{name} {written(rule.metric, found.value.value)} ({value}), limit {limit_sentence(rule)}."
+        return _level_sentence(rule, found)
     change = f"{_signed(found.pct.value)} % ({_signed(found.pct.low)} to {_signed(found.pct.high)} %)"
     sentence = f"{name} {change}, limit {limit_sentence(rule)}."
     if grown := grown_sentence(found):
@@ -45,6 +44,15 @@ def rule_sentence(rule: GateRule, found: RuleFound | None) -> str:
     if rule.verdict == Verdict.INCONCLUSIVE:
         sentence += f" {rule.reason or undecided_sentence(found)}"
     return sentence
+
+
+def _level_sentence(rule: GateRule, found: RuleFound) -> str:
+    """Where a rule has a greatest value, as exactly as it takes to see on which side of it the metric is."""
+    assert rule.max_value is not None
+    digits = digits_apart(rule.metric, found.value.value, rule.max_value)
+    numbers = (found.value.value, found.value.low, found.value.high, rule.max_value)
+    value, low, high, limit = (written(rule.metric, number, digits=digits) for number in numbers)
+    return f"{short(rule.metric)} {value} ({low} to {high}), limit {limit}."
 
 
 def grown_sentence(found: RuleFound) -> str:

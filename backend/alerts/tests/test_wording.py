@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from backend.alerts.message import Event, Message, Severity
-from backend.alerts.metrics import written_apart
+from backend.alerts.metrics import written, written_apart
 from backend.alerts.states import State
 from backend.alerts.wording import Account, Story, length, message_of
 
@@ -39,7 +39,15 @@ def told(
 
 
 @pytest.mark.parametrize(
-    ("metric", "value", "limit", "written"),
+    ("value", "text"),
+    [(0, "0 ms"), (0.5, "0.5 ms"), (0.04, "0.04 ms"), (0.6, "1 ms"), (12, "12 ms"), (10_200, "10.20 s")],
+)
+def test_what_took_half_a_millisecond_is_not_said_to_have_taken_none(value: float, text: str) -> None:
+    assert written("ttfb_ms", value) == text
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "limit", "texts"),
     [
         ("ttfb_ms", 328.2, 285, ("328 ms", "285 ms")),
         ("ttfb_ms", 262.31, 262, ("262.3 ms", "262.0 ms")),
@@ -50,9 +58,9 @@ def told(
     ],
 )
 def test_what_is_over_a_limit_is_never_written_like_the_limit(
-    metric: str, value: float, limit: float, written: tuple[str, str]
+    metric: str, value: float, limit: float, texts: tuple[str, str]
 ) -> None:
-    assert written_apart(metric, value, limit) == written
+    assert written_apart(metric, value, limit) == texts
 
 
 def test_a_budget_says_what_was_held_against_its_limit() -> None:

@@ -2,11 +2,13 @@
 
 import pytest
 
-from backend.gates.models import Gate
+from backend.gates.documents import Bounds, RuleFound
+from backend.gates.models import Gate, GateRule
 from backend.gates.queries import gate_view
 from backend.gates.questions import AskedRule
 from backend.gates.report import markdown_report
 from backend.gates.tests.world import TEN, World
+from backend.gates.wording import rule_sentence
 from backend.sites.actions import rename
 from backend.sites.deploys import DeployMarker
 
@@ -45,3 +47,27 @@ def test_an_error_and_an_open_gate_have_a_report_too(world: World) -> None:
     text = report(world, world.play(gate))
     assert text.startswith("### ⚠️ error: Shop\n\nOnly 0 scheduled runs")
     assert "not judged" in text
+
+
+def test_a_limit_is_told_as_exactly_as_it_takes_to_see_on_which_side_it_is() -> None:
+    rule = GateRule(metric="ttfb_ms", max_value=0.8, verdict="fail")
+    found = RuleFound(
+        value=Bounds(value=0.9, low=0.84, high=0.96),
+        pct=None,
+        limit_pct=None,
+        change=None,
+        p_value=0.001,
+        before_runs=None,
+        before=None,
+        after_runs=36,
+        after=0.9,
+        failed=0,
+        robust_cv=0.05,
+        batch_sd=0.03,
+        smallest_detectable_pct=5,
+        extra_runs_to_decide=0,
+        regions=(),
+        left_out=(),
+        grown=(),
+    )
+    assert rule_sentence(rule, found) == "ttfb 0.9 ms (0.8 ms to 1.0 ms), limit 0.8 ms."
