@@ -31,6 +31,7 @@ _MAX_EVENTS = 2_000_000
 _MAX_REQUESTS = 50_000
 _MAX_NAMED = 5
 _SAVE = "save what a session with Network.enable receives, as an array or one event a line"
+_BEGINS = ("[", "{", '"')
 _ASKED = "Network.requestWillBeSent"
 
 
@@ -144,11 +145,11 @@ class _Reader:
         yield from self.sessions.rest()
 
     def _values(self) -> Iterator[object]:
-        self._in_array = self._stream.take("[")
-        if not self._in_array and self._stream.peek() not in ("{", '"'):
-            return
-        yield from self._stream.objects()
-        self._closed = self._stream.take("]")
+        """Of arrays one after the other, as of who saves what came every second, those in all."""
+        while self._stream.take(",") or self._stream.peek() in _BEGINS:
+            self._in_array = self._stream.take("[")
+            yield from self._stream.objects()
+            self._closed = self._stream.take("]")
 
     def warnings(self) -> Iterator[str]:
         if self._stream.damaged:

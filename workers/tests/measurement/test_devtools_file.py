@@ -40,6 +40,8 @@ FORMS: dict[str, Callable[[Events], str]] = {
     "pairs": lambda events: json.dumps([[event["method"], event["params"]] for event in events]),
     "in an object": lambda events: json.dumps({"version": 1, "url": "https://a.test/", "events": events}),
     "with sessions": lambda events: as_lines([{"sessionId": "A", **event} for event in events]),
+    "arrays one a line": lambda events: "\n".join(json.dumps(events[at : at + 3]) for at in range(0, len(events), 3)),
+    "arrays one after the other": lambda events: json.dumps(events[:9]) + ", " + json.dumps(events[9:]),
     "with others between": lambda events: as_lines([{"method": "Page.x"}, *events, {"id": 3, "result": {}}]),
 }
 
