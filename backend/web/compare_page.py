@@ -229,6 +229,7 @@ _METRICS: tuple[_Metric, ...] = (
     ("Largest paint", lambda page: page.vitals.lcp_us, units.duration),
     ("Layout shift", lambda page: None if page.vitals.cls is None else 1000 * page.vitals.cls, _thousandths),
     ("Blocking time", lambda page: page.vitals.tbt_us, units.duration),
+    ("Speed Index", lambda page: page.vitals.speed_index_us, units.duration),
     ("Load", lambda page: page.vitals.load_us, units.duration),
     ("Fully loaded", lambda page: page.vitals.fully_loaded_us, units.duration),
     ("Requests", _requests, units.count),

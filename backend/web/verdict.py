@@ -243,6 +243,8 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
         _timed("First paint", vitals.fcp_us, _FCP_US, "fcp"),
         _timed("Largest paint", vitals.lcp_us, _LCP_US, "lcp"),
         _shift_card(vitals.cls),
+        *_seen("Blocking time", vitals.tbt_us, note="what tasks take beyond 50 ms"),
+        *_seen("Speed Index", vitals.speed_index_us, note="how soon the screen filled"),
         *_seen("DOM ready", vitals.dom_content_loaded_us, "dcl"),
         Card(
             name="Load",
@@ -320,9 +322,9 @@ def _probe_cards(probe: ProbeMeasurement) -> tuple[Card, ...]:
     )
 
 
-def _seen(name: str, us: int | None, line: MarkKey) -> tuple[Card, ...]:
+def _seen(name: str, us: int | None, line: MarkKey | None = None, note: str = "") -> tuple[Card, ...]:
     """A number without a limit; no card where it was not recorded."""
-    return () if us is None else (Card(name=name, value=units.duration(us), line=line),)
+    return () if us is None else (Card(name=name, value=units.duration(us), note=note, line=line),)
 
 
 def _timed(name: str, us: int | None, limits_us: tuple[int, int], line: MarkKey | None = None) -> Card:

@@ -69,6 +69,23 @@ def test_filters_work_without_the_script(world: World, client: Client) -> None:
     assert text.count(" hidden>") >= 29
 
 
+@pytest.mark.parametrize(
+    ("query", "option"),
+    [
+        ("?host=nowhere.example", "<option selected>nowhere.example</option>"),
+        ("?kind=media", "<option selected>media</option>"),
+        ("?only=differs", '<option value="differs" selected>differences</option>'),
+    ],
+)
+def test_a_choice_that_no_row_of_this_run_has_is_told_as_such(
+    world: World, client: Client, query: str, option: str
+) -> None:
+    """Else the page would be empty for no reason that is seen, and the script would take it for none."""
+    text = html(client, ended(world, "page", PAGE), query)
+    assert option in text
+    assert "0 of 30" in text
+
+
 def test_connections_are_another_view_of_the_same_run(world: World, client: Client) -> None:
     text = html(client, ended(world, "page", PAGE), "?view=connections")
     assert text.count('class="wf-row') == 4

@@ -94,6 +94,12 @@ def test_the_cards_of_a_page_say_value_and_limit() -> None:
     assert cards["Layout shift"].value == "0.02"
 
 
+def test_blocking_time_and_speed_index_have_a_card_where_they_were_seen() -> None:
+    cards = {card.name: card.value for card in cards_of(page_with(Vitals(tbt_us=24_000, speed_index_us=551_000)))}
+    assert (cards["Blocking time"], cards["Speed Index"]) == ("24 ms", "551 ms")
+    assert not {"Blocking time", "Speed Index"} & {card.name for card in cards_of(page_with(Vitals()))}
+
+
 def test_requests_whose_connection_nobody_told_are_not_said_to_have_opened_one() -> None:
     page = measurements.page(30)
     *told, last = page.waterfall.requests

@@ -116,8 +116,8 @@ class Board:
 
     @property
     def traits(self) -> dict[Trait, str]:
-        """What rows can be chosen by, with its name."""
-        found = {trait for picture in self.pictures for trait in picture.chart.traits}
+        """What rows can be chosen by, with its name, and what the address chooses them by."""
+        found = {self.wanted.only, *(trait for picture in self.pictures for trait in picture.chart.traits)}
         return {trait: name for trait, name in TRAITS.items() if trait in found}
 
     @property

@@ -128,12 +128,13 @@ def wanted_of(parameters: Mapping[str, str], kept: tuple[tuple[str, str], ...] =
     """From a URL's parameters, whatever they hold."""
     first = parameters.get("from", "")
     sort = parameters.get("sort", "")
+    view = "connections" if parameters.get("view") == "connections" else ""
     return Wanted(
         text=parameters.get("q", "")[:MAX_TEXT].strip(),
-        host=parameters.get("host", "")[:MAX_TEXT],
+        host="" if view else parameters.get("host", "")[:MAX_TEXT],
         kind=parameters.get("kind", "")[:MAX_TEXT],
         only=parameters.get("only", "") if parameters.get("only", "") in TRAITS else "",
-        view="connections" if parameters.get("view") == "connections" else "",
+        view=view,
         visit="repeat" if parameters.get("visit") == "repeat" else "",
         sort=sort if sort.removeprefix("-") in SORTS and sort != "start" else "",
         zoom=_zoom(parameters.get("zoom", "")),

@@ -28,6 +28,10 @@ def test_a_filter_finds_by_address_status_type_and_host(wanted: Wanted, count: i
     assert sum(wanted.wants(row) for row in ROWS) == count
 
 
+def test_connections_are_not_chosen_by_the_host_of_requests() -> None:
+    assert wanted_of({"view": "connections", "host": "cdn.shop.example"}).host == ""
+
+
 def test_a_filter_finds_a_name_as_it_is_shown() -> None:
     row = replace(ROWS[0], name="画像.png", url="https://www.shop.example/%E7%94%BB%E5%83%8F.png")
     assert Wanted(text="画像").wants(row)
