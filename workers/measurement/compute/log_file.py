@@ -45,7 +45,7 @@ def read_log_file(chunks: Iterable[bytes]) -> LogFile:
         log=log,
         browser=_browser(constants),
         zero_at=_wall_clock(constants, log.zero_ms),
-        warnings=tuple(_warnings(log, damaged=stream.damaged, ended=ended)),
+        warnings=(*_warnings(log, damaged=stream.damaged, ended=ended), *(_BEHIND if _has_more(stream) else ())),
     )
 
 
@@ -81,6 +81,21 @@ def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any] | None]
         # Cut off between its head and its first event, or all events were there before.
         return constants, early
     raise NoNetlogError(_what_else(stream))
+
+
+_BEHIND = ("Behind the log's end there is more, such as another log: it is not read.",)
+
+
+def _has_more(stream: JsonStream) -> bool:
+    """Whether anything follows the log, behind what Chrome may write after its events."""
+    while stream.take(","):
+        try:
+            stream.value()
+            stream.take(":")
+            stream.value()
+        except DamagedError:
+            return False
+    return stream.take("}") and stream.peek() != ""
 
 
 _NO_HEAD = (

@@ -54,6 +54,16 @@ def test_a_log_without_events_has_no_rows_and_no_zero(rest: str, said: tuple[str
     assert all(word in warning for word, warning in zip(said, found.warnings, strict=True))
 
 
+@pytest.mark.parametrize(("behind", "is_told"), [(b"", False), (b"\n\n", False), (logs.text_of("many"), True)])
+def test_a_second_log_behind_the_first_is_told_and_not_read(behind: bytes, is_told: bool) -> None:
+    parsed = json.loads(logs.text_of("h3"))
+    ways = (parsed, parsed | {"polledData": {"a": [1]}}, {"events": parsed["events"], "constants": parsed["constants"]})
+    for one in ways:
+        found = read(json.dumps(one).encode() + behind)
+        assert len(found.log.hops) == 5
+        assert ["Behind" in warning for warning in found.warnings] == [True] * is_told
+
+
 def test_keys_may_stand_in_any_order() -> None:
     parsed = json.loads(logs.text_of("h3"))
     turned = [dict(reversed(event.items())) for event in parsed["events"]]
