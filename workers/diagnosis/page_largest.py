@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
+from workers.diagnosis import page_line
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
 from workers.diagnosis.page_hosts import opening_us, ready_us
@@ -55,6 +56,7 @@ def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
     (a script, a style sheet, a document that trickles) holds up the picture too.
     """
     sooner_us = max(0, late_us - _opening_us(case, largest.asked))
+    sooner_us = page_line.sooner_us(largest.row, case.page.waterfall.requests, sooner_us)
     if _is_named_by_script(case, largest.asked):
         return sooner_us
     return max(0, min(sooner_us, (largest.row.timing.end_us or 0) - _reached_us(case, largest.asked)))
@@ -137,7 +139,8 @@ def _before_largest(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
     largest = case.largest
     if largest is None or not largest.sure or not _may_be_hinted(case, largest.row):
         return
-    sooner_us = _sooner_us(case, largest.row, hint_us)
+    rows = case.page.waterfall.requests
+    sooner_us = page_line.sooner_us(largest.row, rows, _sooner_us(case, largest.row, hint_us))
     is_late = largest.is_picture and largest.asked_us - hint_us >= MIN_LATE_US
     if not is_late and largest.gain_us(sooner_us) >= MEDIUM_US:
         host = host_of(largest.row.url)

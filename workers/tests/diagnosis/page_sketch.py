@@ -27,18 +27,18 @@ _MIME = {
 
 
 def row(number: int, kind: ResourceType, start_ms: float, end_ms: float, **changes: Any) -> Request:
-    """Asked for at one instant, answered 10 ms before the other. `path` and `host` make its address, `headers` are its
-    answer's.
+    """Asked for at one instant, answered 10 ms before the other, or at `first_ms`. `path` and `host` make its address,
+    `headers` are its answer's.
     """
     host, path = changes.pop("host", MAIN), changes.pop("path", str(number))
     headers = changes.pop("headers", KEPT)
-    asked = span(start_ms, start_ms + 1)
+    asked, first_ms = span(start_ms, start_ms + 1), max(start_ms + 1, changes.pop("first_ms", end_ms - 10))
     timing = Timing(
         start_us=round(start_ms * 1000),
         end_us=round(end_ms * 1000),
         send=asked,
-        wait=span(start_ms + 1, max(start_ms + 1, end_ms - 10)),
-        download=span(max(start_ms + 1, end_ms - 10), end_ms),
+        wait=span(start_ms + 1, first_ms),
+        download=span(first_ms, end_ms),
     )
     values: dict[str, Any] = {
         "number": number,
