@@ -36,12 +36,17 @@ _NEVER = frozenset({"authorization", "proxy-authorization", "cookie", "set-cooki
 # Names of headers and parameters by which people call what opens something. "api_key", "X-Auth-Token" and "sessionid"
 # are such; "keyboard" and "design" are not, so short words must stand alone.
 _SECRET = re.compile(
-    r"auth|authorization|.*(?:token|secret|passw(?:or)?d|passphrase|credential|signature|api-?key|private-?key|jwt).*|"
-    r"(?:.*-)?(?:auth|key|pwd|pass|session|sessionid|session-id|sid|sig|otp|cookie2?)|(?:.*-)?authorization|code|state|nonce",
+    r"auth|authorization|.*(?:token|secret|passw(?:or)?d|passphrase|passcode|credential|signature|api-?key|private-?key|jwt).*|"
+    r"(?:.*-)?(?:auth|key|pwd|pass|session|sessionid|session-id|sid|sig|otp|pin|cookie2?)|"
+    r".*sess(?:ion)?-?id|(?:.*-)?(?:authorization|authentication-info)|code|state|nonce",
     re.I,
 )
 _HOLDS_URL = frozenset({"location", "content-location", "referer", "refresh", "link", "origin"})
 _URL_IN_TEXT = re.compile(r"(?:https?|wss?)://[^\s<>\"',;]+", re.I)
+# An address on the same host, such as in a policy: it begins a word.
+_PATH_IN_TEXT = re.compile(r"(?<![^\s<\"'=])/[^\s<>\"',;?]*(?:;[^\s<>\"',?]*)?\?[^\s<>\"',;]+")
+# Parameters of a path's own, as Java keeps sessions in.
+_IN_PATH = re.compile(r"(;[^;/=\s]+=)[^;/\s>]+")
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
 # A parameter without a name is a value when it is longer than a word.
 _MAX_WORD_CHARS = 16
@@ -76,7 +81,8 @@ class Masks:
         if parts.scheme and parts.scheme.lower() not in _SCHEMES:
             return f"{parts.scheme}:" if self.is_strict else url
         if self.level is Redaction.STANDARD:
-            parts = parts._replace(query=_masked(parts.query), fragment=_masked(parts.fragment))
+            path = _IN_PATH.sub(rf"\1{REDACTED}", parts.path)
+            parts = parts._replace(path=path, query=_masked(parts.query), fragment=_masked(parts.fragment))
         return urlunsplit(self._origin(parts) if self.is_strict else parts)
 
     def headers(self, headers: Iterable[Header]) -> list[Header]:
@@ -96,7 +102,7 @@ class Masks:
     def _header(self, header: Header) -> Header:
         if header.name.lower() in _NEVER or (self.level is Redaction.STANDARD and is_secret_name(header.name)):
             return Header(name=header.name, value=REDACTED)
-        value = self.words(header.value)
+        value = _PATH_IN_TEXT.sub(lambda found: self.url(found[0]), self.words(header.value))
         is_path = header.value.startswith("/") and "?" in header.value
         if value == header.value and (is_path or header.name.lower() in _HOLDS_URL):
             value = self.url(value)
