@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import median, quantiles
 
 from workers.diagnosis.body_stalls import body_stall, pauses_in
-from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_once_connected, lost_packets, rtt_of
 from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import GapKind, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.path import loss
@@ -182,8 +182,8 @@ def _was_answered(trial: TrialEvidence) -> bool:
 
 
 def _undisturbed(trials: Sequence[TrialEvidence]) -> list[TrialEvidence]:
-    """Those that lost nothing, if there are any: what a loss costs is the way's."""
-    return [trial for trial in trials if not lost_packets(trial)] or list(trials)
+    """Those that lost nothing once connected, if there are any: what a loss costs is the way's."""
+    return [trial for trial in trials if not lost_once_connected(trial)] or list(trials)
 
 
 def _connecting_us(trial: TrialEvidence) -> int:
@@ -193,7 +193,7 @@ def _connecting_us(trial: TrialEvidence) -> int:
 
 def _slow_start_us(trial: TrialEvidence, ruler: Ruler) -> int:
     """What the answer waited for its window: on a connection that was kept, an answer like the one before has room."""
-    pauses = [] if lost_packets(trial) else pauses_in(trial, ruler, GapKind.WINDOW)
+    pauses = [] if lost_once_connected(trial) else pauses_in(trial, ruler, GapKind.WINDOW)
     if not pauses:
         return 0
     exchange = trial.exchanges[0]

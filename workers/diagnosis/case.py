@@ -71,8 +71,13 @@ def pause_us(rtt_us: int | None) -> int:
 
 def lost_packets(trial: TrialEvidence) -> bool:
     """Whether packets were lost or came out of order, either way: then no pause proves a setting of the server."""
+    return lost_syn(trial) or lost_once_connected(trial)
+
+
+def lost_once_connected(trial: TrialEvidence) -> bool:
+    """The same without a lost SYN, which spoils nothing of what comes after it."""
     last = next(reversed(_states(trial)), TcpState())
-    return bool(lost_syn(trial) or said_again(trial, last) or last.out_of_order_packets)
+    return bool(said_again(trial, last) or last.out_of_order_packets)
 
 
 def lost_syn(trial: TrialEvidence) -> bool:
