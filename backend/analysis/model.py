@@ -11,7 +11,7 @@ from backend.analysis.baseline import LEAST_SPAN_S, Baseline, fit
 from backend.analysis.fusion import Deviations, Noise, noise, weight
 from backend.analysis.history import Series
 from backend.analysis.noise import Floats
-from backend.analysis.settings import DAY_S, Settings
+from backend.analysis.settings import DAY_S, HOUR_S, Settings
 from backend.analysis.transform import all_to_log
 
 # The baseline comes from the eight days before the last one, so that a fresh change is not learned; of less than three
@@ -19,8 +19,9 @@ from backend.analysis.transform import all_to_log
 WINDOW_S = 9 * DAY_S
 _LEFT_OUT_S = DAY_S
 _LEAST_SPAN_S = 0.95 * DAY_S
-# A region is judged when it has a day of its own, since else every morning were a change there, and 100 samples, or
-# after three days, if they are not very few.
+# A region is judged when it has a day of its own, hour by hour, since else every morning were a change there, and 100
+# samples, or after three days, if they are not very few.
+_LEAST_HOURS = 20
 _ENOUGH, _ENOUGH_AFTER_S, _FEWEST = 100, 3 * DAY_S, 24
 
 Stretch = tuple[float, float]
@@ -105,8 +106,11 @@ class _Part:
 
 def _is_known(times: Floats) -> bool:
     """Whether a region's calm samples are enough to say what is normal there."""
-    span = float(times[-1] - times[0]) if times.size else 0.0
-    return span >= LEAST_SPAN_S and times.size >= (_FEWEST if span >= _ENOUGH_AFTER_S else _ENOUGH)
+    if not times.size:
+        return False
+    span, hours = float(times[-1] - times[0]), 1 + np.count_nonzero(np.diff(times // HOUR_S))
+    enough = _FEWEST if span >= _ENOUGH_AFTER_S else _ENOUGH
+    return bool(span >= LEAST_SPAN_S and hours >= _LEAST_HOURS and times.size >= enough)
 
 
 def _usable(samples: Mapping[str, Series], settings: Settings) -> dict[str, tuple[Floats, Floats]]:

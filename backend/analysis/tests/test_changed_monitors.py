@@ -30,6 +30,14 @@ def test_a_new_region_is_judged_once_it_has_a_day_of_its_own(days: float) -> Non
     assert replay(samples, [], SETTINGS) == []
 
 
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_few_runs_of_long_ago_are_no_day_of_its_own(seed: int) -> None:
+    samples = simulate(World(cv=0.1, regions=3, days=12, wave=0.3), seed)
+    once = until(since(samples[NEW], 1.2 * DAY_S), 1.3 * DAY_S)
+    samples[NEW] = once + since(samples[NEW], 8.7 * DAY_S)
+    assert replay(samples, [], SETTINGS) == []
+
+
 def test_a_new_region_that_has_become_slower_since_is_told() -> None:
     samples = simulate(World(cv=0.03, regions=3, days=11), 1, [Step(at=SLOWER_AT, factor=1.5, regions=[NEW])])
     samples[NEW] = since(samples[NEW], 6.6 * DAY_S)
