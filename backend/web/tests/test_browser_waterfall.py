@@ -127,6 +127,20 @@ def test_a_stretch_says_how_long_it_is_while_it_is_drawn(world: World, server: L
         expect(page.locator("#r1 .wf-bar")).to_have_attribute("viewBox", "25 0 25 14")
 
 
+def test_words_beside_lanes_take_the_room_there_is_and_make_no_row_higher(world: World, server: LiveServer) -> None:
+    path = run_path(world, 60)
+    with browsing(world, server) as site:
+        page = site.open(f"{path}?view=connections")
+        spare = "row => row.getBoundingClientRect().height - row.querySelector('svg').getBoundingClientRect().height"
+        before = page.locator("tr.wf-row.high").evaluate_all(f"rows => rows.map({spare})")
+        assert len(before) == 4
+        seen = "one => one.getBoundingClientRect().bottom <= one.closest('tr').getBoundingClientRect().bottom"
+        assert all(page.locator(".high .wf-host").evaluate_all(f"all => all.map({seen})"))
+        fill = "all => all.forEach((one) => (one.textContent = 'word '.repeat(60)))"
+        page.locator(".high .wf-host").evaluate_all(fill)
+        assert page.locator("tr.wf-row.high").evaluate_all(f"rows => rows.map({spare})") == before
+
+
 def test_who_is_signed_out_and_asks_for_a_picture_is_led_to_the_sign_in(world: World, server: LiveServer) -> None:
     path = run_path(world)
     with browsing(world, server) as site:
