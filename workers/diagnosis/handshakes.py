@@ -269,8 +269,9 @@ def _paused(
     confidence: Confidence,
     severity: Severity = Severity.HIGH,
 ) -> Finding:
-    """What it costs is the time in which nothing came."""
-    saving_us = round(median(map(_paused_us, sure.seen)))
+    """What it costs is the time in which nothing came, less what the next packet takes anyway."""
+    paused_us = median(map(_paused_us, sure.seen))
+    saving_us = round(median(map(_spared_us, sure.seen, sure.trials)))
     first = sure.seen[0][0]
     mss = mss_of(sure.trials[0])
     return Finding(
@@ -279,14 +280,22 @@ def _paused(
         confidence=confidence,
         saving_us=saving_us,
         evidence=sure.facts(
-            fact("gap_ms", ms_of(saving_us)),
-            fact("gap_rtt", round(saving_us / (sure.rtt_us or 1), 2)),
+            fact("gap_ms", ms_of(paused_us)),
+            fact("gap_rtt", round(paused_us / (sure.rtt_us or 1), 2)),
             fact("bytes_before", first.gap.bytes_before),
             fact("bytes_after", first.gap.bytes_after),
             fact("handshake_bytes", first.turn.size_bytes),
             fact("mss_bytes", mss),
         ),
     )
+
+
+def _spared_us(gaps: tuple[KnownGap, ...], trial: TrialEvidence) -> int:
+    """A narrow link takes its time for the packet behind each pause; no longer than for the handshake's first."""
+    mss = mss_of(trial)
+    first_us = (lead_us(trial) or 0) * mss / _first_packet_bytes(trial, gaps[0].turn)
+    packet_us = min(first_us, packet_time_us(trial))
+    return round(_paused_us(gaps) - sum(packet_us * min(1, one.gap.next_bytes / mss) for one in gaps))
 
 
 def _on_narrow_link_us(trial: TrialEvidence, up_us_per_byte: float) -> float:

@@ -73,6 +73,22 @@ def test_a_small_answer_that_is_held_behind_tickets_on_a_narrow_link_is_no_think
     assert Id.HTTP_THINK_TIME not in found(answers.RULES, evidence)
 
 
+@pytest.mark.parametrize(
+    ("id", "way", "server"),
+    [
+        (Id.TLS_HANDSHAKE_STALL, Path(rtt_ms=150), Server(handshake_bytes=3_500, stall=(700, 130_000))),
+        (Id.TLS_CERT_FLUSH_STALL, Path(rtt_ms=150, nagle=True), Server(handshake_bytes=5_500, flush_bytes=4_096)),
+    ],
+)
+def test_a_pause_of_the_handshake_is_told_without_what_a_narrow_link_takes_for_what_follows(
+    id: Id, way: Path, server: Server
+) -> None:
+    way, whole = replace(way, rate_bytes_s=NARROW_BYTES_S), replace(server, stall=None, flush_bytes=None)
+    paused, smooth = deep(way, server), deep(replace(way, nagle=False), whole)
+    saving_us = found(handshakes.RULES, paused)[id].saving_us
+    assert saving_us == pytest.approx(shaken_us(paused) - shaken_us(smooth), rel=0.03)
+
+
 def shaken_us(evidence: ProbeEvidence) -> float:
     shakes = [trial.handshake for trial in evidence.of(Trial.FULL)]
     return median(shake.network_us or 0 for shake in shakes if shake is not None)
