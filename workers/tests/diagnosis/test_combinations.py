@@ -135,9 +135,7 @@ def test_a_window_of_small_packets_is_full_as_well_where_a_connection_is_not_kep
 def test_what_lost_packets_cost_an_opening_is_no_cost_of_closing() -> None:
     closing = deep(Path(rtt_ms=150), Server(body_bytes=20_000, keeps=False))
     saving_us = found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us
-    unlucky = [
-        replace(one, syn_retransmits=1, connect_us=(one.connect_us or 0) + 1_000_000) for one in closing.trials
-    ]
+    unlucky = [replace(one, syn_retransmits=1, connect_us=(one.connect_us or 0) + 1_000_000) for one in closing.trials]
     resumed = {number for number, one in enumerate(closing.trials) if one.trial is Trial.RESUMED}
     for spared in (set(), resumed, resumed | {0}):
         trials = (closing.trials[number] if number in spared else one for number, one in enumerate(unlucky))
