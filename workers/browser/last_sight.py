@@ -19,6 +19,8 @@ from workers.browser.picture import picture_of
 _PATIENCE_S = 10.0
 # A page that writes its fields anew is written over as often.
 _ROUNDS = 3
+# So often a picture is asked for: of a page that has just come a busy browser may lose the frame that it was to show.
+_TRIES = 3
 # More nodes than this hold what nobody can write over in time.
 _MOST = 200
 _DOTS = "\N{BULLET}" * 8
@@ -59,11 +61,20 @@ async def last_sight(cdp: CDPSession, secrets: Sequence[str], *, frames: int) ->
     with contextlib.suppress(Error, TimeoutError):
         async with asyncio.timeout(_PATIENCE_S):
             if not wanted:
-                return await picture_of(cdp.send)
+                return await _taken(cdp)
             if await _cover(cdp, wanted, frames):
-                picture = await picture_of(cdp.send)
+                picture = await _taken(cdp)
                 return picture if await _shown(cdp, wanted, frames) == [] else None
     return None
+
+
+async def _taken(cdp: CDPSession) -> bytes | None:
+    """The page as it stands. Raises Error when the browser could not picture it at the last try either."""
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(Error, TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S / _TRIES):
+                return await picture_of(cdp.send)
+    return await picture_of(cdp.send)
 
 
 async def _cover(cdp: CDPSession, secrets: AbstractSet[str], frames: int) -> bool:

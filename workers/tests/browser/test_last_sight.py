@@ -1,11 +1,16 @@
 """The picture of the page at which a script stopped: it is there, and no secret can be read in it."""
 
+import asyncio
+import base64
 import io
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from PIL import Image, ImageChops
+from playwright.async_api import CDPSession, Error
 
+from workers.browser.last_sight import last_sight
 from workers.browser.pool import BrowserPool
 from workers.browser.seen import PageRun
 from workers.measurement.failure import FailureKind
@@ -103,3 +108,25 @@ def test_there_is_no_picture_of_where_no_page_may_lead(ca_file: Path, site: Site
             run = pool.load(page_request(site.page("/", "x"), page=PageOptions(steps=steps)))
     assert failed(run).failure.kind is FailureKind.BLOCKED_DESTINATION
     assert run.pictures == {}
+
+
+class LosingFrames:
+    """A browser that never shows what is asked for first, and then says that it cannot."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def send(self, _: str, __: Any = None) -> dict[str, str]:
+        self.asked += 1
+        if self.asked == 1:
+            await asyncio.Event().wait()
+        if self.asked == 2:
+            raise Error("Unable to capture screenshot")
+        return {"data": base64.b64encode(b"a picture").decode()}
+
+
+def test_a_picture_that_the_browser_lost_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.browser.last_sight._PATIENCE_S", 3.0)
+    browser = LosingFrames()
+    assert asyncio.run(last_sight(cast(CDPSession, browser), (), frames=1)) == b"a picture"
+    assert browser.asked == 3
