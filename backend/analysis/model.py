@@ -18,7 +18,7 @@ from backend.analysis.transform import all_to_log
 # days a smaller part is left out.
 WINDOW_S = 9 * DAY_S
 _LEFT_OUT_S = DAY_S
-_LEAST_SPAN_S = 0.95 * DAY_S
+_LEAST_HISTORY_S = 0.95 * DAY_S
 # A region is judged when it has a day of its own, hour by hour, since else every morning were a change there, and 100
 # samples, or after three days, if they are not very few.
 _LEAST_HOURS = 20
@@ -83,7 +83,7 @@ def fit_model(samples: Mapping[str, Series], excluded: Sequence[Stretch], settin
         return None
     first, last = min(times[0] for times, _ in logs.values()), max(times[-1] for times, _ in logs.values())
     end = last - min(_LEFT_OUT_S, max(0.0, (last - first - DAY_S) / 2))
-    if end - first < _LEAST_SPAN_S:
+    if end - first < _LEAST_HISTORY_S:
         return None
     parts = {region: _Part(times, values, _calm(times, excluded)) for region, (times, values) in logs.items()}
     parts = {region: part.until(end) for region, part in parts.items()}

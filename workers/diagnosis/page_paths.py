@@ -102,7 +102,7 @@ class LargestPaint:
     cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
     directly after the row. `asked` is the row that was asked for, maybe at another address that led to this one;
     `prompt` says whether directly after something that came, or that the browser did: what waits for a clock or a
-    visitor comes no sooner for a hint. To decode and paint it takes `painting_us`, and none of `tasks` in between."""
+    visitor comes no sooner for a hint. To decode and paint it takes `painting_us` in which none of `tasks` runs."""
 
     row: Request
     asked: Request
