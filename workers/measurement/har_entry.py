@@ -169,7 +169,14 @@ def _cookie(text: str) -> Entry:
 
 
 def _initiator(row: Request, scene: Scene) -> Entry | None:
-    return None if row.initiator_url is None else {"type": "other", "url": scene.masks.url(row.initiator_url)}
+    """As DevTools writes it, which counts lines and columns from 0."""
+    if row.initiator_url is None:
+        return None
+    initiator: Entry = {"type": "other", "url": scene.masks.url(row.initiator_url)}
+    if row.initiator_at is not None:
+        line, column = row.initiator_at
+        initiator |= {"type": "parser", "lineNumber": line - 1, "columnNumber": column - 1}
+    return initiator
 
 
 def _query(url: str) -> list[Entry]:

@@ -129,6 +129,18 @@ def test_an_entry_says_when_and_where() -> None:
     assert found["request"]["httpVersion"] == "HTTP/2"
 
 
+def test_where_the_parser_found_a_request_is_told_as_devtools_counts() -> None:
+    found = entry(page(row(initiator_url="https://a.example/", initiator_at=(3, 18))))
+    assert found["_initiator"] == {
+        "type": "parser",
+        "url": "https://a.example/",
+        "lineNumber": 2,
+        "columnNumber": 17,
+    }
+    without = entry(page(row(initiator_url="https://a.example/")))
+    assert without["_initiator"] == {"type": "other", "url": "https://a.example/"}
+
+
 def test_extras_stand_under_an_underscore_and_only_when_known() -> None:
     found = entry(
         page(
