@@ -59,6 +59,8 @@ def _private_state(settings: Settings, tmp_path: Path) -> Iterator[None]:
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     settings.MEDIA_ROOT = tmp_path / "media"
     settings.STATIC_ROOT = str(tmp_path)
+    # Looked for when one is asked for, and not all of them for each client that a test makes.
+    settings.WHITENOISE_AUTOREFRESH = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     yield
     cache.clear()
