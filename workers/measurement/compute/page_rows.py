@@ -6,15 +6,14 @@ from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.network_log import NetHop
 from workers.measurement.compute.page_connections import Connections, Network
 from workers.measurement.compute.resource_types import resource_type_of
+from workers.measurement.compute.parser_place import parser_place
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.row_timing import row_timing
 from workers.measurement.compute.texts import headers_of, plain, plain_or_none, short_url
 from workers.measurement.connection import Connection
-from workers.measurement.waterfall import Place, Request, RowFlag, TimingSource
+from workers.measurement.waterfall import Request, RowFlag, TimingSource
 
 _MAX_WORD_CHARS = 100
-# No document is longer; what a file says may be anything, infinity too.
-_MAX_PLACE = 2**31
 
 
 def row(network: Network, connections: Connections, index: int, secret: frozenset[str]) -> Request:
@@ -40,7 +39,7 @@ def row(network: Network, connections: Connections, index: int, secret: frozense
         body_bytes=exchange.body_bytes,
         priority=plain_or_none(exchange.priority, _MAX_WORD_CHARS),
         initiator_url=_initiator(exchange),
-        initiator_at=_place(exchange),
+        initiator_at=parser_place(exchange.initiator),
         blocking=blocking,
         render_blocking=blocks_rendering(blocking),
         redirected_to=None if exchange.redirected_to is None else short_url(exchange.redirected_to),
@@ -100,14 +99,3 @@ def _initiator(exchange: Exchange) -> str | None:
     frames = stack.get("callFrames") if isinstance(stack, dict) else None
     called = frames if isinstance(frames, list) else ()
     return next((short_url(frame["url"]) for frame in called if isinstance(frame, dict) and frame.get("url")), None)
-
-
-def _place(exchange: Exchange) -> Place | None:
-    """Where the parser found it: DevTools counts from 0, and tells of what scripts name another place."""
-    told = exchange.initiator
-    match told.get("type"), told.get("lineNumber"), told.get("columnNumber"):
-        case "parser", int() | float() as line, int() | float() as column if (
-            0 <= line < _MAX_PLACE and 0 <= column < _MAX_PLACE
-        ):
-            return int(line) + 1, int(column) + 1
-    return None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from workers.measurement.compute.parser_place import parser_place
 from workers.measurement.compute.texts import plain
 from workers.measurement.connection import Header
 from workers.measurement.imports.draft import Draft
@@ -95,6 +96,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         body_bytes=_body_bytes(entry, response),
         priority=text_or_none(entry, "_priority", _MAX_WORD_CHARS),
         initiator_url=_initiator(entry.get("_initiator")),
+        initiator_at=parser_place(object_of(entry, "_initiator")),
         blocking=blocking,
         render_blocking=render_blocking,
         redirected_to=_redirected_to(url, status, response),

@@ -51,6 +51,21 @@ def test_devtools_rows_have_their_words_sizes_and_failures() -> None:
     assert again.timing == Timing(start_us=400_000, end_us=400_050)
 
 
+@pytest.mark.parametrize(
+    ("initiator", "place"),
+    [
+        ({"type": "parser", "lineNumber": 2, "columnNumber": 17}, (3, 18)),
+        ({"type": "parser", "lineNumber": 2}, None),
+        ({"type": "parser", "lineNumber": -1, "columnNumber": 1e300}, None),
+        ({"type": "script", "lineNumber": 2, "columnNumber": 17}, None),
+        ("https://shop.example/", None),
+    ],
+)
+def test_only_the_parser_tells_a_place_of_the_document(initiator: object, place: tuple[int, int] | None) -> None:
+    (row,) = rows(har(entry(_initiator=initiator)))
+    assert row.initiator_at == place
+
+
 @pytest.mark.parametrize(("head", "body", "seen"), [(100, 0, 100), (-1, 0, None), (-1, 400, 400), (100, -1, None)])
 def test_an_answer_that_came_over_the_network_was_never_of_no_size(head: int, body: int, seen: int | None) -> None:
     """A head whose size is unknown came all the same."""
