@@ -1,7 +1,7 @@
 """Sites that become slower, from stored runs to what is told."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from uuid import uuid4
 
@@ -37,15 +37,14 @@ class Site:
         self.tls_us = 30_000
         self.began = self.world.now
         ensure_partitions(self.began - timedelta(days=8))
-        for step in range(-4 * 288, 0):
-            self._put(step, lambda region, passed: 100.0)
+        Run.objects.bulk_create(run for step in range(-4 * 288, 0) for run in self._measured(step, usual))
         self.look()
 
     def pass_time(self, minutes: int, wait: Wait, *, look: bool = True) -> None:
         steps = minutes // 5
         for _ in range(steps):
             step = round((self.world.now - self.began) / STEP)
-            self._put(step, wait)
+            Run.objects.bulk_create(self._measured(step, wait))
             self.world.now += STEP
             if look:
                 self.look()
@@ -55,31 +54,28 @@ class Site:
         Trend.objects.update(due_at=self.world.now)
         trends.step(lambda: self.world.now)
 
-    def _put(self, step: int, wait: Wait) -> None:
-        runs = []
+    def _measured(self, step: int, wait: Wait) -> Iterator[Run]:
+        """The run of each region, a third of a step after one another."""
         for position, region in enumerate(self.world.regions):
             passed = step * STEP + position * STEP / 3 + timedelta(seconds=1)
             wait_us = round(1000 * wait(region.code, passed) * self._random.lognormvariate(0, 0.05))
-            runs.append(
-                Run(
-                    run_id=uuid4(),
-                    scheduled_for=self.began + passed,
-                    monitor_id=self.world.monitor.pk,
-                    region_id=region.pk,
-                    attempt=1,
-                    kind="probe",
-                    trigger="schedule",
-                    outcome="measured",
-                    received_at=self.began + passed,
-                    dns_us=8_000,
-                    connect_us=20_000,
-                    tls_us=self.tls_us,
-                    wait_us=wait_us,
-                    download_us=5_000,
-                    ttfb_us=28_000 + self.tls_us + wait_us,
-                )
+            yield Run(
+                run_id=uuid4(),
+                scheduled_for=self.began + passed,
+                monitor_id=self.world.monitor.pk,
+                region_id=region.pk,
+                attempt=1,
+                kind="probe",
+                trigger="schedule",
+                outcome="measured",
+                received_at=self.began + passed,
+                dns_us=8_000,
+                connect_us=20_000,
+                tls_us=self.tls_us,
+                wait_us=wait_us,
+                download_us=5_000,
+                ttfb_us=28_000 + self.tls_us + wait_us,
             )
-        Run.objects.bulk_create(runs)
 
 
 def usual(region: str, passed: timedelta) -> float:
