@@ -23,6 +23,8 @@ _ADDRESS_TYPES = ("A", "AAAA")
 _SEARCHED_CODES = ("NOERROR", "NXDOMAIN")
 # One slow lookup may be bad luck, of the path or of a busy machine.
 _LEAST_SEEN = 3
+# An answer that was lost has been waited for at least so long: resolvers are asked again after a second.
+_WAITED_US = 500_000
 # A search must stand out of what connections mostly wait in a queue by so much: lookups wait there too.
 _QUEUES = 1.5
 
@@ -167,10 +169,13 @@ def _searched_us(name: NameEvidence) -> int:
 
 
 def _asked_again(name: NameEvidence) -> bool:
-    """Whether a question or its answer got lost: the wait for that is none of the name's. A second family's
-    answer that was too long for UDP has come all the same: nobody waits for it by TCP."""
-    unanswered = (one for one in name.questions if one.took_us is None and one.record_type in _ADDRESS_TYPES)
-    return any(one.code is None or one.record_type == "A" for one in unanswered)
+    """Whether a question or its answer got lost: the wait for that is none of the name's. A second family's answer
+    that comes late, or by TCP, is not waited for: then the answers for the first take the whole time of the lookup."""
+    unanswered = [one for one in name.questions if one.took_us is None and one.record_type in _ADDRESS_TYPES]
+    if all(one.record_type == "AAAA" for one in unanswered):
+        first_us = sum(one.took_us or 0 for one in name.questions if one.record_type == "A")
+        return any(one.code is None for one in unanswered) and (name.took_us or 0) - first_us > _WAITED_US
+    return True
 
 
 def _facts(name: NameEvidence) -> tuple[Fact, ...]:
