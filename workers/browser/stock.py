@@ -1,6 +1,7 @@
 """What could be better about a page, asked of the browser after the load: pictures larger than they are shown, what
 gzip would have made of texts that came uncompressed, the hosts that the page asks to connect to ahead, and where the
-document begins to show something, if the first paint may have waited for a file. Nothing is asked of the network.
+document begins to show something, if the first paint may have waited for a file: nowhere where its styles hide it
+until a script has come. Nothing is asked of the network.
 
 Chromium obeys `preconnect` in its first profile only: neither the headless shell nor a context of its own opens a
 connection ahead where a page asks for it.
@@ -53,7 +54,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
         pictures=tuple(_pictures(document.get("pictures")))[:MAX_PICTURES],
         texts=await _texts(ask, main_frame, events),
         hints=_hosts(document.get("hints")),
-        body=await _body(ask, main_frame, events),
+        body=await _body(ask, main_frame, events, _words(document.get("hiding"))),
     )
 
 
@@ -77,12 +78,17 @@ def _pictures(told: object) -> Iterator[PictureSeen]:
 def _hosts(told: object) -> tuple[str, ...] | None:
     if not isinstance(told, list):
         return None
-    hosts = (host_of(url) for url in told if isinstance(url, str))
+    hosts = (host_of(url) for url in _words(told))
     return tuple(dict.fromkeys(host for host in hosts if 0 < len(host) <= _MAX_HOST_CHARS))[:MAX_HINTS]
 
 
-async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> BodySeen | None:
-    """Of the last document of the top frame; not where the first paint waited for nothing that it names."""
+def _words(told: object) -> list[str]:
+    return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
+
+
+async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent], hiding: Sequence[str]) -> BodySeen | None:
+    """Of the last document of the top frame; not where the first paint waited for nothing that it names. `hiding` are
+    the selectors of what its style sheets hide."""
     sent = [params for method, params in events if method == _SENT and params.get("frameId") == main_frame]
     documents = [str(params["requestId"]) for params in sent if params.get("requestId") == params.get("loaderId")]
     if not documents or not any(map(_may_block, sent)):
@@ -90,7 +96,7 @@ async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> B
     answer = await ask("Network.getResponseBody", {"requestId": documents[-1]})
     if answer is None or answer.get("base64Encoded"):
         return None
-    return await asyncio.to_thread(body_of, str(answer.get("body", "")))
+    return await asyncio.to_thread(body_of, str(answer.get("body", "")), hiding)
 
 
 def _may_block(params: Mapping[str, Any]) -> bool:

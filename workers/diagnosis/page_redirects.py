@@ -49,10 +49,13 @@ def _journey(case: PageCase) -> list[Request]:
 
 
 def _gave_way(row: Request, later: Request) -> bool:
-    """Whether this document led to the later one by itself, by a script or a refresh, and did not stand to be read."""
-    read_us = row.timing.end_us or row.timing.first_byte_us
-    known = row.redirected_to is None and row.status is not None and read_us is not None
-    return known and 0 <= later.timing.start_us - (read_us or 0) <= MAX_READING_US
+    """Whether this document led to the later one by itself, by a script or a refresh, and did not stand to be read. Its
+    first bytes may lead there, while the last are on their way."""
+    begun_us = row.timing.first_byte_us or row.timing.end_us
+    if row.redirected_to is not None or row.status is None or begun_us is None:
+        return False
+    read_us = row.timing.end_us or begun_us
+    return begun_us <= later.timing.start_us <= read_us + MAX_READING_US
 
 
 def _needed_us(case: PageCase, hop: Request, hops: list[Request]) -> int:

@@ -1,5 +1,6 @@
 // What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
-// page shows of them, and the addresses that it asks to connect to ahead.
+// page shows of them, the addresses that it asks to connect to ahead, and what its style sheets hide (of sheets that nobody
+// may read, nothing).
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
 // nobody knows how large it will be shown: then nothing is said of its address. Nor of one that is a background as well.
 (() => {
@@ -39,5 +40,22 @@
     .slice(0, 50)
     .map(([url, scale]) => [url.slice(0, 4096), ...sizes.get(url), scale]);
   const hints = [...document.querySelectorAll("link[rel~=preconnect i]")].slice(0, 100).map((link) => link.href);
-  return { pictures, hints };
+  const hiding = [];
+  const hides = (style) => style.opacity === "0" || style.visibility === "hidden" || style.display === "none";
+  const readable = (sheet) => {
+    try {
+      return matchMedia(sheet.media.mediaText || "all").matches ? [...sheet.cssRules] : [];
+    } catch {
+      return [];
+    }
+  };
+  const rules = [...document.styleSheets].slice(0, 200).flatMap(readable).slice(0, 20000);
+  for (const rule of rules) {
+    if (rule.styleSheet) {
+      rules.push(...readable(rule.styleSheet).slice(0, 20000 - rules.length));
+    } else if (rule.selectorText && hides(rule.style) && /html|body|root|\*/.test(rule.selectorText)) {
+      hiding.push(rule.selectorText.slice(0, 1000));
+    }
+  }
+  return { pictures, hints, hiding: hiding.slice(0, 1000) };
 })();

@@ -1,11 +1,12 @@
 """Where the body of an HTML document begins, and where that begins to show something: a file that stops the parser
 ahead of that holds the first paint up."""
 
-import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from workers.measurement.captures_page import BodySeen
+from workers.measurement.compute.concealed import HIDES, conceal_root, conceals
 from workers.measurement.waterfall import Place
 
 # Whose contents are never seen where scripts run.
@@ -22,7 +23,8 @@ _VOID = frozenset(
 )
 # Hidden until somebody changes that: by the element itself, or as frameworks do it.
 _CLOAKS = frozenset({"hidden", "v-cloak", "x-cloak", "ng-cloak"})
-_HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])", re.IGNORECASE)
+# The style by which AMP hides a page until its script is there.
+_BOILERPLATE = "amp-boilerplate"
 _PIECE_CHARS = 16_384
 # So much of a document is read at most: what a page sends must not keep an agent busy.
 _MAX_CHARS = 256_000
@@ -30,15 +32,17 @@ _MAX_CHARS = 256_000
 _MAX_DEPTH = 512
 
 
-def body_of(html: str) -> BodySeen:
-    """Of a document of any size or depth the first part is read; what that does not say stays unknown."""
+def body_of(html: str, hiding: Iterable[str] = ()) -> BodySeen:
+    """Of a document of any size or depth the first part is read; what that does not say stays unknown. `hiding` are the
+    selectors of its style sheets' rules that hide: one that hides itself shows nothing until a script has come."""
     reader, text = _Reader(), html[:_MAX_CHARS]
     for start in range(0, len(text), _PIECE_CHARS):
         # What is cut off at the end is not closed: the parser would try anew at each of its tags.
         reader.feed(text[start : start + _PIECE_CHARS])
         if reader.has_text or reader.is_too_deep:
             break
-    return BodySeen(starts=reader.starts, shows=reader.first if reader.has_text else None)
+    is_shown = reader.has_text and not reader.is_concealed and not conceal_root(hiding)
+    return BodySeen(starts=reader.starts, shows=reader.first if is_shown else None)
 
 
 class _Reader(HTMLParser):
@@ -52,6 +56,13 @@ class _Reader(HTMLParser):
         # The elements that are open, and how many of them silence or hide what they hold.
         self._open: list[_Element] = []
         self._silent = self._hidden = 0
+        self._texts: dict[str, list[str]] = {"style": [], "script": []}
+        self._root_classes: set[str] = set()
+        self._is_covered = False
+
+    @property
+    def is_concealed(self) -> bool:
+        return self._is_covered or conceals(self._texts["style"], self._texts["script"], self._root_classes)
 
     @property
     def is_too_deep(self) -> bool:
@@ -61,12 +72,16 @@ class _Reader(HTMLParser):
         hides = any(name in _CLOAKS or (name == "style" and _hides(value)) for name, value in attrs)
         if tag not in _HEADS and not self._silent:
             self._begin()
+        if tag in ("html", "body"):
+            self._root_classes |= {name for key, value in attrs if key == "class" for name in (value or "").split()}
+        self._is_covered = self._is_covered or (tag == "style" and _BOILERPLATE in dict(attrs))
         if tag == "body":
             self.handle_endtag("head")
         if tag in _DRAWN and not self._silent:
             self._note()
         if tag not in _VOID and not self.is_too_deep:
             self._open.append(_Element(tag, is_silent=tag in _SILENT, hides=hides))
+            self._texts.get(tag, []).append("")
             self._count(self._open[-1], 1)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -79,6 +94,8 @@ class _Reader(HTMLParser):
             self._count(last, -1)
 
     def handle_data(self, data: str) -> None:
+        if self._open and (texts := self._texts.get(self._open[-1].tag)):
+            texts[-1] += data
         if self._silent or self.is_too_deep or not data.strip():
             return
         self._note()
@@ -109,4 +126,4 @@ class _Element:
 
 
 def _hides(style: str | None) -> bool:
-    return style is not None and _HIDES.search(style) is not None
+    return style is not None and HIDES.search(style) is not None

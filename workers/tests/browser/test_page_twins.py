@@ -331,3 +331,29 @@ def test_a_style_sheet_that_comes_with_the_script_that_makes_a_page_holds_nothin
     sheet = next(row for row in seen.waterfall.requests if row.url.endswith("/a.css"))
     assert sheet.blocking is Blocking.RENDERING
     assert not any(told(seen, id) for id in _BLOCK)
+
+
+@pytest.mark.parametrize(
+    ("head", "styles_body"),
+    [
+        ("<style>body { display: none }</style>", b"p { color: #222 }"),
+        ("", b"body:not(.shown) { opacity: 0 }"),
+        ("<script>document.documentElement.style.visibility = 'hidden'</script>", b"p { color: #222 }"),
+    ],
+)
+def test_a_style_sheet_that_comes_with_the_script_that_uncovers_a_page_holds_nothing_up(
+    load: Load, head: str, styles_body: bytes
+) -> None:
+    """Within the document, it would show the page no sooner."""
+    shows = b"""
+        document.documentElement.style.visibility = "";
+        document.body.className = "shown";
+        document.body.style.display = "block";
+    """
+    answers = {
+        "/": html(f"{head}<script src=/a.js async></script><link rel=stylesheet href=/a.css>"),
+        "/a.css": replace(_SLOW_STYLES, body=styles_body),
+        "/a.js": replace(_SLOW_SCRIPT, body=shows, think_s=0.4),
+    }
+    (seen, *_) = loaded(load, answers, 0.0)
+    assert not any(told(seen, id) for id in _BLOCK)

@@ -55,6 +55,11 @@ def test_a_document_that_gives_way_to_another_one_by_itself_is_a_step_too() -> N
     assert (finding := told(page, REDIRECTS)) is not None
     # The connection, open after 180 ms, is the document's too.
     assert (finding.saving_us, finding.rows) == (120_000, (1,))
+    # Its first bytes lead there, before its last one has come.
+    asked = row(2, ResourceType.DOCUMENT, 290, 450, path="page")
+    early = replace(page, waterfall=replace(page.waterfall, requests=(page.waterfall.requests[0], asked)))
+    assert (finding := told(early, REDIRECTS)) is not None
+    assert (finding.saving_us, finding.rows) == (110_000, (1,))
     # One that stood for two seconds was there to be read.
     rows = page.waterfall.requests
     late = row(2, ResourceType.DOCUMENT, 2_300, 2_450, path="page")

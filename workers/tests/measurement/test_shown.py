@@ -56,6 +56,49 @@ def test_a_document_without_tags_for_head_and_body_begins_where_its_words_do() -
     assert _shows(html) == (1, html.index("Words") + 1)
 
 
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<style>body{display:none}</style>",
+        "<style>p { color: red } html.wait, .a { visibility: hidden !important }</style>",
+        "<style>.loading > body:not(.ready) { opacity:0 }</style>",
+        "<style>* { opacity: 0 }</style>",
+        "<style>.hide-me{opacity:0!important}</style><script>(function(a,b){a.className+=' '+b})"
+        "(document.documentElement,'hide-me')</script>",
+        "<style>.dark .hide-me, .hide-me {opacity:0}</style><html class='dark hide-me'>",
+        "<script>document.write('<style>body { opacity: 0 }<' + '/style>')</script>",
+        "<script>document.documentElement.style.visibility = 'hidden'</script>",
+        "<script>document.body.style.opacity=0</script>",
+        "<style amp-boilerplate>body{animation:-amp-start 8s steps(1,end) 0s 1 normal both}</style>",
+        f"<style>{'.w { }' * 5_000} body {{ display: none }}</style>",
+    ],
+)
+def test_a_document_that_hides_itself_until_a_script_has_come_says_nothing(head: str) -> None:
+    assert _shows(f"<!doctype html><title>T</title>{head}<body><p>Words") is None
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<style>body { color: red } .menu { display: none }</style>",
+        "<style>body .menu, body > .menu, body-part { display: none }</style>",
+        "<style>body::before, html:after { opacity: 0 } *[hidden] { display: none }</style>",
+        "<style>body { opacity: 0.9 }</style>",
+        "<style>.menu { display: none }</style><script>document.documentElement.className = 'js'</script>",
+        "<style>.menu { display: none }</style><script>open('.menu')</script>",
+        "<script>if (a) { document.body.style.opacity = 1 }</script>",
+    ],
+)
+def test_a_document_that_hides_a_part_of_itself_shows_the_others(head: str) -> None:
+    assert _shows(f"<!doctype html><title>T</title>{head}<body><p>Words") is not None
+
+
+def test_style_sheets_that_hide_the_body_are_as_good_as_styles_of_the_document() -> None:
+    html = "<!doctype html><title>T</title><link rel=stylesheet href=a.css><body><p>Words"
+    assert body_of(html, ("body:not(.ready)",)).shows is None
+    assert body_of(html, (".menu", "body .menu")).shows is not None
+
+
 def test_words_in_a_late_piece_of_a_long_document_are_found() -> None:
     html = f"<body><script>{'x' * 40_000}</script>\n<p>{'w' * 40_000}"
     assert _shows(html) == (2, 4)
@@ -77,7 +120,21 @@ def test_a_body_begins_with_its_tag_or_with_what_no_head_may_hold(html: str, sta
 
 
 @pytest.mark.parametrize(
-    "piece", ["<div>", "<!--", "<a b='", "<a ", "</", "<script>", "<!", "<p hidden>", "&#", "<svg></div>"]
+    "piece",
+    [
+        "<div>",
+        "<!--",
+        "<a b='",
+        "<a ",
+        "</",
+        "<script>",
+        "<!",
+        "<p hidden>",
+        "&#",
+        "<svg></div>",
+        "<style>{}",
+        "<style>,a{",
+    ],
 )
 def test_a_hostile_document_says_nothing_and_ends(piece: str) -> None:
     assert body_of(f"<body>{piece * (4_000_000 // len(piece))}words").shows is None

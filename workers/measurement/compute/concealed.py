@@ -1,0 +1,54 @@
+"""Whether a document hides itself until a script uncovers it, as tests of variants do against flicker, and AMP: what
+its text shows is seen no sooner than that script has come."""
+
+import re
+from collections.abc import Iterable
+
+HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])", re.IGNORECASE)
+_BRACE = re.compile(r"([{}])")
+_MAX_SELECTOR_CHARS = 500
+# What parts a selector from what it stands within; in scripts it stands in quotes.
+_BETWEEN = re.compile(r"[\s>+~\"'`]+")
+# The root or the body, in whatever state, and nothing that is made before or behind what it holds.
+_ROOT = re.compile(r"(?:html|body|:root)(?![\w-])(?!.*(?:::|:before|:after))|\*$", re.IGNORECASE)
+_CLASS = re.compile(r"\.([\w-]+)$")
+_NAMES_ROOT = re.compile(r"documentElement|document\.body|\(\s*[\"'](?:html|body)[\"']\s*\)")
+_SETS_STYLE = re.compile(
+    r"(?:documentElement|document\.body)\.style\.(?:opacity\s*=\s*[\"']?0|visibility\s*=\s*[\"']h|display\s*=\s*[\"']n)"
+)
+
+
+def conceals(styles: Iterable[str], scripts: Iterable[str], root_classes: Iterable[str] = ()) -> bool:
+    """By the text of a document's own styles and scripts. A class that hides what has it counts where the root has it,
+    or where a script that speaks of the root names it."""
+    hiding = [last for text in styles for last in _hiding(text)]
+    classes = {found[1] for last in hiding if (found := _CLASS.match(last))}
+    if any(map(_ROOT.match, hiding)) or not classes.isdisjoint(root_classes):
+        return True
+    return any(_covers(text, classes) for text in scripts)
+
+
+def conceal_root(selectors: Iterable[str]) -> bool:
+    """Whether any of these selectors, of rules that hide, may be of the root or the body."""
+    return any(_ROOT.match(last) for selector in selectors for last in _lasts(selector))
+
+
+def _covers(script: str, classes: Iterable[str]) -> bool:
+    if _SETS_STYLE.search(script) or any(map(_ROOT.match, _hiding(script))):
+        return True
+    return _NAMES_ROOT.search(script) is not None and any(name in script for name in classes)
+
+
+def _hiding(text: str) -> list[str]:
+    """Of each rule that hides, what it hides: the last part of its selectors."""
+    parts = _BRACE.split(text)
+    rules = zip(parts, parts[1:], parts[2:], parts[3:], strict=False)
+    found = (
+        before for before, opened, within, closed in rules if (opened, closed) == ("{", "}") and HIDES.search(within)
+    )
+    return [last for before in found for last in _lasts(before[-_MAX_SELECTOR_CHARS:])]
+
+
+def _lasts(selectors: str) -> list[str]:
+    parts = (_BETWEEN.split(selector.strip())[-1] for selector in selectors.split(","))
+    return [part for part in parts if part]
