@@ -26,6 +26,7 @@ from workers.diagnosis.windows import (
     behind_tickets_us,
     first_answer,
     handshake_bytes,
+    is_large,
     is_paced,
     known_window,
     needed_us,
@@ -69,7 +70,7 @@ def iw_small(case: Case) -> Verdicts:
     telling = telling_trials(case)
     if not telling:
         # A large one that tells nothing comes after a handshake that has opened the window.
-        large = any(map(_is_large, visits(case, _ASKED)))
+        large = any(map(is_large, visits(case, _ASKED)))
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED if large else NotJudgedReason.RESPONSE_SMALL)
         return
     countable = [trial for trial in telling if not is_paced(trial)]
@@ -131,11 +132,6 @@ def nagle_delayed_ack(case: Case) -> Verdicts:
         yield held
     elif isinstance(hurried, NotJudged):
         yield hurried
-
-
-def _is_large(trial: TrialEvidence) -> bool:
-    found = first_answer(trial)
-    return found is not None and found[1].size_bytes >= LEAST_ANSWER_BYTES
 
 
 def _small_window(trial: TrialEvidence) -> Window | None:

@@ -81,13 +81,20 @@ def answer_alone(exchange: Exchange, turn: Turn) -> Turn:
     return replace(turn, flights=tuple(one for one in turn.flights if one.end_us >= begun_us) or turn.flights)
 
 
+def is_large(trial: TrialEvidence) -> bool:
+    """Whether the first answer is, without tickets before it: servers that put their certificates into these send as
+    much of them as a page has."""
+    found = first_answer(trial)
+    return found is not None and found[1].size_bytes - tickets_before(trial, found[0]) >= LEAST_ANSWER_BYTES
+
+
 def telling_trials(case: Case) -> list[TrialEvidence]:
     """Connections whose first answer is large enough to show the window that they began with."""
     return [
         trial
         for trial in case.evidence.of(*_ASKING)
         if (found := first_answer(trial)) is not None
-        and (found[1].size_bytes >= LEAST_ANSWER_BYTES or found[1].cut)
+        and (is_large(trial) or found[1].cut)
         and handshake_bytes(trial) <= _SHORT_HANDSHAKE_SEGMENTS * mss_of(trial)
     ]
 

@@ -107,9 +107,7 @@ def test_an_answer_that_had_to_be_fetched_by_tcp_and_was_not_waited_for_is_no_lo
 def test_an_answer_for_the_other_family_that_nobody_waited_for_is_no_lost_packet() -> None:
     """A resolver that searches for one after the other: the address was there, and the lookup ended with it."""
     whole = searched(600_000, 610_000, 640_000)
-    late = tuple(
-        replace(one, took_us=None, code=None) if one.record_type == "AAAA" else one for one in whole.questions
-    )
+    late = tuple(replace(one, took_us=None, code=None) if one.record_type == "AAAA" else one for one in whole.questions)
     assert causes(replace(whole, questions=late)) == {Id.DNS_SLOW}
     loose = replace(whole, questions=(*late, *questions(A=320_000)), took_us=940_000, left_loose=1)
     assert causes(loose) == {Id.DNS_SLOW}

@@ -53,6 +53,12 @@ def test_a_small_window_costs_what_a_new_visitor_would_be_spared(handshake_bytes
     assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
 
 
+def test_tickets_as_large_as_a_page_make_no_page_of_a_small_answer() -> None:
+    """As Java's are, which hold the whole chain. The answer's end waits for its head, and not for a window."""
+    server = Server(tickets_bytes=18_400, head_apart=True, body_bytes=1_000, think_us=(100_000,))
+    assert Id.TCP_IW_SMALL not in found(RULES, probed(replace(USUAL, nagle=True), server))
+
+
 @pytest.mark.parametrize("rtt_ms", [100, 300])
 @pytest.mark.parametrize("think_us", [(15_000,), (22_000,)])
 def test_a_server_that_thinks_behind_its_tickets_hides_nothing_of_what_a_small_window_costs(
