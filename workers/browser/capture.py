@@ -128,6 +128,7 @@ class PageLoad:
             texts=stock.texts,
             hints=stock.hints,
             body=stock.body,
+            blocking=stock.blocking,
             events_dropped=recorder.dropped,
             browser_version=self._version,
             secret_headers=frozenset(header.name.lower() for header in own_headers(request)),

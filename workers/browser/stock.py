@@ -39,22 +39,27 @@ _SENT = "Network.requestWillBeSent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stock:
-    """What was told; nothing where the page did not answer. `hints` are hosts, None when nobody could look."""
+    """What was told; nothing where the page did not answer. `hints` are hosts, None when nobody could look. `blocking`
+    are addresses that a link asked for and that held the paint up, by the word of Resource Timing."""
 
     pictures: tuple[PictureSeen, ...] = ()
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
     body: BodySeen | None = None
+    blocking: tuple[str, ...] = ()
 
 
 async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> Stock:
     """Of a page that stands as it has loaded; `events` are those of its load."""
     document = await _document(ask, main_frame)
+    blocking = tuple(_words(document.get("blocking")))
+    is_held = bool(blocking) or any(_may_block(params) for params in _sent(main_frame, events))
     return Stock(
         pictures=tuple(_pictures(document.get("pictures")))[:MAX_PICTURES],
         texts=await _texts(ask, main_frame, events),
         hints=_hosts(document.get("hints")),
-        body=await _body(ask, main_frame, events, _words(document.get("hiding"))),
+        body=await _body(ask, main_frame, events, _words(document.get("hiding"))) if is_held else None,
+        blocking=blocking,
     )
 
 
@@ -86,12 +91,15 @@ def _words(told: object) -> list[str]:
     return [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
 
 
+def _sent(main_frame: str, events: Sequence[DevToolsEvent]) -> list[Mapping[str, Any]]:
+    return [params for method, params in events if method == _SENT and params.get("frameId") == main_frame]
+
+
 async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent], hiding: Sequence[str]) -> BodySeen | None:
-    """Of the last document of the top frame; not where the first paint waited for nothing that it names. `hiding` are
-    the selectors of what its style sheets hide."""
-    sent = [params for method, params in events if method == _SENT and params.get("frameId") == main_frame]
+    """Of the last document of the top frame. `hiding` are the selectors of what its style sheets hide."""
+    sent = _sent(main_frame, events)
     documents = [str(params["requestId"]) for params in sent if params.get("requestId") == params.get("loaderId")]
-    if not documents or not any(map(_may_block, sent)):
+    if not documents:
         return None
     answer = await ask("Network.getResponseBody", {"requestId": documents[-1]})
     if answer is None or answer.get("base64Encoded"):

@@ -66,7 +66,7 @@ class PageCapture:
     `main_frame` is the id of the top frame. `net_error` is Chrome's name (ERR_…) for a navigation that came to nothing.
     `load_seen` and `went_quiet` tell how far it came; `overran` that the time allowed was used up, `outgrew` that the
     page brought more than is allowed. `secret_headers` names request headers whose values must not be kept (lower
-    case).
+    case). `blocking` are addresses that a link asked for and that held the paint up, as the page told after its load.
     """
 
     url: str
@@ -93,3 +93,4 @@ class PageCapture:
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
     body: BodySeen | None = None
+    blocking: tuple[str, ...] = ()

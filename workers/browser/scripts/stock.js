@@ -1,6 +1,6 @@
 // What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
 // page shows of them, the addresses that it asks to connect to ahead, and what its style sheets hide (of sheets that nobody
-// may read, nothing).
+// may read, nothing), and the links that held the paint up by the page's own word.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
 // nobody knows how large it will be shown: then nothing is said of its address. Nor of one that is a background as well.
 (() => {
@@ -57,5 +57,9 @@
       hiding.push(rule.selectorText.slice(0, 1000));
     }
   }
-  return { pictures, hints, hiding: hiding.slice(0, 1000) };
+  const blocking = performance
+    .getEntriesByType("resource")
+    .filter((entry) => entry.initiatorType === "link" && entry.renderBlockingStatus === "blocking")
+    .map((entry) => entry.name.slice(0, 4096));
+  return { pictures, hints, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };
 })();

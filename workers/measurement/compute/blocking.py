@@ -1,9 +1,9 @@
 """What waits for a file, from the words that Chrome and other tools have for it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from workers.measurement.waterfall import Blocking, Place, Request
+from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag
 
 # DevTools writes "InBodyParserBlocking", traces and archives "in_body_parser_blocking".
 _WORDS = {str(blocking).replace("_", ""): blocking for blocking in Blocking} | {
@@ -31,3 +31,13 @@ def with_places(rows: Iterable[Request], document: int | None, body: Place | Non
         in_body = body is not None and row.initiator_url == main and (row.initiator_at or body) > body
         is_called_so = in_body and row.blocking is Blocking.RENDERING
         yield replace(row, blocking=Blocking.PARSER, render_blocking=False) if is_called_so else row
+
+
+def with_preloads(rows: Iterable[Request], held_up: Collection[str]) -> Iterator[Request]:
+    """The rows, with the style sheets that were preloaded and then held the paint up as such: DevTools tells of a
+    request what waits for it as it begins, and for a preload nothing does yet. `held_up` is what Resource Timing says
+    in the end. Of scripts it says so in the body too, where they may hold up nothing that is seen."""
+    for row in rows:
+        is_sheet = row.resource_type is ResourceType.STYLESHEET and RowFlag.PRELOAD in row.flags
+        is_held = is_sheet and row.blocking is Blocking.NOTHING and row.url in held_up
+        yield replace(row, blocking=Blocking.RENDERING, render_blocking=True) if is_held else row

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workers.measurement.captures_page import BodySeen, PageCapture
-from workers.measurement.compute.blocking import with_places
+from workers.measurement.compute.blocking import with_places, with_preloads
 from workers.measurement.compute.cdp import PageEvents, read_devtools
 from workers.measurement.compute.exchange import Exchange
 from workers.measurement.compute.join import join
@@ -60,7 +60,7 @@ def compute_page(capture: PageCapture) -> Page:
     connections = connections_of(network)
     document, body = _document(capture, kept), _body(capture)
     found = [row(network, connections, index, capture.secret_headers) for index in range(len(kept))]
-    rows = tuple(with_places(found, document, body.starts))
+    rows = tuple(with_preloads(with_places(found, document, body.starts), frozenset(capture.blocking)))
     waterfall = Waterfall(
         requests=rows,
         connections=connections.all,

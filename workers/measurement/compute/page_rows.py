@@ -5,8 +5,8 @@ from workers.measurement.compute.blocking import blocking_of, blocks_rendering
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.network_log import NetHop
 from workers.measurement.compute.page_connections import Connections, Network
-from workers.measurement.compute.resource_types import resource_type_of
 from workers.measurement.compute.parser_place import parser_place
+from workers.measurement.compute.resource_types import resource_type_of
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.row_timing import row_timing
 from workers.measurement.compute.texts import headers_of, plain, plain_or_none, short_url

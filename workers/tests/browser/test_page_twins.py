@@ -198,6 +198,12 @@ PAIRS = {
         repaired=_APPLICATION | {"/a.css": styles()},
         paint=_fcp,
     ),
+    "a style sheet that is preloaded": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={"/": html("<link rel='preload stylesheet' as=style href=/a.css>"), "/a.css": _SLOW_STYLES},
+        repaired={"/": html("<link rel=preload as=style href=/a.css>"), "/a.css": _SLOW_STYLES},
+        paint=_fcp,
+    ),
     "a script ahead of the first words": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
         faulty={"/": html("", f"<script src=/a.js></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},

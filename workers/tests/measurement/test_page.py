@@ -8,11 +8,19 @@ import pytest
 
 from workers.measurement.captures_page import BodySeen, DevToolsEvent, NetlogCapture, PageCapture
 from workers.measurement.compute import page as page_module
-from workers.measurement.compute.blocking import blocking_of, blocks_rendering
+from workers.measurement.compute.blocking import blocking_of, blocks_rendering, with_preloads
 from workers.measurement.compute.page import MAX_ROWS, compute_page
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Blocking, Request, ServedFrom, TimingSource, Waterfall
+from workers.measurement.waterfall import (
+    Blocking,
+    Request,
+    ResourceType,
+    RowFlag,
+    ServedFrom,
+    TimingSource,
+    Waterfall,
+)
 from workers.measurement.wire import decode, encode
 from workers.tests.captures import store
 from workers.tests.measurement.test_cdp import sent
@@ -156,6 +164,24 @@ def test_what_the_body_of_a_document_in_pieces_names_stops_the_parser_alone(
     page = compute_page(replace(store.load("six-connections"), body=BodySeen(starts, None))).measurement
     assert row(page, "/s.css").blocking is blocking
     assert row(page, "/s.css").render_blocking is (blocking is Blocking.RENDERING)
+
+
+@pytest.mark.parametrize(
+    ("kind", "flags", "blocking", "is_held"),
+    [
+        (ResourceType.STYLESHEET, (RowFlag.PRELOAD,), Blocking.NOTHING, True),
+        (ResourceType.SCRIPT, (RowFlag.PRELOAD,), Blocking.NOTHING, False),
+        (ResourceType.STYLESHEET, (), Blocking.NOTHING, False),
+        (ResourceType.STYLESHEET, (RowFlag.PRELOAD,), Blocking.NOTHING_INSERTED, False),
+    ],
+)
+def test_a_style_sheet_that_is_preloaded_blocks_where_the_page_says_so_in_the_end(
+    kind: ResourceType, flags: tuple[RowFlag, ...], blocking: Blocking, is_held: bool
+) -> None:
+    one = replace(row(page_of("six-connections"), "/s.css"), resource_type=kind, flags=flags, blocking=blocking)
+    (held,) = with_preloads([one], {one.url})
+    assert held.blocking is (Blocking.RENDERING if is_held else blocking)
+    assert list(with_preloads([one], set())) == [one]
 
 
 def test_a_connection_whose_certificate_was_refused_is_listed_with_its_error() -> None:
