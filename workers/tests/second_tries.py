@@ -1,7 +1,8 @@
 """What a test measured more than once before it was content, told at the end of the run.
 
 A busy machine spoils a measurement now and then. Who reads which ones it spoiled sees what will be refused one day,
-before it is. Another try waits until no other process of the run is loud: what it spoiled once it would spoil again.
+before it is. Another try waits until no other process of the run is loud: what it spoiled twice it would spoil again.
+Who may have been unlucky once, and is quickly done, tries at once: to wait takes as long as others are loud.
 """
 
 import fcntl
@@ -24,12 +25,13 @@ _POLL_S = 0.1
 _noted: list[str] = []
 
 
-def measured_again(why: object) -> None:
+def measured_again(why: object, *, at_once: bool = False) -> None:
     """Notes that the test under way makes another try, and what was wrong with the one before; waits for quiet."""
     words = " ".join(str(why).split())
     kind = f"{type(why).__name__}: " if isinstance(why, Exception) else ""
     _noted.append(f"{kind}{words}"[:_MAX_WORDS])
-    wait_for_quiet()
+    if not at_once:
+        wait_for_quiet()
 
 
 @contextmanager

@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 from threading import Thread
 
+import pytest
+
 from workers.tests.second_tries import loud, wait_for_quiet
+from workers.tests.waiting import undisturbed, wait_for
 
 _ROOT = Path(__file__).parents[2]
 _TESTS = """
@@ -73,3 +76,24 @@ def test_another_try_waits_until_the_last_of_the_loud_is_done() -> None:
         done.append("quiet")
     other.join(60)
     assert done == ["quiet", "another try"]
+
+
+def test_a_second_try_comes_at_once_and_a_third_when_all_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[str] = []
+
+    @undisturbed
+    def third_time_lucky() -> None:
+        tries.append("try")
+        assert tries.count("try") == 3
+
+    other = Thread(target=third_time_lucky)
+    # What is tried here is no test of this run.
+    with monkeypatch.context() as apart:
+        apart.setattr("workers.tests.second_tries._noted", [])
+        with loud():
+            other.start()
+            wait_for(lambda: len(tries) == 2, "the second try")
+            other.join(0.3)
+            tries.append("quiet")
+        other.join(60)
+    assert tries == ["try", "try", "quiet", "try"]
