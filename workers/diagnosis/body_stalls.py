@@ -1,15 +1,22 @@
 """The rule on answers that begin in time and then stop."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts
-from workers.diagnosis.flights import Turn, answer_turn, packet_time_us, tickets_before
+from workers.diagnosis.flights import Turn, answer_turn, packet_time_us
 from workers.diagnosis.gaps import LEAST_RTT, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, jitter_us, ms_of, visits, weigh
-from workers.diagnosis.windows import answer_alone, first_answer, known_window, needed_us, window_for
+from workers.diagnosis.windows import (
+    answer_alone,
+    first_answer,
+    known_window,
+    needed_us,
+    window_for,
+    with_tickets_whole,
+)
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, Severity
 
@@ -118,11 +125,11 @@ def _short_pauses_us(trial: TrialEvidence, ruler: Ruler) -> list[int]:
 
 def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler) -> int:
     """What the answer takes from its first byte to its last without any pause: the round trips of its window, and the
-    packets one after the other where the link is narrow. Tickets that came with it take a segment of their own."""
-    exchange = trial.exchanges[0]
-    tickets = tickets_before(trial, exchange) if turn.start_us < (exchange.first_application_us or 0) else 0
-    size_bytes = turn.size_bytes + -tickets % ruler.mss
-    return needed_us(size_bytes, ruler, window_for(turn, ruler), packet_time_us(trial))
+    packets one after the other where the link is narrow. What came with it before take segments of their own."""
+    first, *others = turn.flights
+    unfilled = with_tickets_whole(trial, trial.exchanges[0], turn) - turn.size_bytes
+    whole = replace(turn, flights=(replace(first, size_bytes=first.size_bytes + unfilled), *others))
+    return needed_us(whole.size_bytes, ruler, window_for(whole, ruler), packet_time_us(trial))
 
 
 def _is_stalled(pauses: Sequence[KnownGap]) -> bool:

@@ -72,27 +72,40 @@ def _held_for_acks(case: Case) -> Sure[tuple[KnownGap, ...]] | NotJudged | None:
     """What shows at whatever byte the server stops: the rest comes a round trip later, and where we delay our
     acknowledgements later by just that. Nothing but our acknowledgement can have been waited for."""
     id, jitter = FindingId.TLS_CERT_FLUSH_STALL, jitter_us(case)
-
-    def small_rests(trial: TrialEvidence) -> Iterator[tuple[KnownGap, Ruler]]:
-        ruler = ruler_of(trial, jitter)
-        found = handshake_gaps(trial, ruler)
-        return ((one, ruler) for one in found if one.gap.bytes_after < ruler.mss and one.kind is not GapKind.WINDOW)
+    delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if handshake_turns(trial)]
+    # Of several turns only some may be: full segments are acknowledged at once.
+    places = [found for trial in delayed if (found := {place for place, _ in _late_rests(trial, jitter)})]
+    if not places:
+        return None
+    held = set.intersection(*places)
 
     def soon(trial: TrialEvidence) -> tuple[KnownGap, ...] | None:
-        return tuple(one for one, ruler in small_rests(trial) if ruler.near(one.gap.duration_us)) or None
+        ruler = ruler_of(trial, jitter)
+        rests = (one for place, one in _small_rests(trial, ruler) if place in held)
+        return tuple(one for one in rests if ruler.near(one.gap.duration_us)) or None
 
     def late(trial: TrialEvidence) -> tuple[KnownGap, ...] | None:
-        return tuple(one for one, ruler in small_rests(trial) if ruler.waits_for_late_ack(one.gap.duration_us)) or None
+        return tuple(one for place, one in _late_rests(trial, jitter) if place in held) or None
 
-    delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if handshake_turns(trial)]
-    if not any(map(late, delayed)):
-        return None
     quick = weigh(case, id, [trial for trial in visits(case) if handshake_turns(trial)], soon)
     slow = weigh(case, id, delayed, late, counts_round_trips=False)
     if not isinstance(quick, Sure) or not isinstance(slow, Sure):
         return quick if not isinstance(quick, Sure) else slow
     apart_us = min(map(_paused_us, slow.seen)) - max(map(_paused_us, quick.seen))
     return quick if apart_us > _LEAST_DELAY_US else None
+
+
+def _small_rests(trial: TrialEvidence, ruler: Ruler) -> Iterator[tuple[int, KnownGap]]:
+    """Pauses with less than a segment behind them, and in which turn of the server each is."""
+    places = {turn.asked_us: place for place, turn in enumerate(handshake_turns(trial))}
+    for one in handshake_gaps(trial, ruler):
+        if one.gap.bytes_after < ruler.mss and one.kind is not GapKind.WINDOW:
+            yield places[one.turn.asked_us], one
+
+
+def _late_rests(trial: TrialEvidence, jitter: int) -> list[tuple[int, KnownGap]]:
+    ruler = ruler_of(trial, jitter)
+    return [found for found in _small_rests(trial, ruler) if ruler.waits_for_late_ack(found[1].gap.duration_us)]
 
 
 def _paused_us(gaps: tuple[KnownGap, ...]) -> int:

@@ -227,9 +227,11 @@ def behind_tickets_us(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> i
 
 
 def _ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:
-    """The server's tickets of TLS 1.3 leave as a segment of their own, and so do settings of HTTP/2."""
-    before = records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0)
-    return max(1, len({one.at_us for one in before}))
+    """The server's tickets of TLS 1.3 leave as segments of their own, and so do settings of HTTP/2."""
+    together: dict[int, int] = {}
+    for one in records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0):
+        together[one.at_us] = together.get(one.at_us, 0) + RECORD_HEADER_BYTES + one.length_bytes
+    return max(1, sum(ceil(size_bytes / mss_of(trial)) for size_bytes in together.values()))
 
 
 def _fills_too(tickets: int, before_us: int, ruler: Ruler) -> bool:

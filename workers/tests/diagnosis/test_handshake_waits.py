@@ -33,6 +33,36 @@ def test_nagle_behind_a_full_window_is_told_apart_from_the_chain() -> None:
     assert told[Id.TLS_CHAIN_EXCEEDS_IW].saving_us == pytest.approx(230_000, rel=0.03)
 
 
+def split_end(trial: TrialEvidence, by_us: int) -> TrialEvidence:
+    """Its server says its last words in two parts, the second so much later."""
+    assert trial.handshake is not None
+    ended_us = trial.handshake.ended_us or 0
+    later = postponed(trial, ended_us - 1, by_us)
+    rest = next(one for one in later.transfers if one.at_us == ended_us + by_us)
+    parts = (replace(rest, at_us=ended_us, size_bytes=6), replace(rest, size_bytes=rest.size_bytes - 6))
+    others = [one for one in later.transfers if one is not rest]
+    return replace(later, transfers=tuple(sorted([*others, *parts], key=lambda one: one.at_us)))
+
+
+def test_an_end_that_nagle_holds_is_found_beside_one_whose_acknowledgement_nobody_delays() -> None:
+    """Full segments are acknowledged at once: only where less has come do our delayed acknowledgements show."""
+    server = replace(PAGE, version="TLSv1.2", handshake_bytes=5_853, stall=(96, 0))
+    evidence = deep(Path(rtt_ms=100), server)
+    late_us = {Trial.DELAYED_ACK: 143_000}
+    trials = tuple(
+        split_end(postponed(one, first_end_us(one) - 1, 100_000), late_us.get(one.trial, 100_000))
+        for one in evidence.trials
+    )
+    told = found(RULES, replace(evidence, trials=trials))
+    assert told[Id.TLS_CERT_FLUSH_STALL].saving_us == pytest.approx(100_000, rel=0.03)
+
+
+def first_end_us(trial: TrialEvidence) -> int:
+    """When the last packet of the server's first turn came."""
+    sent = sorted(one.at_us for one in trial.transfers if one.direction is Direction.SENT)
+    return max(one.at_us for one in trial.transfers if one.direction is Direction.RECEIVED and one.at_us <= sent[1])
+
+
 def test_a_chain_that_fills_window_after_window_costs_each_of_them() -> None:
     evidence = deep(Path(rtt_ms=230), replace(PAGE, handshake_bytes=44_500))
     told = found(RULES, evidence)

@@ -149,6 +149,15 @@ def test_a_pause_is_told_for_what_it_costs_beside_the_round_trips_that_are_neede
     assert finding is None or finding.saving_us == pytest.approx(real_us, rel=0.01)
 
 
+def test_tickets_and_settings_take_segments_of_the_window_that_a_page_with_a_pause_begins_with() -> None:
+    page = Server(body_bytes=38_000, settings_bytes=80)
+    stalled = replace(page, body_stall=(19_000, 400_000))
+    (quick,), (slow,) = ([connection(Path(), server).exchanges[0]] for server in (page, stalled))
+    real_us = (slow.ended_us or 0) - slow.asked_us - ((quick.ended_us or 0) - quick.asked_us)
+    told = found(RULES, deep(Path(), stalled))[Id.HTTP_BODY_STALL]
+    assert told.saving_us == pytest.approx(real_us, rel=0.03)
+
+
 @pytest.mark.parametrize("pause_ms", [200, 330])
 @pytest.mark.parametrize("window", [3, 4])
 def test_a_pause_that_a_small_window_hides_costs_nothing_although_it_comes_again(window: int, pause_ms: int) -> None:
