@@ -125,9 +125,14 @@ def _mime_type(response: Fields) -> str | None:
 
 
 def _body_bytes(entry: Fields, response: Fields) -> int | None:
-    """Decoded; WebPageTest's archives have the size over the wire where HAR asks for this one."""
-    size = count_or_none(entry, "_objectSizeUncompressed")
-    return count_or_none(object_of(response, "content"), "size") if size is None else size
+    """Decoded; WebPageTest's archives have the size over the wire where HAR asks for this one, and so has mitmproxy,
+    which says beside it how much compression saved."""
+    told, content = count_or_none(entry, "_objectSizeUncompressed"), object_of(response, "content")
+    if told is not None:
+        return told
+    size, saved = count_or_none(content, "size"), count_or_none(content, "compression")
+    is_on_wire = size is not None and size > 0 and size == count_or_none(response, "bodySize")
+    return size + (saved or 0) if size is not None and is_on_wire else size
 
 
 def _begin_us(entry: Fields, zero: datetime) -> int:

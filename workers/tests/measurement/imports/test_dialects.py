@@ -75,6 +75,14 @@ def test_an_answer_that_came_over_the_network_was_never_of_no_size(head: int, bo
     assert row.transferred_bytes == seen
 
 
+@pytest.mark.parametrize(("size", "saved", "seen"), [(400, 500, 900), (900, 500, 900), (400, None, 400), (0, 500, 0)])
+def test_mitmproxy_has_the_size_on_the_wire_for_that_of_the_content(size: int, saved: int | None, seen: int) -> None:
+    made = entry()
+    made["response"]["content"] = {"size": size, "compression": saved, "mimeType": "text/html"}
+    (row,) = rows(har(made, creator="mitmproxy"))
+    assert row.body_bytes == seen
+
+
 def test_who_first_uses_a_connection_that_nobody_is_seen_to_open_may_have_opened_it() -> None:
     assert rows(samples.devtools())[1].reused is None
 
