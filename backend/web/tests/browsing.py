@@ -1,14 +1,19 @@
-"""A browser for tests, signed in, that keeps whatever it complains about."""
+"""A browser for tests, signed in, that keeps whatever it complains about.
 
+There is one of each test process, since starting one takes a second; each test has a profile of its own in it.
+"""
+
+import asyncio
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings as django_settings
 from django.test import Client
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from backend.web.tests.world import World
@@ -17,6 +22,7 @@ DESKTOP, HALF, PHONE = (1320, 900), (800, 900), (390, 800)
 # Patience costs nothing where all is well, and a machine may have much else to do.
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
+_KEPT = ExitStack()
 
 
 class Site:
@@ -71,9 +77,7 @@ def browsing(
     client = Client()
     client.force_login(world.member.user)
     session = client.cookies[django_settings.SESSION_COOKIE_NAME].value
-    executable = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, chromium_sandbox=os.geteuid() != 0)
+    with _chromium() as browser:
         context = browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme="dark" if dark else "light",
@@ -86,4 +90,31 @@ def browsing(
             yield Site(context.new_page(), server.url)
         finally:
             # The server keeps a database connection for each of the browser's: the next test waits for their end.
-            browser.close()
+            context.close()
+
+
+def end_browser() -> None:
+    """Where one was started."""
+    if _started.cache_info().currsize:
+        with _chromium():
+            _KEPT.close()
+
+
+@contextmanager
+def _chromium() -> Iterator[Browser]:
+    """Playwright tells this thread that its loop runs there; others, who have loops of their own, must not hear it."""
+    browser, loop = _started()
+    asyncio._set_running_loop(loop)
+    try:
+        yield browser
+    finally:
+        asyncio._set_running_loop(None)
+
+
+@cache
+def _started() -> tuple[Browser, asyncio.AbstractEventLoop]:
+    executable = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    playwright = _KEPT.enter_context(sync_playwright())
+    browser = playwright.chromium.launch(executable_path=executable, chromium_sandbox=os.geteuid() != 0)
+    _KEPT.callback(browser.close)
+    return browser, asyncio.get_running_loop()

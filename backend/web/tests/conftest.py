@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from backend.web.tests.world import World
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_browser_stays() -> Iterator[None]:
+    yield
+    # It needs models, which exist only after Django's set-up, which comes after this module.
+    from backend.web.tests.browsing import end_browser  # noqa: PLC0415
+
+    end_browser()
+
+
 @pytest.fixture
 def world(alice: "Member", monkeypatch: pytest.MonkeyPatch) -> "World":
     # Playwright's own event loop runs in this thread; the database is used from it one call at a time all the same.
