@@ -1,5 +1,6 @@
 """What a silence within an answer costs, behind servers that begin with other windows than the usual one."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -66,7 +67,10 @@ def probed(folder: Path, vault: Vault, window: int, after_bytes: int) -> tuple[P
     sites = {"whole": Served(conduct=_WHOLE), "stalled": Served(conduct=stalled)}
     with Lab(rtt_ms=RTT_MS, server_iw=window) as lab:
         estate = Estate(lab, vault, Path(mkdtemp(dir=folder)), sites)
-        return measured(lab, estate.url("whole")), measured(lab, estate.url("stalled"))
+        # Both mostly wait, for their own servers.
+        with ThreadPoolExecutor(len(sites)) as pool:
+            whole, other = pool.map(lambda name: measured(lab, estate.url(name)), sites)
+            return whole, other
 
 
 def measured(lab: Lab, url: str) -> ProbeMeasurement:
