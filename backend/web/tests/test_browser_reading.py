@@ -5,7 +5,7 @@ from io import BytesIO
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import PdfMargins, expect
+from playwright.sync_api import Page, PdfMargins, expect
 from pypdf import PdfReader
 from pytest_django.live_server_helper import LiveServer
 
@@ -17,6 +17,13 @@ from workers.measurement.messages import Measured, PageMeasurement
 pytestmark = pytest.mark.django_db(transaction=True)
 # Whether all that an element holds can be seen.
 IS_WHOLE = "element => element.scrollWidth <= element.clientWidth && element.scrollHeight <= element.clientHeight"
+
+# Each dash would be a line of its own on each page of paper, a hundred thousand in all, and all are read for the text.
+WITHOUT_DASHES = """() => {
+  const plain = new CSSStyleSheet();
+  plain.replaceSync("* { stroke-dasharray: none !important }");
+  document.adoptedStyleSheets = [plain];
+}"""
 
 # From a row's number to its time, without the number of another one between them.
 WHOLE_ROW = re.compile(r"^(\d+)\s(?:(?!^\d+\s)[\s\S])*?example\s+(?:\d{3}|failed) .* ms$", re.MULTILINE)
@@ -57,16 +64,19 @@ def test_on_paper_everything_can_be_read(world: World, server: LiveServer) -> No
         assert page.locator("#details").evaluate(IS_WHOLE)
 
 
-def all_around(margin: str) -> PdfMargins:
-    return {"top": margin, "bottom": margin, "left": margin, "right": margin}
+def sheets(page: Page, *, paper: str = "A4", landscape: bool = False, margin: str = "1cm") -> list[str]:
+    """The text of each page of paper."""
+    page.evaluate(WITHOUT_DASHES)
+    all_around: PdfMargins = {"top": margin, "bottom": margin, "left": margin, "right": margin}
+    printed = page.pdf(format=paper, landscape=landscape, margin=all_around)
+    return [sheet.extract_text() for sheet in PdfReader(BytesIO(printed)).pages]
 
 
 def on_paper(world: World, server: LiveServer, requests: int, margin: str) -> list[str]:
     """The text of each page of a run that is printed."""
     path = run_path(world, measurements.eventful_page(requests))
     with browsing(world, server) as site:
-        paper = site.open(path).pdf(format="A4", margin=all_around(margin))
-    return [page.extract_text() for page in PdfReader(BytesIO(paper)).pages]
+        return sheets(site.open(path), margin=margin)
 
 
 def test_on_paper_a_sum_stands_once_and_below_all_that_it_adds_up(world: World, server: LiveServer) -> None:
@@ -78,9 +88,7 @@ def test_on_paper_a_sum_stands_once_and_below_all_that_it_adds_up(world: World, 
         title.evaluate("title => title.before(document.createElement('div'))")
         for down_px in range(0, 760, 50):
             title.evaluate("(title, px) => { title.previousSibling.style.height = `${px}px`; }", down_px)
-            printed = page.pdf(format="A4", landscape=True, margin=all_around("1cm"))
-            pages = [sheet.extract_text() for sheet in PdfReader(BytesIO(printed)).pages]
-            (told,) = (text for text in pages if "Phase Time Share" in text)
+            (told,) = (text for text in sheets(page, landscape=True) if "Phase Time Share" in text)
             assert "Where the time went" in told, down_px
             assert "Waiting (" in told.partition("Phase Time Share")[2].partition("Total")[0], down_px
 
@@ -96,8 +104,7 @@ def test_wherever_a_waterfall_begins_on_paper_rows_follow_its_title_and_its_head
         # Where it would begin moves down a page of this paper, by less than a head is high.
         for down_px in range(0, 760, 25):
             section.evaluate("(section, px) => { section.style.marginTop = `${px}px`; }", down_px)
-            printed = page.pdf(format=paper, landscape=True, margin=all_around("1cm"))
-            pages = [sheet.extract_text() for sheet in PdfReader(BytesIO(printed)).pages]
+            pages = sheets(page, paper=paper, landscape=True)
             told = [text for text in pages if "# Request host" in text and "Bandwidth in" not in text]
             assert any("Waterfall\n" in text for text in told), down_px
             for text in told:
