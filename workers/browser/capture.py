@@ -129,6 +129,7 @@ class PageLoad:
             hints=stock.hints,
             body=stock.body,
             blocking=stock.blocking,
+            pieces=tuple(recorder.pieces),
             events_dropped=recorder.dropped,
             browser_version=self._version,
             secret_headers=frozenset(header.name.lower() for header in own_headers(request)),

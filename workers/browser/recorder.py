@@ -5,13 +5,15 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from workers.measurement.captures_page import DevToolsEvent
+from workers.measurement.captures_page import DevToolsEvent, PieceSeen
 from workers.measurement.compute.exchange import CARRIED
 
 Json = dict[str, Any]
 
 MAX_EVENTS = 40_000
 _MAX_URL_CHARS = 4096
+# Of a document; the words that are painted first stand at its beginning.
+_MAX_PIECES = 1_000
 _LOAD = "Page.loadEventFired"
 _ASKED = "Network.requestWillBeSent"
 _DATA = "Network.dataReceived"
@@ -65,6 +67,8 @@ class Recorder:
         self._carried: set[str] = set()
         self._streams: set[str] = set()
         self._received: defaultdict[str, int] = defaultdict(int)
+        self._document = ""
+        self.pieces: list[PieceSeen] = []
         self._closed = False
 
     def take(self, method: str, params: Json) -> None:
@@ -73,11 +77,16 @@ class Recorder:
             return
         self._follow(method, params)
         if method == _DATA:
-            self._received[str(params.get("requestId"))] += int(params.get("dataLength", 0))
+            self._count(str(params.get("requestId")), params)
         elif len(self._events) < MAX_EVENTS:
             self._events.append(DevToolsEvent(method, _slim(method, params)))
         else:
             self.dropped = True
+
+    def _count(self, request_id: str, params: Json) -> None:
+        self._received[request_id] += int(params.get("dataLength", 0))
+        if request_id == self._document and len(self.pieces) < _MAX_PIECES:
+            self.pieces.append(PieceSeen(float(params.get("timestamp", 0)), self._received[request_id]))
 
     def crash(self, _page: object) -> None:
         """Called when the page's process has ended."""
@@ -143,6 +152,7 @@ class Recorder:
         if kind == _DOCUMENT and params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
             # The page gives way to another document: its load is what now counts.
             self.load_seen, self.load_s = False, None
+            self._document, self.pieces = request_id, []
 
 
 def _url_in(params: Json, name: str) -> str:

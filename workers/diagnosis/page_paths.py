@@ -179,7 +179,8 @@ def largest_row(page: PageMeasurement) -> Request | None:
 
 def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int, int]:
     """The document's end, or when it was read, which the first thing that it asks for tells: a browser that is just
-    starting takes its time. Where the page was painted before it was complete, how far it was read by then."""
+    starting takes its time. Where the page was painted before it was complete, when it had come as far as its first
+    words and had been read as far as all that blocks."""
     document = next((row for row in page.waterfall.requests if row.number == page.document), None)
     if document is None or document.timing.end_us is None:
         return {}
@@ -187,7 +188,8 @@ def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int
     if fcp_us is None or document.timing.end_us <= fcp_us:
         asked = [row.timing.start_us for row in blocking if row.initiator_url == document.url.partition("#")[0]]
         return {document.number: max(document.timing.end_us, min(asked, default=0))}
-    return {_READ: max([document.timing.first_byte_us or 0, *(row.timing.start_us for row in blocking)])}
+    words_us = min(page.words_us or 0, fcp_us)
+    return {_READ: max([document.timing.first_byte_us or 0, words_us, *(row.timing.start_us for row in blocking)])}
 
 
 def _blocking(page: PageMeasurement) -> list[Request]:
@@ -298,6 +300,8 @@ def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
     fcp_us, last_us = page.vitals.fcp_us, max(ends, default=0)
     if fcp_us is None or fcp_us - last_us <= DIRECTLY_US:
         return True
+    if _may_be_words(page, fcp_us):
+        return False
     if fcp_us - last_us > _WORKING_US or _was_busy(page, last_us) or _may_be_a_picture(page, last_us, fcp_us):
         return False
     return not any(
@@ -305,6 +309,13 @@ def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
         for row in page.waterfall.requests
         if row.resource_type in _TELLING and row.served_from is ServedFrom.NETWORK and not _is_a_frames_own(row)
     )
+
+
+def _may_be_words(page: PageMeasurement, fcp_us: int) -> bool:
+    """Whether what was painted first may have come in a late piece of the document: it was still coming, and nobody
+    knows when its first words had."""
+    document = next((row for row in page.waterfall.requests if row.number == page.document), None)
+    return page.words_us is None and document is not None and (document.timing.end_us or 0) > fcp_us + CLOCKS_US
 
 
 def _may_be_a_picture(page: PageMeasurement, last_us: int, fcp_us: int) -> bool:

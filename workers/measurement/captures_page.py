@@ -34,14 +34,22 @@ class TextSeen(NamedTuple):
     gzip_bytes: int
 
 
+class PieceSeen(NamedTuple):
+    """How much of the document there was at an instant of Chrome's own clock, decoded."""
+
+    at_s: float
+    bytes_so_far: int
+
+
 class BodySeen(NamedTuple):
     """Lines and columns of a document's text, from 1: where its body begins, and where the first thing stands that may
     be seen. The second is None unless text that is not hidden follows there or later: else scripts may make all that
-    is ever shown.
+    is ever shown. `words_bytes` is how much of the document there must be for that text to have begun.
     """
 
     starts: tuple[int, int] | None
     shows: tuple[int, int] | None
+    words_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +74,8 @@ class PageCapture:
     `main_frame` is the id of the top frame. `net_error` is Chrome's name (ERR_…) for a navigation that came to nothing.
     `load_seen` and `went_quiet` tell how far it came; `overran` that the time allowed was used up, `outgrew` that the
     page brought more than is allowed. `secret_headers` names request headers whose values must not be kept (lower
-    case). `blocking` are addresses that a link asked for and that held the paint up, as the page told after its load.
+    case). `pieces` are those of the last document of the top frame; `blocking` are addresses that a link asked for and
+    that held the paint up, as the page told after its load.
     """
 
     url: str
@@ -93,4 +102,5 @@ class PageCapture:
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
     body: BodySeen | None = None
+    pieces: tuple[PieceSeen, ...] = ()
     blocking: tuple[str, ...] = ()

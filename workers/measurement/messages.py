@@ -156,7 +156,8 @@ class PageMeasurement:
     without a profile. `pictures` and `texts` are what could be smaller, as the browser told; `hints` the hosts that
     the page asks to connect to ahead, None when nobody looked. `body_from` is where in the document's text its
     body begins, None unless a file may have held the paint up and the text was read for that; `shows_from` where the
-    first thing stands that may be seen, None if all that is ever shown may be made by scripts. `only_protocol` is what
+    first thing stands that may be seen, None if all that is ever shown may be made by scripts; `words_us` is when the
+    document had come as far as its first words, None where that is not known. `only_protocol` is what
     the browser was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once; of a
     result that is sent its findings have no evidence, which follows from the rest.
     """
@@ -182,6 +183,7 @@ class PageMeasurement:
     hints: tuple[str, ...] | None = None
     body_from: Place | None = None
     shows_from: Place | None = None
+    words_us: int | None = None
     only_protocol: Protocol | None = None
     diagnosis: Diagnosis | None = None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from workers.measurement.captures_page import BodySeen, PageCapture
 from workers.measurement.compute.blocking import with_places, with_preloads
 from workers.measurement.compute.cdp import PageEvents, read_devtools
-from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.exchange import Exchange, monotonic_us
 from workers.measurement.compute.join import join
 from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
@@ -78,6 +78,7 @@ def compute_page(capture: PageCapture) -> Page:
         hints=None if capture.hints is None else tuple(capture.hints),
         body_from=body.starts,
         shows_from=body.shows,
+        words_us=_words_us(capture, body.words_bytes, zero_us),
     )
     return Page(measurement=measurement, addresses=_addresses(events.exchanges, log))
 
@@ -107,8 +108,16 @@ def _document(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None
 
 def _body(capture: PageCapture) -> BodySeen:
     """A capture that was kept as a file has lists."""
-    starts, shows = capture.body or (None, None)
-    return BodySeen(starts and (starts[0], starts[1]), shows and (shows[0], shows[1]))
+    starts, shows, words_bytes = BodySeen(*capture.body) if capture.body else BodySeen(None, None)
+    return BodySeen(starts and (starts[0], starts[1]), shows and (shows[0], shows[1]), words_bytes)
+
+
+def _words_us(capture: PageCapture, words_bytes: int | None, zero_us: int) -> int | None:
+    """When the document had come as far as its first words."""
+    if words_bytes is None:
+        return None
+    came = (at_s for at_s, so_far in capture.pieces if so_far >= words_bytes)
+    return _since(monotonic_us(next(came, None)), zero_us)
 
 
 def _vitals(capture: PageCapture, events: PageEvents, zero_us: int) -> Vitals:

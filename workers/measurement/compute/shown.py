@@ -39,10 +39,19 @@ def body_of(html: str, hiding: Iterable[str] = ()) -> BodySeen:
     for start in range(0, len(text), _PIECE_CHARS):
         # What is cut off at the end is not closed: the parser would try anew at each of its tags.
         reader.feed(text[start : start + _PIECE_CHARS])
-        if reader.has_text or reader.is_too_deep:
+        if reader.words or reader.is_too_deep:
             break
-    is_shown = reader.has_text and not reader.is_concealed and not conceal_root(hiding)
-    return BodySeen(starts=reader.starts, shows=reader.first if is_shown else None)
+    is_shown = not reader.is_concealed and not conceal_root(hiding)
+    if not is_shown or reader.words is None:
+        return BodySeen(starts=reader.starts, shows=None)
+    return BodySeen(starts=reader.starts, shows=reader.first, words_bytes=_bytes_until(text, reader.words))
+
+
+def _bytes_until(text: str, place: Place) -> int:
+    """With the first character there. By UTF-8: where a document is in another encoding they are rather fewer."""
+    line, column = place
+    before = text.split("\n", line - 1)
+    return len(text[: len(text) - len(before[-1]) + column].encode("utf-8", "replace"))
 
 
 class _Reader(HTMLParser):
@@ -52,7 +61,8 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.starts: Place | None = None
         self.first: Place | None = None
-        self.has_text = False
+        # Where the first text begins that is not hidden.
+        self.words: Place | None = None
         # The elements that are open, and how many of them silence or hide what they hold.
         self._open: list[_Element] = []
         self._silent = self._hidden = 0
@@ -99,7 +109,11 @@ class _Reader(HTMLParser):
         if self._silent or self.is_too_deep or not data.strip():
             return
         self._note()
-        self.has_text = self.has_text or not self._hidden
+        if not self._hidden and self.words is None:
+            blank = data[: len(data) - len(data.lstrip())]
+            line, column = self._place
+            last = blank.rpartition("\n")[2]
+            self.words = (line + blank.count("\n"), len(last) + (1 if "\n" in blank else column))
 
     def _count(self, one: "_Element", step: int) -> None:
         self._silent += step * one.is_silent

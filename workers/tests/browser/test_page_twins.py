@@ -363,3 +363,14 @@ def test_a_style_sheet_that_comes_with_the_script_that_uncovers_a_page_holds_not
     }
     (seen, *_) = loaded(load, answers, 0.0)
     assert not any(told(seen, id) for id in _BLOCK)
+
+
+def test_a_style_sheet_that_comes_before_the_first_words_of_a_document_in_pieces_holds_nothing_up(load: Load) -> None:
+    """The words come 400 ms after the head, the last piece 200 ms later."""
+    body = f"<!-- {'x' * 24_000} -->{_TEXT}<!-- {'x' * 12_000} -->"
+    page = Slow(body=f"{_HEAD}<link rel=stylesheet href=/a.css><body>{body}".encode(), bytes_per_s=60_000)
+    (seen, *_) = loaded(load, {"/": page, "/a.css": styles(think_s=0.2)}, 0.0)
+    sheet = next(row for row in seen.waterfall.requests if row.url.endswith("/a.css"))
+    assert seen.words_us is not None
+    assert seen.words_us > (sheet.timing.end_us or 0)
+    assert not any(told(seen, id) for id in _BLOCK)

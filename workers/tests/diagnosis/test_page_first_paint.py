@@ -156,6 +156,20 @@ def test_a_first_paint_that_may_be_a_picture_is_left_open(picture_ms: int, is_op
     assert (told(page, FindingId.PAGE_RENDER_BLOCKING) is None) is is_open
 
 
+def test_a_document_that_comes_in_pieces_is_painted_no_sooner_than_its_first_words_come() -> None:
+    document = row(1, ResourceType.DOCUMENT, 0, 1_900, first_ms=100, path="")
+    page = sketch(style(2, 110, 400), fcp_ms=720, document=document)
+    # Its words came behind the style sheet, or nobody knows when.
+    assert told(replace(page, words_us=700_000), BLOCKING) is None
+    assert told(page, BLOCKING) is None
+    assert BLOCKING in open_questions(page)
+    held = sketch(style(2, 110, 700), fcp_ms=720, document=document, words_us=500_000)
+    assert (found := told(held, BLOCKING)) is not None
+    assert found.saving_us == 200_000
+    assert (found := told(replace(held, words_us=105_000), BLOCKING)) is not None
+    assert found.saving_us == 590_000
+
+
 @pytest.mark.parametrize(("host", "expected"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
 def test_a_script_ahead_of_all_that_the_body_shows_holds_the_paint_up(host: str, expected: FindingId) -> None:
     script = row(2, ResourceType.SCRIPT, 310, 690, host=host, initiator_at=(3, 20), **IN_BODY)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from workers.measurement.captures_page import BodySeen, DevToolsEvent, NetlogCapture, PageCapture
+from workers.measurement.captures_page import BodySeen, DevToolsEvent, NetlogCapture, PageCapture, PieceSeen
 from workers.measurement.compute import page as page_module
 from workers.measurement.compute.blocking import blocking_of, blocks_rendering, with_preloads
 from workers.measurement.compute.page import MAX_ROWS, compute_page
@@ -164,6 +164,18 @@ def test_what_the_body_of_a_document_in_pieces_names_stops_the_parser_alone(
     page = compute_page(replace(store.load("six-connections"), body=BodySeen(starts, None))).measurement
     assert row(page, "/s.css").blocking is blocking
     assert row(page, "/s.css").render_blocking is (blocking is Blocking.RENDERING)
+
+
+@pytest.mark.parametrize(("words_bytes", "piece"), [(1, 0), (500, 0), (501, 1), (901, None), (None, None)])
+def test_a_document_has_its_first_words_with_the_piece_that_brings_them(
+    words_bytes: int | None, piece: int | None
+) -> None:
+    capture = store.load("six-connections")
+    zero_s = min(params["timestamp"] for method, params in capture.events if method == "Network.requestWillBeSent")
+    pieces = (PieceSeen(zero_s + 0.1, 500), PieceSeen(zero_s + 0.3, 900))
+    body = BodySeen((1, 1), (1, 2), words_bytes)
+    page = compute_page(replace(capture, body=body, pieces=pieces)).measurement
+    assert page.words_us == (None if piece is None else (100_000, 300_000)[piece])
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,14 @@ def test_a_hostile_document_says_nothing_and_ends(piece: str) -> None:
 
 
 def test_a_document_of_a_head_alone_has_no_body() -> None:
-    assert body_of("<title>T</title><script src=a.js></script>") == (None, None)
+    assert body_of("<title>T</title><script src=a.js></script>") == (None, None, None)
+
+
+@pytest.mark.parametrize("words", ["Words", "\n \n  Words", "Wörter", "<b hidden>Not\nthese</b>\n Words"])
+def test_of_a_document_so_much_must_be_there_for_its_first_words_to_begin(words: str) -> None:
+    html = f"<title>ä</title>\n<link rel=stylesheet href=a.css><img src=a.png><p>{words} and more"
+    assert body_of(html).words_bytes == len(html[: html.index("W") + 1].encode())
+    assert body_of("<p hidden>Words").words_bytes is None
 
 
 def _shows(html: str) -> tuple[int, int] | None:
