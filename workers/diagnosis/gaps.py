@@ -15,7 +15,7 @@ from workers.diagnosis.flights import (
     packet_time_us,
     tickets_before,
 )
-from workers.measurement.evidence import Exchange, TrialEvidence
+from workers.measurement.evidence import Direction, Exchange, TrialEvidence
 
 # A wait for an acknowledgement is a round trip, give or take (measured on delay links of 20 to 380 ms).
 LEAST_RTT, _MOST_RTT = 0.85, 1.15
@@ -146,7 +146,7 @@ def handshake_gaps(trial: TrialEvidence, ruler: Ruler) -> tuple[KnownGap, ...]:
     turns, packet_us = handshake_turns(trial, _stall_us(trial, ruler)), packet_time_us(trial)
 
     def kind_of(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
-        return _handshake_kind(gap, ruler, packet_us)
+        return _handshake_kind(gap, ruler, packet_us, _unfilled_bytes(trial, turn, gap, ruler))
 
     known = tuple(_if_held(one, trial, ruler) for one in _known(turns, ruler, kind_of))
     stopped = {one.turn for one in known if one.kind is GapKind.WINDOW}
@@ -226,9 +226,17 @@ def _is_round_trip(gap: Gap, ruler: Ruler, packet_us: int) -> bool:
     return any(map(ruler.near, (gap.duration_us, gap.period_us, gap.period_us - packet_us)))
 
 
-def _handshake_kind(gap: Gap, ruler: Ruler, packet_us: int) -> GapKind:
+def _unfilled_bytes(trial: TrialEvidence, turn: Turn, gap: Gap, ruler: Ruler) -> int:
+    """What packets of less than a segment leave of theirs, where a server says parts of its handshake in packets of
+    their own: a window counts packets. Those that were read together count as one."""
+    came = (one for one in trial.transfers if one.direction is Direction.RECEIVED)
+    sizes = (one.size_bytes for one in came if turn.start_us <= one.at_us < gap.start_us)
+    return sum(ruler.mss - size_bytes for size_bytes in sizes if size_bytes < ruler.mss)
+
+
+def _handshake_kind(gap: Gap, ruler: Ruler, packet_us: int, unfilled_bytes: int) -> GapKind:
     round_trip = _is_round_trip(gap, ruler, packet_us)
-    if ruler.fills_window(gap.bytes_before, 1):
+    if ruler.fills_window(gap.bytes_before + unfilled_bytes, 1):
         late = ruler.waits_for_each_packet and ruler.waits_for_late_ack(gap.duration_us)
         return GapKind.WINDOW if round_trip or late else _unless_near(gap, ruler)
     if ruler.is_begun(gap):

@@ -70,6 +70,14 @@ def test_a_chain_that_fills_window_after_window_costs_each_of_them() -> None:
     assert Id.TLS_CERT_FLUSH_STALL not in told
 
 
+def test_packets_of_less_than_a_segment_fill_a_window_too() -> None:
+    """As a server's that says ServerHello in one of its own, and the next record in another that is read with it."""
+    evidence = deep(Path(rtt_ms=100, iw=9), Server(handshake_bytes=18_400, stall=(133, 0)))
+    told = found(RULES, evidence)
+    assert told[Id.TLS_CHAIN_EXCEEDS_IW].saving_us == pytest.approx(100_000, rel=0.03)
+    assert Id.TLS_HANDSHAKE_STALL not in {*told, *left_open(RULES, evidence)}
+
+
 def test_a_window_of_two_that_waits_for_a_late_acknowledgement_is_no_stall() -> None:
     """A small part, then a full segment: the client has no second full one, and takes its time to acknowledge."""
     slow = Path(rtt_ms=130, iw=2, late_ack_us=200_000)
