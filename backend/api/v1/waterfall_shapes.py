@@ -15,7 +15,7 @@ from workers.measurement.connection import Header as HeaderLine
 from workers.measurement.messages import Hop, Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Timing
 from workers.measurement.timing import Span as SpanSeen
-from workers.measurement.waterfall import Blocking, ResourceType, ServedFrom, TimingSource
+from workers.measurement.waterfall import Blocking, Place, ResourceType, ServedFrom, TimingSource
 from workers.measurement.waterfall import Request as RequestSeen
 
 _SAME_IN_REQUESTS = (
@@ -56,7 +56,8 @@ class WaterfallRequest(Out):
     """`connection` is the number of one of `connections`. `end_ms` is null for a request that did not end.
 
     `transferred_bytes` is what came over the wire, head included; `body_bytes` the body. `failure` is the browser's.
-    `blocking` is Chrome's word for what waits for it, `render_blocking` whether every paint does.
+    `blocking` is Chrome's word for what waits for it, `render_blocking` whether every paint does. Line and column, from
+    1, are where in the document at `initiator_url` its tag ends, null for what no tag named.
     """
 
     number: int
@@ -75,6 +76,8 @@ class WaterfallRequest(Out):
     body_bytes: Bytes | None
     priority: str | None
     initiator_url: str | None
+    initiator_line: int | None
+    initiator_column: int | None
     blocking: Blocking | None
     render_blocking: bool | None
     redirected_to: str | None
@@ -196,25 +199,34 @@ def _of_probe(probe: ProbeMeasurement) -> dict[str, Any]:
 
 
 def _request(row: RequestSeen) -> WaterfallRequest:
-    same = {name: getattr(row, name) for name in _SAME_IN_REQUESTS}
+    same = {name: getattr(row, name) for name in _SAME_IN_REQUESTS} | _place(row.initiator_at)
     return WaterfallRequest(**same, **_timed(row.timing), **_sent(row.request_headers, row.response_headers))
+
+
+def _place(place: Place | None) -> dict[str, int | None]:
+    line, column = place or (None, None)
+    return {"initiator_line": line, "initiator_column": column}
 
 
 def _hop(number: int, hop: Hop, connection: ConnectionSeen | None) -> WaterfallRequest:
     sizes = [size for size in (hop.head_bytes, hop.body_bytes) if size is not None]
-    same: dict[str, Any] = dict.fromkeys(_SAME_IN_REQUESTS) | {
-        "number": number,
-        "url": hop.url,
-        "method": "GET",
-        "resource_type": ResourceType.DOCUMENT,
-        "served_from": ServedFrom.NETWORK,
-        "status": hop.status,
-        "protocol": None if connection is None else connection.protocol,
-        "connection": hop.connection,
-        "address": None if connection is None else connection.address,
-        "transferred_bytes": sum(sizes) if sizes else None,
-        "body_bytes": hop.body_bytes,
-    }
+    same: dict[str, Any] = (
+        dict.fromkeys(_SAME_IN_REQUESTS)
+        | _place(None)
+        | {
+            "number": number,
+            "url": hop.url,
+            "method": "GET",
+            "resource_type": ResourceType.DOCUMENT,
+            "served_from": ServedFrom.NETWORK,
+            "status": hop.status,
+            "protocol": None if connection is None else connection.protocol,
+            "connection": hop.connection,
+            "address": None if connection is None else connection.address,
+            "transferred_bytes": sum(sizes) if sizes else None,
+            "body_bytes": hop.body_bytes,
+        }
+    )
     return WaterfallRequest(**same, **_timed(hop.timing), **_sent((), hop.response_headers))
 
 

@@ -300,10 +300,18 @@ def _request_facts(request: Request) -> list[tuple[str, str | None]]:
         ("Priority", _PRIORITIES.get(request.priority or "", request.priority)),
         ("Blocks rendering", _BLOCKS.get(request.blocking) or _yes_no(request.render_blocking)),
         ("Redirects to", request.redirected_to),
-        ("Asked for by", request.initiator_url),
+        ("Asked for by", _initiator(request)),
         ("Begins at", duration(request.timing.start_us)),
         ("Timing from", "DevTools events, less exact" if request.timing_source.value == "cdp" else None),
     ]
+
+
+def _initiator(request: Request) -> str | None:
+    """With the place of the tag, as an editor shows it."""
+    if request.initiator_at is None:
+        return request.initiator_url
+    line, column = request.initiator_at
+    return f"{request.initiator_url}, line {line}, column {column}"
 
 
 def _size(request: Request) -> str | None:

@@ -51,6 +51,15 @@ def test_a_page_says_vitals_requests_and_where_each_begins() -> None:
     assert document["connections"][0]["protocol"] == "h2"
 
 
+def test_a_row_says_where_in_the_document_its_tag_ends() -> None:
+    built = build_page()
+    first, second, *others = built.waterfall.requests
+    rows = (first, replace(second, initiator_at=(3, 18)), *others)
+    placed = replace(built, waterfall=replace(built.waterfall, requests=rows))
+    told = page_document(URL, Measured(measurement=placed))["requests"]
+    assert [(row["initiator_line"], row["initiator_column"]) for row in told[:2]] == [(None, None), (3, 18)]
+
+
 def test_a_failure_has_the_same_fields_with_null_for_what_was_not_seen() -> None:
     failed = page_document(URL, FAILED)
     assert failed.keys() == page().keys()

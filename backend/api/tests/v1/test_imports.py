@@ -100,6 +100,16 @@ def test_its_waterfall_is_that_of_a_run(program: Program) -> None:
     assert (first["spans"]["dns"], first["timing_source"]) == ({"start_ms": 2.0, "end_ms": 56.0}, "archive")
 
 
+def test_its_waterfall_says_where_in_the_document_a_tag_ends(program: Program) -> None:
+    archive = samples.devtools()
+    by = {"type": "parser", "url": "https://shop.example/", "lineNumber": 2, "columnNumber": 17}
+    archive["log"]["entries"][1]["_initiator"] = by
+    (one,) = brought(program, archive)["imports"]
+    document, script, *_ = program.get(f"imports/{one['id']}/waterfall").json()["requests"]
+    assert (document["initiator_line"], document["initiator_column"]) == (None, None)
+    assert (script["initiator_line"], script["initiator_column"]) == (3, 18)
+
+
 @pytest.mark.parametrize("level", ["full", "standard", "strict"])
 def test_its_archive_is_valid_at_every_level(program: Program, level: str) -> None:
     (one,) = brought(program, samples.webpagetest(900))["imports"]

@@ -7,6 +7,7 @@ from backend.web.tests import measurements
 from backend.web.waterfall.connections import connection_chart
 from backend.web.waterfall.details import (
     MAX_TRAVELS,
+    Details,
     Fact,
     connection_details,
     hop_details,
@@ -122,6 +123,20 @@ def test_the_phases_of_a_hop_tell_their_round_trips_and_shares() -> None:
     assert [row.name for row in table.rows if row.phase == "wait"] == ["Sending", "Waiting (first byte)"]
     assert table.total == "253.0 ms"
     assert [row.round_trips for row in phase_table(probe.hops[1], None).rows if row.phase == "tls"] == [""]
+
+
+def test_who_asked_is_named_with_the_place_of_the_tag() -> None:
+    page = measurements.page(3)
+    first, second, third = page.waterfall.requests
+    rows = (first, replace(second, initiator_at=(3, 18)), third)
+    placed = replace(page, waterfall=replace(page.waterfall, requests=rows))
+    told = [_asker(request_details(placed, number)) for number in (2, 3)]
+    assert told == ["https://www.shop.example/, line 3, column 18", "https://www.shop.example/"]
+
+
+def _asker(details: Details | None) -> str | None:
+    assert details is not None
+    return next((fact.value for fact in details.facts if fact.name == "Asked for by"), None)
 
 
 def test_the_chain_of_initiators_leads_up_to_the_document() -> None:

@@ -88,7 +88,8 @@ def test_figures_and_words_come_back() -> None:
             mime_type="text/html", transferred_bytes=900, body_bytes=2000, priority="VeryHigh", render_blocking=True,
             initiator_url="https://shop.example/boot.js?a=1", flags=(RowFlag.EARLY_HINTS,)),
         row(2, cached, served_from=ServedFrom.DISK_CACHE, transferred_bytes=0, failure="ERR_ABORTED", status=None,
-            blocking=Blocking.PARSER, render_blocking=False, initiator_url="https://shop.example/", initiator_at=(3, 18)),
+            blocking=Blocking.PARSER, render_blocking=False, initiator_url="https://shop.example/",
+            initiator_at=(3, 18)),
     )  # fmt: skip
     link = Connection(
         number=1, host="shop.example", port=443, address="203.0.113.7", protocol="h2", dns=paid.dns,
