@@ -1,6 +1,6 @@
 // What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
-// page shows of them, the addresses that it asks to connect to ahead, and what its style sheets hide (of sheets that nobody
-// may read, nothing), and the links that held the paint up by the page's own word.
+// page shows of them, the addresses that it asks to connect to ahead, what its style sheets hide (of sheets that nobody may
+// read, nothing), and the links that held the paint up by the page's own word.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
 // nobody knows how large it will be shown: then nothing is said of its address. Nor of one that is a background as well.
 (() => {
@@ -42,18 +42,19 @@
   const hints = [...document.querySelectorAll("link[rel~=preconnect i]")].slice(0, 100).map((link) => link.href);
   const hiding = [];
   const hides = (style) => style.opacity === "0" || style.visibility === "hidden" || style.display === "none";
+  // Of a sheet, or of a rule that holds others: as far as its media are those of this page.
   const readable = (sheet) => {
     try {
-      return matchMedia(sheet.media.mediaText || "all").matches ? [...sheet.cssRules] : [];
+      return matchMedia(sheet.media?.mediaText || "all").matches ? [...(sheet.cssRules ?? [])] : [];
     } catch {
       return [];
     }
   };
   const rules = [...document.styleSheets].slice(0, 200).flatMap(readable).slice(0, 20000);
   for (const rule of rules) {
-    if (rule.styleSheet) {
-      rules.push(...readable(rule.styleSheet).slice(0, 20000 - rules.length));
-    } else if (rule.selectorText && hides(rule.style) && /html|body|root|\*/.test(rule.selectorText)) {
+    if (!rule.selectorText) {
+      rules.push(...readable(rule.styleSheet ?? rule).slice(0, 20000 - rules.length));
+    } else if (/html|body|root|\*/.test(rule.selectorText) && hides(rule.style)) {
       hiding.push(rule.selectorText.slice(0, 1000));
     }
   }

@@ -344,6 +344,7 @@ def test_a_style_sheet_that_comes_with_the_script_that_makes_a_page_holds_nothin
     [
         ("<style>body { display: none }</style>", b"p { color: #222 }"),
         ("", b"body:not(.shown) { opacity: 0 }"),
+        ("", b"@layer base { @media all { body:not(.shown) { opacity: 0 } } }"),
         ("<script>document.documentElement.style.visibility = 'hidden'</script>", b"p { color: #222 }"),
     ],
 )
@@ -362,6 +363,7 @@ def test_a_style_sheet_that_comes_with_the_script_that_uncovers_a_page_holds_not
         "/a.js": replace(_SLOW_SCRIPT, body=shows, think_s=0.4),
     }
     (seen, *_) = loaded(load, answers, 0.0)
+    assert seen.shows_from is None
     assert not any(told(seen, id) for id in _BLOCK)
 
 
