@@ -23,6 +23,7 @@ from workers.diagnosis import (
 from workers.diagnosis.case import Case, Rule
 from workers.diagnosis.checklist import checklist
 from workers.diagnosis.checks import Judged
+from workers.diagnosis.once import one_diagnosis
 from workers.diagnosis.order import findings_in_order, open_questions
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.finding import Diagnosis, Finding, NotJudged, NotJudgedReason
@@ -56,7 +57,11 @@ def log_fault(rule: Callable[..., object], error: Exception) -> None:
 
 def diagnose(evidence: ProbeEvidence, hops: tuple[Hop, ...] = (), *, on_fault: OnFault = log_fault) -> Diagnosis:
     """Causes in the order in which to mend them, what could not be judged, and the checklist of the site."""
-    case = Case(evidence=evidence, hops=hops)
+    with one_diagnosis():
+        return _judged(Case(evidence=evidence, hops=hops), on_fault)
+
+
+def _judged(case: Case, on_fault: OnFault) -> Diagnosis:
     said = tuple(_said(case, on_fault))
     findings = findings_in_order(one for one in said if isinstance(one, Finding))
     asked = (_without_promise(case, one) for one in said if isinstance(one, NotJudged))

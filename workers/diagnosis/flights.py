@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from workers.diagnosis.case import pause_us, rtt_of
+from workers.diagnosis.once import once_a_trial
 from workers.measurement.evidence import Direction, Exchange, TcpState, TlsRecord, Transfer, TrialEvidence
 
 # A full segment on Ethernet with time stamps, where the kernel has not seen one of this path.
@@ -115,6 +116,7 @@ class RoundTrips:
     by_time: float | None
 
 
+@once_a_trial
 def mss_of(trial: TrialEvidence) -> int:
     """The size of a full segment from this server.
 
@@ -137,6 +139,7 @@ def _fills(ended: TcpState | None, mss: int) -> bool:
     return _MOSTLY_FULL * mss <= ended.received_bytes / ended.data_segments_in <= mss
 
 
+@once_a_trial
 def packet_time_us(trial: TrialEvidence) -> int:
     """What a full packet takes on the narrowest link of the way; 0 where two in a row were not seen.
 
@@ -175,6 +178,7 @@ def quiet_us(trial: TrialEvidence) -> int:
     return max(pause_us(rtt_of(trial)), _PACKETS_A_PAUSE * packet_time_us(trial))
 
 
+@once_a_trial
 def handshake_turns(trial: TrialEvidence, longest_us: int | None = None) -> tuple[Turn, ...]:
     """What the server said until its last handshake byte, parted by silences of `longest_us` (as `quiet_us` says).
 

@@ -16,6 +16,7 @@ from workers.diagnosis.flights import (
     tickets_before,
 )
 from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of
+from workers.diagnosis.once import once_a_trial
 from workers.diagnosis.weighing import jitter_us, lost_in_handshake
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
@@ -72,6 +73,7 @@ def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
     return max(0, at_us - exchange.sent_us - rtt_us)
 
 
+@once_a_trial
 def first_think_us(trial: TrialEvidence) -> int | None:
     """That of the connection's first request; of the second where the first may have waited for our acknowledgement.
 
@@ -94,6 +96,7 @@ def plain_think_us(case: Case) -> int | None:
     return min((think for trial in case.evidence.of(*THOUGHTFUL) for think in _thinks(trial)), default=None)
 
 
+@once_a_trial
 def lead_us(trial: TrialEvidence) -> int | None:
     """How long the server took, beyond a round trip, to begin its handshake."""
     rtt_us, turns = rtt_of(trial), handshake_turns(trial)

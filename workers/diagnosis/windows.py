@@ -19,6 +19,7 @@ from workers.diagnosis.flights import (
     tickets_before,
 )
 from workers.diagnosis.gaps import LEAST_GROWTH, LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
+from workers.diagnosis.once import once_a_trial
 from workers.diagnosis.weighing import is_late, is_short
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
@@ -67,6 +68,7 @@ def usual_setting(segments: float) -> int:
     return min(_USUAL, key=lambda one: abs(one - segments))
 
 
+@once_a_trial
 def first_answer(trial: TrialEvidence) -> tuple[Exchange, Turn] | None:
     """The first request of a connection and what came of it; None unless it was answered to the end."""
     if not trial.exchanges:
