@@ -6,6 +6,8 @@ them. Ours remembers for half an hour that a chain was in order, as an agent doe
 handshake alone offer two key shares as browsers do, one of them post-quantum: a peer that offers only X25519's, as
 those of Go before 1.24 do, computes a fifth less for its handshake.
 
+The peers say nothing of causes. What an agent spends on a probe and its diagnosis is told besides.
+
 The barest probe that Python can make, a blocking socket and nothing noted or verified, is told besides: so much is the
 least that a socket adds to the handshake in memory, whoever measures.
 """
@@ -36,7 +38,7 @@ from OpenSSL import SSL
 from workers.bench.cpu import tree_cpu_s
 from workers.bench.pages import Ratio
 from workers.measurement.addresses import parse_networks
-from workers.measurement.messages import Kind, Measured, ProbeMeasurement, RunRequest
+from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, RunRequest
 from workers.memory import settle_heap
 from workers.probes.engine import Engine
 from workers.probes.openssl import SUITES
@@ -53,7 +55,7 @@ LIMIT_TARGET, TWO_TARGET = 1 / 0.7, 2 / 1.8
 _PROBES_A_ROUND, _CURLS_A_ROUND, _TURNS_A_ROUND = 96, 5, 5
 _IN_FLIGHT = 8
 _PATIENCE_S = 120
-_BAREST, _TWO = "bare blocking probe", "two processes"
+_BAREST, _TWO, _JUDGED = "bare blocking probe", "two processes", "the same with its diagnosis"
 _READ_BYTES = 16 * 1024
 _HOST = "one.localhost"
 _BODY_BYTES = 4000
@@ -76,7 +78,8 @@ def compare_probes(rounds: int) -> list[Ratio]:
     """A ratio for each peer that is installed. Raises RuntimeError when a probe does not succeed."""
     with ExitStack() as stack:
         place = stack.enter_context(_served())
-        works: dict[str, Callable[[], float]] = {"ours": stack.enter_context(_ours(place))}
+        works: dict[str, Callable[[], float]] = {"ours": stack.enter_context(_ours(place, Engine.measure))}
+        works[_JUDGED] = stack.enter_context(_ours(place, Engine.probe))
         works["handshake in memory"] = _handshakes(place)
         works[_BAREST] = _barest(place)
         if shutil.which("curl") is not None:
@@ -90,7 +93,13 @@ def compare_probes(rounds: int) -> list[Ratio]:
                     costs[name].append(work())
             costs[_TWO].append(_two_processes_s(place))
     means = {name: statistics.mean(values) for name, values in costs.items()}
-    targets = {"handshake in memory": LIMIT_TARGET, _BAREST: None, "curl": CURL_TARGET, EXPORTER: EXPORTER_TARGET}
+    targets = {
+        "handshake in memory": LIMIT_TARGET,
+        _BAREST: None,
+        "curl": CURL_TARGET,
+        EXPORTER: EXPORTER_TARGET,
+        _JUDGED: None,
+    }
     ratios = [
         Ratio(peer=name, ours_s=means["ours"], peer_s=means[name], target=target)
         for name, target in targets.items()
@@ -122,7 +131,7 @@ def _served() -> Iterator[_Place]:
 
 
 @contextmanager
-def _ours(place: _Place) -> Iterator[Callable[[], float]]:
+def _ours(place: _Place, ask: Callable[[Engine, RunRequest], Measured | Failed]) -> Iterator[Callable[[], float]]:
     """With all evidence computed; several in flight, as in an agent."""
     settings = ProbeSettings(
         allowed=parse_networks("127.0.0.0/8"), extra_ports=frozenset({place.port}), ca_file=place.ca_file
@@ -132,7 +141,7 @@ def _ours(place: _Place) -> Iterator[Callable[[], float]]:
 
         def probe_in_turn(_: int) -> None:
             for _ in range(_PROBES_A_ROUND // _IN_FLIGHT):
-                outcome = engine.measure(request)
+                outcome = ask(engine, request)
                 if not isinstance(outcome, Measured) or not isinstance(outcome.measurement, ProbeMeasurement):
                     raise RuntimeError(f"the probe could not be made: {outcome}")
                 if outcome.measurement.evidence is None or not outcome.measurement.evidence.trials[0].records:
@@ -173,7 +182,7 @@ def _two_processes_s(place: _Place) -> float:
 
 
 def _ours_once_s(place: _Place) -> float:
-    with _ours(place) as work:
+    with _ours(place, Engine.measure) as work:
         return statistics.mean(work() for _ in range(_TURNS_A_ROUND))
 
 
