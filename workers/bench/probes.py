@@ -47,7 +47,7 @@ from workers.tests.netlab.chains import Chain, Recipe, Vault
 from workers.tests.netlab.nginx import Nginx, NginxConduct, NginxSite, Place
 from workers.tests.waiting import wait_for
 
-EXPORTER = "prometheus-blackbox-exporter"
+CURL, EXPORTER = "curl", "prometheus-blackbox-exporter"
 EXPORTER_TARGET, CURL_TARGET = 1 / 1.5, 1 / 10
 # The handshake alone is 70 % of a probe; two processes do 1.8 times as much as one.
 LIMIT_TARGET, TWO_TARGET = 1 / 0.7, 2 / 1.8
@@ -75,17 +75,18 @@ class _Place:
 
 
 def compare_probes(rounds: int) -> list[Ratio]:
-    """A ratio for each peer that is installed. Raises RuntimeError when a probe does not succeed."""
+    """A ratio for each peer. Raises RuntimeError when one is not installed, or a probe does not succeed."""
+    for program in (CURL, EXPORTER):
+        if shutil.which(program) is None:
+            raise RuntimeError(f"{program} is not installed: `./dev bench` installs it, run as root or with sudo")
     with ExitStack() as stack:
         place = stack.enter_context(_served())
         works: dict[str, Callable[[], float]] = {"ours": stack.enter_context(_ours(place, Engine.measure))}
         works[_JUDGED] = stack.enter_context(_ours(place, Engine.probe))
         works["handshake in memory"] = _handshakes(place)
         works[_BAREST] = _barest(place)
-        if shutil.which("curl") is not None:
-            works["curl"] = _curl(place)
-        if shutil.which(EXPORTER) is not None:
-            works[EXPORTER] = stack.enter_context(_exporter(place))
+        works[CURL] = _curl(place)
+        works[EXPORTER] = stack.enter_context(_exporter(place))
         costs: dict[str, list[float]] = {name: [] for name in (*works, _TWO)}
         for _ in range(rounds):
             for _ in range(_TURNS_A_ROUND):
@@ -96,14 +97,13 @@ def compare_probes(rounds: int) -> list[Ratio]:
     targets = {
         "handshake in memory": LIMIT_TARGET,
         _BAREST: None,
-        "curl": CURL_TARGET,
+        CURL: CURL_TARGET,
         EXPORTER: EXPORTER_TARGET,
         _JUDGED: None,
     }
     ratios = [
         Ratio(peer=name, ours_s=means["ours"], peer_s=means[name], target=target)
         for name, target in targets.items()
-        if name in means
     ]
     alone = Ratio(peer="one process alone", ours_s=means[_TWO], peer_s=means["ours"], target=TWO_TARGET)
     return [*ratios, alone]
@@ -260,7 +260,7 @@ def _advance(connection: SSL.Connection) -> bytes:
 
 def _curl(place: _Place) -> Callable[[], float]:
     """A process for each, as scripts do it."""
-    command = ["curl", "-sS", "-o", os.devnull, "--http1.1", "--cacert", str(place.ca_file)]
+    command = [CURL, "-sS", "-o", os.devnull, "--http1.1", "--cacert", str(place.ca_file)]
     command += ["--resolve", f"{_HOST}:{place.port}:127.0.0.1", place.url]
 
     def work() -> float:
