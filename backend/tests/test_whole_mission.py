@@ -22,7 +22,7 @@ from deploy.local.demo_site import DemoSite, Host, build
 from deploy.local.places import Places
 from workers.tests.ports import free_port
 
-# Of the 200 ms that it works, which is nearly all of its first byte: far beyond the limit of the gate, also when the
+# Of the 250 ms that it works, which is nearly all of its first byte: far beyond the limit of the gate, also when the
 # machine was so busy at first that the shop is taken to need 40 ms more than it does.
 SLOWER_PCT = 40
 # Two regions, a probe every 30 s each: the judge needs some of them, and so does it to believe that it is over.

@@ -2,9 +2,10 @@
 
 import fs from 'fs';
 
-const THINK_MS = 200;
+// Well beyond the 200 ms from which on thinking is a finding, so that every region finds it.
+const THINK_MS = 250;
 // What is counted anew for every visitor takes longer than what is only read.
-const COUNT_MS = 280;
+const COUNT_MS = 340;
 
 // `./dev demo slower` writes by how many per cent; no file, no difference.
 function slowness(r) {
