@@ -176,7 +176,11 @@ class ExchangeCapture:
 
 @noun(frozen=True, slots=True, kw_only=True)
 class HopCapture:
-    """One request and its answer. What was not reached is None."""
+    """One request and its answer. What was not reached is None.
+
+    `held_reads` are the indices of reads that lay behind a missing packet in the kernel: they could be read when its
+    repair had come, which is when we did, and have the stamp of their own last packet.
+    """
 
     url: str
     host: str
@@ -188,6 +192,7 @@ class HopCapture:
     send: SendCapture | None = None
     response: ResponseCapture | None = None
     reads: tuple[Read, ...] = ()
+    held_reads: tuple[int, ...] = ()
     records: tuple[RecordHeader, ...] = ()
     received_bytes: int = 0
     # What only the evidence of a connection needs. `dialled_ns` is when the connection was begun, made or not.

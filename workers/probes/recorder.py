@@ -100,6 +100,7 @@ class HopRecorder:
         self.exchanges: list[ExchangeMarks] = []
         self.received_bytes = 0
         self.reads: list[Read] = []
+        self.held_reads: list[int] = []
         self.records: list[RecordHeader] = []
         self.record_ends: list[int] = []
         self.writes: list[Write] = []
@@ -141,6 +142,11 @@ class HopRecorder:
         self.reads[-1] = read
         self.truncated = True
         return number - 1
+
+    def note_held(self, read: int) -> None:
+        """Of the read just noted."""
+        if not self.truncated:
+            self.held_reads.append(read)
 
     def note_write(self, at_ns: int, size: int) -> None:
         if len(self.writes) < _MAX_WRITES:
@@ -184,6 +190,7 @@ class HopRecorder:
             send=exchanges[0].send if exchanges else None,
             response=exchanges[0].response if exchanges else None,
             reads=tuple(self.reads),
+            held_reads=tuple(self.held_reads),
             records=tuple(self.records),
             received_bytes=self.received_bytes,
             dialled_ns=self.dialled_ns,

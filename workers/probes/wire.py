@@ -7,6 +7,8 @@ from enum import Enum
 from fcntl import ioctl
 from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT, TCP_QUICKACK, socket
 
+from workers.measurement.compute.tcp_info import tcp_state
+from workers.measurement.thresholds import MIN_RTT_US
 from workers.probes.faults import broken_fault
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
 from workers.probes.recorder import HopRecorder
@@ -18,6 +20,10 @@ _MOST_IN_A_ROW = 8
 _ONE_FLIGHT_BYTES = 4096
 # A server that reads no more may have answered already: so long its reading is waited for.
 _STANDSTILL_NS = 3_000_000_000
+# What was there for so much of a round trip before we had it may have lain behind a missing packet: what is lost comes a
+# round trip later at the earliest.
+_HELD_RTT = 0.5
+_HELD_NS = int(_HELD_RTT * MIN_RTT_US * 1000)
 # linux/sockios.h: how many bytes of those that the kernel took have not been sent once.
 _SIOCOUTQNSD = 0x894B
 
@@ -40,6 +46,8 @@ class Wire:
         self._acks_asked_for = False
         # How many reads may still be made without waiting first.
         self._at_once = 0
+        # How many packets out of order the kernel had counted when it was asked last, and when we began to wait last.
+        self._out_of_order = self._out_of_order_before = 0
 
     async def read(self, size: int) -> tuple[bytes, int]:
         """Up to `size` bytes, none at the end of the stream, and the index of the read. Raises ProbeError.
@@ -49,6 +57,7 @@ class Wire:
         while True:
             if not self._at_once:
                 self._ask_for_acks()
+                self._out_of_order_before = self._out_of_order
                 await ready(self._sock, READABLE, self.deadline_ns)
                 self._at_once = _MOST_IN_A_ROW
             try:
@@ -62,7 +71,22 @@ class Wire:
             self._at_once = self._at_once - 1 if len(data) == size else 0
             if len(data) < size:
                 self._ask_for_acks()
-            return data, self.recorder.note_read(len(data), arrival)
+            read = self.recorder.note_read(len(data), arrival)
+            if arrival.kernel_ns is not None and self._was_held_back(time.time_ns() - arrival.kernel_ns):
+                self.recorder.note_held(read)
+            return data, read
+
+    def _was_held_back(self, since_ns: int) -> bool:
+        """Whether what was just read, whose last packet came so long ago, could not be read before: the kernel has
+        counted packets out of order since we began to wait for it."""
+        if since_ns < _HELD_NS:
+            return False
+        state = tcp_state(self.tcp_info())
+        if state is None:
+            return False
+        self._out_of_order = state.out_of_order_packets or 0
+        is_more = self._out_of_order > self._out_of_order_before
+        return is_more and since_ns >= _HELD_RTT * (state.min_rtt_us or 0) * 1000
 
     async def write(self, data: bytes) -> int:
         """Sends all of it. Gives when its last part left, read before that call (after it, another thread may run

@@ -18,7 +18,6 @@ from workers.measurement.captures_probe import (
     ResponseCapture,
 )
 from workers.measurement.compute.certificate import certificate_error, certificate_of
-from workers.measurement.compute.tcp_info import tcp_state
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Clock
 from workers.measurement.nouns import noun
@@ -29,9 +28,6 @@ from workers.measurement.timing import Span, Timing
 _STEP_NS = 500_000
 # Where round trips are too short to tell, only our own flights part those of the server.
 _FLIGHT_GAP_NS = MIN_PAUSE_US * 1000
-# What was there for so much of a round trip before we had it, where packets came out of order, lay behind one that was
-# missing: what is lost comes a round trip later at the earliest.
-_HELD_RTT = 0.5
 # What is kept of the headers of one answer: eleven hops of these still make a small message.
 _MAX_HEADERS = 100
 _MAX_HEADER_CHARS = 2048
@@ -113,18 +109,11 @@ def lengths_of(seen: HopCapture, clock: RunClock) -> Lengths:
 
 
 def _handed_on_ns(seen: HopCapture, clock: RunClock) -> list[int]:
-    """When the kernel handed each read on. What came behind a missing packet it hands on with that one, under the stamp
-    of the last: then our own clock is nearer to it."""
+    """When the kernel handed each read on: what lay behind a missing packet it hands on with the repair of that one."""
     instants_ns = clock.instants_ns(seen.reads)
-    rtt_us = (seen.connect.rtt_us if seen.connect is not None else None) or 0
-    held_us = _HELD_RTT * max(rtt_us, MIN_RTT_US)
-    if (clock.lag_us or 0) < held_us:
-        return instants_ns
-    state = tcp_state(seen.tcp_ended or seen.tcp_secured)
-    if state is None or not state.out_of_order_packets:
-        return instants_ns
-    seen_ns = ((arrival.user_ns, at_ns) for (arrival, _, _), at_ns in zip(seen.reads, instants_ns, strict=True))
-    return [user_ns if user_ns - at_ns >= held_us * 1000 else at_ns for user_ns, at_ns in seen_ns]
+    for read in seen.held_reads:
+        instants_ns[read] = seen.reads[read].arrival.user_ns
+    return instants_ns
 
 
 def _dns_ns(lookup: LookupCapture, clock: RunClock) -> int:

@@ -1,6 +1,5 @@
 """From marks to phases: pure arithmetic on captures made by hand and at random."""
 
-import struct
 from dataclasses import replace
 from typing import Any
 
@@ -132,20 +131,17 @@ def test_the_end_of_a_stream_needs_no_stamp() -> None:
     assert phases_of(measurement.hops[0].timing).download_us == 20_000
 
 
-def out_of_order(count: int) -> bytes:
-    """What the kernel says of a connection with so many packets that were not in their place."""
-    return bytes(224) + struct.pack("=I", count)
-
-
 def test_what_lay_behind_a_missing_packet_came_when_that_was_repaired() -> None:
     """The kernel hands all of it on with the repair, under the stamp of the last packet."""
-    held = (*hop().reads[:3], read(125, 2, late_ms=19))
-    for count, download_us in ((0, 5_000), (3, 24_000)):
-        assert phases(hop(reads=held, tcp_ended=out_of_order(count))).download_us == download_us
+    late = (*hop().reads[:3], read(125, 2, late_ms=19))
+    for held_reads, download_us in (((), 5_000), ((3,), 24_000)):
+        assert phases(hop(reads=late, held_reads=held_reads)).download_us == download_us
 
 
-def test_our_own_lateness_is_in_no_phase_where_packets_came_in_another_order() -> None:
-    assert phases(hop(tcp_ended=out_of_order(3))) == phases(hop())
+def test_our_own_lateness_is_in_no_phase_where_another_read_lay_behind_a_missing_packet() -> None:
+    late = (read(62), read(63, late_ms=60), read(140, 2), read(145, 2, late_ms=19))
+    found = phases(hop(reads=late, held_reads=(3,)))
+    assert (found.tls_us, found.download_us) == (23_000, 24_000)
 
 
 def test_after_a_lost_syn_the_connection_took_as_long_as_we_waited() -> None:

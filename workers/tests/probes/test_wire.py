@@ -1,13 +1,15 @@
-"""When a connection is read at once, and when it is waited for first."""
+"""When a connection is read at once, when it is waited for first, and what was held back behind a missing packet."""
 
 import select
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
 
+from workers.measurement.captures_probe import Arrival
 from workers.measurement.target import parse_target
 from workers.probes.recorder import HopRecorder
 from workers.probes.wire import Wire
@@ -72,3 +74,62 @@ def test_a_flood_of_small_pieces_lets_others_have_their_turn(ends: tuple[Wire, s
     far.sendall(b"x" * 200)
     waits = [read(wire, 1)[1] for _ in range(200)]
     assert sum(waits) == 200 / 8
+
+
+def kernel_says(out_of_order: int, min_rtt_us: int = 20_000) -> bytes:
+    """TCP_INFO of a connection with so many packets that were not in their place."""
+    info = bytearray(256)
+    struct.pack_into("=I", info, 148, min_rtt_us)
+    struct.pack_into("=I", info, 224, out_of_order)
+    return bytes(info)
+
+
+class Path:
+    """A kernel that gives each piece its age when it is read, and has counted so many packets out of order by then."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.age_ms = 0
+        self.out_of_order = 0
+        monkeypatch.setattr("workers.probes.wire.receive", self._receive)
+        monkeypatch.setattr("workers.probes.wire.tcp_info", lambda _: kernel_says(self.out_of_order))
+
+    def _receive(self, sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
+        return sock.recv(size), Arrival(time.monotonic_ns(), time.time_ns() - self.age_ms * 1_000_000)
+
+
+@pytest.fixture
+def path(monkeypatch: pytest.MonkeyPatch) -> Path:
+    return Path(monkeypatch)
+
+
+def test_what_the_kernel_had_for_half_a_round_trip_and_got_out_of_order_was_held_back(
+    ends: tuple[Wire, socket.socket], path: Path
+) -> None:
+    wire, far = ends
+    for age_ms, out_of_order in ((0, 0), (12, 3), (9, 4), (3, 5), (12, 5), (40, 6)):
+        path.age_ms, path.out_of_order = age_ms, out_of_order
+        far.sendall(b"piece")
+        read(wire, 100)
+    assert wire.recorder.held_reads == [1, 4, 5]
+
+
+def test_what_we_were_late_for_was_not_held_back_by_what_came_out_of_order_before(
+    ends: tuple[Wire, socket.socket], path: Path
+) -> None:
+    wire, far = ends
+    path.age_ms, path.out_of_order = 12, 3
+    for _ in range(3):
+        far.sendall(b"piece")
+        read(wire, 100)
+    assert wire.recorder.held_reads == [0]
+
+
+def test_all_that_is_read_without_waiting_again_was_held_back_with_the_first(
+    ends: tuple[Wire, socket.socket], path: Path
+) -> None:
+    wire, far = ends
+    path.age_ms, path.out_of_order = 12, 3
+    far.sendall(b"headbody")
+    assert read(wire, 4) == (b"head", 1)
+    assert read(wire, 4) == (b"body", 0)
+    assert wire.recorder.held_reads == [0, 1]
