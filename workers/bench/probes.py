@@ -102,8 +102,7 @@ def compare_probes(rounds: int) -> list[Ratio]:
         _JUDGED: None,
     }
     ratios = [
-        Ratio(peer=name, ours_s=means["ours"], peer_s=means[name], target=target)
-        for name, target in targets.items()
+        Ratio(peer=name, ours_s=means["ours"], peer_s=means[name], target=target) for name, target in targets.items()
     ]
     alone = Ratio(peer="one process alone", ours_s=means[_TWO], peer_s=means["ours"], target=TWO_TARGET)
     return [*ratios, alone]
