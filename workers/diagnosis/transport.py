@@ -11,13 +11,12 @@ from workers.diagnosis.gaps import (
     USUAL_WINDOW,
     GapKind,
     Ruler,
-    answer_gaps,
     handshake_gaps,
     ruler_of,
-    splits_record,
 )
-from workers.diagnosis.thinking import begun_us, think_us
-from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, ms_of, visits, weigh
+from workers.diagnosis.held_ends import LEAST_REST_US, nagle_delayed_ack
+from workers.diagnosis.thinking import think_us
+from workers.diagnosis.weighing import Sure, fact, is_late, is_short, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
     Window,
@@ -41,13 +40,7 @@ from workers.diagnosis.windows import (
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-# What our delayed acknowledgement adds to a wait for it: Linux's timer of 40 ms (TCP_DELACK_MIN).
-_DELAY_US = (30_000, 60_000)
-# What a stack adds that delays them as long as RFC 1122 allows it to.
-_ALWAYS_US = (180_000, 230_000)
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
-# After how long a rest the window is taken back: a timeout (RFC 2861), of Linux 200 ms at least.
-_LEAST_REST_US = 200_000
 # Tickets of TLS 1.3 and settings of HTTP/2 come in packets of their own, and fill a window of so many segments.
 _TICKETS_FILL = 3
 # A window that was taken back is so much smaller than the one of before at least.
@@ -112,26 +105,6 @@ def idle_restart(case: Case) -> Verdicts:
         )
     elif sure is not None:
         yield sure
-
-
-def nagle_delayed_ack(case: Case) -> Verdicts:
-    """tcp.nagle_delayed_ack: a small end of the answer waits for our acknowledgement, which most clients delay."""
-    id = FindingId.TCP_NAGLE_DELAYED_ACK
-    quick = [trial for trial in case.evidence.of(*_ASKED, Trial.RESUMED) if _can_hold(trial)]
-    if not quick and not any(map(first_answer, case.evidence.of(*_ASKED))):
-        return
-    if case.evidence.depth is Depth.LIGHT:
-        yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
-        return
-    delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if _can_hold(trial)]
-    held = weigh(case, id, delayed, _held_us, counts_round_trips=False, unsure=_may_be_held)
-    hurried = held if is_short(quick) else weigh(case, id, quick, _held_us, unsure=_may_be_held)
-    if isinstance(held, Sure) and isinstance(hurried, Sure):
-        yield from _compared(held, hurried, quick, delayed)
-    elif isinstance(held, NotJudged) and hurried is not None:
-        yield held
-    elif isinstance(hurried, NotJudged):
-        yield hurried
 
 
 def _small_window(trial: TrialEvidence) -> Window | None:
@@ -266,7 +239,7 @@ def _waits(turn: Turn, ruler: Ruler) -> list[Gap]:
 def _may_have_restarted(trial: TrialEvidence) -> bool:
     """Also where the answer before it came after a rest too: the server's own, who thought that long."""
     again = next((one for one in trial.exchanges[1:] if not one.idle_us), None)
-    rested = again is not None and (think_us(trial, again) or 0) > _LEAST_REST_US
+    rested = again is not None and (think_us(trial, again) or 0) > LEAST_REST_US
     return _needless_flights(trial) > 0 and (rested or not _begins_with_as_much(trial))
 
 
@@ -277,105 +250,6 @@ def _kept_window(again: Turn, mss: int) -> int:
 
 def _longest(gaps: Sequence[Gap], count: int) -> int:
     return sum(sorted(gap.duration_us for gap in gaps)[-count:])
-
-
-def _can_hold(trial: TrialEvidence) -> bool:
-    """Whether something of its answers could have been held back: with the end of a connection all is sent."""
-    if first_answer(trial) is None:
-        return False
-    begun = begun_us(trial, trial.exchanges[-1])
-    last = trial.records[-1] if trial.records else None
-    return last is None or begun is None or last.at_us < begun or last.application is not False
-
-
-def _held_us(trial: TrialEvidence) -> int | None:
-    """How long the end of an answer was held back in this connection; None when it was not."""
-    ruler = ruler_of(trial)
-    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
-    return max((one.gap.duration_us for one in known if one.kind is GapKind.HELD), default=None)
-
-
-def _may_be_held(trial: TrialEvidence) -> bool:
-    """Whether a pause before the small end of an answer has more than one explanation."""
-    ruler = ruler_of(trial)
-    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
-    return any(one.kind is GapKind.UNCLEAR and one.gap.bytes_after < ruler.mss and not one.turn.cut for one in known)
-
-
-def _longest_us(trial: TrialEvidence) -> int:
-    """The longest silence in the first answers, whatever caused it: a narrow link too."""
-    turns = (answer_turn(trial, exchange, longest_us=0) for exchange in trial.exchanges[:2])
-    return max((gap.duration_us for turn in turns if turn is not None for gap in turn.gaps()), default=0)
-
-
-def _waits_within(trial: TrialEvidence) -> bool:
-    """Whether the longest silence lies inside an answer: before its first byte the server may have been thinking."""
-    waits = [
-        (gap.duration_us, gap.start_us >= begun)
-        for exchange in trial.exchanges[:2]
-        if (begun := begun_us(trial, exchange)) is not None
-        and (turn := answer_turn(trial, exchange, longest_us=0)) is not None
-        for gap in turn.gaps()
-    ]
-    return bool(waits) and max(waits)[1]
-
-
-def _is_held_each_time(trials: Sequence[TrialEvidence]) -> bool:
-    """Whether the end of both answers of each connection waits for exactly a round trip.
-
-    Two full packets before it, and the client acknowledges at once whatever it delays otherwise. It is not the window,
-    which has grown by the second answer.
-    """
-    twice = [trial for trial in trials if len(trial.exchanges) > 1]
-    return len(twice) >= LEAST_SEEN and all(
-        _holds_exactly(trial, one) for trial in twice for one in trial.exchanges[:2]
-    )
-
-
-def _holds_exactly(trial: TrialEvidence, exchange: Exchange) -> bool:
-    ruler, begun = ruler_of(trial), begun_us(trial, exchange) or 0
-    held = [
-        one.gap for one in answer_gaps(trial, exchange, ruler) if one.kind is GapKind.HELD and one.gap.start_us >= begun
-    ]
-    return (
-        len(held) == 1 and ruler.is_exact(held[0].duration_us) and _stops_behind_full_packets(trial, exchange, held[0])
-    )
-
-
-def _stops_behind_full_packets(trial: TrialEvidence, exchange: Exchange, gap: Gap) -> bool:
-    """Whether the kernel stopped the answer: an application that rests a round trip has handed over whole records, and
-    without TLS it would have to meet the end of a packet."""
-    if trial.handshake is not None:
-        return splits_record(trial, gap)
-    return ruler_of(trial).is_whole(gap.bytes_before - (exchange.head_bytes or 0))
-
-
-def _compared(
-    held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence], delayed: list[TrialEvidence]
-) -> Verdicts:
-    """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
-    clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
-    # A process that reads late acknowledges late: the least of them is the quick one.
-    quick_us = median(map(_longest_us, clean)) if is_short(clean) else min(hurried.seen)
-    delayed_us = median(held.seen)
-    least, most = _DELAY_US
-    # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
-    longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
-    always = all(longest) and bool(clean) and all(map(_waits_within, clean))
-    exactly = not is_short(clean) and _is_held_each_time([one for one in (*quick, *delayed) if not lost_packets(one)])
-    if not least <= delayed_us - quick_us <= most and not always and not exactly:
-        yield NotJudged(id=FindingId.TCP_NAGLE_DELAYED_ACK, reason=NotJudgedReason.UNSTEADY)
-        return
-    yield Finding(
-        id=FindingId.TCP_NAGLE_DELAYED_ACK,
-        severity=Severity.HIGH,
-        confidence=held.confidence,
-        saving_us=round(delayed_us),
-        evidence=held.facts(
-            fact("gap_delayed_ack_ms", ms_of(delayed_us)),
-            fact("gap_quick_ack_ms", ms_of(quick_us)),
-        ),
-    )
 
 
 RULES: tuple[Rule, ...] = (iw_small, idle_restart, nagle_delayed_ack)

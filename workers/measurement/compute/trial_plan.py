@@ -270,11 +270,17 @@ def _pause_us(trial: TrialEvidence) -> int:
 
 
 def _has_small_end(trial: TrialEvidence) -> bool:
-    """Whether the first answer's end came after a pause and is less than a packet: a server may have held it back."""
-    if not trial.exchanges or trial.exchanges[0].ended_us is None:
+    """Whether the end of an answer came after a pause and is less than a packet: a server may have held it back. What
+    stops at its window at first may have room for that by the second answer."""
+    return any(_ends_small(trial, one) for one in trial.exchanges[:2] if not one.idle_us)
+
+
+def _ends_small(trial: TrialEvidence, exchange: Exchange) -> bool:
+    ended_us = exchange.ended_us
+    if ended_us is None:
         return False
-    ended_us, asked_us = trial.exchanges[0].ended_us, trial.exchanges[0].asked_us
-    came = [one for one in trial.transfers if one.direction is Direction.RECEIVED and asked_us <= one.at_us <= ended_us]
+    moves = (one for one in trial.transfers if one.direction is Direction.RECEIVED)
+    came = [one for one in moves if exchange.asked_us <= one.at_us <= ended_us]
     end = [one for one in came if one.at_us > ended_us - _pause_us(trial)]
     return len(end) < len(came) and sum(one.size_bytes for one in end) < _USUAL_MSS
 

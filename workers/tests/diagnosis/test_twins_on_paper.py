@@ -11,7 +11,7 @@ from workers.measurement.finding import Confidence, Finding, NotJudgedReason, Se
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, deep, light
+from workers.tests.diagnosis.servers import Connection, Server, deep, light, probe
 
 RULES = (*path.RULES, *transport.RULES, *handshakes.RULES, *records.RULES, *answers.RULES)
 RTTS_MS = (20, 80, 380)
@@ -271,6 +271,7 @@ def _cost(trial: TrialEvidence, of: str) -> int:
         "first byte": (first.sent_us, first.first_readable_us),
         "whole": (first.sent_us, first.ended_us),
         "page": (0, shake.network_us + (first.ended_us or 0) - (first.sent_us or 0)),
+        "again": (trial.exchanges[1].sent_us, trial.exchanges[1].ended_us) if trial.exchanges[1:] else (None, None),
         "after idle": (trial.exchanges[-1].sent_us, trial.exchanges[-1].ended_us),
     }
     start, end = spans[of]
@@ -303,6 +304,49 @@ def test_nagle_behind_full_packets_costs_a_round_trip_although_nobody_delays(rtt
     assert causes(free) == set()
     finding = found(RULES, held)[Id.TCP_NAGLE_DELAYED_ACK]
     assert finding.saving_us == pytest.approx(cost(held, "whole") - cost(free, "whole"), rel=0.1)
+
+
+@ANYWHERE
+@pytest.mark.parametrize(("iw", "body_bytes"), [(8, 12_000), (10, 12_000), (10, 16_000), (32, 12_000), (32, 30_000)])
+def test_nagle_behind_as_much_as_fills_a_window_shows_when_it_is_asked_again(
+    rtt_ms: float, iw: int, body_bytes: int
+) -> None:
+    """The first answer stops at its window; by the second that has grown, and only the end is held back."""
+    server = replace(SPLIT, body_bytes=body_bytes)
+    held, free = deep(replace(NAGLE, rtt_ms=rtt_ms, iw=iw), server), deep(Path(rtt_ms=rtt_ms, iw=iw), server)
+    assert causes(held) == {Id.TCP_NAGLE_DELAYED_ACK}
+    assert causes(free) == set()
+    finding = found(RULES, held)[Id.TCP_NAGLE_DELAYED_ACK]
+    assert finding.saving_us == pytest.approx(cost(held, "again") - cost(free, "again"), rel=0.1)
+
+
+def asked_twice(path: Path, server: Server) -> TrialEvidence:
+    """With late acknowledgements."""
+    made = Connection(replace(path, delayed_ack=True), server, Trial.DELAYED_ACK)
+    handshake = made.shake()
+    made.ask(0)
+    made.ask(1)
+    return made.evidence(handshake)
+
+
+@ANYWHERE
+def test_nagle_shows_by_second_answers_of_connections_with_late_acknowledgements_too(rtt_ms: float) -> None:
+    """The journey's own connection asks once, so that only two of those with quick ones have a second."""
+    path, server = replace(NAGLE, rtt_ms=rtt_ms), replace(SPLIT, body_bytes=16_000)
+    journey, *others = deep(path, server, trials=[Trial.FULL] * 3).trials
+    once = replace(journey, exchanges=journey.exchanges[:1])
+    evidence = probe([once, *others, *[asked_twice(path, server)] * 3], server)
+    assert causes(evidence) == {Id.TCP_NAGLE_DELAYED_ACK}
+    assert causes(probe([once, *others], server)) == set()
+
+
+@ANYWHERE
+def test_a_window_that_is_taken_back_while_the_server_thinks_is_not_nagle(rtt_ms: float) -> None:
+    """Each answer stops behind the same ten packets, and what is left is small."""
+    thinking = replace(SPLIT, body_bytes=12_500, think_us=(250_000,))
+    restarting = deep(Path(rtt_ms=rtt_ms, iw=9, idle_restart=True), thinking)
+    assert cost(restarting, "again") > 1.9 * rtt_ms * 1000
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(RULES, restarting)
 
 
 @ANYWHERE

@@ -242,8 +242,12 @@ def test_an_answer_with_a_pause_in_it_is_asked_for_again_with_late_acknowledgeme
     assert count(healthy)[Trial.DELAYED_ACK] == 1
 
 
+@pytest.mark.parametrize("earlier", [(), (answered(10_000, ended_us=20_000),)])
 @pytest.mark.parametrize(("end_bytes", "asks"), [(600, 2), (6000, 1)])
-def test_a_small_end_that_may_have_been_held_back_is_waited_for_twice(end_bytes: int, asks: int) -> None:
+def test_a_small_end_that_may_have_been_held_back_is_waited_for_twice(
+    end_bytes: int, asks: int, earlier: tuple[Exchange, ...]
+) -> None:
+    """Of the first answer, or of the second."""
     asked_us, ended_us = 100_000, 100_000 + 2 * RTT_US
     sizes = ((ended_us - RTT_US, 1600), (ended_us, end_bytes))
     transfers = tuple(Transfer(at_us=at_us, direction=Direction.RECEIVED, size_bytes=size) for at_us, size in sizes)
@@ -251,7 +255,7 @@ def test_a_small_end_that_may_have_been_held_back_is_waited_for_twice(end_bytes:
 
     def act(step: Step, number: int) -> TrialEvidence:
         one = healthy(step, number)
-        return replace(one, transfers=transfers, exchanges=(exchange,)) if step.trial is Trial.FULL else one
+        return replace(one, transfers=transfers, exchanges=(*earlier, exchange)) if step.trial is Trial.FULL else one
 
     steps, _ = play(act)
     assert {step.asks for step in steps if step.trial is Trial.DELAYED_ACK} == {asks}

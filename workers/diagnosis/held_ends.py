@@ -1,0 +1,197 @@
+"""The rule on the small end of an answer that waits for an acknowledgement."""
+
+from collections.abc import Sequence
+from statistics import median
+
+from workers.diagnosis.case import Case, Verdicts, lost_packets
+from workers.diagnosis.flights import Gap, answer_turn
+from workers.diagnosis.gaps import LEAST_GROWTH, GapKind, Ruler, answer_gaps, ruler_of, splits_record
+from workers.diagnosis.thinking import begun_us
+from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, ms_of, weigh
+from workers.diagnosis.windows import first_answer
+from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
+from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
+
+# What our delayed acknowledgement adds to a wait for it: Linux's timer of 40 ms (TCP_DELACK_MIN).
+_DELAY_US = (30_000, 60_000)
+# What a stack adds that delays them as long as RFC 1122 allows it to.
+_ALWAYS_US = (180_000, 230_000)
+# After how long a rest a window is taken back: a timeout (RFC 2861), of Linux 200 ms at least.
+LEAST_REST_US = 200_000
+_ASKED = (Trial.FULL, Trial.CLASSICAL)
+
+
+def nagle_delayed_ack(case: Case) -> Verdicts:
+    """tcp.nagle_delayed_ack: a small end of the answer waits for our acknowledgement, which most clients delay."""
+    id = FindingId.TCP_NAGLE_DELAYED_ACK
+    quick = [trial for trial in case.evidence.of(*_ASKED, Trial.RESUMED) if _can_hold(trial)]
+    if not quick and not any(map(first_answer, case.evidence.of(*_ASKED))):
+        return
+    if case.evidence.depth is Depth.LIGHT:
+        yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
+        return
+    delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if _can_hold(trial)]
+    found = tuple(_held_at_all(case, quick, delayed))
+    kept = None if any(isinstance(one, Finding) for one in found) else _held_behind_windows(case)
+    yield from found if kept is None else (kept,)
+
+
+def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvidence]) -> Verdicts:
+    """By first and second answers, where no window can be full: there our acknowledgement may be delayed."""
+    id = FindingId.TCP_NAGLE_DELAYED_ACK
+    held = weigh(case, id, delayed, _held_us, counts_round_trips=False, unsure=_may_be_held)
+    hurried = held if is_short(quick) else weigh(case, id, quick, _held_us, unsure=_may_be_held)
+    if isinstance(held, Sure) and isinstance(hurried, Sure):
+        yield from _compared(held, hurried, quick, delayed)
+    elif isinstance(held, NotJudged) and hurried is not None:
+        yield held
+    elif isinstance(hurried, NotJudged):
+        yield hurried
+
+
+def _held_behind_windows(case: Case) -> Finding | None:
+    """By second answers: so much of a larger one is acknowledged at once that only a round trip is lost."""
+    asked = case.evidence.of(*_ASKED, Trial.DELAYED_ACK)
+    twice = [trial for trial in asked if _can_hold(trial) and _asked_again(trial) is not None]
+    sure = weigh(case, FindingId.TCP_NAGLE_DELAYED_ACK, twice, _held_again_us)
+    if not isinstance(sure, Sure):
+        return None
+    gap_us = median(sure.seen)
+    return Finding(
+        id=FindingId.TCP_NAGLE_DELAYED_ACK,
+        # The first answer's end may travel with what its window has kept.
+        severity=Severity.MEDIUM,
+        confidence=sure.confidence,
+        saving_us=round(gap_us),
+        evidence=sure.facts(fact("gap_quick_ack_ms", ms_of(gap_us))),
+    )
+
+
+def _asked_again(trial: TrialEvidence) -> Exchange | None:
+    """The request that followed the first answer at once."""
+    return next((one for one in trial.exchanges[1:2] if not one.idle_us), None)
+
+
+def _held_again_us(trial: TrialEvidence) -> int | None:
+    """How long the small end of the second answer was held back behind a flight that, with it, is no more than the
+    window has grown to with the first: each that was full is half as large again, unless the server has rested."""
+    again, first = _asked_again(trial), answer_turn(trial, trial.exchanges[0])
+    if again is None or first is None:
+        return None
+    most_bytes = LEAST_GROWTH * max(flight.size_bytes for flight in first.flights)
+    ruler = ruler_of(trial)
+    held = [
+        one.gap.duration_us
+        for one in answer_gaps(trial, again, ruler)
+        if one.gap.bytes_after < ruler.mss
+        and one.gap.flight_bytes + one.gap.bytes_after <= most_bytes
+        and one.turn.start_us - one.turn.asked_us - ruler.rtt_us < LEAST_REST_US
+        and _waits_for_ack(trial, one.gap, ruler)
+        and _stops_behind_full_packets(trial, again, one.gap)
+    ]
+    return max(held, default=None)
+
+
+def _waits_for_ack(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
+    """Whether it takes a round trip and nothing else, or where our acknowledgements are late so much more."""
+    late = trial.trial is Trial.DELAYED_ACK and ruler.waits_for_late_ack(gap.duration_us)
+    return late or any(map(ruler.is_exact, (gap.duration_us, gap.period_us)))
+
+
+def _can_hold(trial: TrialEvidence) -> bool:
+    """Whether something of its answers could have been held back: with the end of a connection all is sent."""
+    if first_answer(trial) is None:
+        return False
+    begun = begun_us(trial, trial.exchanges[-1])
+    last = trial.records[-1] if trial.records else None
+    return last is None or begun is None or last.at_us < begun or last.application is not False
+
+
+def _held_us(trial: TrialEvidence) -> int | None:
+    """How long the end of an answer was held back in this connection; None when it was not."""
+    ruler = ruler_of(trial)
+    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
+    return max((one.gap.duration_us for one in known if one.kind is GapKind.HELD), default=None)
+
+
+def _may_be_held(trial: TrialEvidence) -> bool:
+    """Whether a pause before the small end of an answer has more than one explanation."""
+    ruler = ruler_of(trial)
+    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
+    return any(one.kind is GapKind.UNCLEAR and one.gap.bytes_after < ruler.mss and not one.turn.cut for one in known)
+
+
+def _longest_us(trial: TrialEvidence) -> int:
+    """The longest silence in the first answers, whatever caused it: a narrow link too."""
+    turns = (answer_turn(trial, exchange, longest_us=0) for exchange in trial.exchanges[:2])
+    return max((gap.duration_us for turn in turns if turn is not None for gap in turn.gaps()), default=0)
+
+
+def _waits_within(trial: TrialEvidence) -> bool:
+    """Whether the longest silence lies inside an answer: before its first byte the server may have been thinking."""
+    waits = [
+        (gap.duration_us, gap.start_us >= begun)
+        for exchange in trial.exchanges[:2]
+        if (begun := begun_us(trial, exchange)) is not None
+        and (turn := answer_turn(trial, exchange, longest_us=0)) is not None
+        for gap in turn.gaps()
+    ]
+    return bool(waits) and max(waits)[1]
+
+
+def _is_held_each_time(trials: Sequence[TrialEvidence]) -> bool:
+    """Whether the end of both answers of each connection waits for exactly a round trip.
+
+    Two full packets before it, and the client acknowledges at once whatever it delays otherwise. It is not the window,
+    which has grown by the second answer.
+    """
+    twice = [trial for trial in trials if len(trial.exchanges) > 1]
+    return len(twice) >= LEAST_SEEN and all(
+        _holds_exactly(trial, one) for trial in twice for one in trial.exchanges[:2]
+    )
+
+
+def _holds_exactly(trial: TrialEvidence, exchange: Exchange) -> bool:
+    ruler, begun = ruler_of(trial), begun_us(trial, exchange) or 0
+    held = [
+        one.gap for one in answer_gaps(trial, exchange, ruler) if one.kind is GapKind.HELD and one.gap.start_us >= begun
+    ]
+    return (
+        len(held) == 1 and ruler.is_exact(held[0].duration_us) and _stops_behind_full_packets(trial, exchange, held[0])
+    )
+
+
+def _stops_behind_full_packets(trial: TrialEvidence, exchange: Exchange, gap: Gap) -> bool:
+    """Whether the kernel stopped the answer: an application that rests a round trip has handed over whole records, and
+    without TLS it would have to meet the end of a packet."""
+    if trial.handshake is not None:
+        return splits_record(trial, gap)
+    return ruler_of(trial).is_whole(gap.bytes_before - (exchange.head_bytes or 0))
+
+
+def _compared(
+    held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence], delayed: list[TrialEvidence]
+) -> Verdicts:
+    """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
+    clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
+    # A process that reads late acknowledges late: the least of them is the quick one.
+    quick_us = median(map(_longest_us, clean)) if is_short(clean) else min(hurried.seen)
+    delayed_us = median(held.seen)
+    least, most = _DELAY_US
+    # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
+    longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
+    always = all(longest) and bool(clean) and all(map(_waits_within, clean))
+    exactly = not is_short(clean) and _is_held_each_time([one for one in (*quick, *delayed) if not lost_packets(one)])
+    if not least <= delayed_us - quick_us <= most and not always and not exactly:
+        yield NotJudged(id=FindingId.TCP_NAGLE_DELAYED_ACK, reason=NotJudgedReason.UNSTEADY)
+        return
+    yield Finding(
+        id=FindingId.TCP_NAGLE_DELAYED_ACK,
+        severity=Severity.HIGH,
+        confidence=held.confidence,
+        saving_us=round(delayed_us),
+        evidence=held.facts(
+            fact("gap_delayed_ack_ms", ms_of(delayed_us)),
+            fact("gap_quick_ack_ms", ms_of(quick_us)),
+        ),
+    )
