@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import ceil, inf
 
 from workers.diagnosis.case import SYN_TIMER_US, lost_syn, rtt_of, said_again
-from workers.diagnosis.flights import Turn, answer_turn, handshake_turns, mss_of, tickets_before
+from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of, tickets_before
 from workers.diagnosis.full_packets import is_stuck
-from workers.diagnosis.gaps import Ruler, ruler_of
+from workers.diagnosis.gaps import Ruler, ruler_of, splits_record
 from workers.measurement.evidence import TcpState, Trial, TrialEvidence
 from workers.measurement.thresholds import MIN_RTT_US
 
@@ -130,11 +130,22 @@ def _is_held(trial: TrialEvidence, trips: float) -> bool:
 def _has_hole(trial: TrialEvidence) -> bool:
     """Whether, after a silence of a round trip, more came than slow start lets follow: the hole had been filled.
 
-    The kernel hands on with the repair what came behind it, and with it the stamp of the last.
+    The kernel hands on with the repair what came behind it, and with it the stamp of the last. A server that had
+    nothing to send for so long may send as much then, but it leaves no record cut.
     """
     ruler = ruler_of(trial)
-    gaps = (gap for turn in _turns(trial, ruler) for gap in turn.gaps())
-    return any(ruler.near(gap.duration_us) and gap.next_bytes > 2 * gap.flight_bytes + ruler.mss for gap in gaps)
+    gaps = (gap for turn in _turns(trial, ruler) for gap in turn.gaps() if ruler.near(gap.duration_us))
+    return any(_brings_more(gap, ruler.mss) and _may_be_cut(trial, gap) for gap in gaps)
+
+
+def _brings_more(gap: Gap, mss: int) -> bool:
+    """Whether more packets came behind it than twice those before. The last of these may be a small one."""
+    return gap.next_bytes > (2 * ceil(gap.flight_bytes / mss) + 1) * mss
+
+
+def _may_be_cut(trial: TrialEvidence, gap: Gap) -> bool:
+    """Whether a record had begun before that silence and not ended; without TLS nothing tells."""
+    return trial.handshake is None or splits_record(trial, gap)
 
 
 def _turns(trial: TrialEvidence, ruler: Ruler) -> Iterator[Turn]:

@@ -166,9 +166,11 @@ def filled_hole() -> TrialEvidence:
         replace(whole.transfers[-1], at_us=max(ended, sent + 160_000), size_bytes=19_000),
     )
     shaken = tuple(one for one in whole.transfers if one.at_us <= sent)
+    cut = replace(whole.records[-1], at_us=flights[0].at_us, end_us=flights[-1].at_us)
     return replace(
         whole,
         transfers=(*shaken, *flights),
+        records=(*whole.records[:-1], cut),
         exchanges=(replace(whole.exchanges[0], ended_us=flights[-1].at_us),),
         tcp_ended=TcpState(out_of_order_packets=9),
     )
@@ -176,6 +178,22 @@ def filled_hole() -> TrialEvidence:
 
 def test_a_filled_hole_brings_more_than_slow_start_lets_follow() -> None:
     assert Id.TCP_LOSS in found(path.RULES, probe([filled_hole()] * 3))
+
+
+def test_what_a_server_sends_that_thought_for_a_round_trip_is_no_filled_hole() -> None:
+    """Its tickets came at once, and packets overtook each other."""
+    thinking = connection(Path(), Server(body_bytes=12_000, think_us=(76_000,)))
+    assert thinking.tcp_ended is not None
+    mixed = replace(thinking, tcp_ended=replace(thinking.tcp_ended, out_of_order_packets=9), scheduling_lag_us=2_000)
+    assert Id.TCP_LOSS not in found(path.RULES, probe([mixed] * 4))
+
+
+def test_what_a_small_window_lets_follow_is_no_filled_hole() -> None:
+    """It counts packets: behind three, of which the last is small, come six full ones."""
+    hole = filled_hole()
+    *shaken, early, late = hole.transfers
+    grown = (replace(early, size_bytes=2 * 1448 + 250), replace(late, size_bytes=6 * 1448))
+    assert Id.TCP_LOSS not in found(path.RULES, probe([replace(hole, transfers=(*shaken, *grown))] * 3))
 
 
 @pytest.mark.parametrize(("lag_rtt", "told"), [(0.2, True), (0.6, True), (1.2, False)])
