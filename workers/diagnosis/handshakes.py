@@ -46,6 +46,8 @@ _SIGNED = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2, Trial.TLS12)
 # A pause must stand out of what the path itself does by so much.
 _JITTERS = 1.5
 _PACKETS = 3
+# The content type of all that is sealed in TLS 1.3 (RFC 8446, 5.2).
+_SEALED = 23
 # What a delayed acknowledgement adds at least to a wait for it (Linux delays by 40 ms).
 _LEAST_DELAY_US = 25_000
 
@@ -141,9 +143,17 @@ def _rest_us(gaps: tuple[KnownGap, ...]) -> int:
 
 
 def _is_for_chain(gaps: tuple[KnownGap, ...], trial: TrialEvidence) -> bool:
-    """Whether it would have fitted without any certificates: servers may fill their records up to any size."""
+    """Whether it would have fitted with hardly any certificates: servers may fill their records up to any size, and the
+    shortest chain takes one."""
     sent = None if trial.handshake is None else trial.handshake.certificate_message_bytes
-    return sent is None or gaps[0].turn.size_bytes - sent <= gaps[0].gap.bytes_before
+    return sent is None or gaps[0].turn.size_bytes - sent + _least_record_bytes(trial) <= gaps[0].gap.bytes_before
+
+
+def _least_record_bytes(trial: TrialEvidence) -> int:
+    """What the smallest sealed record of its handshake carries."""
+    until_us = 0 if trial.handshake is None else trial.handshake.ended_us or 0
+    sealed = (one.length_bytes for one in trial.records if one.content_type == _SEALED and one.at_us <= until_us)
+    return min(sealed, default=0)
 
 
 def _beyond_usual_us(sure: Sure[tuple[KnownGap, ...]]) -> int:

@@ -33,6 +33,38 @@ def test_nagle_behind_a_full_window_is_told_apart_from_the_chain() -> None:
     assert told[Id.TLS_CHAIN_EXCEEDS_IW].saving_us == pytest.approx(230_000, rel=0.03)
 
 
+def filled_up(trial: TrialEvidence, certificate_bytes: int, record_bytes: int) -> TrialEvidence:
+    """Its server sends its handshake in records of that size."""
+    shaken = trial.handshake
+    assert shaken is not None
+    until_us = shaken.ended_us or 0
+    hello, *others = trial.records
+    count = hello.length_bytes // record_bytes
+    sealed = replace(hello, content_type=23, length_bytes=record_bytes, application=False)
+    records = (*[sealed] * count, *(one for one in others if one.at_us > until_us))
+    return replace(trial, records=records, handshake=replace(shaken, certificate_message_bytes=certificate_bytes))
+
+
+@pytest.mark.parametrize(
+    ("handshake_bytes", "certificate_bytes", "record_bytes", "told"),
+    [
+        (16_600, 900, 4112, False),
+        (16_600, 3500, 4112, False),
+        (29_000, 15_600, 4112, False),
+        (20_000, 19_000, 69, True),
+    ],
+)
+def test_filled_up_records_are_too_large_for_the_window_however_short_the_chain(
+    handshake_bytes: int, certificate_bytes: int, record_bytes: int, told: bool
+) -> None:
+    evidence = deep(Path(rtt_ms=150), replace(PAGE, handshake_bytes=handshake_bytes))
+    trials = tuple(filled_up(one, certificate_bytes, record_bytes) for one in evidence.trials)
+    evidence = replace(evidence, trials=trials)
+    assert (Id.TLS_CHAIN_EXCEEDS_IW in found(RULES, evidence)) is told
+    if not told:
+        assert left_open(RULES, evidence)[Id.TLS_CHAIN_EXCEEDS_IW] is NotJudgedReason.PADDED
+
+
 def split_end(trial: TrialEvidence, by_us: int) -> TrialEvidence:
     """Its server says its last words in two parts, the second so much later."""
     assert trial.handshake is not None
