@@ -197,7 +197,7 @@ def _slow_start_us(trial: TrialEvidence, ruler: Ruler) -> int:
     if not pauses:
         return 0
     exchange = trial.exchanges[0]
-    spread_us = behind_tickets_us(trial, exchange, answer_alone(exchange, pauses[0].turn)) or 0
+    spread_us = behind_tickets_us(trial, exchange, answer_alone(trial, exchange, pauses[0].turn)) or 0
     return sum(one.gap.duration_us + spread_us for one in pauses)
 
 

@@ -84,7 +84,7 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     pauses = pauses_in(trial, ruler, GapKind.SERVER)
     if not _is_stalled(pauses):
         return None
-    turn = answer_alone(trial.exchanges[0], pauses[0].turn)
+    turn = answer_alone(trial, trial.exchanges[0], pauses[0].turn)
     lengths_us = [one.gap.duration_us for one in pauses]
     lengths_us += _alike_us(trial, ruler, pauses) + _short_pauses_us(trial, ruler)
     begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)

@@ -22,7 +22,6 @@ from workers.diagnosis.windows import (
     Window,
     agreed,
     answer_alone,
-    behind_tickets_us,
     first_answer,
     handshake_bytes,
     is_large,
@@ -151,18 +150,17 @@ def _answer_extra_us(trial: TrialEvidence, window: float | None, quick_us: int) 
         return 0
     exchange, mss = found[0], mss_of(trial)
     held = _is_behind_tickets(trial, exchange, window, quick_us)
-    turn, ruler = found[1] if held else answer_alone(*found), ruler_of(trial)
+    turn, ruler = found[1] if held else answer_alone(trial, *found), ruler_of(trial)
     waits = _waits(turn, ruler)
     size_bytes = with_tickets_whole(trial, exchange, turn)
     usual = usual_window_after(handshake_bytes(trial), mss)
     needless = 1 + len(waits) - rounds(size_bytes, mss, usual)
     if needless <= 0:
         return 0
-    spread_us = 0 if held else behind_tickets_us(trial, exchange, turn) or 0
     began_us = turn.start_us if held else max(turn.start_us, exchange.first_application_us or 0)
     # Flights that a pause has parted come in turns, so that less is waited for than round trips.
     most_us = turn.end_us - began_us - needed_us(size_bytes, ruler, usual, packet_time_us(trial))
-    return max(0, min(_longest(waits, needless) + needless * spread_us, most_us))
+    return max(0, min(_longest_us(trial, waits, needless), most_us))
 
 
 def _is_behind_tickets(trial: TrialEvidence, exchange: Exchange, window: float | None, quick_us: int) -> bool:
@@ -186,7 +184,9 @@ def _kept_turns(trial: TrialEvidence) -> tuple[Turn, Turn] | None:
     if not again or not later:
         return None
     turns = answer_turn(trial, again[0]), answer_turn(trial, later[0])
-    return None if turns[0] is None or turns[1] is None else (turns[0], turns[1])
+    if turns[0] is None or turns[1] is None:
+        return None
+    return answer_alone(trial, again[0], turns[0]), answer_alone(trial, later[0], turns[1])
 
 
 def _kept_idle_us(trial: TrialEvidence) -> int:
@@ -209,7 +209,7 @@ def _restart(trial: TrialEvidence) -> _Restart | None:
         return None
     if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
         return None
-    return _Restart(gap=gaps[0], saving_us=_longest(_waits(turns[1], ruler), needless))
+    return _Restart(gap=gaps[0], saving_us=_longest_us(trial, _waits(turns[1], ruler), needless))
 
 
 def _needless_flights(trial: TrialEvidence) -> int:
@@ -248,8 +248,12 @@ def _kept_window(again: Turn, mss: int) -> int:
     return -(-again.flights[0].size_bytes // mss) << (len(again.flights) - 1)
 
 
-def _longest(gaps: Sequence[Gap], count: int) -> int:
-    return sum(sorted(gap.duration_us for gap in gaps)[-count:])
+def _longest_us(trial: TrialEvidence, waits: Sequence[Gap], count: int) -> int:
+    """What so many of a full window's pauses cost: from the beginning of the flight before each, since what something
+    has spread is acknowledged in parts, less what a narrow link takes for its packets anyway."""
+    mss, packet_us = mss_of(trial), packet_time_us(trial)
+    costs = (max(gap.duration_us, gap.period_us - gap.flight_bytes * packet_us // mss) for gap in waits)
+    return sum(sorted(costs)[-count:])
 
 
 RULES: tuple[Rule, ...] = (iw_small, idle_restart, nagle_delayed_ack)

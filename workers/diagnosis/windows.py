@@ -20,6 +20,7 @@ from workers.diagnosis.flights import (
 )
 from workers.diagnosis.gaps import LEAST_GROWTH, LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.once import once_a_trial
+from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import is_late, is_short
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
@@ -77,10 +78,11 @@ def first_answer(trial: TrialEvidence) -> tuple[Exchange, Turn] | None:
     return None if turn is None else (trial.exchanges[0], turn)
 
 
-def answer_alone(exchange: Exchange, turn: Turn) -> Turn:
-    """Without tickets that came a pause before it: in that the server thought, whatever its window."""
-    begun_us = exchange.first_application_us or 0
-    return replace(turn, flights=tuple(one for one in turn.flights if one.end_us >= begun_us) or turn.flights)
+def answer_alone(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> Turn:
+    """Without tickets and interim answers that came a pause before it: in that the server thought, whatever its
+    window."""
+    since_us = begun_us(trial, exchange) or 0
+    return replace(turn, flights=tuple(one for one in turn.flights if one.end_us >= since_us) or turn.flights)
 
 
 def is_large(trial: TrialEvidence) -> bool:
@@ -107,7 +109,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
     found = first_answer(trial)
     if found is None:
         return None
-    exchange, turn = found[0], answer_alone(*found)
+    exchange, turn = found[0], answer_alone(trial, *found)
     ruler = ruler_of(trial)
     gaps = turn.gaps()
     if _is_spread(turn, ruler):
@@ -131,7 +133,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
 def is_paced(trial: TrialEvidence) -> bool:
     """Whether the answer was spread over the time of round trips, so that no flights can be counted."""
     found = first_answer(trial)
-    return found is not None and _is_spread(answer_alone(*found), ruler_of(trial))
+    return found is not None and _is_spread(answer_alone(trial, *found), ruler_of(trial))
 
 
 def known_window(case: Case) -> float | None:

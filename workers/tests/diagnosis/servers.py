@@ -44,7 +44,7 @@ class Server:
     `handshake_bytes` is its first flight; `flush_bytes` splits it into writes of that size, `stall` is (after so many
     bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer, and
     `trickle` the same again and again. Requests take the `think_us` in turn. With `settings_bytes` it speaks HTTP/2
-    alone, and says so many of settings before its first answer.
+    alone, and says so many of settings before its first answer; with `hints_bytes` it gives early hints, then thinks.
     """
 
     handshake_bytes: int = 3000
@@ -64,6 +64,7 @@ class Server:
     key_bits: int = 256
     content_type: str = "text/html"
     settings_bytes: int = 0
+    hints_bytes: int = 0
 
 
 class Connection:
@@ -115,11 +116,14 @@ class Connection:
             self._hear(at_us, [(self.server.tickets_bytes, 0)], content_type=23, application=False, last=False)
         if not number and self.server.settings_bytes:
             self._hear(at_us, [(self.server.settings_bytes, 0)], content_type=23, application=False, last=False)
+        if self.server.hints_bytes:
+            self._hear(at_us, [(self.server.hints_bytes, 0)], content_type=23, application=True, last=False)
         think_us = self.server.think_us[number % len(self.server.think_us)]
         if think_us > _TIMEOUT_US:
             self.wire.rest()
         self._hear(at_us + think_us, self._answer(), content_type=23, application=True)
         own = [one for one in self.records[first_record:] if one.application]
+        final = own[bool(self.server.hints_bytes) :]
         self.exchanges.append(
             Exchange(
                 asked_us=asked_us,
@@ -128,10 +132,11 @@ class Connection:
                 first_raw_us=self.records[first_record].at_us,
                 first_application_us=own[0].at_us,
                 first_readable_us=own[0].end_us,
-                head_us=own[0].end_us,
-                first_body_us=own[min(1, len(own) - 1)].end_us,
+                head_us=final[0].end_us,
+                first_body_us=final[min(1, len(final) - 1)].end_us,
                 ended_us=self._arrived(self._end),
                 status=200,
+                interim=(103,) if self.server.hints_bytes else (),
                 headers=(Header(name="Content-Type", value=self.server.content_type),),
                 head_bytes=self.server.head_bytes,
                 body_bytes=self.server.body_bytes,

@@ -189,6 +189,27 @@ def test_a_rest_that_takes_the_window_back_is_seen_whatever_the_size_of_the_page
     assert Id.TCP_IDLE_RESTART not in found(RULES, kept)
 
 
+@pytest.mark.parametrize("think_us", [150_000, 300_000])
+def test_early_hints_do_not_hide_a_small_window(think_us: int) -> None:
+    """They come a pause before the answer, in which the server thinks."""
+    server = replace(PAGE, hints_bytes=120, think_us=(think_us,))
+    small, usual = probed(replace(SMALL, iw=3), server), probed(USUAL, server)
+    assert Id.TCP_IW_SMALL not in found(RULES, usual)
+    saving_us = found(RULES, small)[Id.TCP_IW_SMALL].saving_us
+    assert saving_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
+
+
+@pytest.mark.parametrize("body_bytes", [20_000, 60_000])
+@pytest.mark.parametrize("think_us", [30_000, 70_000, 150_000])
+def test_early_hints_do_not_hide_a_window_that_a_rest_takes_back(think_us: int, body_bytes: int) -> None:
+    """Their acknowledgement lets out a part of the next flight, so that the pauses between flights are shorter."""
+    server = replace(PAGE, hints_bytes=120, think_us=(think_us,), body_bytes=body_bytes)
+    resting, kept = (probed(replace(USUAL, idle_restart=restarts), server) for restarts in (True, False))
+    saving_us = found(RULES, resting)[Id.TCP_IDLE_RESTART].saving_us
+    assert saving_us == pytest.approx(rested_us(resting) - rested_us(kept), rel=0.1)
+    assert Id.TCP_IDLE_RESTART not in found(RULES, kept)
+
+
 def rested_us(evidence: ProbeEvidence) -> float:
     lasts = (trial.exchanges[-1] for trial in evidence.of(Trial.FULL))
     return median((last.ended_us or 0) - last.asked_us for last in lasts)
