@@ -127,6 +127,15 @@ def test_what_is_continued_sometimes_costs_its_share_of_a_round_trip_with_tls_1_
     assert fact(found, "resumed") == "5 of 10"
 
 
+def test_servers_that_take_turns_may_have_met_all_attempts_of_one_kind() -> None:
+    """Of both ways together each was continued, of either alone none."""
+    site = never(attempts(old(deep_site()), Trial.RESUMED, *[True] * 3), *_OLD_WAYS)
+    found = finding(_FLAKY, without(site, Trial.EARLY_DATA))
+    assert found is not None
+    assert fact(found, "resumed") == "3 of 13"
+    assert found.saving_us == pytest.approx(RTT_US * 10 / 13, rel=0.01)
+
+
 def test_sessions_that_live_for_seconds_are_told_with_their_life() -> None:
     site = attempts(without(deep_site(), Trial.EARLY_DATA), Trial.RESUMED, *[True, False] * 5)
     brief = finding(_FLAKY, shaken(site, (Trial.FULL, Trial.CLASSICAL), ticket_lifetime_s=1))
