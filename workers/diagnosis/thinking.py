@@ -171,10 +171,12 @@ def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
 
 def _may_fill_window(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> bool:
     """Whether what came before the answer may have been several packets, and no more came with the answer's first byte
-    than a small window lets out."""
+    than a small window lets out; or whether it is as much as fills the usual one."""
     turn, begun = answer_turn(trial, exchange), exchange.first_application_us or 0
     if turn is None:
         return False
+    if tickets_before(trial, exchange) > (USUAL_WINDOW - 1) * ruler.mss:
+        return True
     # Several packets may have been read in one go.
     before = records_before(trial, exchange.sent_us or 0, begun)
     together = next((one.size_bytes for one in turn.flights if one.end_us >= begun), 0)

@@ -199,6 +199,13 @@ def test_a_pause_right_behind_a_full_window_is_left_open() -> None:
     assert left_open(RULES, evidence)[Id.HTTP_BODY_STALL] is NotJudgedReason.UNSTEADY
 
 
+@pytest.mark.parametrize("tickets_bytes", [14_400, 18_400, 33_000])
+def test_an_answer_that_waits_behind_tickets_as_large_as_a_window_is_no_thinking(tickets_bytes: int) -> None:
+    """As Java's are, which hold the whole chain, or such as are filled up."""
+    evidence = deep(Path(rtt_ms=300), Server(tickets_bytes=tickets_bytes, body_bytes=20_000))
+    assert not {Id.HTTP_THINK_TIME, Id.HTTP_BUFFERED_RESPONSE} & found(RULES, evidence).keys()
+
+
 def test_a_head_that_nagle_holds_behind_early_hints_is_no_thinking() -> None:
     """They are acknowledged a round trip later, and the head may have waited for that, each time."""
     evidence = deep(Path(rtt_ms=385), Server(think_us=(385_000,)))
