@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts
-from workers.diagnosis.flights import Turn, answer_turn, packet_time_us
-from workers.diagnosis.gaps import LEAST_RTT, GapKind, KnownGap, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.flights import Gap, Turn, answer_turn, packet_time_us
+from workers.diagnosis.gaps import LEAST_RTT, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, jitter_us, ms_of, visits, weigh
 from workers.diagnosis.windows import (
@@ -85,26 +85,37 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     if not _is_stalled(pauses):
         return None
     turn = answer_alone(trial, trial.exchanges[0], pauses[0].turn)
-    lengths_us = [one.gap.duration_us for one in pauses]
-    lengths_us += _alike_us(trial, ruler, pauses) + _short_pauses_us(trial, ruler)
+    own = [one.gap for one in pauses] + _others(trial, ruler, pauses)
+    lengths_us = [gap.duration_us for gap in own] + _short_pauses_us(trial, ruler)
     begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)
-    saving_us = min(sum(lengths_us), turn.end_us - begun - _needed_us(trial, turn, ruler))
+    saving_us = min(sum(lengths_us), turn.end_us - begun - _needed_us(trial, turn, ruler, own))
     if saving_us < _WORTH_TELLING_US:
         return None
     before = pauses[0].gap.bytes_before
     return _Stall(pauses=len(lengths_us), pause_us=sum(lengths_us), bytes_before=before, saving_us=saving_us)
 
 
-def _alike_us(trial: TrialEvidence, ruler: Ruler, pauses: Sequence[KnownGap]) -> list[int]:
-    """Pauses behind full packets that are as long as one that is surely the server's: so it sends piece by piece, and
-    some of them end where a packet does. But what a pause has parted is acknowledged in parts, and what that lets out
-    is parted by as much a round trip later."""
+def _others(trial: TrialEvidence, ruler: Ruler, pauses: Sequence[KnownGap]) -> list[Gap]:
+    """Pauses beside one that is surely the server's: as long behind full packets, since it sends piece by piece, and
+    some of them end where a packet does; or for about a round trip behind a piece. But what a pause has parted is
+    acknowledged in parts, and what that lets out is parted by as much a round trip later."""
     unclear = [one.gap for one in pauses_in(trial, ruler, GapKind.UNCLEAR)]
     ends_us = [gap.end_us for gap in (*unclear, *(one.gap for one in pauses))]
     own = (gap for gap in unclear if not any(ruler.is_exact(gap.end_us - end_us) for end_us in ends_us))
-    known = [gap.duration_us for gap in own if not ruler.may_be_near(gap.duration_us)]
     sure = [one.gap.duration_us for one in pauses]
-    return [us for us in known if any(abs(us - one) <= _ALIKE * one for one in sure)]
+    return [gap for gap in own if _is_behind_piece(trial, gap, ruler) or _is_alike(gap, sure, ruler)]
+
+
+def _is_alike(gap: Gap, sure_us: Sequence[int], ruler: Ruler) -> bool:
+    us = gap.duration_us
+    return not ruler.may_be_near(us) and any(abs(us - one) <= _ALIKE * one for one in sure_us)
+
+
+def _is_behind_piece(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
+    """Whether nothing but the server stops there: a window is full by whole packets, and Nagle's algorithm holds less
+    than one back."""
+    whole = ruler.is_whole(gap.flight_bytes) or splits_record(trial, gap)
+    return gap.bytes_after > ruler.mss and not whole
 
 
 def _short_pauses_us(trial: TrialEvidence, ruler: Ruler) -> list[int]:
@@ -123,13 +134,14 @@ def _short_pauses_us(trial: TrialEvidence, ruler: Ruler) -> list[int]:
     return [gap.duration_us for gap in short if gap.start_us not in known]
 
 
-def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler) -> int:
-    """What the answer takes from its first byte to its last without any pause: the round trips of its window, and the
-    packets one after the other where the link is narrow. What came with it before take segments of their own."""
+def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) -> int:
+    """What the answer takes from its first byte to its last without its own pauses: the round trips of its window, and
+    the packets one after the other where the link is narrow. What came with it before take segments of their own."""
     first, *others = turn.flights
     unfilled = with_tickets_whole(trial, trial.exchanges[0], turn) - turn.size_bytes
     whole = replace(turn, flights=(replace(first, size_bytes=first.size_bytes + unfilled), *others))
-    return needed_us(whole.size_bytes, ruler, window_for(whole, ruler), packet_time_us(trial))
+    window = window_for(whole, ruler, {gap.start_us for gap in own})
+    return needed_us(whole.size_bytes, ruler, window, packet_time_us(trial))
 
 
 def _is_stalled(pauses: Sequence[KnownGap]) -> bool:

@@ -1,6 +1,6 @@
 """The server's initial congestion window, from how much of an answer came before it waited for us."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise, zip_longest
 from math import ceil, floor
@@ -168,9 +168,10 @@ def needed_us(size_bytes: int, ruler: Ruler, window: int, packet_us: int) -> int
     return at_us + (segments - 1) * packet_us
 
 
-def window_for(turn: Turn, ruler: Ruler) -> int:
+def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = ()) -> int:
     """With how many segments the server would have begun an answer that it interrupted: as is known of it, else the
-    usual window, unless what it sent at once is more, or what it then waited for is less."""
+    usual window, unless what it sent at once is more, or what it then waited for is less. Its own pauses, which began
+    at these instants, are no waits."""
     if ruler.window_segments is not None:
         return round(ruler.window_segments)
     shown, stopped, before, largest = 0.0, False, 0.0, 0.0
@@ -181,7 +182,7 @@ def window_for(turn: Turn, ruler: Ruler) -> int:
         # In what a narrow link spreads is also what the acknowledgement of its beginning let out.
         shown = max(shown, 0 if flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us else at_once)
         before, largest = before + sent, max(largest, sent)
-        waited = gap is not None and _is_let_out(gap, turn.flights[:place], ruler)
+        waited = gap is not None and gap.start_us not in own_us and _is_let_out(gap, turn.flights[:place], ruler)
         stopped = stopped or (waited and sent < USUAL_WINDOW - _DEFERRED_SEGMENTS)
     if stopped:
         return max(1, floor(shown))

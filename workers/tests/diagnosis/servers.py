@@ -43,8 +43,9 @@ class Server:
 
     `handshake_bytes` is its first flight; `flush_bytes` splits it into writes of that size, `stall` is (after so many
     bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer, and
-    `trickle` the same again and again. Requests take the `think_us` in turn. With `settings_bytes` it speaks HTTP/2
-    alone, and says so many of settings before its first answer; with `hints_bytes` it gives early hints, then thinks.
+    `trickle` the same again and again; `stops` are such stalls one after the other. Requests take the `think_us` in
+    turn. With `settings_bytes` it speaks HTTP/2 alone, and says so many of settings before its first answer; with
+    `hints_bytes` it gives early hints, then thinks.
     """
 
     handshake_bytes: int = 3000
@@ -59,6 +60,7 @@ class Server:
     head_apart: bool = False
     body_stall: tuple[int, int] | None = None
     trickle: tuple[int, int] | None = None
+    stops: tuple[tuple[int, int], ...] = ()
     think_us: tuple[int, ...] = (300,)
     keeps: bool = True
     key_bits: int = 256
@@ -194,7 +196,8 @@ class Connection:
         if self.server.trickle is not None:
             after, pause_us = self.server.trickle
             return [(head, 0), *[(after, pause_us)] * (body // after)]
-        return [(head + body, 0)]
+        sizes, pauses_us = [size for size, _ in self.server.stops], [pause_us for _, pause_us in self.server.stops]
+        return list(zip([*sizes, head + body - sum(sizes)], [0, *pauses_us], strict=True))
 
     def _say(self, size: int) -> float:
         """Gives the instant at which it is with the server."""

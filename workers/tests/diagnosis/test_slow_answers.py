@@ -192,6 +192,18 @@ def test_pieces_that_fill_packets_by_chance_pause_as_long_as_the_others() -> Non
     assert saving_us == pytest.approx(whole_us(trickling) - whole_us(deep(far, server)), rel=0.03)
 
 
+@pytest.mark.parametrize("pauses_ms", [(157, 217, 136, 216), (166, 205, 155, 173), (214, 157, 161)])
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+def test_pauses_of_about_a_round_trip_are_the_servers_beside_one_that_surely_is(
+    pauses_ms: tuple[int, ...], version: str
+) -> None:
+    far, server = Path(rtt_ms=150), Server(body_bytes=20_000, version=version)
+    stops = tuple((2_100, pause_ms * 1000) for pause_ms in pauses_ms)
+    stopping, whole = deep(far, replace(server, stops=stops)), deep(far, server)
+    saving_us = found(RULES, stopping)[Id.HTTP_BODY_STALL].saving_us
+    assert saving_us == pytest.approx(whole_us(stopping) - whole_us(whole), rel=0.05)
+
+
 def test_a_pause_right_behind_a_full_window_is_left_open() -> None:
     """It is longer than a round trip, and not so long that it could be none."""
     evidence = deep(Path(rtt_ms=170), Server(body_bytes=20_000, body_stall=(14_000, 250_000), version="TLSv1.2"))
