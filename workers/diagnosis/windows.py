@@ -168,10 +168,10 @@ def needed_us(size_bytes: int, ruler: Ruler, window: int, packet_us: int) -> int
     return at_us + (segments - 1) * packet_us
 
 
-def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = ()) -> int:
+def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = (), usual: int = USUAL_WINDOW) -> int:
     """With how many segments the server would have begun an answer that it interrupted: as is known of it, else the
-    usual window, unless what it sent at once is more, or what it then waited for is less. Its own pauses, which began
-    at these instants, are no waits."""
+    usual window as its handshake left it, unless what it sent at once is more, or what it then waited for is less. Its
+    own pauses, which began at these instants, are no waits."""
     if ruler.window_segments is not None:
         return round(ruler.window_segments)
     shown, stopped, before, largest = 0.0, False, 0.0, 0.0
@@ -186,7 +186,7 @@ def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = ()) -> int:
         stopped = stopped or (waited and sent < USUAL_WINDOW - _DEFERRED_SEGMENTS)
     if stopped:
         return max(1, floor(shown))
-    return next((one for one in _USUAL if one >= max(USUAL_WINDOW, floor(shown))), ceil(shown))
+    return usual if floor(shown) <= usual else next((one for one in _USUAL if one >= floor(shown)), ceil(shown))
 
 
 def _is_let_out(gap: Gap, earlier: Sequence[Flight], ruler: Ruler) -> bool:

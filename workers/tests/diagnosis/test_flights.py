@@ -9,7 +9,14 @@ from workers.diagnosis.case import Case
 from workers.diagnosis.flights import Flight, Turn, answer_turn, handshake_round_trips, handshake_turns
 from workers.diagnosis.gaps import Ruler
 from workers.diagnosis.weighing import is_blind, is_late
-from workers.diagnosis.windows import known_window, rounds, usual_setting, window_for, window_of
+from workers.diagnosis.windows import (
+    known_window,
+    rounds,
+    usual_setting,
+    usual_window_after,
+    window_for,
+    window_of,
+)
 from workers.measurement.evidence import Depth, Direction, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
@@ -208,3 +215,13 @@ def test_a_window_that_small_packets_let_grow_is_not_taken_for_a_larger_one() ->
     assert window_for(Turn(asked_us=-262_000, flights=(first, rest)), ruler) == 10
     larger = replace(rest, size_bytes=20_000)
     assert window_for(Turn(asked_us=-262_000, flights=(first, larger)), ruler) == 16
+
+
+def test_what_a_long_handshake_let_the_window_grow_to_is_not_taken_for_a_larger_one() -> None:
+    """Of seven packets that were acknowledged it is fourteen; thirteen follow a pause at once."""
+    first = Flight(start_us=0, end_us=0, size_bytes=1_368)
+    rest = Flight(start_us=448_000, end_us=448_100, size_bytes=18_960)
+    ruler = Ruler(rtt_us=380_000, mss=1_448)
+    turn = Turn(asked_us=-380_000, flights=(first, rest))
+    assert window_for(turn, ruler, usual=usual_window_after(9_400, 1_448)) == 14
+    assert window_for(turn, ruler) == 16
