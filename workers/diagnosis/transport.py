@@ -160,7 +160,7 @@ def _answer_extra_us(trial: TrialEvidence, window: float | None, quick_us: int) 
     began_us = turn.start_us if held else max(turn.start_us, exchange.first_application_us or 0)
     # Flights that a pause has parted come in turns, so that less is waited for than round trips.
     most_us = turn.end_us - began_us - needed_us(size_bytes, ruler, usual, packet_time_us(trial))
-    return max(0, min(_longest_us(trial, waits, needless), most_us))
+    return max(0, min(_longest_us(trial, exchange, waits, needless), most_us))
 
 
 def _is_behind_tickets(trial: TrialEvidence, exchange: Exchange, window: float | None, quick_us: int) -> bool:
@@ -209,7 +209,8 @@ def _restart(trial: TrialEvidence) -> _Restart | None:
         return None
     if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
         return None
-    return _Restart(gap=gaps[0], saving_us=_longest_us(trial, _waits(turns[1], ruler), needless))
+    rested = next(exchange for exchange in trial.exchanges if exchange.idle_us)
+    return _Restart(gap=gaps[0], saving_us=_longest_us(trial, rested, _waits(turns[1], ruler), needless))
 
 
 def _needless_flights(trial: TrialEvidence) -> int:
@@ -248,11 +249,12 @@ def _kept_window(again: Turn, mss: int) -> int:
     return -(-again.flights[0].size_bytes // mss) << (len(again.flights) - 1)
 
 
-def _longest_us(trial: TrialEvidence, waits: Sequence[Gap], count: int) -> int:
-    """What so many of a full window's pauses cost: from the beginning of the flight before each, since what something
-    has spread is acknowledged in parts, less what a narrow link takes for its packets anyway."""
+def _longest_us(trial: TrialEvidence, exchange: Exchange, waits: Sequence[Gap], count: int) -> int:
+    """What so many of a full window's pauses cost. What came ahead of an answer is acknowledged ahead of it, which lets
+    a part of each flight out: then from the beginning of the flight before, less what a narrow link takes for that."""
     mss, packet_us = mss_of(trial), packet_time_us(trial)
-    costs = (max(gap.duration_us, gap.period_us - gap.flight_bytes * packet_us // mss) for gap in waits)
+    ahead = exchange.interim or tickets_before(trial, exchange)
+    costs = (gap.period_us - gap.flight_bytes * packet_us // mss if ahead else gap.duration_us for gap in waits)
     return sum(sorted(costs)[-count:])
 
 
