@@ -111,7 +111,9 @@ def _standing_12(case: Case) -> NotJudgedReason | bool | None:
     ways = attempts_12(case)
     if any(one.resumed for one in ways.values()):
         return True
-    if ways and all(one.tried >= MIN_ATTEMPTS for one in ways.values()):
+    # Servers that take turns, as TLS 1.3 shows of them, may have met strangers alone.
+    turns = 0 < attempts_13(case).rate < FLAKY_BELOW
+    if ways and not turns and all(one.tried >= MIN_ATTEMPTS for one in ways.values()):
         return None
     return _why_open(case, sum(one.tried for one in ways.values()))
 

@@ -136,6 +136,13 @@ def test_servers_that_take_turns_may_have_met_all_attempts_of_one_kind() -> None
     assert found.saving_us == pytest.approx(RTT_US * 10 / 13, rel=0.01)
 
 
+@pytest.mark.parametrize("takes_turns", [True, False])
+def test_servers_that_take_turns_may_have_met_strangers_alone_with_tls_1_2(takes_turns: bool) -> None:
+    site = never(without(deep_site(), Trial.EARLY_DATA), *_OLD_WAYS)
+    site = attempts(site, Trial.RESUMED, *[True, not takes_turns] * 5)
+    assert (finding(_MISSING, site) is None) is takes_turns
+
+
 def test_sessions_that_live_for_seconds_are_told_with_their_life() -> None:
     site = attempts(without(deep_site(), Trial.EARLY_DATA), Trial.RESUMED, *[True, False] * 5)
     brief = finding(_FLAKY, shaken(site, (Trial.FULL, Trial.CLASSICAL), ticket_lifetime_s=1))
