@@ -183,7 +183,9 @@ def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = (), usual: in
         shown = max(shown, 0 if flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us else at_once)
         before, largest = before + sent, max(largest, sent)
         waited = gap is not None and gap.start_us not in own_us and _is_let_out(gap, turn.flights[:place], ruler)
-        stopped = stopped or (waited and sent < USUAL_WINDOW - _DEFERRED_SEGMENTS)
+        since_us = flight.end_us - ruler.rtt_us
+        under_way = sum(one.size_bytes for one in turn.flights[: place + 1] if one.end_us > since_us) / ruler.mss
+        stopped = stopped or (waited and under_way < USUAL_WINDOW - _DEFERRED_SEGMENTS)
     if stopped:
         return max(1, floor(shown))
     return usual if floor(shown) <= usual else next((one for one in _USUAL if one >= floor(shown)), ceil(shown))

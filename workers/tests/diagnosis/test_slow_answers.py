@@ -204,6 +204,21 @@ def test_pauses_of_about_a_round_trip_are_the_servers_beside_one_that_surely_is(
     assert saving_us == pytest.approx(whole_us(stopping) - whole_us(whole), rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("rtt_ms", "body_bytes", "pauses_ms"),
+    [(380, 150_000, (200, 207, 161)), (250, 20_000, (135, 199, 125)), (250, 60_000, (135, 199, 125))],
+)
+def test_flights_that_pauses_have_parted_are_no_small_window(
+    rtt_ms: int, body_bytes: int, pauses_ms: tuple[int, ...]
+) -> None:
+    """What follows them is acknowledged in parts, and comes in parts; together it is more than a small window."""
+    far, server = Path(rtt_ms=rtt_ms), Server(body_bytes=body_bytes, version="TLSv1.2")
+    stops = tuple((2_100, pause_ms * 1000) for pause_ms in pauses_ms)
+    stopping, whole = deep(far, replace(server, stops=stops)), deep(far, server)
+    saving_us = found(RULES, stopping)[Id.HTTP_BODY_STALL].saving_us
+    assert saving_us == pytest.approx(whole_us(stopping) - whole_us(whole), rel=0.05)
+
+
 def test_a_pause_right_behind_a_full_window_is_left_open() -> None:
     """It is longer than a round trip, and not so long that it could be none."""
     evidence = deep(Path(rtt_ms=170), Server(body_bytes=20_000, body_stall=(14_000, 250_000), version="TLSv1.2"))
