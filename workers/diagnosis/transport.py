@@ -104,6 +104,8 @@ def idle_restart(case: Case) -> Verdicts:
         )
     elif sure is not None:
         yield sure
+    elif all(map(_is_interrupted, trials)):
+        yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.HTTP_BODY_STALL)
 
 
 def _small_window(trial: TrialEvidence) -> Window | None:
@@ -242,6 +244,12 @@ def _may_have_restarted(trial: TrialEvidence) -> bool:
     again = next((one for one in trial.exchanges[1:] if not one.idle_us), None)
     rested = again is not None and (think_us(trial, again) or 0) > LEAST_REST_US
     return _needless_flights(trial) > 0 and (rested or not _begins_with_as_much(trial))
+
+
+def _is_interrupted(trial: TrialEvidence) -> bool:
+    """Whether the answer after the rest stops for longer than a full window: then nothing is known of its flights."""
+    turns = _kept_turns(trial)
+    return turns is not None and len(turns[1].gaps()) > len(_waits(turns[1], ruler_of(trial)))
 
 
 def _kept_window(again: Turn, mss: int) -> int:

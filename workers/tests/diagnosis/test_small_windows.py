@@ -18,8 +18,8 @@ from workers.measurement.evidence import (
     TrialEvidence,
 )
 from workers.measurement.finding import FindingId as Id
-from workers.measurement.finding import Severity
-from workers.tests.diagnosis.judging import facts, found
+from workers.measurement.finding import NotJudgedReason, Severity
+from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import DEEP, Server, deep, light
 
@@ -208,6 +208,14 @@ def test_early_hints_do_not_hide_a_window_that_a_rest_takes_back(think_us: int, 
     saving_us = found(RULES, resting)[Id.TCP_IDLE_RESTART].saving_us
     assert saving_us == pytest.approx(rested_us(resting) - rested_us(kept), rel=0.1)
     assert Id.TCP_IDLE_RESTART not in found(RULES, kept)
+
+
+@pytest.mark.parametrize("restarts", [True, False])
+def test_what_a_rest_does_to_a_window_is_hidden_where_the_server_stops_by_itself(restarts: bool) -> None:
+    stopping = replace(PAGE, body_bytes=40_000, body_stall=(10_000, 800_000))
+    evidence = probed(replace(USUAL, idle_restart=restarts), stopping)
+    assert Id.TCP_IDLE_RESTART not in found(RULES, evidence)
+    assert left_open(RULES, evidence)[Id.TCP_IDLE_RESTART] is NotJudgedReason.HIDDEN
 
 
 def rested_us(evidence: ProbeEvidence) -> float:
