@@ -5,6 +5,7 @@ from workers.diagnosis.catalogue import reason_text
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.headers import hsts_max_age_s, values
 from workers.diagnosis.protocols import answer_headers, http2_answers, http3_announced, http3_answers, http3_refused
+from workers.diagnosis.records import LARGE_RECORD_BYTES, holds_back
 from workers.diagnosis.redirects import MIN_HSTS_S, is_address
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
@@ -13,8 +14,6 @@ from workers.diagnosis.windows import LEAST_ANSWER_BYTES
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import FindingId
 
-# A record of 4 KB with its padding and tag; larger ones are those of servers that do not care.
-SMALL_RECORD_BYTES = 4_300
 # A server that answers quicker has no use for hints.
 _AT_ONCE_US = 50_000
 _EARLY_HINTS = 103
@@ -31,7 +30,7 @@ def record_sizing(judged: Judged) -> Told:
     early, _ = _early_and_late(trials)
     if any(map(_begins_large, trials)):
         return no(_record_words(judged))
-    if max(map(sum, map(_application_lengths, trials))) <= SMALL_RECORD_BYTES:
+    if max(map(sum, map(_application_lengths, trials))) <= LARGE_RECORD_BYTES:
         return unknown(judged, f"the answer is too small to tell ({size(max(early))})")
     return yes(_record_words(judged))
 
@@ -42,19 +41,13 @@ def _record_words(judged: Judged) -> str:
         return ""
     early, late = _early_and_late(trials)
     first, most = max(_application_lengths(trial)[0] for trial in trials), max(early + late)
-    if most > max(2 * first, SMALL_RECORD_BYTES) and not any(map(_begins_large, trials)):
+    if most > max(2 * first, LARGE_RECORD_BYTES) and not any(map(_begins_large, trials)):
         return f"dynamic, {size(first)} to {size(most)}"
     return f"static, {size(max(early))}"
 
 
 def _begins_large(trial: TrialEvidence) -> bool:
-    """Whether a record of the first 14 KB holds back more than what could be read before it: those that grow do not."""
-    carried = 0
-    for length in _application_lengths(trial):
-        if carried < FIRST_FLIGHT_BYTES and length > SMALL_RECORD_BYTES + carried:
-            return True
-        carried += length
-    return False
+    return holds_back(_application_lengths(trial))
 
 
 def _early_and_late(trials: list[TrialEvidence]) -> tuple[list[int], list[int]]:

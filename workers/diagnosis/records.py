@@ -1,5 +1,6 @@
 """Rules on TLS records: too large for the first window, or needlessly small."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median
@@ -7,6 +8,7 @@ from statistics import median
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import RECORD_HEADER_BYTES, Turn, mss_of, tickets_before
 from workers.diagnosis.gaps import USUAL_WINDOW
+from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.weighing import Sure, fact, ms_of, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
@@ -183,6 +185,16 @@ def _stopped_by_small_window(trial: TrialEvidence) -> bool:
     return before is not None and before < (USUAL_WINDOW - _SPARE_SEGMENTS) * mss_of(trial)
 
 
+def holds_back(lengths: Iterable[int]) -> bool:
+    """Whether a record of the first 14 KB holds back more than what could be read before it: those that grow do not."""
+    carried = 0
+    for length in lengths:
+        if carried < FIRST_FLIGHT_BYTES and length > LARGE_RECORD_BYTES + carried:
+            return True
+        carried += length
+    return False
+
+
 def _not_triggered(trials: list[TrialEvidence]) -> Verdicts:
     """Where the answer is smaller than the window: whether its records would be too large for a larger answer."""
     id = FindingId.TLS_RECORD_OVERFLOW
@@ -191,15 +203,15 @@ def _not_triggered(trials: list[TrialEvidence]) -> Verdicts:
     if trial is None:
         yield NotJudged(id=id, reason=NotJudgedReason.PACED)
         return
-    largest = max((one.length_bytes for one in answer_records(trial, trial.exchanges[0])), default=0)
+    lengths = [one.length_bytes for one in answer_records(trial, trial.exchanges[0])]
     first = first_answer(trial)
     small = first is not None and not first[1].cut and first[1].size_bytes < USUAL_WINDOW * mss_of(trial)
-    if small and largest > LARGE_RECORD_BYTES:
+    if small and holds_back(lengths):
         yield Finding(
             id=id,
             severity=Severity.INFO,
             confidence=Confidence.MEDIUM,
-            evidence=(fact("triggered", False), fact("record_bytes", largest)),
+            evidence=(fact("triggered", False), fact("record_bytes", max(lengths))),
         )
     elif small:
         yield NotJudged(id=id, reason=NotJudgedReason.RESPONSE_SMALL)

@@ -175,6 +175,23 @@ def test_records_of_the_size_that_would_be_advised_are_not_too_large_for_a_windo
     assert Id.TLS_RECORD_OVERFLOW in found(records.RULES, large)
 
 
+@pytest.mark.parametrize(
+    ("lengths", "told"),
+    [((1_300, 1_900, 2_500, 3_100, 4_317), False), ((1_300, 7_000), True), ((4_700, 4_700), True)],
+)
+def test_records_that_grow_with_what_was_read_before_them_are_not_too_large(
+    lengths: tuple[int, ...], told: bool
+) -> None:
+    def sized(trial: TrialEvidence) -> TrialEvidence:
+        own = next(one for one in trial.records if one.application)
+        others = (one for one in trial.records if not one.application)
+        return replace(trial, records=(*others, *(replace(own, length_bytes=length) for length in lengths)))
+
+    evidence = light(Path(), Server(body_bytes=12_000))
+    evidence = replace(evidence, trials=tuple(map(sized, evidence.trials)))
+    assert (Id.TLS_RECORD_OVERFLOW in found(records.RULES, evidence)) is told
+
+
 def test_one_pause_of_a_busy_machine_makes_no_smaller_window() -> None:
     assert agreed([2.0, 3.8, 4.0, 4.8]) == 3.8
     assert agreed([4.0, 10.0]) is None
