@@ -10,6 +10,8 @@ from workers.measurement.waterfall import ServedFrom
 Json = Mapping[str, Any]
 # DevTools' word for the kind of a WebSocket's handshake.
 SOCKET = "WebSocket"
+# … and for who asked, where it was one.
+SERVICE_WORKER = "service_worker"
 ON_THE_NETWORK = frozenset({ServedFrom.NETWORK})
 # … and for that of what is fetched ahead.
 _PREFETCH = "Prefetch"

@@ -9,8 +9,8 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 from urllib.parse import urldefrag
 
-from workers.measurement.compute.exchange import SOCKET, Exchange
-from workers.measurement.compute.network_log import NetHop
+from workers.measurement.compute.exchange import SERVICE_WORKER, SOCKET, Exchange
+from workers.measurement.compute.network_log import DOCUMENTS, NetHop
 from workers.measurement.waterfall import ServedFrom
 
 # Between DevTools' start of a request and the log's lies the browser's own work; a busy processor stretches it.
@@ -27,11 +27,11 @@ def join(exchanges: Iterable[Exchange], hops: Iterable[NetHop]) -> dict[int, Net
     asked: dict[_Address, list[tuple[int, Exchange]]] = defaultdict(list)
     for index, exchange in enumerate(exchanges):
         if exchange.served_from not in NEVER_ON_THE_NETWORK:
-            asked[exchange.method, _plain(exchange.url)].append((index, exchange))
+            asked[exchange.method, plain_url(exchange.url)].append((index, exchange))
     logged: dict[_Address, list[NetHop]] = defaultdict(list)
     for hop in hops:
-        if (hop.method, _plain(hop.url)) in asked and not _asked_the_cache_alone(hop):
-            logged[hop.method, _plain(hop.url)].append(hop)
+        if (hop.method, plain_url(hop.url)) in asked and not _asked_the_cache_alone(hop):
+            logged[hop.method, plain_url(hop.url)].append(hop)
     pairs: dict[int, NetHop] = {}
     for address, candidates in logged.items():
         candidates.sort(key=_began)
@@ -97,10 +97,13 @@ def _of_the_rest(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None:
 
 
 def _first_within(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None:
-    """For a request that failed before DevTools knew when the network began: the first in its lifetime."""
+    """For a request that failed before DevTools knew when the network began: the first in its lifetime. Or for one of
+    a service worker that the browser had made by then, while that started (Service Workers, "race response").
+    """
     ended_us = exchange.ended_us
     for hop in candidates:
-        after = hop.started_ms >= exchange.started_us // 1000 - 1
+        ahead = exchange.asker == SERVICE_WORKER and hop.kind in DOCUMENTS
+        after = ahead or hop.started_ms >= exchange.started_us // 1000 - 1
         if after and (ended_us is None or hop.started_ms <= ended_us // 1000 + 1):
             return hop
     return None
@@ -117,5 +120,6 @@ def _began(hop: NetHop) -> int:
     return hop.started_ms
 
 
-def _plain(url: str) -> str:
+def plain_url(url: str) -> str:
+    """An address as it is asked for."""
     return urldefrag(url).url

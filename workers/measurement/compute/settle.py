@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from urllib.parse import urljoin
 
-from workers.measurement.compute.exchange import ON_THE_NETWORK, SOCKET, Exchange
+from workers.measurement.compute.exchange import ON_THE_NETWORK, SERVICE_WORKER, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
-from workers.measurement.compute.network_log import NetHop, NetworkLog
+from workers.measurement.compute.network_log import DOCUMENTS, NetHop, NetworkLog
 from workers.measurement.compute.untold import answer_in, is_cached
 
 _ABORTED = "ERR_ABORTED"
@@ -24,6 +24,9 @@ def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: Netw
             continue
         if exchange.kind == SOCKET:
             _settle_socket(exchange, hop, log)
+        elif exchange.asker == SERVICE_WORKER and hop.kind in DOCUMENTS:
+            # The browser asked before its service worker did.
+            exchange.started_us = min(exchange.started_us, hop.started_ms * 1000)
         if is_cached(hop):
             _settle_cached(exchange, hop)
         elif exchange.response is None and hop.status is not None:

@@ -5,14 +5,15 @@ answer. Who asked for them is found out elsewhere, as far as it can be (`worker_
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workers.measurement.compute.exchange import SOCKET, Exchange
+from workers.measurement.compute.exchange import SERVICE_WORKER, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
-from workers.measurement.compute.join import NEVER_ON_THE_NETWORK
+from workers.measurement.compute.join import NEVER_ON_THE_NETWORK, plain_url
 from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop, NetworkLog
+from workers.measurement.waterfall import ServedFrom
 
 # A document that the browser asks for while its service worker starts, for that to answer with (Service Workers, 4.6).
 FOR_SERVICE_WORKER = "service-worker-navigation-preload"
@@ -37,13 +38,18 @@ def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | No
         for index, one in enumerate(told.exchanges)
         if index not in told.pairs and one.served_from not in NEVER_ON_THE_NETWORK
     }
+    answered = {
+        (one.method, plain_url(one.url))
+        for one in told.exchanges
+        if one.is_document and one.served_from is ServedFrom.SERVICE_WORKER
+    }
     found = [
         hop
         for hop in log.hops
         if id(hop) not in known
         and zero_us <= hop.started_ms * 1000
         and (until_us is None or hop.started_ms * 1000 < until_us)
-        and _counts(hop)
+        and _counts(hop, answered)
         and (hop.method, hop.url) not in doubtful
     ]
     if not found:
@@ -62,12 +68,16 @@ def _sizes(found: Sequence[NetHop], unasked: Mapping[str, Sequence[int | None]])
     return {url: sizes[0] for url, sizes in unasked.items() if len(sizes) == asked[url] == 1}
 
 
-def _counts(hop: NetHop) -> bool:
+def _counts(hop: NetHop, answered: Collection[tuple[str, str]]) -> bool:
     """Whether it is the page's and went out for a connection: our mark at the end of a log does not, nor what asks the
-    cache alone. What the browser fetches on its own account is no part of a page.
+    cache alone. What the browser fetches on its own account is no part of a page, but for the documents that it asks
+    for while their service workers start: `answered` are those that one answered.
     """
-    preloaded = header_of(headers_in(hop.sent_lines), FOR_SERVICE_WORKER) is not None
-    asked = preloaded or (hop.kind not in DOCUMENTS and hop.initiator != NOBODY)
+    ahead = header_of(headers_in(hop.sent_lines), FOR_SERVICE_WORKER) is not None
+    if hop.kind in DOCUMENTS:
+        asked = ahead or (hop.method, plain_url(hop.url)) in answered
+    else:
+        asked = ahead or hop.initiator != NOBODY
     return asked and hop.url.startswith(_SCHEMES) and hop.controller is not None
 
 
@@ -80,6 +90,7 @@ def _exchange(hop: NetHop, log: NetworkLog, transferred_bytes: int | None) -> Ex
         method=hop.method,
         started_us=began_us,
         kind=SOCKET if hop.is_socket else "Other",
+        asker=SERVICE_WORKER if hop.kind in DOCUMENTS else None,
         untold=True,
         pages_own=hop.pages_own,
         net_started_us=began_us,

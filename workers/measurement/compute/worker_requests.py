@@ -10,15 +10,19 @@ worker (Sec-Fetch-Dest) takes its referrer from nobody else.
 By what is left: of all that documents ask for DevTools tells. So what it did not tell of, and what the browser did not
 ask for on its own account, a worker asked for, if one had begun. Where both a worker and a service worker had, nobody
 knows which one it was.
+
+What has the address of a request that a service worker answered, that one asked for: it hands on what it was asked,
+with the page's headers.
 """
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workers.measurement.compute.exchange import SOCKET, Exchange
+from workers.measurement.compute.exchange import SERVICE_WORKER, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of
 from workers.measurement.compute.untold import FOR_SERVICE_WORKER
+from workers.measurement.waterfall import ServedFrom
 
 # What is fetched for a worker, by Sec-Fetch-Dest: its script and the modules of that.
 _WORKERS = {"worker": "worker", "sharedworker": "worker", "serviceworker": "service_worker"}
@@ -48,6 +52,7 @@ def name_workers(
     """
     _name_sockets(exchanges, unsent or {})
     workers = {one.url: one for one in _workers(exchanges, known)}
+    answered = {(one.method, one.url) for one in exchanges if one.served_from is ServedFrom.SERVICE_WORKER}
     for exchange in exchanges:
         if exchange.asker is None and _is_for_service_worker(exchange):
             exchange.asker = "service_worker"
@@ -56,6 +61,8 @@ def name_workers(
         script = _asking_script(exchange)
         if script in workers:
             exchange.asker, exchange.initiator = workers[script].kind, {"type": "script", "url": script}
+        elif exchange.untold and (exchange.method, exchange.url) in answered:
+            _name_by_what_is_left(exchange, [one for one in workers.values() if one.kind == SERVICE_WORKER])
         elif all_told and _is_left(exchange):
             _name_by_what_is_left(exchange, [one for one in workers.values() if one.since_us <= exchange.started_us])
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.captures_page import PageCapture
+from workers.measurement.captures_page import DevToolsEvent, PageCapture
 from workers.measurement.compute.exchange import SOCKET, Exchange
 from workers.measurement.compute.header_lines import headers_in
 from workers.measurement.compute.page import compute_page
@@ -118,6 +118,23 @@ def test_a_document_asked_for_while_its_service_worker_starts_is_that_ones() -> 
     assert RowFlag.SERVICE_WORKER in row.flags
 
 
+def test_what_a_starting_service_worker_hands_on_is_the_request_that_the_browser_had_made_for_it() -> None:
+    """It asks for the document, which was asked for as it started: no answer to that is ever told."""
+    capture = golden.load("sleeping-service-worker")
+    asked = next(one.params for one in capture.events if one.method == "Network.requestWillBeSent")
+    told = {"requestId": "handed on", "loaderId": "", "documentURL": "https://two.test/sw.js", "type": "Fetch"}
+    late = {**asked, **told, "frameId": None, "timestamp": asked["timestamp"] + 0.05}
+    heard = replace(capture, events=(*capture.events, DevToolsEvent("Network.requestWillBeSent", late)))
+    for one in (capture, heard):
+        rows = compute_page(one).measurement.waterfall.requests
+        answered, fetched = (row for row in rows if row.url == "https://two.test/")
+        assert (answered.served_from, answered.connection) == ("service_worker", None)
+        assert (fetched.status, fetched.connection, fetched.reused) == (200, 1, False)
+        assert fetched.timing.tls is not None
+        assert fetched.timing.start_us < 50_000
+        assert RowFlag.SERVICE_WORKER in fetched.flags
+
+
 def test_secrets_in_the_log_are_kept_back_as_elsewhere() -> None:
     capture = replace(golden.load("shared-worker"), secret_headers=frozenset({"accept-encoding"}))
     row = row_of(capture, "/data.json")
@@ -128,7 +145,7 @@ def test_secrets_in_the_log_are_kept_back_as_elsewhere() -> None:
 
 def exchange(url: str, **options: Any) -> Exchange:
     referrer, wanted = options.pop("referrer", _DOCUMENT), options.pop("wanted", "empty")
-    headers = {"Referer": referrer, "sec-fetch-dest": wanted}
+    headers = {"Referer": referrer, "sec-fetch-dest": wanted} | options.pop("request_headers", {})
     return Exchange(request_id=url, url=url, method="GET", started_us=0, request_headers=headers, **options)
 
 
@@ -200,6 +217,16 @@ def test_what_a_document_or_the_browser_may_have_asked_for_is_no_workers() -> No
     lost = left("/data")
     name_workers([script, lost], {}, all_told=False)
     assert lost.asker is None
+
+
+def test_what_a_service_worker_hands_on_as_it_was_asked_is_its_own() -> None:
+    """With the headers of the page, which its own requests have not."""
+    script = exchange("https://shop.test/sw.js", wanted="serviceworker")
+    answered = exchange("/a.png", frame="F", response={"fromServiceWorker": True})
+    handed_on = exchange("/a.png", untold=True, pages_own=True, request_headers={"Sec-CH-UA": '"Chromium"'})
+    assert asker_of(replace(handed_on), script, answered) == "service_worker"
+    assert asker_of(replace(handed_on), script) is None
+    assert asker_of(replace(handed_on, url="/b.png"), script, answered) is None
 
 
 def test_what_a_script_asks_for_is_a_fetch_and_what_is_sent_without_waiting_is_not() -> None:

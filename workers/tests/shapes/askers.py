@@ -1,4 +1,4 @@
-"""Shapes that are about who asks: hints, frames, workers, service workers, caches.
+"""Shapes that are about who asks: hints, frames, workers, caches.
 
 The whole Chromium connects twice to where it is about to go. What it connects ahead it also looks up ahead, on nobody's
 behalf.
@@ -17,33 +17,6 @@ onload = () => setTimeout(() => {
         { type: 'speculationrules', textContent: JSON.stringify(rules) }));
     setTimeout(() => { location.href = '/next' }, 300);
 }, 100)
-"""
-_INSTALL = """
-addEventListener('install', event => event.waitUntil(
-    caches.open('c').then(cache => cache.add('kept.png')).then(() => skipWaiting())));
-addEventListener('activate', event => event.waitUntil(clients.claim()));
-addEventListener('fetch', event => event.respondWith(
-    caches.match(event.request).then(kept => kept || fetch(event.request))));
-"""
-# Goes on to another page as soon as its service worker has taken over.
-_CONTROLLED = Reply(
-    body=page(
-        "<script>navigator.serviceWorker.register('sw.js');"
-        "navigator.serviceWorker.oncontrollerchange = () => { location.href = '/again' }</script>"
-    )
-)
-_SILENT = """
-addEventListener('install', () => skipWaiting());
-addEventListener('activate', event => event.waitUntil(clients.claim()));
-addEventListener('fetch', () => {});
-"""
-_AHEAD = """
-addEventListener('install', () => skipWaiting());
-addEventListener('activate', event => event.waitUntil(
-    registration.navigationPreload.enable().then(() => clients.claim())));
-addEventListener('fetch', event => {
-    if (event.request.mode === 'navigate') event.respondWith(event.preloadResponse);
-});
 """
 
 ASKERS = {
@@ -289,58 +262,6 @@ ASKERS = {
             fetch     https://two.test/data.json  200 h2  1 reuses  send wait=30 download  by https://two.test/s.js; worker
         """,
         connections="1  two.test:443  h2  4 requests",
-    ),
-    "service-worker": Shape(
-        url="https://two.test/",
-        replies={
-            "https://two.test/": _CONTROLLED,
-            "https://two.test/sw.js": script(_INSTALL),
-            "https://two.test/kept.png": image(),
-            "https://two.test/again": Reply(body=page("<img src=kept.png><img src=fresh.png>")),
-            "https://two.test/fresh.png": image(),
-        },
-        rows="""
-            document  https://two.test/           200 h2              1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            script    https://two.test/sw.js      200 h2              1 reuses  send wait=30 download
-            fetch     https://two.test/kept.png   200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
-            document  https://two.test/again      200 service_worker  -         -                      by https://two.test/
-            fetch     https://two.test/again      200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
-            image     https://two.test/kept.png   200 service_worker  -         -                      by https://two.test/again
-            image     https://two.test/fresh.png  200 service_worker  -         -                      by https://two.test/again
-            fetch     https://two.test/fresh.png  200 h2              1 reuses  send wait=30 download  by https://two.test/sw.js; service_worker
-        """,
-        connections="1  two.test:443  h2  5 requests",
-    ),
-    "silent-service-worker": Shape(
-        url="https://two.test/",
-        replies={
-            "https://two.test/": _CONTROLLED,
-            "https://two.test/sw.js": script(_SILENT),
-            "https://two.test/again": Reply(body=page("<img src=0.png>")),
-            "https://two.test/0.png": image(),
-        },
-        rows="""
-            document  https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            script    https://two.test/sw.js  200 h2  1 reuses  send wait=30 download
-            document  https://two.test/again  200 h2  1 reuses  send wait=30 download  by https://two.test/
-            image     https://two.test/0.png  200 h2  1 reuses  send wait=30 download  by https://two.test/again
-        """,
-        connections="1  two.test:443  h2  4 requests",
-    ),
-    "navigation-preload": Shape(
-        url="https://two.test/",
-        replies={
-            "https://two.test/": _CONTROLLED,
-            "https://two.test/sw.js": script(_AHEAD),
-            "https://two.test/again": Reply(body=page("<p>Again</p>")),
-        },
-        rows="""
-            document  https://two.test/           200 h2              1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            script    https://two.test/sw.js      200 h2              1 reuses  send wait=30 download
-            document  https://two.test/again      200 service_worker  -         -                      by https://two.test/
-            other     https://two.test/again      200 h2              1 reuses  send wait=30 download  service_worker
-        """,
-        connections="1  two.test:443  h2  3 requests",
     ),
     "memory-cache": Shape(
         url="https://two.test/",

@@ -58,7 +58,8 @@ class ShapeLab:
 
     def visit(self, shape: Shape) -> PageCapture:
         """The page of a shape that is being served."""
-        request = page_request(shape.url, timeout_us=15_000_000, headers=(), page=PageOptions(protocol=shape.protocol))
+        options = PageOptions(protocol=shape.protocol, repeat=shape.repeat)
+        request = page_request(shape.url, timeout_us=15_000_000, headers=(), page=options)
         if shape.full:
             return self._apart(lambda: asyncio.run(_load_whole(self._settings(shape), request)))
         seen: list[PageCapture] = []

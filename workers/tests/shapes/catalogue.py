@@ -3,6 +3,7 @@
 from workers.tests.shapes.askers import ASKERS
 from workers.tests.shapes.connections import CONNECTIONS
 from workers.tests.shapes.requests import REQUESTS
+from workers.tests.shapes.service_workers import SERVICE_WORKERS
 from workers.tests.shapes.ways import WAYS
 
-SHAPES = CONNECTIONS | WAYS | ASKERS | REQUESTS
+SHAPES = CONNECTIONS | WAYS | ASKERS | SERVICE_WORKERS | REQUESTS

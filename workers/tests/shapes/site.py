@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from workers.measurement.page_options import Protocol
+from workers.measurement.page_options import PageState, Protocol
 from workers.tests.browser.sites import picture
 
 RTT_MS = 30.0
@@ -50,7 +50,9 @@ class Shape:
     """A small site. `url` is loaded; `switches` are added to the browser's own.
 
     Every host of a reply is known to the name server; `elsewhere` are names that are known although nothing is served,
-    `records` HTTPS records. `full` asks for the whole Chromium, since the headless shell obeys no hints to connect. `rows` and `connections` are what must be seen of it, as `table.py` reads it.
+    `records` HTTPS records. `full` asks for the whole Chromium, since the headless shell obeys no hints to connect. Where
+    there is a `repeat`, that second visit is looked at. `rows` and `connections` are what must be seen of it, as
+    `table.py` reads it.
     """
 
     url: str
@@ -62,6 +64,7 @@ class Shape:
     switches: tuple[str, ...] = ()
     protocol: Protocol | None = None
     full: bool = False
+    repeat: PageState | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
