@@ -51,7 +51,7 @@ def compute_page(capture: PageCapture) -> Page:
     zero_us = kept[0].started_us if kept else 0
     log = _network_log(capture, zero_us)
     pairs = join(kept, log.hops)
-    settle(kept, pairs, log)
+    settle(kept, pairs, log, capture.told_us)
     told = with_untold(Told(kept, pairs, events.unasked), log, zero_us=zero_us, until_us=capture.told_us)
     kept = told.exchanges[:MAX_ROWS]
     name_workers(kept, events.workers, events.unsent, all_told=not capture.events_dropped)

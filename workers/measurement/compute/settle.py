@@ -17,8 +17,12 @@ _UNCHANGED = 304
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
-def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: NetworkLog) -> None:
-    """Sets exchanges right by their hops in `log`, which `pairs` gives by the place of each."""
+def settle(
+    exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: NetworkLog, told_us: int | None = None
+) -> None:
+    """Sets exchanges right by their hops in `log`, which `pairs` gives by the place of each. At `told_us` the load was
+    over: what ended later it had not ended itself.
+    """
     for index, exchange in enumerate(exchanges):
         if (hop := pairs.get(index)) is None:
             continue
@@ -31,6 +35,8 @@ def settle(exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: Netw
             _settle_cached(exchange, hop)
         elif exchange.response is None and hop.status is not None:
             _settle_untold_answer(exchange, hop)
+        if exchange.ended_us is None and _is_over(hop, told_us):
+            _settle_end(exchange, hop, log)
         if _was_whole(exchange, hop):
             exchange.net_error, exchange.cancelled = None, False
         if not exchange.is_sent_known and hop.sent_lines and exchange.kind != SOCKET:
@@ -46,6 +52,21 @@ def _settle_socket(exchange: Exchange, hop: NetHop, log: NetworkLog) -> None:
     exchange.started_us = min(exchange.started_us, hop.started_ms * 1000)
     if exchange.response is None and exchange.ended_us is not None:
         exchange.net_error = exchange.net_error or log.failure_of(hop)
+
+
+def _is_over(hop: NetHop, told_us: int | None) -> bool:
+    """Whether it came to its end in the load."""
+    if hop.ended_ms is None or not hop.over or hop.is_socket:
+        return False
+    return not hop.cancelled if told_us is None else hop.ended_ms * 1000 < told_us
+
+
+def _settle_end(exchange: Exchange, hop: NetHop, log: NetworkLog) -> None:
+    """DevTools tells no end of what a script fetched and never read, if it must not be stored, and none of what a
+    document was waiting for when it gave way to another.
+    """
+    exchange.ended_us = (hop.ended_ms or 0) * 1000
+    exchange.net_error, exchange.cancelled = log.failure_of(hop), hop.cancelled
 
 
 def _settle_cached(exchange: Exchange, hop: NetHop) -> None:

@@ -87,6 +87,33 @@ def test_what_nobody_told_of_has_the_bytes_that_the_log_counts() -> None:
     assert row("worker", "https://two.test/lib.js").body_bytes == 15
 
 
+def unended(hop: NetHop, told_us: int | None) -> Exchange:
+    """A request of which DevTools told no end, at the end of its load."""
+    response = {"status": 200, "encodedDataLength": 30} if hop.status else None
+    exchange = Exchange(request_id="1", url=SCRIPT, method="GET", started_us=10_000, response=response)
+    settle([exchange], {0: hop}, NetworkLog(errors={-3: "ERR_ABORTED"}), told_us)
+    return exchange
+
+
+@pytest.mark.parametrize("told_us", [None, 900_000])
+def test_what_a_script_never_read_ended_with_its_last_byte(told_us: int | None) -> None:
+    exchange = unended(NetHop(1, SCRIPT, "GET", 10, status=200, ended_ms=50, body_bytes=700, over=True), told_us)
+    assert (exchange.ended_us, exchange.transferred_bytes, exchange.net_error) == (50_000, 730, None)
+
+
+def test_what_a_document_that_gave_way_was_waiting_for_was_given_up() -> None:
+    given_up = NetHop(1, SCRIPT, "GET", 10, ended_ms=50, net_error=-3, cancelled=True, over=True)
+    exchange = unended(given_up, 900_000)
+    assert (exchange.ended_us, exchange.net_error, exchange.cancelled) == (50_000, "ERR_ABORTED", True)
+
+
+@pytest.mark.parametrize(("over", "told_us"), [(True, 50_000), (True, None), (False, 900_000)])
+def test_what_goes_on_has_no_end_though_it_is_given_up_with_the_load(over: bool, told_us: int | None) -> None:
+    hop = NetHop(1, SCRIPT, "GET", 10, status=200, ended_ms=50, net_error=-3, cancelled=True, over=over)
+    exchange = unended(hop, told_us)
+    assert (exchange.ended_us, exchange.net_error, exchange.cancelled) == (None, None, False)
+
+
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
 def test_an_answer_without_a_body_has_the_size_of_its_head(method: str) -> None:
     status = 200 if method == "HEAD" else 204
