@@ -24,8 +24,14 @@ from workers.measurement.compute.header_lines import header_of
 from workers.measurement.compute.untold import FOR_SERVICE_WORKER
 from workers.measurement.waterfall import ServedFrom
 
-# What is fetched for a worker, by Sec-Fetch-Dest: its script and the modules of that.
-_WORKERS = {"worker": "worker", "sharedworker": "worker", "serviceworker": "service_worker"}
+# What is fetched for a worker or a worklet, by Sec-Fetch-Dest: its script and the modules of that.
+_WORKERS = {
+    "worker": "worker",
+    "sharedworker": "worker",
+    "serviceworker": "service_worker",
+    "audioworklet": "worker",
+    "paintworklet": "worker",
+}
 # Chrome sends hints about itself with what a document asks for over TLS, and never with what a worker does.
 _HINT = "sec-ch-ua"
 
@@ -63,7 +69,7 @@ def name_workers(
             exchange.asker, exchange.initiator = workers[script].kind, {"type": "script", "url": script}
         elif exchange.untold and (exchange.method, exchange.url) in answered:
             _name_by_what_is_left(exchange, [one for one in workers.values() if one.kind == SERVICE_WORKER])
-        elif all_told and _is_left(exchange):
+        elif all_told and _is_left(exchange) and not _is_a_documents(exchange):
             _name_by_what_is_left(exchange, [one for one in workers.values() if one.since_us <= exchange.started_us])
 
 
@@ -112,6 +118,11 @@ def _asking_script(exchange: Exchange) -> str:
 
 def _is_left(exchange: Exchange) -> bool:
     return exchange.untold and exchange.pages_own and header_of(exchange.request_headers, _HINT) is None
+
+
+def _is_a_documents(exchange: Exchange) -> bool:
+    """Whether it names who asked for a worker or a worklet, which is none of those."""
+    return bool(_asking_script(exchange)) and _wanted(exchange) in _WORKERS
 
 
 def _name_by_what_is_left(exchange: Exchange, workers: Sequence[_Worker]) -> None:

@@ -167,6 +167,15 @@ def test_who_names_a_workers_script_as_its_referrer_is_that_worker_when_the_page
     assert asker_of(exchange("/data", untold=True, referrer="https://shop.test/other.js"), script) is None
 
 
+def test_a_worklet_asks_for_its_modules_and_not_for_its_script() -> None:
+    script = exchange("https://shop.test/w.js", wanted="audioworklet", untold=True, pages_own=True)
+    module = exchange("/part.js", wanted="audioworklet", referrer="https://shop.test/w.js", untold=True, pages_own=True)
+    served = exchange("https://shop.test/sw.js", wanted="serviceworker")
+    name_workers([served, script, module], {})
+    assert (script.asker, module.asker) == (None, "worker")
+    assert module.initiator == {"type": "script", "url": script.url}
+
+
 def test_what_a_worker_asks_for_is_its_own_also_after_its_script_was_moved() -> None:
     """DevTools names the worker by its first URL, and what it asks for by its last."""
     moved = exchange("https://shop.test/old.js", wanted="worker")

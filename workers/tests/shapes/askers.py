@@ -245,6 +245,29 @@ ASKERS = {
         """,
         connections="1  two.test:443  h2  4 requests",
     ),
+    "worklet": Shape(
+        url="https://two.test/",
+        replies={
+            "https://two.test/": Reply(
+                body=page(
+                    "<script>navigator.serviceWorker.register('sw.js');"
+                    "setTimeout(() => new OfflineAudioContext(1, 1, 44100).audioWorklet.addModule('a.js'), 400)</script>"
+                )
+            ),
+            "https://two.test/sw.js": script(),
+            "https://two.test/a.js": script("import './b.js'"),
+            "https://two.test/b.js": script(),
+        },
+        rows="""
+            document  https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
+            script    https://two.test/sw.js  200 h2  1 reuses  send wait=30 download
+            script    https://two.test/a.js   200 h2  1 reuses  send wait=30 download
+            script    https://two.test/b.js   200 h2  1 reuses  send wait=30 download  by https://two.test/a.js; worker
+        """,
+        connections="""
+            1  two.test:443  h2  4 requests
+        """,
+    ),
     "shared-worker": Shape(
         url="https://two.test/",
         replies={
