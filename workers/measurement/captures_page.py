@@ -44,7 +44,8 @@ class PieceSeen(NamedTuple):
 class BodySeen(NamedTuple):
     """Lines and columns of a document's text, from 1: where its body begins, and where the first thing stands that may
     be seen. The second is None unless text that is not hidden follows there or later: else scripts may make all that
-    is ever shown. `words_bytes` is how much of the document there must be for that text to have begun.
+    is ever shown. `words_bytes` is how much of the document there must be for that text to have begun, and each element
+    that a link of its head expects before anything is painted.
     """
 
     starts: tuple[int, int] | None

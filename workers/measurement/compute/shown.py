@@ -1,7 +1,7 @@
 """Where the body of an HTML document begins, and where that begins to show something: a file that stops the parser
 ahead of that holds the first paint up."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
@@ -39,12 +39,13 @@ def body_of(html: str, hiding: Iterable[str] = ()) -> BodySeen:
     for start in range(0, len(text), _PIECE_CHARS):
         # What is cut off at the end is not closed: the parser would try anew at each of its tags.
         reader.feed(text[start : start + _PIECE_CHARS])
-        if reader.words or reader.is_too_deep:
+        if reader.enough or reader.is_too_deep:
             break
     is_shown = not reader.is_concealed and not conceal_root(hiding)
     if not is_shown or reader.words is None:
         return BodySeen(starts=reader.starts, shows=None)
-    return BodySeen(starts=reader.starts, shows=reader.first, words_bytes=_bytes_until(text, reader.words))
+    enough = reader.enough
+    return BodySeen(starts=reader.starts, shows=reader.first, words_bytes=enough and _bytes_until(text, enough))
 
 
 def _bytes_until(text: str, place: Place) -> int:
@@ -63,6 +64,9 @@ class _Reader(HTMLParser):
         self.first: Place | None = None
         # Where the first text begins that is not hidden.
         self.words: Place | None = None
+        # Elements that the first paint waits for and that have not come yet, by their ids; where the last one came.
+        self._expected: set[str] = set()
+        self._came: Place | None = None
         # The elements that are open, and how many of them silence or hide what they hold.
         self._open: list[_Element] = []
         self._silent = self._hidden = 0
@@ -73,6 +77,11 @@ class _Reader(HTMLParser):
     @property
     def is_concealed(self) -> bool:
         return self._is_covered or conceals(self._texts["style"], self._texts["script"], self._root_classes)
+
+    @property
+    def enough(self) -> Place | None:
+        """Where all has come that the first paint needs of the document: words, and the elements that links expect."""
+        return None if self.words is None or self._expected else max(self.words, self._came or self.words)
 
     @property
     def is_too_deep(self) -> bool:
@@ -87,12 +96,22 @@ class _Reader(HTMLParser):
         self._is_covered = self._is_covered or (tag == "style" and _BOILERPLATE in dict(attrs))
         if tag == "body":
             self.handle_endtag("head")
+        self._expect(tag, dict(attrs))
         if tag in _DRAWN and not self._silent:
             self._note()
         if tag not in _VOID and not self.is_too_deep:
             self._open.append(_Element(tag, is_silent=tag in _SILENT, hides=hides))
             self._texts.get(tag, []).append("")
             self._count(self._open[-1], 1)
+
+    def _expect(self, tag: str, attrs: Mapping[str, str | None]) -> None:
+        """Whether it is a link in the head whose element the first paint waits for (HTML, "link type expect"), or such
+        an element."""
+        if tag == "link" and self.starts is None and _has(attrs, "rel", "expect") and _has(attrs, "blocking", "render"):
+            self._expected.add((attrs.get("href") or "").partition("#")[2])
+        if not self._silent and (name := attrs.get("id")) in self._expected:
+            self._expected.remove(name)
+            self._came = self._place
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -137,6 +156,10 @@ class _Element:
     tag: str
     is_silent: bool
     hides: bool
+
+
+def _has(attrs: Mapping[str, str | None], name: str, word: str) -> bool:
+    return word in (attrs.get(name) or "").lower().split()
 
 
 def _hides(style: str | None) -> bool:

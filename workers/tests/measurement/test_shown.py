@@ -151,6 +151,23 @@ def test_of_a_document_so_much_must_be_there_for_its_first_words_to_begin(words:
     assert body_of("<p hidden>Words").words_bytes is None
 
 
+def _expecting(*names: str) -> str:
+    return "".join(f'<link rel="expect" href="/#{name}" blocking="render">' for name in names)
+
+
+@pytest.mark.parametrize("head", [_expecting("here"), _expecting("here", "before")])
+def test_a_document_whose_head_expects_an_element_is_not_painted_before_that(head: str) -> None:
+    html = f"<title>T</title>{head}<p id=before>Words<template><p id=here></template>\n<p id=here>and more"
+    assert body_of(html).words_bytes == len(html[: html.rindex("<p id") + 1])
+    assert body_of(html.replace("and more", "and more" * 9_000)) == body_of(html)
+
+
+def test_what_is_expected_in_vain_or_behind_the_head_or_without_blocking_tells_nothing_of_the_words() -> None:
+    assert body_of(f"{_expecting('nowhere')}<p>Words").words_bytes is None
+    for expecting in (f"<p>Words</p>{_expecting('here')}", "<link rel=expect href=#here><p>Words"):
+        assert body_of(f"{expecting}<p id=here>") == body_of(expecting)
+
+
 def _shows(html: str) -> tuple[int, int] | None:
     return body_of(html).shows
 
