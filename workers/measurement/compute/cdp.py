@@ -118,7 +118,9 @@ class _Reader:
         if self._is_repeated(params, request_id, without_login(url), started_us):
             self._again[request_id] = exchange
             return
-        self._close_redirect(params, request_id, started_us, url)
+        before = self._close_redirect(params, request_id, started_us, url)
+        if before is not None and not _names(exchange.initiator):
+            exchange.initiator = before.initiator
         self._add(exchange)
 
     def _add(self, exchange: Exchange) -> None:
@@ -132,21 +134,23 @@ class _Reader:
         again = "redirectResponse" not in params and hops and hops[-1].url == url
         return bool(again) or any((hop.url, hop.started_us) == (url, started_us) for hop in hops)
 
-    def _close_redirect(self, params: Json, request_id: str, ended_us: int, target: str) -> None:
+    def _close_redirect(self, params: Json, request_id: str, ended_us: int, target: str) -> Exchange | None:
+        """The hop that led to this one, if it is known."""
         response, hops = params.get("redirectResponse"), self._hops.get(request_id)
         if not isinstance(response, dict):
-            return
+            return None
         if not hops:
             self._late.add(request_id)
-            return
+            return None
         hop = _asker_of(response, [one for one in hops if one.started_us <= ended_us])
         if hop is None:
             self._gaps.add(request_id)
-            return
+            return None
         self._answer(hop, response)
         hop.ended_us, hop.redirected_to, hop.body_bytes = ended_us, target, 0
         hop.transferred_bytes = _count(response.get("encodedDataLength"))
         hop.has_extra_request = hop.has_extra_response = bool(params.get("redirectHasExtraInfo"))
+        return hop
 
     def responded(self, params: Json) -> None:
         request_id, response = str(params.get("requestId")), params.get("response")
@@ -342,6 +346,11 @@ def _exchange(params: Json, request: Json, request_id: str, started_us: int) -> 
         loader=_word(params.get("loaderId")),
         request_headers=headers if isinstance(headers, dict) else {},
     )
+
+
+def _names(initiator: Json) -> bool:
+    """Whether it says who asked: Chrome does not of a redirect that it follows for a script."""
+    return bool(initiator.get("url") or initiator.get("stack"))
 
 
 def _word(value: object) -> str | None:

@@ -14,6 +14,8 @@ from workers.measurement.connection import Connection
 from workers.measurement.waterfall import Request, RowFlag, TimingSource
 
 _MAX_WORD_CHARS = 100
+# What Chrome calls who asked for a module that a header named (Fetch, "referrer"): no address.
+_CLIENT = "about:client"
 
 
 def row(network: Network, connections: Connections, index: int, secret: frozenset[str]) -> Request:
@@ -93,7 +95,7 @@ def _address(exchange: Exchange, used: Connection | None) -> str | None:
 
 def _initiator(exchange: Exchange) -> str | None:
     url = exchange.initiator.get("url")
-    if isinstance(url, str) and url:
+    if isinstance(url, str) and url not in ("", _CLIENT):
         return short_url(url)
     stack = exchange.initiator.get("stack")
     frames = stack.get("callFrames") if isinstance(stack, dict) else None

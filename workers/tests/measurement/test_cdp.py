@@ -54,6 +54,14 @@ def test_a_page_that_gave_way_to_another_document_was_loaded_when_that_was() -> 
         assert (page.dom_content_loaded_us, page.load_us) == (5_000_000, 6_000_000)
 
 
+def test_a_redirect_that_nobody_is_told_to_have_followed_was_by_who_asked_first() -> None:
+    asker, other = {"type": "script", "url": "https://a.test/app.js"}, {"type": "script", "url": "https://a.test/b.js"}
+    moved = {"status": 302, "url": "https://a.test/"}
+    for told, by in (({"type": "other"}, asker), (other, other)):
+        led = sent(url="https://b.test/", at=10.3, initiator=told, redirectResponse=moved)
+        assert [one.initiator for one in read_devtools([sent(initiator=asker), led]).exchanges] == [asker, by]
+
+
 def test_an_exchange_has_sizes_times_and_the_headers_of_the_wire() -> None:
     exchange = only(
         sent(),

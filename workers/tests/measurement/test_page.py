@@ -127,6 +127,12 @@ def test_render_blocking_initiator_and_priority_are_told_when_known() -> None:
     assert row(page, "/s.css").priority == "VeryHigh"
 
 
+def test_a_module_that_a_header_names_was_asked_for_by_no_address() -> None:
+    initiator = {"type": "script", "url": "about:client", "lineNumber": 0, "columnNumber": 0}
+    capture = PageCapture(url="https://a.test/", main_frame="F", events=(sent(initiator=initiator),))
+    assert compute_page(capture).measurement.waterfall.requests[0].initiator_url is None
+
+
 def test_chromes_own_word_for_what_waits_and_the_tags_place_are_kept() -> None:
     page = page_of("six-connections")
     sheet, document = row(page, "/s.css"), row(page, "/page")
