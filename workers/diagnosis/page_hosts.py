@@ -23,8 +23,13 @@ class PageHost:
         """What the first connection took to open, its name lookup included."""
         return opening_us(self.connections[0]) if self.connections else 0
 
-    def over(self, protocol: str) -> tuple[Connection, ...]:
-        return tuple(one for one in self.connections if one.protocol == protocol)
+    def over(self, protocol: str) -> tuple[tuple[Connection, ...], ...]:
+        """The connections that one of them could stand for: browsers ask with and without credentials over connections
+        of their own (Fetch, "obtain a connection")."""
+        connections = [one for one in self.connections if one.protocol == protocol]
+        with_credentials = {row.connection for row in self.requests if not _may_be_anonymous(row)}
+        pools = ([one for one in connections if (one.number in with_credentials) is told] for told in (True, False))
+        return tuple(tuple(pool) for pool in pools)
 
 
 def hosts_of(page: PageMeasurement) -> tuple[PageHost, ...]:
@@ -40,6 +45,13 @@ def hosts_of(page: PageMeasurement) -> tuple[PageHost, ...]:
 def document_host(page: PageMeasurement) -> str | None:
     document = next((one for one in page.waterfall.requests if one.number == page.document), None)
     return None if document is None else host_of(document.url) or None
+
+
+def _may_be_anonymous(row: Request) -> bool:
+    """What another origin is asked for by CORS or by a script comes without credentials unless it says otherwise."""
+    sent = {header.name.lower(): header.value for header in row.request_headers}
+    is_foreign = sent.get("sec-fetch-site") in ("same-site", "cross-site")
+    return is_foreign and (sent.get("sec-fetch-mode") == "cors" or sent.get("sec-fetch-dest") == "empty")
 
 
 def _page_host(name: str, requests: list[Request], page: PageMeasurement) -> PageHost:

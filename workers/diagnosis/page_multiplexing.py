@@ -36,7 +36,8 @@ def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[F
         one
         for protocol, most in _HANDSHAKES.items()
         if not _was_made_to(case, protocol)
-        for one in full_handshakes(host.over(protocol))[most:]
+        for pool in host.over(protocol)
+        for one in full_handshakes(pool)[most:]
     ]
     far = another and host.opening_us > MIN_OPENING_US and host.name not in case.hinted
     sooner = case.sooner_without(host.connections) if far else _over_first(case, extra, host)

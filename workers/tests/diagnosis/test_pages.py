@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.diagnosis.pages import diagnose_page
-from workers.measurement.connection import Connection
+from workers.measurement.connection import Connection, Header
 from workers.measurement.finding import Finding, FindingId, Severity
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Timing
@@ -103,6 +103,30 @@ def test_a_second_handshake_to_one_host_over_http2_is_lost_multiplexing() -> Non
     assert (found.host, found.saving_us) == (_MAIN, 160_000)
     assert told(page(asked(2, _MAIN, 2, 310, 600), connections=(opened(2, _MAIN, 310, resumed=True),))) is None
     assert told(page(asked(2, _MAIN, 2, 310, 600), connections=(opened(2, _MAIN, 310, resumed=None),))) is None
+
+
+@pytest.mark.parametrize(
+    ("mode", "site", "wanted", "expected"),
+    [
+        ("cors", "same-site", "font", False),
+        ("cors", "cross-site", "script", False),
+        ("no-cors", "cross-site", "empty", False),
+        ("no-cors", "same-site", "image", True),
+        ("cors", "same-origin", "empty", True),
+    ],
+)
+def test_browsers_ask_without_credentials_over_a_connection_of_its_own(
+    mode: str, site: str, wanted: str, expected: bool
+) -> None:
+    values = {"Sec-Fetch-Mode": mode, "sec-fetch-site": site, "sec-fetch-dest": wanted}
+    sent = tuple(Header(name=name, value=value) for name, value in values.items())
+    sheet = asked(2, _STATIC, 2, 310, 600, blocks=False)
+    apart, again = (
+        replace(asked(number, _STATIC, number, 610, 900, blocks=False), request_headers=sent) for number in (3, 4)
+    )
+    connections = (opened(2, _STATIC, 310), opened(3, _STATIC, 610), opened(4, _STATIC, 610))
+    assert (told(page(sheet, apart, connections=connections)) is not None) is expected
+    assert told(page(sheet, apart, again, connections=connections)) is not None
 
 
 def test_a_connection_that_carried_nothing_is_not_counted() -> None:
