@@ -5,14 +5,14 @@ answer. Who asked for them is found out elsewhere, as far as it can be (`worker_
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from workers.measurement.compute.exchange import SERVICE_WORKER, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
 from workers.measurement.compute.join import NEVER_ON_THE_NETWORK, plain_url
-from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop, NetworkLog
+from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop, NetworkLog, Wait
 from workers.measurement.waterfall import ServedFrom
 
 # A document that the browser asks for while its service worker starts, for that to answer with (Service Workers, 4.6).
@@ -56,7 +56,8 @@ def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | No
         return told
     mixed = [(exchange, told.pairs.get(index)) for index, exchange in enumerate(told.exchanges)]
     sizes = _sizes(found, told.unasked)
-    mixed += [(_exchange(hop, log, sizes.get(hop.url)), hop) for hop in found]
+    hints = [(one.hints_ms, one.head_ms or one.hints_ms) for one in log.hops if one.hints_ms and one.kind in DOCUMENTS]
+    mixed += [(_exchange(hop, log, sizes.get(hop.url), hints), hop) for hop in found]
     mixed.sort(key=lambda pair: pair[0].started_us)
     pairs = {index: hop for index, (_, hop) in enumerate(mixed) if hop is not None}
     return Told([exchange for exchange, _ in mixed], pairs)
@@ -81,7 +82,14 @@ def _counts(hop: NetHop, answered: Collection[tuple[str, str]]) -> bool:
     return asked and hop.url.startswith(_SCHEMES) and hop.controller is not None
 
 
-def _exchange(hop: NetHop, log: NetworkLog, transferred_bytes: int | None) -> Exchange:
+def _is_hinted(hop: NetHop, hints: Iterable[Wait]) -> bool:
+    """Whether the browser asked for it on behalf of a document that had not come yet: an early answer (103) named it.
+    `hints` are the times between such answers and the documents.
+    """
+    return not hop.pages_own and any(begin_ms <= hop.started_ms <= end_ms for begin_ms, end_ms in hints)
+
+
+def _exchange(hop: NetHop, log: NetworkLog, transferred_bytes: int | None, hints: Iterable[Wait]) -> Exchange:
     began_us, failure = hop.started_ms * 1000, log.failure_of(hop)
     is_connected = hop.is_socket and failure is None
     return Exchange(
@@ -91,6 +99,7 @@ def _exchange(hop: NetHop, log: NetworkLog, transferred_bytes: int | None) -> Ex
         started_us=began_us,
         kind=SOCKET if hop.is_socket else "Other",
         asker=SERVICE_WORKER if hop.kind in DOCUMENTS else None,
+        preloaded=_is_hinted(hop, hints),
         untold=True,
         pages_own=hop.pages_own,
         net_started_us=began_us,

@@ -145,7 +145,7 @@ ASKERS = {
         },
         rows="""
             document    https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=330 download  early_hints
-            stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait=30 download
+            stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait=30 download  preload
             stylesheet  https://two.test/a.css  200 disk_cache  -  -  by https://two.test/
         """,
         connections="1  two.test:443  h2  2 requests",
@@ -162,7 +162,7 @@ ASKERS = {
         },
         rows="""
             document    https://two.test/       200 h2  1 opens   dns=30 connect=30 tls=30 send wait=130 download  early_hints
-            stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait=430 download
+            stylesheet  https://two.test/a.css  200 h2  1 reuses  send wait=430 download  preload
             stylesheet  https://two.test/a.css  200 disk_cache  -  -  by https://two.test/
         """,
         connections="1  two.test:443  h2  2 requests",
