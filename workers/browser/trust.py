@@ -38,7 +38,7 @@ def trust_in_home(home: Path, ca_file: Path) -> None:
     """
     directory = home / ".pki" / "nssdb"
     directory.mkdir(parents=True, mode=0o700, exist_ok=True)
-    command = [sys.executable, "-m", "workers.browser.trust", str(directory), str(ca_file)]
+    command = [sys.executable, "-m", "workers.browser.trust", str(directory), str(ca_file.absolute())]
     root = Path(__file__).parents[2]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=30, check=False)
     if done.returncode != 0:
