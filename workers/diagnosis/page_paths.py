@@ -237,10 +237,19 @@ class _Naming:
 
 
 def _made_us(page: PageMeasurement, waited: Mapping[int, int]) -> int:
-    """When the last had come that may have made what was painted first, and that nothing waited for."""
+    """When the last had come that may have made what was painted first, and that nothing waited for; and the first of
+    the document's own pictures, which is what a document without words shows."""
     latest_us = GONE_US if page.vitals.fcp_us is None else page.vitals.fcp_us + CLOCKS_US
-    ends = (row.timing.end_us or 0 for row in page.waterfall.requests if _may_make(row) and row.number not in waited)
-    return max((end for end in ends if end <= latest_us), default=0)
+    rows = [row for row in page.waterfall.requests if (row.timing.end_us or 0) <= latest_us]
+    ends = (row.timing.end_us or 0 for row in rows if _may_make(row) and row.number not in waited)
+    pictures = (row.timing.end_us for row in rows if _is_of_document(row) and row.timing.end_us)
+    return max(max(ends, default=0), min(pictures, default=0))
+
+
+def _is_of_document(row: Request) -> bool:
+    """Whether it is a picture that a tag of the document shows."""
+    is_shown = row.initiator_at is not None and not {RowFlag.FRAME, RowFlag.PRELOAD} & set(row.flags)
+    return row.resource_type is ResourceType.IMAGE and is_shown
 
 
 def _may_make(row: Request) -> bool:

@@ -256,6 +256,26 @@ def test_a_style_sheet_costs_what_it_comes_later_than_what_may_make_the_page(scr
     assert found.saving_us == saving_us
 
 
+@pytest.mark.parametrize(
+    ("changes", "saving_us"),
+    [
+        ({}, 190_000),
+        ({"initiator_at": None}, 390_000),
+        ({"flags": (RowFlag.PRELOAD,)}, 390_000),
+        ({"flags": (RowFlag.FRAME,)}, 390_000),
+    ],
+)
+def test_a_document_without_words_is_painted_no_sooner_than_its_first_picture_comes(
+    changes: dict[str, object], saving_us: int
+) -> None:
+    first, second = picture(3, 310, 500, **({"initiator_at": (3, 9)} | changes)), picture(4, 310, 600)
+    page = sketch(style(2, 310, 690), first, second, fcp_ms=705, body_from=(3, 1))
+    assert (found := told(page, BLOCKING)) is not None
+    assert found.saving_us == saving_us
+    assert (found := told(replace(page, shows_from=(3, 29)), BLOCKING)) is not None
+    assert found.saving_us == 390_000
+
+
 def test_one_that_ended_after_the_first_paint_did_not_hold_it_up() -> None:
     script = row(2, ResourceType.SCRIPT, 310, 690, initiator_at=(3, 20), **IN_BODY)
     assert told(sketch(script, fcp_ms=420, shows_from=(3, 29)), BLOCKING) is None
