@@ -100,7 +100,9 @@ class _Reader(HTMLParser):
         if tag in _DRAWN and not self._silent:
             self._note()
         if tag not in _VOID and not self.is_too_deep:
-            self._open.append(_Element(tag, is_silent=tag in _SILENT, hides=hides))
+            # What a template makes a shadow root of is shown in its host (HTML, "shadowrootmode").
+            is_silent = tag in _SILENT and "shadowrootmode" not in dict(attrs)
+            self._open.append(_Element(tag, is_silent=is_silent, hides=hides))
             self._texts.get(tag, []).append("")
             self._count(self._open[-1], 1)
 

@@ -110,11 +110,27 @@ def _lcp(page: PageMeasurement) -> int | None:
     return page.vitals.lcp_us
 
 
+_SHADOW = f"<x-a><template shadowrootmode=open>{_TEXT}</template></x-a>"
+_BESIDE = "<link rel=stylesheet href=/a.css media=%s><script src=/a.js async></script>"
+
+
 PAIRS = {
     "render-blocking": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
         faulty={"/": html("<link rel=stylesheet href=/a.css>"), "/a.css": _SLOW_STYLES},
         repaired={"/": html("<link rel=stylesheet href=/a.css media=print>"), "/a.css": _SLOW_STYLES},
+        paint=_fcp,
+    ),
+    "render-blocking ahead of a picture alone": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={"/": html("<link rel=stylesheet href=/a.css>", _PLACE), "/a.css": _SLOW_STYLES, "/hero.png": _SOON},
+        repaired={"/": html("", _PLACE), "/hero.png": _SOON},
+        paint=_fcp,
+    ),
+    "render-blocking ahead of the words of a shadow root": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={"/": html(_BESIDE % "all", _SHADOW), "/a.css": _SLOW_STYLES, "/a.js": replace(_SCRIPT, think_s=0.3)},
+        repaired={"/": html(_BESIDE % "print", _SHADOW), "/a.css": _SLOW_STYLES, "/a.js": _SCRIPT},
         paint=_fcp,
     ),
     "late largest picture": Pair(

@@ -51,6 +51,14 @@ def test_a_document_whose_words_a_script_may_make_or_uncover_says_nothing(body: 
     assert _shows(f"{_HEAD.replace('<html', '<html class=a')}<body style='opacity: 0'>words") is None
 
 
+@pytest.mark.parametrize("mode", ["open", "closed"])
+def test_the_words_of_a_declarative_shadow_root_are_seen(mode: str) -> None:
+    html = f"{_HEAD}<body><x-a><template shadowrootmode={mode}><style>p {{ }}</style><p>Words</p></template></x-a>"
+    place = _shows(f"{html}<p>others</p>")
+    assert place is not None
+    assert _index(html, place) == html.rindex("Words")
+
+
 def test_a_document_without_tags_for_head_and_body_begins_where_its_words_do() -> None:
     html = "<!doctype html><title>T</title><script src=a.js></script><p style=opacity:0.5>Words"
     assert _shows(html) == (1, html.index("Words") + 1)
