@@ -11,6 +11,8 @@ from workers.measurement.waterfall import Place
 
 # Whose contents are never seen where scripts run.
 _SILENT = frozenset({"head", "script", "style", "noscript", "template", "title", "iframe", "datalist", "noframes"})
+# … and of SVG, which draws these where another element asks for them, if at all.
+_UNDRAWN = frozenset({"clippath", "defs", "desc", "marker", "mask", "metadata", "pattern", "symbol"})
 # What does not begin a body (HTML, "the after head insertion mode" and before).
 _HEADS = frozenset({"html", "head", "base", "link", "meta", *_SILENT - {"iframe", "datalist"}})
 # What may be painted without a word of text, or takes the place of text.
@@ -22,7 +24,7 @@ _VOID = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
 # Hidden until somebody changes that: by the element itself, or as frameworks do it.
-_CLOAKS = frozenset({"hidden", "v-cloak", "x-cloak", "ng-cloak"})
+_CLOAKS = frozenset({"hidden", "popover", "v-cloak", "x-cloak", "ng-cloak"})
 # The style by which AMP hides a page until its script is there.
 _BOILERPLATE = "amp-boilerplate"
 _PIECE_CHARS = 16_384
@@ -89,6 +91,7 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         hides = any(name in _CLOAKS or (name == "style" and _hides(value)) for name, value in attrs)
+        hides = hides or (tag == "dialog" and "open" not in dict(attrs))
         if tag not in _HEADS and not self._silent:
             self._begin()
         if tag in ("html", "body"):
@@ -101,7 +104,7 @@ class _Reader(HTMLParser):
             self._note()
         if tag not in _VOID and not self.is_too_deep:
             # What a template makes a shadow root of is shown in its host (HTML, "shadowrootmode").
-            is_silent = tag in _SILENT and "shadowrootmode" not in dict(attrs)
+            is_silent = tag in _SILENT | _UNDRAWN and "shadowrootmode" not in dict(attrs)
             self._open.append(_Element(tag, is_silent=is_silent, hides=hides))
             self._texts.get(tag, []).append("")
             self._count(self._open[-1], 1)

@@ -41,6 +41,9 @@ def test_what_may_be_seen_is_where_it_begins(drawn: str) -> None:
         "<img src=a.png>",
         "<noscript>words</noscript>",
         "<div hidden><p>words</div>",
+        "<div popover><p>words</div>",
+        "<dialog><p>words</dialog>",
+        "<svg><defs><text>words</text></defs><symbol><title>words</title></symbol></svg>",
         "<div style='opacity:0'>words</div>",
         "<div style='color:red; DISPLAY : none'><div>words</div>words</div>",
         "<app-root v-cloak>{{ words }}</app-root>",
@@ -49,6 +52,10 @@ def test_what_may_be_seen_is_where_it_begins(drawn: str) -> None:
 def test_a_document_whose_words_a_script_may_make_or_uncover_says_nothing(body: str) -> None:
     assert _shows(f"{_HEAD}<body>{body}") is None
     assert _shows(f"{_HEAD.replace('<html', '<html class=a')}<body style='opacity: 0'>words") is None
+
+
+def test_the_words_of_an_open_dialog_are_seen() -> None:
+    assert _shows(f"{_HEAD}<body><dialog open><p>Words</dialog>") is not None
 
 
 @pytest.mark.parametrize("mode", ["open", "closed"])
