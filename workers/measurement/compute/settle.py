@@ -35,6 +35,9 @@ def settle(
             _settle_cached(exchange, hop)
         elif exchange.response is None and hop.status is not None:
             _settle_untold_answer(exchange, hop)
+        elif _is_begun_anew(exchange, hop):
+            exchange.response, exchange.response_headers = answer_in(hop), headers_in(hop.answer_lines)
+            exchange.transferred_bytes = None
         if exchange.ended_us is None and _is_over(hop, told_us):
             _settle_end(exchange, hop, log)
         if _was_whole(exchange, hop):
@@ -94,6 +97,14 @@ def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
     body_bytes = 0 if _is_empty(exchange) else _encoded_bytes(exchange, hop)
     if exchange.transferred_bytes is not None:
         exchange.transferred_bytes = None if body_bytes is None else exchange.transferred_bytes + body_bytes
+
+
+def _is_begun_anew(exchange: Exchange, hop: NetHop) -> bool:
+    """Whether the browser asks once more for what was answered, since the answer wants hints (Critical-CH): DevTools
+    tells of a redirect in its place that nobody sent.
+    """
+    is_told_to_lead = exchange.redirected_to is not None and exchange.number("status") in _REDIRECTS
+    return is_told_to_lead and hop.status is not None and hop.status not in _REDIRECTS
 
 
 def _target_of(hop: NetHop) -> str | None:

@@ -87,6 +87,20 @@ def test_what_nobody_told_of_has_the_bytes_that_the_log_counts() -> None:
     assert row("worker", "https://two.test/lib.js").body_bytes == 15
 
 
+@pytest.mark.parametrize(("status", "told"), [(200, (200, "h2")), (302, (307, "http/1.1")), (None, (307, "http/1.1"))])
+def test_a_document_that_is_asked_for_anew_has_the_answer_that_it_had(
+    status: int | None, told: tuple[int, str]
+) -> None:
+    """Since it wants hints about the browser: nobody sent the redirect that DevTools tells of."""
+    response = {"status": 307, "protocol": "http/1.1", "encodedDataLength": 61}
+    exchange = Exchange(request_id="1", url=SCRIPT, method="GET", started_us=10_000, response=response)
+    exchange.redirected_to, exchange.ended_us, exchange.body_bytes, exchange.transferred_bytes = SCRIPT, 50_000, 0, 61
+    lines = ["Critical-CH: Sec-CH-DPR"]
+    settled(exchange, NetHop(1, SCRIPT, "GET", 10, status=status, protocol="h2", ended_ms=50, answer_lines=lines))
+    assert (exchange.number("status"), exchange.text("protocol")) == told
+    assert (exchange.response_headers == {"Critical-CH": "Sec-CH-DPR"}) is (status == 200)
+
+
 def unended(hop: NetHop, told_us: int | None) -> Exchange:
     """A request of which DevTools told no end, at the end of its load."""
     response = {"status": 200, "encodedDataLength": 30} if hop.status else None
