@@ -12,7 +12,7 @@ from workers.measurement.waterfall import Place
 # Whose contents are never seen where scripts run.
 _SILENT = frozenset({"head", "script", "style", "noscript", "template", "title", "iframe", "datalist", "noframes"})
 # … and of SVG, which draws these where another element asks for them, if at all.
-_UNDRAWN = frozenset({"clippath", "defs", "desc", "marker", "mask", "metadata", "pattern", "symbol"})
+_UNSEEN = _SILENT | {"clippath", "defs", "desc", "marker", "mask", "metadata", "pattern", "symbol"}
 # What does not begin a body (HTML, "the after head insertion mode" and before).
 _HEADS = frozenset({"html", "head", "base", "link", "meta", *_SILENT - {"iframe", "datalist"}})
 # What may be painted without a word of text, or takes the place of text.
@@ -104,7 +104,7 @@ class _Reader(HTMLParser):
             self._note()
         if tag not in _VOID and not self.is_too_deep:
             # What a template makes a shadow root of is shown in its host (HTML, "shadowrootmode").
-            is_silent = tag in _SILENT | _UNDRAWN and "shadowrootmode" not in dict(attrs)
+            is_silent = tag in _UNSEEN and "shadowrootmode" not in dict(attrs)
             self._open.append(_Element(tag, is_silent=is_silent, hides=hides))
             self._texts.get(tag, []).append("")
             self._count(self._open[-1], 1)
