@@ -51,11 +51,11 @@ def _journey(case: PageCase) -> list[Request]:
 def _gave_way(row: Request, later: Request) -> bool:
     """Whether this document led to the later one by itself, by a script or a refresh, and did not stand to be read. Its
     first bytes may lead there, while the last are on their way."""
-    begun_us = row.timing.first_byte_us or row.timing.end_us
-    if row.redirected_to is not None or row.status is None or begun_us is None:
+    begun_us, end_us, left_us = row.timing.first_byte_us, row.timing.end_us, later.timing.start_us
+    since_us = end_us if end_us is not None and end_us <= left_us else begun_us
+    if row.redirected_to is not None or row.status is None or since_us is None:
         return False
-    read_us = row.timing.end_us or begun_us
-    return begun_us <= later.timing.start_us <= read_us + MAX_READING_US
+    return 0 <= left_us - since_us <= MAX_READING_US
 
 
 def _needed_us(case: PageCase, hop: Request, hops: list[Request]) -> int:

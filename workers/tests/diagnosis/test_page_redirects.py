@@ -64,6 +64,9 @@ def test_a_document_that_gives_way_to_another_one_by_itself_is_a_step_too() -> N
     rows = page.waterfall.requests
     late = row(2, ResourceType.DOCUMENT, 2_300, 2_450, path="page")
     assert told(replace(page, waterfall=replace(page.waterfall, requests=(rows[0], late))), REDIRECTS) is None
+    # So was one whose first pieces were there for as long.
+    long = moved(1, 0, 9_000, "", first_ms=200, status=200, redirected_to=None)
+    assert told(replace(page, waterfall=replace(page.waterfall, requests=(long, late))), REDIRECTS) is None
 
 
 def test_redirects_of_frames_and_files_are_none_of_the_page() -> None:
