@@ -188,8 +188,10 @@ def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int
     if fcp_us is None or document.timing.end_us <= fcp_us:
         asked = [row.timing.start_us for row in blocking if row.initiator_url == document.url.partition("#")[0]]
         return {document.number: max(document.timing.end_us, min(asked, default=0))}
-    words_us = min(page.words_us or 0, fcp_us)
-    return {_READ: max([document.timing.first_byte_us or 0, words_us, *(row.timing.start_us for row in blocking)])}
+    begun_us = document.timing.first_byte_us or 0
+    return {
+        _READ: max([begun_us, min(_painted_words_us(page) or 0, fcp_us), *(row.timing.start_us for row in blocking)])
+    }
 
 
 def _blocking(page: PageMeasurement) -> list[Request]:
@@ -320,11 +322,19 @@ def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
     )
 
 
+def _painted_words_us(page: PageMeasurement) -> int | None:
+    """When the document's first words had come; None where nobody knows, or something else was painted before them."""
+    fcp_us, words_us = page.vitals.fcp_us, page.words_us
+    return None if words_us is None or (fcp_us is not None and words_us > fcp_us + CLOCKS_US) else words_us
+
+
 def _may_be_words(page: PageMeasurement, fcp_us: int) -> bool:
     """Whether what was painted first may have come in a late piece of the document: it was still coming, and nobody
     knows when its first words had."""
     document = next((row for row in page.waterfall.requests if row.number == page.document), None)
-    return page.words_us is None and document is not None and (document.timing.end_us or 0) > fcp_us + CLOCKS_US
+    return (
+        _painted_words_us(page) is None and document is not None and (document.timing.end_us or 0) > fcp_us + CLOCKS_US
+    )
 
 
 def _may_be_a_picture(page: PageMeasurement, last_us: int, fcp_us: int) -> bool:
