@@ -16,8 +16,8 @@ from workers.measurement.web_address import host_of
 
 # Found so much later than a hint in the document's head would have let it be.
 MIN_LATE_US = 100_000
-# A connection of this protocol carries one request at a time.
-_ONE_AT_A_TIME = "http/1.1"
+# Connections of these protocols carry one request at a time.
+_ONE_AT_A_TIME = frozenset({"http/1.0", "http/1.1"})
 
 
 def late(case: PageCase) -> PageVerdicts:
@@ -26,7 +26,7 @@ def late(case: PageCase) -> PageVerdicts:
     if largest is None or not largest.is_picture or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
         return
     late_us = largest.asked_us - hint_us
-    certain_us, another_us = _certain_us(case, largest, late_us), _another_us(case, largest.asked, hint_us)
+    certain_us, another_us = _certain_us(case, largest, late_us), _another_connection_us(case, largest.asked, hint_us)
     is_certain = largest.gain_us(certain_us) - another_us >= min(MEDIUM_US, largest.gain_us(late_us))
     if not largest.sure or not largest.prompt or not is_certain:
         yield unjudged(FindingId.PAGE_LCP_LATE)
@@ -88,11 +88,12 @@ def _stops_before(case: PageCase, row: Request, asked: Request) -> bool:
     return row.blocking in (Blocking.RENDERING, Blocking.PARSER) and not is_behind
 
 
-def _another_us(case: PageCase, asked: Request, hint_us: int) -> int:
-    """What opening another connection takes, where a hint would meet the picture's own at work. Either the picture
-    waits for that, or what it took the connection from, and then maybe all that is painted."""
+def _another_connection_us(case: PageCase, asked: Request, hint_us: int) -> int:
+    """What opening another connection to a name that is known by then takes, where a hint would meet the picture's own
+    at work. Either the picture waits for that, or what it took the connection from, and then maybe all that is painted.
+    """
     connection = case.connection_of(asked)
-    if connection is None or asked.protocol != _ONE_AT_A_TIME or case.waited_us(asked):
+    if connection is None or asked.protocol not in _ONE_AT_A_TIME or case.waited_us(asked):
         return 0
     is_at_work = any(
         row.connection == asked.connection
@@ -100,7 +101,8 @@ def _another_us(case: PageCase, asked: Request, hint_us: int) -> int:
         and (row.timing.end_us or 0) > hint_us
         for row in case.page.waterfall.requests
     )
-    return opening_us(connection) if is_at_work else 0
+    looked_up_us = 0 if connection.dns is None else connection.dns.duration_us
+    return opening_us(connection) - looked_up_us if is_at_work else 0
 
 
 def _opening_us(case: PageCase, asked: Request) -> int:
