@@ -37,6 +37,7 @@ def with_preloads(rows: Iterable[Request], held_up: Collection[str]) -> Iterator
     """The rows, with the style sheets that were preloaded and then held the paint up as such: DevTools tells of a
     request what waits for it as it begins, and for a preload nothing does yet. `held_up` is what Resource Timing says
     in the end. Of scripts it says so in the body too, where they may hold up nothing that is seen."""
+    held_up = {url.partition("#")[0] for url in held_up}
     for row in rows:
         is_sheet = row.resource_type is ResourceType.STYLESHEET and RowFlag.PRELOAD in row.flags
         is_held = is_sheet and row.blocking is Blocking.NOTHING and row.url in held_up
