@@ -10,10 +10,15 @@ _MAX_PLACE = 2**31
 
 
 def parser_place(initiator: Mapping[str, Any]) -> Place | None:
-    """Of DevTools' initiator, which counts from 0; of what scripts name it tells another place."""
-    match initiator.get("type"), initiator.get("lineNumber"), initiator.get("columnNumber"):
-        case "parser", int() | float() as line, int() | float() as column if (
-            0 <= line < _MAX_PLACE and 0 <= column < _MAX_PLACE
-        ):
-            return int(line) + 1, int(column) + 1
-    return None
+    """Of DevTools' initiator, which counts from 0; of what scripts name it tells another place. None where it names no
+    document."""
+    is_named = initiator.get("type") == "parser" and isinstance(initiator.get("url"), str)
+    line, column = _counted(initiator.get("lineNumber")), _counted(initiator.get("columnNumber"))
+    return (line, column) if is_named and line is not None and column is not None else None
+
+
+def _counted(number: object) -> int | None:
+    """From 1. To Python, though not to JSON, true is a number too."""
+    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 <= number < _MAX_PLACE:
+        return None
+    return int(number) + 1

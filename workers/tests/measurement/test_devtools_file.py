@@ -59,7 +59,8 @@ def test_a_tag_whose_place_is_no_place_has_none(line: str) -> None:
     events = saved()
     for event in events:
         if event["method"] == "Network.requestWillBeSent":
-            event["params"]["initiator"] = {"type": "parser", "lineNumber": "LINE", "columnNumber": 3}
+            place = {"lineNumber": "LINE", "columnNumber": 3}
+            event["params"]["initiator"] = {"type": "parser", "url": "https://a.test/", **place}
     found = read(json.dumps(events).replace('"LINE"', line))
     assert {row.initiator_at for row in found.waterfall.requests} == {None}
 
