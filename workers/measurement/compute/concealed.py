@@ -4,11 +4,17 @@ its text shows is seen no sooner than that script has come."""
 import re
 from collections.abc import Iterable
 
-HIDES = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0(?![.\d])", re.IGNORECASE)
+# As whole properties: `backface-visibility` and `fill-opacity` hide nothing.
+HIDES = re.compile(
+    r"(?<![\w-])(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0?\.?0+(?![.\d]))", re.IGNORECASE
+)
 _BRACE = re.compile(r"([{}])")
 _MAX_SELECTOR_CHARS = 500
 # What parts a selector from what it stands within; in scripts it stands in quotes.
 _BETWEEN = re.compile(r"[\s>+~\"'`]+")
+_WORD = re.compile(r"[\w-]+")
+# Comments, and rules for paper.
+_ASIDE = re.compile(r"/\*.*?(?:\*/|\Z)|@media\s+print\s*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", re.DOTALL | re.IGNORECASE)
 # The root or the body, in whatever state, and nothing that is made before or behind what it holds.
 _ROOT = re.compile(r"(?:html|body|:root)(?![\w-])(?!.*(?:::|:before|:after))|\*$", re.IGNORECASE)
 _CLASS = re.compile(r"\.([\w-]+)$")
@@ -21,22 +27,22 @@ _SETS_STYLE = re.compile(
 def conceals(styles: Iterable[str], scripts: Iterable[str], root_classes: Iterable[str] = ()) -> bool:
     """By the text of a document's own styles and scripts. A class that hides what has it counts where the root has it,
     or where a script that speaks of the root names it."""
-    hiding = [last for text in styles for last in _hiding(text)]
-    classes = {found[1] for last in hiding if (found := _CLASS.match(last))}
+    hiding = [last for text in styles for last in _hiding(_ASIDE.sub("", text))]
+    classes = frozenset(found[1] for last in hiding if (found := _CLASS.match(last)))
     if any(map(_ROOT.match, hiding)) or not classes.isdisjoint(root_classes):
         return True
     return any(_covers(text, classes) for text in scripts)
 
 
-def conceal_root(selectors: Iterable[str]) -> bool:
+def conceals_root(selectors: Iterable[str]) -> bool:
     """Whether any of these selectors, of rules that hide, may be of the root or the body."""
     return any(_ROOT.match(last) for selector in selectors for last in _lasts(selector))
 
 
-def _covers(script: str, classes: Iterable[str]) -> bool:
+def _covers(script: str, classes: frozenset[str]) -> bool:
     if _SETS_STYLE.search(script) or any(map(_ROOT.match, _hiding(script))):
         return True
-    return _NAMES_ROOT.search(script) is not None and any(name in script for name in classes)
+    return _NAMES_ROOT.search(script) is not None and not classes.isdisjoint(_WORD.findall(script))
 
 
 def _hiding(text: str) -> list[str]:
@@ -50,5 +56,6 @@ def _hiding(text: str) -> list[str]:
 
 
 def _lasts(selectors: str) -> list[str]:
-    parts = (_BETWEEN.split(selector.strip())[-1] for selector in selectors.split(","))
-    return [part for part in parts if part]
+    """Of each selector the last part. All that is within something else than the root is but a part of the page."""
+    found = (_BETWEEN.split(selector.strip()) for selector in selectors.split(","))
+    return [last for *around, last in found if last and (last != "*" or all(map(_ROOT.match, filter(None, around))))]

@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from workers.measurement.captures_page import BodySeen
-from workers.measurement.compute.concealed import HIDES, conceal_root, conceals
+from workers.measurement.compute.concealed import HIDES, conceals, conceals_root
 from workers.measurement.waterfall import Place
 
 # Whose contents are never seen where scripts run.
 _SILENT = frozenset({"head", "script", "style", "noscript", "template", "title", "iframe", "datalist", "noframes"})
 # … and of SVG, which draws these where another element asks for them, if at all.
 _UNSEEN = _SILENT | {"clippath", "defs", "desc", "marker", "mask", "metadata", "pattern", "symbol"}
+# What holds nothing of this page: it is for browsers without scripts, or to be copied from.
+_NOT_HERE = frozenset({"noscript", "template"})
 # What does not begin a body (HTML, "the after head insertion mode" and before).
 _HEADS = frozenset({"html", "head", "base", "link", "meta", *_SILENT - {"iframe", "datalist"}})
 # What may be painted without a word of text, or takes the place of text.
@@ -43,7 +45,7 @@ def body_of(html: str, hiding: Iterable[str] = ()) -> BodySeen:
         reader.feed(text[start : start + _PIECE_CHARS])
         if reader.enough or reader.is_too_deep:
             break
-    is_shown = not reader.is_concealed and not conceal_root(hiding)
+    is_shown = not reader.is_concealed and not conceals_root(hiding)
     if not is_shown or reader.words is None:
         return BodySeen(starts=reader.starts, shows=None)
     enough = reader.enough
@@ -105,9 +107,16 @@ class _Reader(HTMLParser):
         if tag not in _VOID and not self.is_too_deep:
             # What a template makes a shadow root of is shown in its host (HTML, "shadowrootmode").
             is_silent = tag in _UNSEEN and "shadowrootmode" not in dict(attrs)
-            self._open.append(_Element(tag, is_silent=is_silent, hides=hides))
-            self._texts.get(tag, []).append("")
+            is_read = tag in self._texts and self._takes_effect(attrs)
+            self._open.append(_Element(tag, is_silent=is_silent, hides=hides, is_read=is_read))
+            if is_read:
+                self._texts[tag].append("")
             self._count(self._open[-1], 1)
+
+    def _takes_effect(self, attrs: list[tuple[str, str | None]]) -> bool:
+        """Whether a style or script here is one of the page, on the screen and where scripts run."""
+        is_for_screens = (dict(attrs).get("media") or "all").strip().lower() != "print"
+        return is_for_screens and not any(one.tag in _NOT_HERE for one in self._open)
 
     def _expect(self, tag: str, attrs: Mapping[str, str | None]) -> None:
         """Whether it is a link in the head whose element the first paint waits for (HTML, "link type expect"), or such
@@ -128,8 +137,8 @@ class _Reader(HTMLParser):
             self._count(last, -1)
 
     def handle_data(self, data: str) -> None:
-        if self._open and (texts := self._texts.get(self._open[-1].tag)):
-            texts[-1] += data
+        if self._open and self._open[-1].is_read:
+            self._texts[self._open[-1].tag][-1] += data
         if self._silent or self.is_too_deep or not data.strip():
             return
         self._note()
@@ -161,6 +170,8 @@ class _Element:
     tag: str
     is_silent: bool
     hides: bool
+    # Of a style or script: whether its text says anything of this page.
+    is_read: bool
 
 
 def _has(attrs: Mapping[str, str | None], name: str, word: str) -> bool:

@@ -78,6 +78,8 @@ def test_a_document_without_tags_for_head_and_body_begins_where_its_words_do() -
         "<style>p { color: red } html.wait, .a { visibility: hidden !important }</style>",
         "<style>.loading > body:not(.ready) { opacity:0 }</style>",
         "<style>* { opacity: 0 }</style>",
+        "<style>body > * { opacity: .0 }</style>",
+        "<style>html.wait body * { opacity: 0.00 }</style>",
         "<style>.hide-me{opacity:0!important}</style><script>(function(a,b){a.className+=' '+b})"
         "(document.documentElement,'hide-me')</script>",
         "<style>.dark .hide-me, .hide-me {opacity:0}</style><html class='dark hide-me'>",
@@ -102,6 +104,15 @@ def test_a_document_that_hides_itself_until_a_script_has_come_says_nothing(head:
         "<style>.menu { display: none }</style><script>document.documentElement.className = 'js'</script>",
         "<style>.menu { display: none }</style><script>open('.menu')</script>",
         "<script>if (a) { document.body.style.opacity = 1 }</script>",
+        "<style>.menu { display: none }</style><script>document.body.onclick = () => menus.toggle()</script>",
+        "<style>.e { display: none }</style><script>document.documentElement.classList.add('dark')</script>",
+        "<style>.skeleton *, .tabs > * { visibility: hidden }</style>",
+        "<style>body { backface-visibility: hidden; fill-opacity: 0 }</style>",
+        "<style>/* body { display: none } */ p { color: red }</style>",
+        "<style>@media print { p { margin: 0 } body * { visibility: hidden } } p { color: red }</style>",
+        "<style media=print>body { display: none }</style>",
+        "<style>p { }</style><noscript><style>body { display: none }</style></noscript>",
+        "<template><style>body { display: none }</style></template>",
     ],
 )
 def test_a_document_that_hides_a_part_of_itself_shows_the_others(head: str) -> None:
@@ -149,6 +160,11 @@ def test_a_body_begins_with_its_tag_or_with_what_no_head_may_hold(html: str, sta
         "<svg></div>",
         "<style>{}",
         "<style>,a{",
+        f"<style>{'/*' * 100_000}</style>",
+        f"<style>{'@media print{a{}' * 20_000}</style>",
+        f"<style>{'.a{display:none}' * 7_000}</style><script>document.body</script>",
+        "<style>@media print{",
+        "<style>@media print{a{}",
     ],
 )
 def test_a_hostile_document_says_nothing_and_ends(piece: str) -> None:
