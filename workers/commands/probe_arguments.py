@@ -10,9 +10,9 @@ from workers.measurement.profile import NATIVE, PROFILES, Profile, parse_profile
 
 PROBE = """\
 Asks for the URL over connections of our own and says where the milliseconds before the first byte go, and why: DNS,
-TCP, TLS, wait and download are timed apart, and some forty known causes are looked for. A deep probe makes about ten
-connections, one after another, and takes a few seconds; a light one makes a single connection and can judge less.
-A terminal gets one screen of it, files and pipes get all of it.
+TCP, TLS, wait and download are timed apart, and some forty known causes are looked for. A deep probe makes about
+sixteen connections, one after another, and takes a few seconds; a light one makes a single connection and can judge
+less. A terminal gets one screen of it, files and pipes get all of it.
 """
 _EXAMPLES = """\
 examples:
@@ -31,7 +31,7 @@ _MAX_SAMPLES = 50
 def add_probe(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     depth = parser.add_mutually_exclusive_group()
-    deep = "about ten connections, each asking something else (the default)"
+    deep = "about sixteen connections, each asking something else (the default)"
     depth.add_argument("--deep", dest="depth", action="store_const", const=Depth.DEEP, default=Depth.DEEP, help=deep)
     depth.add_argument("--light", dest="depth", action="store_const", const=Depth.LIGHT, help="one connection")
     more = "measure N times, the first as deep as asked for; the one with the median first byte is told (1)"

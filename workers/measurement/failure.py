@@ -104,7 +104,7 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.HTTP1_NOT_SPOKEN: _Meaning(
         Stage.TLS,
         Blame.MONITOR,
-        "The server does not speak HTTP/1.1, in which pairs ask; a probe or a page may reach it.",
+        "The server does not speak the version of HTTP that it was asked in; a page may reach it.",
     ),
     FailureKind.TLS_FAILED: _Meaning(
         Stage.TLS,
