@@ -20,8 +20,8 @@ _MOST_IN_A_ROW = 8
 _ONE_FLIGHT_BYTES = 4096
 # A server that reads no more may have answered already: so long its reading is waited for.
 _STANDSTILL_NS = 3_000_000_000
-# What was there for so much of a round trip before we had it may have lain behind a missing packet: what is lost comes a
-# round trip later at the earliest.
+# What was there for so much of a round trip before we had it may have lain behind a missing packet: what is lost comes
+# a round trip later at the earliest.
 _HELD_RTT = 0.5
 _HELD_NS = int(_HELD_RTT * MIN_RTT_US * 1000)
 # linux/sockios.h: how many bytes of those that the kernel took have not been sent once.

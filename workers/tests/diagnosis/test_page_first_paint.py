@@ -163,6 +163,9 @@ def test_a_document_that_comes_in_pieces_is_painted_no_sooner_than_its_first_wor
     assert told(replace(page, words_us=700_000), BLOCKING) is None
     assert told(page, BLOCKING) is None
     assert BLOCKING in open_questions(page)
+    # What was painted first were no words, which came later: nobody knows when it had come.
+    assert told(replace(page, words_us=1_800_000), BLOCKING) is None
+    assert BLOCKING in open_questions(replace(page, words_us=1_800_000))
     held = sketch(style(2, 110, 700), fcp_ms=720, document=document, words_us=500_000)
     assert (found := told(held, BLOCKING)) is not None
     assert found.saving_us == 200_000
