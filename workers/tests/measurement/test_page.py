@@ -197,7 +197,7 @@ def test_a_style_sheet_that_is_preloaded_blocks_where_the_page_says_so_in_the_en
     kind: ResourceType, flags: tuple[RowFlag, ...], blocking: Blocking, is_held: bool
 ) -> None:
     one = replace(row(page_of("six-connections"), "/s.css"), resource_type=kind, flags=flags, blocking=blocking)
-    (held,) = with_preloads([one], {one.url})
+    (held,) = with_preloads([one], {f"{one.url}#x"})
     assert held.blocking is (Blocking.RENDERING if is_held else blocking)
     assert list(with_preloads([one], set())) == [one]
 
