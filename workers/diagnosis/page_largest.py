@@ -26,19 +26,18 @@ def late(case: PageCase) -> PageVerdicts:
     if largest is None or not largest.is_picture or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
         return
     late_us = largest.asked_us - hint_us
-    certain_us, another_us = _certain_us(case, largest, late_us), _another_connection_us(case, largest.asked, hint_us)
-    is_certain = largest.gain_us(certain_us) - another_us >= min(MEDIUM_US, largest.gain_us(late_us))
-    if not largest.sure or not largest.prompt or not is_certain:
-        yield unjudged(FindingId.PAGE_LCP_LATE)
+    is_clear = largest.sure and largest.prompt
+    if is_clear and largest.gain_us(late_us) < MEDIUM_US:
         return
-    saving_us = largest.claim(certain_us) - another_us
-    if saving_us < MEDIUM_US:
+    certain_us, another_us = _certain_us(case, largest, late_us), _another_connection_us(case, largest.asked, hint_us)
+    if not is_clear or largest.gain_us(certain_us) - another_us < MEDIUM_US:
+        yield unjudged(FindingId.PAGE_LCP_LATE)
         return
     initiator = largest.asked.initiator_url
     yield told(
         FindingId.PAGE_LCP_LATE,
         (largest.row,),
-        saving_us,
+        largest.claim(certain_us) - another_us,
         evidence=facts(
             lcp_ms=in_ms(case.page.vitals.lcp_us),
             asked_at_ms=in_ms(largest.asked_us),

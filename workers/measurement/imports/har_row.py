@@ -10,6 +10,7 @@ from workers.measurement.compute.texts import plain
 from workers.measurement.connection import Header
 from workers.measurement.imports.draft import Draft
 from workers.measurement.imports.fields import (
+    MAX_COUNT,
     Fields,
     UnreadableError,
     address_or_none,
@@ -17,6 +18,7 @@ from workers.measurement.imports.fields import (
     duration,
     instant,
     list_of,
+    number_or_none,
     object_of,
     text_or_none,
 )
@@ -130,9 +132,10 @@ def _body_bytes(entry: Fields, response: Fields) -> int | None:
     told, content = count_or_none(entry, "_objectSizeUncompressed"), object_of(response, "content")
     if told is not None:
         return told
-    size, saved = count_or_none(content, "size"), count_or_none(content, "compression")
+    # Small bodies grow when they are packed.
+    size, saved = count_or_none(content, "size"), number_or_none(content, "compression") or 0
     is_on_wire = size is not None and size > 0 and size == count_or_none(response, "bodySize")
-    return size + (saved or 0) if size is not None and is_on_wire else size
+    return max(0, size + int(saved)) if size is not None and is_on_wire and abs(saved) < MAX_COUNT else size
 
 
 def _begin_us(entry: Fields, zero: datetime) -> int:

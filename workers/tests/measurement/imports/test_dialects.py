@@ -54,7 +54,8 @@ def test_devtools_rows_have_their_words_sizes_and_failures() -> None:
 @pytest.mark.parametrize(
     ("initiator", "place"),
     [
-        ({"type": "parser", "lineNumber": 2, "columnNumber": 17}, (3, 18)),
+        ({"type": "parser", "url": "https://shop.example/", "lineNumber": 2, "columnNumber": 17}, (3, 18)),
+        ({"type": "parser", "lineNumber": 2, "columnNumber": 17}, None),
         ({"type": "parser", "lineNumber": 2}, None),
         ({"type": "parser", "lineNumber": -1, "columnNumber": 1e300}, None),
         ({"type": "script", "lineNumber": 2, "columnNumber": 17}, None),
@@ -75,8 +76,19 @@ def test_an_answer_that_came_over_the_network_was_never_of_no_size(head: int, bo
     assert row.transferred_bytes == seen
 
 
-@pytest.mark.parametrize(("size", "saved", "seen"), [(400, 500, 900), (900, 500, 900), (400, None, 400), (0, 500, 0)])
-def test_mitmproxy_has_the_size_on_the_wire_for_that_of_the_content(size: int, saved: int | None, seen: int) -> None:
+@pytest.mark.parametrize(
+    ("size", "saved", "seen"),
+    [
+        (400, 500, 900),
+        (900, 500, 900),
+        (400, None, 400),
+        (0, 500, 0),
+        (400, -20, 380),
+        (400, "1e999", 400),
+        (400, "nan", 400),
+    ],
+)
+def test_mitmproxy_has_the_size_on_the_wire_for_that_of_the_content(size: int, saved: object, seen: int) -> None:
     made = entry()
     made["response"]["content"] = {"size": size, "compression": saved, "mimeType": "text/html"}
     (row,) = rows(har(made, creator="mitmproxy"))
