@@ -188,10 +188,8 @@ def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int
     if fcp_us is None or document.timing.end_us <= fcp_us:
         asked = [row.timing.start_us for row in blocking if row.initiator_url == document.url.partition("#")[0]]
         return {document.number: max(document.timing.end_us, min(asked, default=0))}
-    begun_us = document.timing.first_byte_us or 0
-    return {
-        _READ: max([begun_us, min(_painted_words_us(page) or 0, fcp_us), *(row.timing.start_us for row in blocking)])
-    }
+    came_us = max(document.timing.first_byte_us or 0, min(_painted_words_us(page) or 0, fcp_us))
+    return {_READ: max([came_us, *(row.timing.start_us for row in blocking)])}
 
 
 def _blocking(page: PageMeasurement) -> list[Request]:
