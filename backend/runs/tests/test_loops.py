@@ -50,14 +50,13 @@ def test_without_a_broker_claiming_goes_on_and_the_outbox_is_emptied_when_it_is_
 ) -> None:
     there, settings.REDIS_URL = settings.REDIS_URL, "unix:///nowhere/redis.sock"
     fleet = make_fleet("eu")
-    schedule(fleet, make_monitors(fleet, 5), now=timezone.now())
-    Scheduler().step()
+    at = timezone.now()
+    schedule(fleet, make_monitors(fleet, 5), now=at)
+    Scheduler(clock=lambda: at).step()
     assert PendingRun.objects.filter(published_at=None).count() == 5
     settings.REDIS_URL = there
-    PendingRun.objects.update(
-        publish_after=timezone.now() - PUBLISH_GRACE, expires_at=timezone.now() + timedelta(hours=1)
-    )
-    Scheduler().step()
+    PendingRun.objects.update(publish_after=at - PUBLISH_GRACE, expires_at=at + timedelta(hours=1))
+    Scheduler(clock=lambda: at).step()
     assert broker_client.llen("eu:probe") == 5
 
 
