@@ -1,7 +1,6 @@
 """Every cause that flights show, with and without it, on simulated paths, without a network."""
 
 from dataclasses import dataclass, replace
-from statistics import median
 
 import pytest
 
@@ -9,7 +8,7 @@ from workers.diagnosis import answers, handshakes, path, records, transport
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
-from workers.tests.diagnosis.judging import found, left_open
+from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Connection, Server, deep, light, probe
 
@@ -256,28 +255,6 @@ def test_two_of_three_is_chance(twin: Twin) -> None:
     mixed = replace(ill, trials=(*ill.trials[:2], *well.trials[2:]), certificates=well.certificates)
     if twin.id is not Id.TLS_RECORD_TINY:
         assert causes(mixed) == set()
-
-
-def cost(evidence: ProbeEvidence, of: str) -> float:
-    return median(_cost(trial, of) for trial in evidence.of(Trial.FULL))
-
-
-def _cost(trial: TrialEvidence, of: str) -> int:
-    shake, first = trial.handshake, trial.exchanges[0]
-    assert shake is not None
-    assert shake.network_us is not None
-    spans = {
-        "handshake": (0, shake.network_us),
-        "first byte": (first.sent_us, first.first_readable_us),
-        "whole": (first.sent_us, first.ended_us),
-        "page": (0, shake.network_us + (first.ended_us or 0) - (first.sent_us or 0)),
-        "again": (trial.exchanges[1].sent_us, trial.exchanges[1].ended_us) if trial.exchanges[1:] else (None, None),
-        "after idle": (trial.exchanges[-1].sent_us, trial.exchanges[-1].ended_us),
-    }
-    start, end = spans[of]
-    assert start is not None
-    assert end is not None
-    return end - start
 
 
 def test_findings_of_a_round_trip_are_high() -> None:

@@ -1,35 +1,14 @@
 """Every tool's way with HAR, read as the tool meant it."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from workers.measurement.imports.imported import Imported
-from workers.measurement.imports.read import read_import
-from workers.measurement.messages import PageMeasurement
-from workers.measurement.page_options import PageState
-from workers.measurement.timing import Span, Timing, phases_of
-from workers.measurement.waterfall import Blocking, Request, ResourceType, ServedFrom
+from workers.measurement.timing import Timing, phases_of
+from workers.measurement.waterfall import ResourceType, ServedFrom
 from workers.tests.measurement.imports import samples
-from workers.tests.measurement.imports.samples import at, entry, har, page, written
-
-
-def read(document: dict[str, Any]) -> Imported:
-    return read_import(written(document))
-
-
-def only(document: dict[str, Any]) -> PageMeasurement:
-    (found,) = read(document).pages
-    return found.measurement
-
-
-def rows(document: dict[str, Any]) -> tuple[Request, ...]:
-    return only(document).waterfall.requests
-
-
-def ms(span: Span | None) -> tuple[float, float] | None:
-    return None if span is None else (span.start_us / 1000, span.end_us / 1000)
+from workers.tests.measurement.imports.reading import ms, only, read, rows
+from workers.tests.measurement.imports.samples import at, entry, har, page
 
 
 def test_phases_by_the_book_are_laid_end_to_end() -> None:
@@ -248,40 +227,6 @@ def test_the_document_is_where_the_redirects_lead() -> None:
     assert (measured.document, measured.waterfall.requests[0].redirected_to) == (2, "https://shop.example/")
 
 
-def test_webpagetest_json_brings_the_representative_run_with_its_repeat_view() -> None:
-    found = read(samples.webpagetest(1000, 3000, 2000))
-    (one,) = found.pages
-    measured = one.measurement
-    assert (one.label, measured.vitals.load_us, measured.document) == ("run 3, first view", 2_000_000, 1)
-    assert measured.repeat is not None
-    assert (measured.repeat.state, measured.repeat.vitals.load_us) == (PageState.WARM_CACHE, 1_000_000)
-    assert len(measured.samples) == 6
-    assert (measured.vitals.lcp_us, measured.vitals.cls, measured.vitals.long_tasks) == (
-        400_000,
-        0.1,
-        (Span(start_us=100_000, end_us=160_000),),
-    )
-    assert one.started_at.isoformat() == "2026-03-26T23:56:02.500000+00:00"
-    assert (found.source.format, found.source.tool_version) == ("WebPageTest JSON", "21.07")
-
-
-def test_webpagetest_json_rows_have_their_phases_and_connections() -> None:
-    document, image = only(samples.webpagetest(1000, repeat=False)).waterfall.requests
-    assert (ms(document.timing.tls), document.protocol, document.address) == ((73, 116), "h2", "2001:db8::1")
-    assert (image.connection, image.reused, image.render_blocking) == (1, True, False)
-    assert image.blocking is Blocking.NOTHING
-    names = {header.name: header.value for header in document.request_headers + document.response_headers}
-    assert names == {"authority": "shop.example", "cookie": "(redacted)", "age": "3"}
-
-
-def test_a_run_that_webpagetest_calls_failed_represents_nothing() -> None:
-    document = samples.webpagetest(1000, 3000, 2000, repeat=False)
-    document["data"]["runs"]["3"]["firstView"]["result"] = 99997
-    (one,) = read(document).pages
-    assert one.label == "run 1, first view"
-    assert [sample.failure for sample in one.measurement.samples] == [None, None, "page_error"]
-
-
 def test_steps_of_a_script_are_pages_of_their_own() -> None:
     document = samples.webpagetest(1000, repeat=False)
     view = document["data"]["runs"]["1"]["firstView"]
@@ -351,25 +296,6 @@ def test_a_page_without_requests_beside_others_is_told() -> None:
     assert found.remarks == ("page 1: the file has no requests of it.",)
 
 
-def test_webpagetest_json_without_requests_brings_the_figures_of_its_runs() -> None:
-    document = samples.webpagetest(1000, 3000, 2000)
-    for run in document["data"]["runs"].values():
-        for view in run.values():
-            view["requests"] = 2
-    (one,) = (found := read(document)).pages
-    assert (one.label, one.measurement.vitals.load_us) == ("run 3, first view", 2_000_000)
-    assert [sample.vitals.load_us for sample in one.measurement.samples][::2] == [1_000_000, 3_000_000, 2_000_000]
-    assert found.remarks[-1] == "The file has no requests, only figures. Ask WebPageTest for it with requests=1."
-
-
-def test_a_run_of_webpagetest_without_requests_beside_others_is_told() -> None:
-    document = samples.webpagetest(1000, 3000, repeat=False)
-    document["data"]["runs"]["2"]["firstView"]["requests"] = []
-    found = read(document)
-    assert found.remarks == ("run 2, first view: it holds no requests.",)
-    assert found.pages[0].measurement.samples == ()
-
-
 def test_a_row_whose_file_names_no_start_begins_with_its_first_phase() -> None:
     document = samples.webpagetest(1000, repeat=False)
     for row in document["data"]["runs"]["1"]["firstView"]["requests"]:
@@ -407,18 +333,3 @@ def test_tls_that_began_with_connect_leaves_nothing_to_that() -> None:
     document["data"]["runs"]["1"]["firstView"]["requests"][0] |= {"connect_start": 73, "connect_end": 116}
     row = only(document).waterfall.requests[0]
     assert (row.timing.connect, ms(row.timing.tls)) == (None, (73, 116))
-
-
-def test_a_run_of_webpagetest_that_brought_nothing_is_told() -> None:
-    document = samples.webpagetest(1000, 3000)
-    document["data"]["runs"]["2"] = {"firstView": [], "repeatView": []}
-    assert read(document).remarks == ("run 2, first view: it holds no requests.",)
-
-
-def test_webpagetest_may_write_its_dates_as_texts() -> None:
-    document = samples.webpagetest(1000, repeat=False)
-    document["data"]["runs"]["1"]["firstView"]["date"] = "1774569362.5"
-    assert read(document).pages[0].started_at.isoformat() == "2026-03-26T23:56:02.500000+00:00"
-    document["data"]["runs"]["1"]["firstView"]["date"] = None
-    document["data"]["completed"] = "1774566251"
-    assert read(document).pages[0].started_at.isoformat() == "2026-03-26T23:04:11+00:00"
