@@ -73,29 +73,32 @@ class Notes:
 
 
 class Tap:
-    """Hears every record and handshake message that the connections of a context read, and every fault of a
+    """Hears every record and handshake message that the connections of some contexts read, and every fault of a
     certificate, for the one at work.
 
     One thread works on one connection at a time; it says on whose behalf by `listener` before it calls OpenSSL.
+    The contexts know no authorities: only a chain of which no verdict is held is verified, by those of `authorities`.
     Verification always goes on. pyOpenSSL's own callback for it makes an object of each certificate that is in order,
     which costs a tenth of a handshake.
     """
 
-    def __init__(self, context: SSL.Context, verdicts: Verdicts) -> None:
+    def __init__(self, authorities: SSL.Context, verdicts: Verdicts) -> None:
         self.listener = Notes()
         self.verdicts = verdicts
-        # Without authorities, so that a verification ends before the first signature.
-        self._bare = SSL.Context(SSL.TLS_CLIENT_METHOD)
         self.buffer = _util.ffi.new("char[]", _RECORD_BYTES)
-        # OpenSSL keeps the bare pointers: this object must live as long as the context. Bytes, since most that is heard
+        self._authorities = authorities
+        # OpenSSL keeps the bare pointers: this object must live as long as the contexts. Bytes, since most that is heard
         # is read for its first one.
         self._callbacks = (
             _util.ffi.callback("void(int, int, int, const unsigned char *, size_t, SSL *, void *)", self._hear),
             _util.ffi.callback("int(int, X509_STORE_CTX *)", self._verify),
         )
+
+    def listen_to(self, context: SSL.Context) -> None:
+        """Called once, before any connection is made of the context."""
         hears = _util.ffi.cast("void(*)(int, int, int, const void *, size_t, SSL *, void *)", self._callbacks[0])
         _util.lib.SSL_CTX_set_msg_callback(context._context, hears)
-        _util.lib.SSL_CTX_set_verify(context._context, SSL.VERIFY_PEER, self._callbacks[1])
+        _util.lib.SSL_CTX_set_verify(context._context, SSL.VERIFY_NONE, self._callbacks[1])
 
     def _hear(self, sent: int, _: int, kind: int, data: Any, size: int, ssl: Any, __: Any) -> None:
         if sent:
@@ -106,26 +109,25 @@ class Tap:
         elif kind == _INNER_TYPE:
             if len(notes.inner_types) < _MAX_INNER_TYPES:
                 notes.inner_types.append((notes.records - 1, data[0]))
-        elif kind == _HANDSHAKE and len(notes.messages) < (_MAX_TICKETS if data[0] == _TICKET else _MAX_MESSAGES):
-            self._hear_message(notes, _read(data, size)[:], ssl)
+        elif kind == _HANDSHAKE:
+            if data[0] == _CERTIFICATE:
+                self._hear_certificate(notes, _read(data, size)[:], ssl)
+            elif len(notes.messages) < (_MAX_TICKETS if data[0] == _TICKET else _MAX_MESSAGES):
+                _keep_message(notes, _read(data, size)[:])
 
-    def _hear_message(self, notes: Notes, message: bytes, ssl: Any) -> None:
-        if message[0] == _CERTIFICATE:
-            notes.certificate = message
+    def _hear_certificate(self, notes: Notes, message: bytes, ssl: Any) -> None:
+        """However many there were before: none goes unseen. OpenSSL asks its context for authorities only after this.
+
+        That of a further handshake is verified in any case.
+        """
+        key = key_of(notes.host, message)
+        notes.spared = notes.verdict is None and self.verdicts.hold(key)
+        notes.verdict, notes.certificate = key, message
+        if len(notes.messages) < _MAX_MESSAGES:
             notes.messages.append(message[:_HEADER_BYTES])
-            self._spare(ssl, notes, message)
-        else:
-            if message[0] == _TICKET and notes.messages and notes.messages[-1][0] == _TICKET:
-                notes.messages[-1] = notes.messages[-1][:_TICKET_BYTES]
-            notes.messages.append(message[:_MESSAGE_BYTES])
-
-    def _spare(self, ssl: Any, notes: Notes, message: bytes) -> None:
-        """OpenSSL asks its context for authorities only after a Certificate message was heard."""
-        notes.verdict = key_of(notes.host, message)
-        notes.spared = self.verdicts.hold(notes.verdict)
-        if notes.spared:
-            _util.lib.SSL_set_SSL_CTX(ssl, self._bare._context)
-            _util.lib.SSL_set_verify(ssl, SSL.VERIFY_NONE, self._callbacks[1])
+        if not notes.spared:
+            _util.lib.SSL_set_SSL_CTX(ssl, self._authorities._context)
+            _util.lib.SSL_set_verify(ssl, SSL.VERIFY_PEER, self._callbacks[1])
 
     def _verify(self, accepted: int, store: Any) -> int:
         if not accepted:
@@ -138,6 +140,12 @@ class Tap:
                 faults.append(CertificateFault(code=code, depth=depth, text=fault_text(code)))
             _util.lib.X509_STORE_CTX_set_error(store, SSL.X509VerificationCodes.OK)
         return 1
+
+
+def _keep_message(notes: Notes, message: bytes) -> None:
+    if message[0] == _TICKET and notes.messages and notes.messages[-1][0] == _TICKET:
+        notes.messages[-1] = notes.messages[-1][:_TICKET_BYTES]
+    notes.messages.append(message[:_MESSAGE_BYTES])
 
 
 class Pipe:

@@ -80,12 +80,17 @@ class Contexts:
         missing = missing_bindings()
         if missing:
             raise RuntimeError(f"this cryptography lacks {', '.join(missing)}: install the version of requirements.txt")
-        self._usual, self._classical = _make_context(ca_file), _make_context(ca_file)
-        offer_groups(self._classical, _CLASSICAL_GROUPS)
-        self._store = self._usual.get_cert_store() or crypto.X509Store()
+        authorities = _make_context()
+        authorities.set_default_verify_paths()
+        if ca_file is not None:
+            authorities.load_verify_locations(str(ca_file))
+        self._store = authorities.get_cert_store() or crypto.X509Store()
         ask_for_servers(self._store)
-        verdicts = Verdicts()
-        self._taps = {False: Tap(self._usual, verdicts), True: Tap(self._classical, verdicts)}
+        self._usual, self._classical = _make_context(), _make_context()
+        offer_groups(self._classical, _CLASSICAL_GROUPS)
+        self._tap = Tap(authorities, Verdicts())
+        self._tap.listen_to(self._usual)
+        self._tap.listen_to(self._classical)
 
     def party(self, host: str, offer: Offer = USUAL) -> Party:
         """A client with SNI that will ask whether the leaf is for `host`."""
@@ -98,8 +103,7 @@ class Contexts:
         connection.request_ocsp()
         if offer is not USUAL:
             _adjust(connection, offer)
-        tap = self._taps[offer.classical]
-        return Party(connection=connection, pipe=Pipe(connection, tap.buffer), notes=notes, tap=tap)
+        return Party(connection=connection, pipe=Pipe(connection, self._tap.buffer), notes=notes, tap=self._tap)
 
     def faults(self, chain: tuple[bytes, ...], host: str) -> tuple[CertificateFault, ...]:
         """What is wrong with a chain that came over no connection of OpenSSL's, as the notes say of one that did."""
@@ -116,12 +120,10 @@ class Contexts:
         return fault_of_way(self._store, [crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in way]) is None
 
 
-def _make_context(ca_file: Path | None) -> SSL.Context:
+def _make_context() -> SSL.Context:
+    """What a browser offers, and no authority to verify an answer by."""
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     context.set_min_proto_version(SSL.TLS1_2_VERSION)
-    context.set_default_verify_paths()
-    if ca_file is not None:
-        context.load_verify_locations(str(ca_file))
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
     context.set_alpn_protos(list(HTTP11))
     context.set_tls13_ciphersuites(SUITES)

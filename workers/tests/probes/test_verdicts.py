@@ -77,6 +77,12 @@ def test_what_is_wrong_is_found_each_time(vault: Vault) -> None:
     assert first.faults == second.faults
 
 
+def test_no_messages_before_it_hide_a_certificate(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.probes.bindings._MAX_MESSAGES", 0)
+    chain = vault.chain(Recipe(names=(NAME,), intermediates_sent=False))
+    assert shake_hands(Contexts(vault.ca_file), chain, NAME).notes.faults
+
+
 def test_a_verdict_lasts_half_an_hour(chain: Chain) -> None:
     clock = Clock()
     verdicts, key = Verdicts(clock), key_of(NAME, b"its certificates")
