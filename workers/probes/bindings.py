@@ -87,8 +87,8 @@ class Tap:
         self.verdicts = verdicts
         self.buffer = _util.ffi.new("char[]", _RECORD_BYTES)
         self._authorities = authorities
-        # OpenSSL keeps the bare pointers: this object must live as long as the contexts. Bytes, since most that is heard
-        # is read for its first one.
+        # OpenSSL keeps the bare pointers: this object must live as long as the contexts. Bytes, since most that is
+        # heard is read for its first one.
         self._callbacks = (
             _util.ffi.callback("void(int, int, int, const unsigned char *, size_t, SSL *, void *)", self._hear),
             _util.ffi.callback("int(int, X509_STORE_CTX *)", self._verify),

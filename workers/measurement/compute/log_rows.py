@@ -164,12 +164,12 @@ class _View:
         )
 
     def _place(self, socket: NetSocket, first: NetHop | None) -> tuple[str, int]:
-        if socket.group:
-            return host_and_port(socket.group)
+        if socket.origin:
+            return host_and_port(socket.origin)
         if first is not None:
             return host_and_port(first.url)
         opener = self.log.opener_of(socket)
-        return ("", 0) if opener is None else host_and_port(opener.url)
+        return ("", 0) if opener is None else host_and_port(opener.origin)
 
     def _timing(self, hop: NetHop, socket: NetSocket | None) -> Timing:
         start_us = (_asked_ms(hop) - self.zero_ms) * 1000

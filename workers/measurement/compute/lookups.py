@@ -41,7 +41,7 @@ def _held_back(log: NetworkLog, socket: NetSocket, hop: NetHop, began_ms: int) -
     opener = log.opener_of(socket)
     if opener is None or socket.quic:
         return
-    askers = log.askers.get(opener.url.partition(" ")[0], [])
+    askers = log.askers.get(opener.origin, [])
     end = bisect_right(askers, began_ms, key=lambda asker: asker[0])
     for _, source in askers[max(0, end - _MAX_ASKERS) : end]:
         wait = log.dns_of(log.openers.get(source))

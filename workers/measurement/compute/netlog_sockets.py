@@ -24,8 +24,9 @@ class Sockets:
         # Who asked a question about a name that has a source of its own.
         self._askers: dict[int, int] = {}
         self.handlers: Handlers = {
+            "SOCKET_POOL_CONNECT_JOB": self._group,
             "SOCKET_POOL_CONNECT_JOB_CREATED": self._group,
-            "TLS_STREAM_ATTEMPT_ALIVE": self._group,
+            "TLS_STREAM_ATTEMPT_ALIVE": self._place,
             "TCP_BASED_ATTEMPT_BOUND_TO_POOL": self._manager,
             "HTTP_STREAM_POOL_QUIC_ATTEMPT_ALIVE": self._manager,
             "HOST_RESOLVER_MANAGER_REQUEST": self._resolve,
@@ -70,10 +71,18 @@ class Sockets:
     # Who opens
 
     def _group(self, event: NetEvent) -> None:
-        group = event.text("group_id") or event.text("host_port")
+        group = event.text("group_id") or event.text("group_name")
         if group is not None:
             opener = self._log.opener(event.source)
             opener.group, opener.backup = group[:_MAX_WORD_CHARS], event.params.get("backup_job") is True
+            opener.origin = _origin_of(opener.group)
+
+    def _place(self, event: NetEvent) -> None:
+        """The new pool tells only of handshakes where they lead."""
+        place = event.text("host_port")
+        if place is not None:
+            opener = self._log.opener(event.source)
+            opener.group = opener.origin = f"https://{place[:_MAX_WORD_CHARS]}"
 
     def _manager(self, event: NetEvent) -> None:
         if event.dependency is not None:
@@ -233,8 +242,8 @@ class Sessions:
         if event.phase is not Phase.BEGIN:
             return
         host, port = event.text("host") or "", event.number("port") or 443
-        group = f"https://{_bracketed(host[:_MAX_WORD_CHARS])}:{port}" if host else ""
-        socket = NetSocket(event.source, event.time_ms, quic=True, group=group, tls=Stretch(event.time_ms))
+        origin = f"https://{_bracketed(host[:_MAX_WORD_CHARS])}:{port}" if host else ""
+        socket = NetSocket(event.source, event.time_ms, quic=True, origin=origin, tls=Stretch(event.time_ms))
         self._log.add_socket(socket)
         # Dialling and the session that comes of it are one go; newer Chromes also name it.
         self._belongs(socket, self._dialling)
@@ -292,6 +301,18 @@ def _narrow(wait: Stretch, lookup: Stretch) -> None:
     narrowed = Stretch(max(begins, default=None), min(ends, default=None))
     if wait.whole is None or narrowed.whole is not None:
         wait.begin_ms, wait.end_ms = narrowed.begin_ms, narrowed.end_ms
+
+
+def _origin_of(group: str) -> str:
+    """The classic pool puts words before an origin, and behind it the sites that may share. Before 2021 it said "ssl/"
+    for a scheme, as in "pm/ssl/shop.example:443", or nothing at all.
+    """
+    place = group.partition(" ")[0]
+    before, scheme, host = place.rpartition("://")
+    if scheme:
+        return f"{before.rpartition('/')[2]}://{host}"
+    *words, host = place.split("/")
+    return f"{'https' if 'ssl' in words else 'http'}://{host}"
 
 
 def _bracketed(host: str) -> str:

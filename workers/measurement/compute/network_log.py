@@ -122,8 +122,9 @@ class Opener:
     """A connect job, attempt or QUIC job.
 
     `resolver` is the lookup it waited for, from `dns.begin_ms` on; of several questions `dns` is the longest and
-    `asked_ms` begins the last. `group` names its host. `manager` made this attempt; a `backup` dials once
-    more when the first job takes long; `address` is where its datagrams went.
+    `asked_ms` begins the last. `group` is what the pool calls those who may share its connection, all of one `origin`.
+    `manager` made this attempt; a `backup` dials once more when the first job takes long; `address` is where its
+    datagrams went.
     """
 
     dns: Stretch = field(default_factory=Stretch)
@@ -132,13 +133,9 @@ class Opener:
     sockets: list[int] = field(default_factory=list)
     manager: int | None = None
     group: str = ""
+    origin: str = ""
     backup: bool = False
     address: str | None = None
-
-    @property
-    def url(self) -> str:
-        """The origin it opened connections to. The classic pool may prefix it; the new one leaves the scheme out."""
-        return self.group[self.group.find("http") :] if "http" in self.group else f"https://{self.group}"
 
 
 @dataclass(slots=True)
@@ -146,8 +143,8 @@ class NetSocket:
     """One connection: a TCP socket, or a QUIC session (`quic`), whose handshake is `tls` and which has no `connect`.
 
     `flights` counts turns from our handshake messages to the server's. `turns` are the instants at which the server
-    began to speak after we had, in what TLS carries where there is TLS; `asked` says that we spoke last. `group` is
-    the origin, when it says so itself; `older` that it was there before the log began.
+    began to speak after we had, in what TLS carries where there is TLS; `asked` says that we spoke last. `origin`
+    is known when it says so itself; `older` that it was there before the log began.
     """
 
     source: int
@@ -155,7 +152,7 @@ class NetSocket:
     opener: int | None = None
     quic: bool = False
     older: bool = False
-    group: str = ""
+    origin: str = ""
     connect: Stretch = field(default_factory=Stretch)
     tls: Stretch = field(default_factory=Stretch)
     connect_error: bool = False

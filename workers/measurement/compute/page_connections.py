@@ -102,7 +102,7 @@ def _lookup(network: Network, index: int, host: tuple[str, int]) -> Span | None:
     waits = [wait for wait in log.waits_of(hop) if _within(wait, bounds)] or [
         wait
         for opener in log.openers.values()
-        if not opener.sockets and host_and_port(opener.url) == host and _within(wait := log.dns_of(opener), bounds)
+        if not opener.sockets and host_and_port(opener.origin) == host and _within(wait := log.dns_of(opener), bounds)
     ]
     longest = max(waits, key=lambda wait: wait[1] - wait[0], default=None)
     return shift(span_between(longest, {}, "", ""), network.zero_us)
@@ -262,7 +262,7 @@ def _from_devtools(network: Network, first: Exchange | None, bare: Connection) -
 def _place(log: NetworkLog, socket: NetSocket | None, first: Exchange | None) -> tuple[str, int]:
     if first is not None:
         return host_and_port(first.url)
-    if socket is not None and socket.group:
-        return host_and_port(socket.group)
+    if socket is not None and socket.origin:
+        return host_and_port(socket.origin)
     opener = None if socket is None else log.opener_of(socket)
-    return ("", 0) if opener is None else host_and_port(opener.url)
+    return ("", 0) if opener is None else host_and_port(opener.origin)

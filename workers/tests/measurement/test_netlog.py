@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.netlog import read_netlog
-from workers.measurement.compute.netlog_events import NEEDED, Phase, names_of, read_events
+from workers.measurement.compute.netlog import gather, read_netlog
+from workers.measurement.compute.netlog_events import NEEDED, NetEvent, Phase, names_of, read_events
 from workers.measurement.compute.network_log import NetworkLog
 from workers.tests.captures import store
 
@@ -195,6 +195,44 @@ def test_a_chrome_that_names_no_searches_tells_of_those_that_were_not_answered_a
     types = {name: number for name, number in resolver.items() if number not in (_ATTACHED, _SEARCH)}
     assert lookup(types, (_ASKED, Phase.BEGIN, 5, 10), (_ASKED, Phase.END, 5, 25)) == (10, 25)
     assert lookup(types, (_ASKED, Phase.BEGIN, 5, 10), (_ASKED, Phase.END, 5, 11)) is None
+
+
+GROUPS = [
+    (
+        "SOCKET_POOL_CONNECT_JOB_CREATED",
+        "group_id",
+        "https://one.test <https://shop.test same_site>",
+        "https://one.test",
+    ),
+    ("SOCKET_POOL_CONNECT_JOB_CREATED", "group_id", "dsd/pm/http://http.test:8080 <null>", "http://http.test:8080"),
+    ("SOCKET_POOL_CONNECT_JOB_CREATED", "group_id", "ssl/http.test:443", "https://http.test:443"),
+    (
+        "SOCKET_POOL_CONNECT_JOB_CREATED",
+        "group_id",
+        "ssl/[2001:db8::7]:8443 <https://a.test>",
+        "https://[2001:db8::7]:8443",
+    ),
+    ("SOCKET_POOL_CONNECT_JOB", "group_name", "pm/ssl/one.test:443", "https://one.test:443"),
+    ("SOCKET_POOL_CONNECT_JOB", "group_name", "http_proxy/ssl/one.test:443", "https://one.test:443"),
+    ("SOCKET_POOL_CONNECT_JOB", "group_name", "localhost:3000", "http://localhost:3000"),
+    ("TLS_STREAM_ATTEMPT_ALIVE", "host_port", "http.test:443", "https://http.test:443"),
+    ("TLS_STREAM_ATTEMPT_ALIVE", "host_port", "[2001:db8::7]:443", "https://[2001:db8::7]:443"),
+]
+
+
+@pytest.mark.parametrize(("event", "name", "group", "origin"), GROUPS)
+def test_each_chrome_has_its_own_way_to_say_for_which_origin_it_dials(
+    event: str, name: str, group: str, origin: str
+) -> None:
+    log = gather(
+        names_of({}), [NetEvent(event, Phase.BEGIN, 7, 0, {name: group}), NetEvent(event, Phase.END, 7, 9, {})]
+    )
+    assert log.openers[7].origin == origin
+
+
+def test_who_dials_for_an_origin_that_the_log_does_not_tell_has_none() -> None:
+    log = gather(names_of({}), [NetEvent("SOCKET_POOL_CONNECT_JOB_CREATED", Phase.NONE, 7, 0, {"backup_job": True})])
+    assert log.opener(7).origin == ""
 
 
 def test_events_before_the_run_belong_to_another() -> None:

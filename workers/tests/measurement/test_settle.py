@@ -156,7 +156,7 @@ def connections(hop: NetHop, *, asked_ms: int) -> list[tuple[int, bool]]:
     """Requests and `preconnected` of each, where one was dialled from 60 to 90 ms."""
     exchange = Exchange(request_id="1", url=SCRIPT, method="GET", started_us=asked_ms * 1000)
     log = NetworkLog(errors={-100: "ERR_CONNECTION_CLOSED"}, hops=[hop])
-    log.add_socket(NetSocket(7, 60, opener=5, group="https://two.test:443", connect=Stretch(60, 90)))
+    log.add_socket(NetSocket(7, 60, opener=5, origin="https://two.test:443", connect=Stretch(60, 90)))
     found = connections_of(Network(exchanges=[exchange], pairs={0: hop}, log=log, zero_us=0)).all
     return [(one.requests, one.preconnected) for one in found]
 
@@ -187,7 +187,7 @@ def test_of_those_sent_at_once_the_first_stream_pays_for_the_connection(sent_ms:
     hops = [NetHop(1, SCRIPT, "GET", 50, send=Stretch(sent_ms[0], 62), link=7, follows=True)]
     hops += [NetHop(2, SCRIPT, "GET", 50, send=Stretch(sent_ms[1], 62), link=7, follows=False)]
     log = NetworkLog(hops=hops)
-    log.add_socket(NetSocket(7, 50, group="https://two.test:443", connect=Stretch(50, 60)))
+    log.add_socket(NetSocket(7, 50, origin="https://two.test:443", connect=Stretch(50, 60)))
     network = Network(exchanges=asked, pairs=dict(enumerate(hops)), log=log, zero_us=0)
     assert connections_of(network).first == {1: 1}
     rows = rows_of(log, limit=10).waterfall.requests
