@@ -55,8 +55,9 @@ def opening_part(opened: Timing | Connection) -> Document:
 def connection_part(connection: Connection) -> Document:
     return {
         "number": connection.number,
-        "host": connection.host,
-        "port": connection.port,
+        # A network log does not always tell where a connection was to lead.
+        "host": connection.host or None,
+        "port": connection.port or None,
         "address": connection.address,
         "protocol": connection.protocol,
         "dns_ms": _span_ms(connection.dns),
