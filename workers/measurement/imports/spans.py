@@ -7,6 +7,8 @@ from workers.measurement.timing import Span, Timing
 
 # Tools round the parts of a sum one by one.
 _ROUNDING_MS = 1.0
+# Nothing waits for so much longer than the page took to ask for it.
+_MOST_QUEUED = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,8 @@ def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
     # Older files do not say when it was asked for: then it begins with its first phase.
     begins = [span.start_us for span in (dns, connect, tls) if span is not None]
     begins += [_us(ms) for ms in (load, everything) if ms is not None]
-    start_us, end_us = min(begins) if created is None else _us(created), _end_us(fields, prefix)
+    is_told = created is not None and not _is_in_seconds(created, min(begins))
+    start_us, end_us = _us(created or 0) if is_told else min(begins), _end_us(fields, prefix)
     if end_us is not None and end_us < start_us:
         raise UnreadableError(f"{prefix}load_end lies before {prefix}created")
     timing = Timing(
@@ -48,6 +51,11 @@ def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
         download=_span(fields, f"{prefix}download", zero=True),
     )
     return _of_quic(timing, exchange)
+
+
+def _is_in_seconds(created: float, begun_us: int) -> bool:
+    """WebPageTest tells so when Firefox created a request, beside milliseconds of all that follows."""
+    return not created.is_integer() and _us(created) * _MOST_QUEUED < begun_us
 
 
 def laid(timings: Fields, exchange: Exchange) -> Timing:

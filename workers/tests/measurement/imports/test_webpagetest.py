@@ -1,10 +1,15 @@
 """WebPageTest's own files, read as it meant them."""
 
+from typing import Any
+
+import pytest
+
 from workers.measurement.page_options import PageState
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Blocking
 from workers.tests.measurement.imports import samples
-from workers.tests.measurement.imports.reading import ms, only, read
+from workers.tests.measurement.imports.reading import ms, only, read, rows
+from workers.tests.measurement.imports.samples import entry, har
 
 
 def test_webpagetest_json_brings_the_representative_run_with_its_repeat_view() -> None:
@@ -73,3 +78,19 @@ def test_webpagetest_may_write_its_dates_as_texts() -> None:
     document["data"]["runs"]["1"]["firstView"]["date"] = None
     document["data"]["completed"] = "1774566251"
     assert read(document).pages[0].started_at.isoformat() == "2026-03-26T23:04:11+00:00"
+
+
+@pytest.mark.parametrize(("created", "start_us"), [(0.356572, 1_720_000), (356.572, 356_572), (3, 3_000)])
+def test_a_request_that_firefox_created_so_many_seconds_into_the_page_begins_with_its_first_phase(
+    created: float, start_us: int
+) -> None:
+    places: dict[str, Any] = {
+        "_load_start": 1720,
+        "_all_start": 1720,
+        "_ttfb_start": 1720,
+        "_ttfb_end": 1801,
+        "_load_end": 1811,
+    }
+    (row,) = rows(har(entry(**places, _created=created)))
+    assert row.timing.start_us == start_us
+    assert ms(row.timing.wait) == (1720, 1801)
