@@ -22,7 +22,7 @@ from workers.diagnosis.gaps import LEAST_GROWTH, LEAST_RTT, USUAL_WINDOW, KnownG
 from workers.diagnosis.once import once_a_trial
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import is_late, is_short
-from workers.measurement.evidence import Exchange, Trial, TrialEvidence
+from workers.measurement.evidence import Exchange, TlsRecord, Trial, TrialEvidence
 
 # An answer must be larger to show a window of ten segments.
 LEAST_ANSWER_BYTES = 15_000
@@ -86,10 +86,14 @@ def answer_alone(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> Turn:
 
 
 def is_large(trial: TrialEvidence) -> bool:
-    """Whether the first answer is, without tickets before it: servers that put their certificates into these send as
-    much of them as a page has."""
+    """Whether the first answer is, without tickets of the same turn: servers that put their certificates into these
+    send as much of them as a page has."""
     found = first_answer(trial)
-    return found is not None and found[1].size_bytes - tickets_before(trial, found[0]) >= LEAST_ANSWER_BYTES
+    if found is None:
+        return False
+    exchange, turn = found
+    tickets = tickets_before(trial, exchange) if _begins_with_tickets(exchange, turn) else 0
+    return turn.size_bytes - tickets >= LEAST_ANSWER_BYTES
 
 
 def telling_trials(case: Case) -> list[TrialEvidence]:
@@ -117,7 +121,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
     if not gaps:
         return Window(segments=turn.size_bytes / ruler.mss, at_least=True)
     tickets = tickets_before(trial, exchange)
-    before_us = turn.start_us - found[1].start_us
+    before_us = turn.start_us - min([turn.start_us, *(one.at_us for one in _tickets(trial, exchange))])
     extra = (_ticket_segments(trial, exchange) + _DEFERRED_SEGMENTS) if _fills_too(tickets, before_us, ruler) else 0
     answer_bytes = gaps[0].flight_bytes - (0 if before_us else tickets)
     unfilled = _unfilled_segments(trial, exchange, answer_bytes, ruler)
@@ -226,17 +230,25 @@ def behind_tickets_us(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> i
     """How long after tickets of the same flight the answer began; None where there were none. By as much the flights
     after it are spread, since the tickets' acknowledgement lets their beginning out, and so much shorter than what a
     flight costs are the silences between them."""
-    begun_us = exchange.first_application_us or 0
-    if not tickets_before(trial, exchange) or turn.start_us >= begun_us:
+    if not tickets_before(trial, exchange) or not _begins_with_tickets(exchange, turn):
         return None
     # What it lets out takes its time on a narrow link.
-    return max(0, begun_us - turn.start_us - _LET_OUT_SEGMENTS * packet_time_us(trial))
+    return max(0, (exchange.first_application_us or 0) - turn.start_us - _LET_OUT_SEGMENTS * packet_time_us(trial))
+
+
+def _begins_with_tickets(exchange: Exchange, turn: Turn) -> bool:
+    """What came sooner than anything that was asked for could is no part of it."""
+    return turn.start_us < (exchange.first_application_us or 0)
+
+
+def _tickets(trial: TrialEvidence, exchange: Exchange) -> list[TlsRecord]:
+    return records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0)
 
 
 def _ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:
     """The server's tickets of TLS 1.3 leave as segments of their own, and so do settings of HTTP/2."""
     together: dict[int, int] = {}
-    for one in records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0):
+    for one in _tickets(trial, exchange):
         together[one.at_us] = together.get(one.at_us, 0) + RECORD_HEADER_BYTES + one.length_bytes
     return max(1, sum(ceil(size_bytes / mss_of(trial)) for size_bytes in together.values()))
 

@@ -59,6 +59,27 @@ def test_tickets_as_large_as_a_page_make_no_page_of_a_small_answer() -> None:
     assert Id.TCP_IW_SMALL not in found(RULES, probed(replace(USUAL, nagle=True), server))
 
 
+def test_tickets_that_came_too_soon_to_be_an_answer_make_no_page_smaller() -> None:
+    """As servers send them that hand them over with their part of the handshake."""
+    evidence = probed(SMALL, replace(PAGE, tickets_bytes=3_000, body_bytes=16_000))
+    early = replace(evidence, trials=tuple(map(with_early_tickets, evidence.trials)))
+    assert Id.TCP_IW_SMALL in found(RULES, early)
+
+
+def with_early_tickets(trial: TrialEvidence) -> TrialEvidence:
+    """Its tickets come a fifth of a round trip after it has asked."""
+    asked_us, at_us = trial.exchanges[0].asked_us, trial.exchanges[0].asked_us + 20_000
+    tickets = [one for one in trial.records if one.application is False]
+    until_us = max((one.end_us or 0 for one in tickets), default=0)
+    return replace(
+        trial,
+        transfers=tuple(
+            replace(one, at_us=at_us) if asked_us < one.at_us <= until_us else one for one in trial.transfers
+        ),
+        records=tuple(replace(one, at_us=at_us, end_us=at_us) if one in tickets else one for one in trial.records),
+    )
+
+
 @pytest.mark.parametrize("rtt_ms", [100, 300])
 @pytest.mark.parametrize("think_us", [(15_000,), (22_000,)])
 def test_a_server_that_thinks_behind_its_tickets_hides_nothing_of_what_a_small_window_costs(
