@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
+from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import Gap, Turn, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import (
     LEAST_RTT,
@@ -206,24 +206,36 @@ def key_cost(case: Case) -> Verdicts:
     def unsure(trial: TrialEvidence) -> bool:
         return lead(trial) > max(MIN_KEY_COST_US, plain_think_us(case) or 0)
 
+    loses = any(map(lost_packets, case.evidence.trials))
+
+    def spoilt(trial: TrialEvidence) -> bool:
+        return lost_in_handshake(trial) or (loses and _may_have_been_lost(trial))
+
     sure = weigh(
         case,
         FindingId.TLS_KEY_COST,
         trials,
         look,
         counts_round_trips=False,
-        spoilt=lost_in_handshake,
+        spoilt=spoilt,
         blind=stands_out,
         unsure=unsure,
     )
     if isinstance(sure, Sure):
         yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
     elif large:
-        leads = [lead(trial) for trial in trials if not lost_in_handshake(trial)]
+        leads = [lead(trial) for trial in trials if not spoilt(trial)]
         cost_us = round(median(leads)) - (plain_think_us(case) or 0) if leads else None
         yield _slow_key(key, None if cost_us is None else max(0, cost_us), Confidence.HIGH, ())
     elif sure is not None:
         yield sure
+
+
+def _may_have_been_lost(trial: TrialEvidence) -> bool:
+    """Whether a flight of one packet, whose loss leaves no other trace, came as late as one that was sent again."""
+    ruler = ruler_of(trial)
+    alone = (turn for turn in handshake_turns(trial) if turn.size_bytes <= ruler.mss)
+    return any(ruler.may_be_repeated(turn.start_us - turn.asked_us - ruler.rtt_us) for turn in alone)
 
 
 def is_large_rsa(key: ChainCertificate) -> bool:

@@ -193,6 +193,15 @@ def test_loss_in_every_connection_is_blamed_on_the_path_alone(rtt_ms: float) -> 
 
 
 @ANYWHERE
+def test_a_flight_of_one_packet_that_is_lost_in_every_connection_is_no_slow_key(rtt_ms: float) -> None:
+    """The second one of TLS 1.2: nothing behind it tells of its loss, but on the same way others got lost."""
+    old = replace(PAGE, version="TLSv1.2")
+    evidence = deep(Path(rtt_ms=rtt_ms, lost=(3,)), old, lossy=99)
+    assert Id.TLS_KEY_COST not in found(RULES, evidence)
+    assert left_open(RULES, evidence)[Id.TLS_KEY_COST] is NotJudgedReason.LOSS
+
+
+@ANYWHERE
 def test_a_stall_that_loss_imitates_is_left_open(rtt_ms: float) -> None:
     evidence = deep(Path(rtt_ms=rtt_ms, lost=(1,)), SMALL, lossy=99)
     assert left_open(RULES, evidence)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.LOSS
