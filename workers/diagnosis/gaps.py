@@ -41,6 +41,8 @@ _STALL_PACKETS = 4
 _LEAST_STALL_US = 3_000
 # What is held for an acknowledgement that nobody delays comes a round trip later, to so little.
 _EXACTLY_US, _EXACTLY_RTT = 1_000, 0.02
+# Where round trips differ by more than this part of one, a pause of about one may be the path's own.
+_STEADY_RTT = 0.3
 # Slow start doubles the window; where acknowledgements are delayed it is half as much again.
 LEAST_GROWTH = 1.3
 # What the path itself does to a sender that has filled its window: a round trip, and what queues add to it.
@@ -84,6 +86,19 @@ class Ruler:
     def is_exact(self, us: float) -> bool:
         """Whether that is a round trip and nothing else."""
         return abs(us - self.rtt_us) <= max(_EXACTLY_US, _EXACTLY_RTT * self.rtt_us)
+
+    def may_be_exact(self, us: float) -> bool:
+        """Whether that is a round trip and what this path adds to it; never where that is a good part of one."""
+        steady = self.jitter_us <= _STEADY_RTT * self.rtt_us
+        late_us = us - self.rtt_us
+        return self.is_exact(us) or (steady and -self.jitter_us <= late_us <= 2 * self.jitter_us)
+
+    def may_wait_for_ack(self, us: float) -> bool:
+        """The same as `waits_for_ack`, on a path that is as unsteady as this one."""
+        late_us = us - self.rtt_us
+        return self.may_be_near(us) or any(
+            least - self.jitter_us <= late_us <= most + 2 * self.jitter_us for least, most in _DELAYS_US
+        )
 
     def waits_for_ack(self, us: float) -> bool:
         """A round trip, with or without a delayed acknowledgement."""

@@ -5,9 +5,9 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
 from workers.diagnosis.flights import Gap, answer_turn
-from workers.diagnosis.gaps import LEAST_GROWTH, GapKind, Ruler, answer_gaps, ruler_of, splits_record
+from workers.diagnosis.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.thinking import begun_us
-from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, ms_of, weigh
+from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, jitter_us, ms_of, weigh
 from workers.diagnosis.windows import first_answer
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -39,10 +39,15 @@ def nagle_delayed_ack(case: Case) -> Verdicts:
 def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvidence]) -> Verdicts:
     """By first and second answers, where no window can be full: there our acknowledgement may be delayed."""
     id = FindingId.TCP_NAGLE_DELAYED_ACK
-    held = weigh(case, id, delayed, _held_us, counts_round_trips=False, unsure=_may_be_held)
-    hurried = held if is_short(quick) else weigh(case, id, quick, _held_us, unsure=_may_be_held)
+    jitter = jitter_us(case)
+
+    def look(trial: TrialEvidence) -> int | None:
+        return _held_us(trial, jitter)
+
+    held = weigh(case, id, delayed, look, counts_round_trips=False, unsure=_may_be_held)
+    hurried = held if is_short(quick) else weigh(case, id, quick, look, unsure=_may_be_held)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
-        yield from _compared(held, hurried, quick, delayed)
+        yield from _compared(held, hurried, quick, delayed, jitter)
     elif isinstance(held, NotJudged) and hurried is not None:
         yield held
     elif isinstance(hurried, NotJudged):
@@ -53,7 +58,12 @@ def _held_behind_windows(case: Case) -> Finding | None:
     """By second answers: so much of a larger one is acknowledged at once that only a round trip is lost."""
     asked = case.evidence.of(*_ASKED, Trial.DELAYED_ACK)
     twice = [trial for trial in asked if _can_hold(trial) and _asked_again(trial) is not None]
-    sure = weigh(case, FindingId.TCP_NAGLE_DELAYED_ACK, twice, _held_again_us)
+    jitter = jitter_us(case)
+
+    def look(trial: TrialEvidence) -> int | None:
+        return _held_again_us(trial, jitter)
+
+    sure = weigh(case, FindingId.TCP_NAGLE_DELAYED_ACK, twice, look)
     if not isinstance(sure, Sure):
         return None
     gap_us = median(sure.seen)
@@ -72,14 +82,14 @@ def _asked_again(trial: TrialEvidence) -> Exchange | None:
     return next((one for one in trial.exchanges[1:2] if not one.idle_us), None)
 
 
-def _held_again_us(trial: TrialEvidence) -> int | None:
+def _held_again_us(trial: TrialEvidence, jitter: int) -> int | None:
     """How long the small end of the second answer was held back behind a flight that, with it, is no more than the
     window has grown to with the first: each that was full is half as large again, unless the server has rested."""
     again, first = _asked_again(trial), answer_turn(trial, trial.exchanges[0])
     if again is None or first is None:
         return None
     most_bytes = LEAST_GROWTH * max(flight.size_bytes for flight in first.flights)
-    ruler = ruler_of(trial)
+    ruler = ruler_of(trial, jitter)
     held = [
         one.gap.duration_us
         for one in answer_gaps(trial, again, ruler)
@@ -95,7 +105,13 @@ def _held_again_us(trial: TrialEvidence) -> int | None:
 def _waits_for_ack(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
     """Whether it takes a round trip and nothing else, or where our acknowledgements are late so much more."""
     late = trial.trial is Trial.DELAYED_ACK and ruler.waits_for_late_ack(gap.duration_us)
-    return late or any(map(ruler.is_exact, (gap.duration_us, gap.period_us)))
+    return late or any(_is_exact(trial, us, ruler) for us in (gap.duration_us, gap.period_us))
+
+
+def _is_exact(trial: TrialEvidence, us: int, ruler: Ruler) -> bool:
+    """Whether that is a round trip and nothing else but, where records show that the kernel stopped, the path's own
+    unsteadiness."""
+    return ruler.is_exact(us) if trial.handshake is None else ruler.may_be_exact(us)
 
 
 def _can_hold(trial: TrialEvidence) -> bool:
@@ -107,11 +123,18 @@ def _can_hold(trial: TrialEvidence) -> bool:
     return last is None or begun is None or last.at_us < begun or last.application is not False
 
 
-def _held_us(trial: TrialEvidence) -> int | None:
+def _held_us(trial: TrialEvidence, jitter: int) -> int | None:
     """How long the end of an answer was held back in this connection; None when it was not."""
-    ruler = ruler_of(trial)
+    ruler = ruler_of(trial, jitter)
     known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
-    return max((one.gap.duration_us for one in known if one.kind is GapKind.HELD), default=None)
+    return max((one.gap.duration_us for one in known if _is_held(one, trial, ruler)), default=None)
+
+
+def _is_held(one: KnownGap, trial: TrialEvidence, ruler: Ruler) -> bool:
+    """Whether it is, or may be but for an unsteady path and lies in the middle of a record."""
+    small = one.kind is GapKind.UNCLEAR and one.gap.bytes_after < ruler.mss and not one.turn.cut
+    waits = small and ruler.may_wait_for_ack(one.gap.duration_us) and splits_record(trial, one.gap)
+    return one.kind is GapKind.HELD or waits
 
 
 def _may_be_held(trial: TrialEvidence) -> bool:
@@ -139,7 +162,7 @@ def _waits_within(trial: TrialEvidence) -> bool:
     return bool(waits) and max(waits)[1]
 
 
-def _is_held_each_time(trials: Sequence[TrialEvidence]) -> bool:
+def _is_held_each_time(trials: Sequence[TrialEvidence], jitter: int) -> bool:
     """Whether the end of both answers of each connection waits for exactly a round trip.
 
     Two full packets before it, and the client acknowledges at once whatever it delays otherwise. It is not the window,
@@ -147,18 +170,16 @@ def _is_held_each_time(trials: Sequence[TrialEvidence]) -> bool:
     """
     twice = [trial for trial in trials if len(trial.exchanges) > 1]
     return len(twice) >= LEAST_SEEN and all(
-        _holds_exactly(trial, one) for trial in twice for one in trial.exchanges[:2]
+        _holds_exactly(trial, one, jitter) for trial in twice for one in trial.exchanges[:2]
     )
 
 
-def _holds_exactly(trial: TrialEvidence, exchange: Exchange) -> bool:
-    ruler, begun = ruler_of(trial), begun_us(trial, exchange) or 0
-    held = [
-        one.gap for one in answer_gaps(trial, exchange, ruler) if one.kind is GapKind.HELD and one.gap.start_us >= begun
-    ]
-    return (
-        len(held) == 1 and ruler.is_exact(held[0].duration_us) and _stops_behind_full_packets(trial, exchange, held[0])
-    )
+def _holds_exactly(trial: TrialEvidence, exchange: Exchange, jitter: int) -> bool:
+    ruler, begun = ruler_of(trial, jitter), begun_us(trial, exchange) or 0
+    known = (one for one in answer_gaps(trial, exchange, ruler) if one.gap.start_us >= begun)
+    held = [one.gap for one in known if _is_held(one, trial, ruler)]
+    exact = len(held) == 1 and _is_exact(trial, held[0].duration_us, ruler)
+    return exact and _stops_behind_full_packets(trial, exchange, held[0])
 
 
 def _stops_behind_full_packets(trial: TrialEvidence, exchange: Exchange, gap: Gap) -> bool:
@@ -170,7 +191,7 @@ def _stops_behind_full_packets(trial: TrialEvidence, exchange: Exchange, gap: Ga
 
 
 def _compared(
-    held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence], delayed: list[TrialEvidence]
+    held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence], delayed: list[TrialEvidence], jitter: int
 ) -> Verdicts:
     """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
     clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
@@ -181,8 +202,10 @@ def _compared(
     # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
     longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
     always = all(longest) and bool(clean) and all(map(_waits_within, clean))
-    exactly = not is_short(clean) and _is_held_each_time([one for one in (*quick, *delayed) if not lost_packets(one)])
-    if not least <= delayed_us - quick_us <= most and not always and not exactly:
+    exactly = not is_short(clean) and _is_held_each_time(
+        [one for one in (*quick, *delayed) if not lost_packets(one)], jitter
+    )
+    if not least <= delayed_us - quick_us <= most + jitter and not always and not exactly:
         yield NotJudged(id=FindingId.TCP_NAGLE_DELAYED_ACK, reason=NotJudgedReason.UNSTEADY)
         return
     yield Finding(
