@@ -36,9 +36,14 @@ def with_places(rows: Iterable[Request], document: int | None, body: Place | Non
 def with_preloads(rows: Iterable[Request], held_up: Collection[str]) -> Iterator[Request]:
     """The rows, with the style sheets that were preloaded and then held the paint up as such: DevTools tells of a
     request what waits for it as it begins, and for a preload nothing does yet. `held_up` is what Resource Timing says
-    in the end. Of scripts it says so in the body too, where they may hold up nothing that is seen."""
+    in the end, of a redirect by the address that was asked for: what it led to is held for as well, and begins where it
+    ends. Of scripts it says so in the body too, where they may hold up nothing that is seen."""
     held_up = {url.partition("#")[0] for url in held_up}
+    led: set[tuple[str | None, int | None]] = set()
     for row in rows:
         is_sheet = row.resource_type is ResourceType.STYLESHEET and RowFlag.PRELOAD in row.flags
-        is_held = is_sheet and row.blocking is Blocking.NOTHING and row.url in held_up
+        is_named = row.url in held_up or (row.url, row.timing.start_us) in led
+        is_held = is_sheet and is_named and row.blocking in (Blocking.NOTHING, Blocking.RENDERING)
+        if is_held:
+            led.add((row.redirected_to, row.timing.end_us))
         yield replace(row, blocking=Blocking.RENDERING, render_blocking=True) if is_held else row

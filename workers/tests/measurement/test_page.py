@@ -12,6 +12,7 @@ from workers.measurement.compute.blocking import blocking_of, blocks_rendering, 
 from workers.measurement.compute.page import MAX_ROWS, compute_page
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
+from workers.measurement.timing import Timing
 from workers.measurement.waterfall import (
     Blocking,
     Request,
@@ -200,6 +201,16 @@ def test_a_style_sheet_that_is_preloaded_blocks_where_the_page_says_so_in_the_en
     (held,) = with_preloads([one], {f"{one.url}#x"})
     assert held.blocking is (Blocking.RENDERING if is_held else blocking)
     assert list(with_preloads([one], set())) == [one]
+
+
+def test_what_a_preloaded_style_sheet_was_redirected_to_blocks_as_well_and_no_other_of_that_address() -> None:
+    one = row(page_of("six-connections"), "/s.css")
+    style = replace(one, resource_type=ResourceType.STYLESHEET, flags=(RowFlag.PRELOAD,), blocking=Blocking.NOTHING)
+    target = f"{style.url}?2"
+    first = replace(style, redirected_to=target, timing=Timing(start_us=100, end_us=300))
+    unused, led = (replace(style, url=target, timing=Timing(start_us=at_us, end_us=600)) for at_us in (100, 300))
+    held = with_preloads([first, unused, led], {style.url})
+    assert [each.blocking for each in held] == [Blocking.RENDERING, Blocking.NOTHING, Blocking.RENDERING]
 
 
 def test_a_connection_whose_certificate_was_refused_is_listed_with_its_error() -> None:
