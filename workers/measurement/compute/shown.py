@@ -1,9 +1,12 @@
 """Where the body of an HTML document begins, and where that begins to show something: a file that stops the parser
 ahead of that holds the first paint up."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from html import unescape
 from html.parser import HTMLParser
+from itertools import takewhile
 
 from workers.measurement.captures_page import BodySeen
 from workers.measurement.compute.concealed import HIDES, conceals, conceals_root
@@ -29,6 +32,8 @@ _VOID = frozenset(
 _CLOAKS = frozenset({"hidden", "popover", "v-cloak", "x-cloak", "ng-cloak"})
 # The style by which AMP hides a page until its script is there.
 _BOILERPLATE = "amp-boilerplate"
+# A character of a text, which may be written as a reference, or blanks.
+_CHARACTERS = re.compile(r"&#?\w+;?|\s+|.")
 _PIECE_CHARS = 16_384
 # So much of a document is read at most: what a page sends must not keep an agent busy.
 _MAX_CHARS = 256_000
@@ -53,10 +58,16 @@ def body_of(html: str, hiding: Iterable[str] = ()) -> BodySeen:
 
 
 def _bytes_until(text: str, place: Place) -> int:
-    """With the first character there. By UTF-8: where a document is in another encoding they are rather fewer."""
+    """With the first character there that is not blank. By UTF-8: where a document is in another encoding there are
+    rather fewer, and in UTF-16 up to twice as many."""
     line, column = place
-    before = text.split("\n", line - 1)
-    return len(text[: len(text) - len(before[-1]) + column].encode("utf-8", "replace"))
+    start = len(text) - len(text.split("\n", line - 1)[-1]) + column - 1
+    blanks = takewhile(_is_blank, (one[0] for one in _CHARACTERS.finditer(text, start)))
+    return len(text[: start + sum(map(len, blanks)) + 1].encode("utf-8", "replace"))
+
+
+def _is_blank(text: str) -> bool:
+    return not unescape(text).strip()
 
 
 class _Reader(HTMLParser):
@@ -66,7 +77,7 @@ class _Reader(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.starts: Place | None = None
         self.first: Place | None = None
-        # Where the first text begins that is not hidden.
+        # Where the first text begins that is not hidden, with the blanks ahead of it.
         self.words: Place | None = None
         # Elements that the first paint waits for and that have not come yet, by their ids; where the last one came.
         self._expected: set[str] = set()
@@ -142,11 +153,8 @@ class _Reader(HTMLParser):
         if self._silent or self.is_too_deep or not data.strip():
             return
         self._note()
-        if not self._hidden and self.words is None:
-            blank = data[: len(data) - len(data.lstrip())]
-            line, column = self._place
-            last = blank.rpartition("\n")[2]
-            self.words = (line + blank.count("\n"), len(last) + (1 if "\n" in blank else column))
+        if not self._hidden:
+            self.words = self.words or self._place
 
     def _count(self, one: "_Element", step: int) -> None:
         self._silent += step * one.is_silent

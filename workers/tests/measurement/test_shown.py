@@ -175,11 +175,27 @@ def test_a_document_of_a_head_alone_has_no_body() -> None:
     assert body_of("<title>T</title><script src=a.js></script>") == (None, None, None)
 
 
-@pytest.mark.parametrize("words", ["Words", "\n \n  Words", "Wörter", "<b hidden>Not\nthese</b>\n Words"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Words",
+        "\n \n  Words",
+        "Wörter",
+        "<b hidden>Not\nthese</b>\n Words",
+        "&#10;&nbsp; Words",
+        "\n&nbsp;&#xA0\n Words",
+        "\n \n  Words&#10;\n&amp;",
+    ],
+)
 def test_of_a_document_so_much_must_be_there_for_its_first_words_to_begin(words: str) -> None:
     html = f"<title>ä</title>\n<link rel=stylesheet href=a.css><img src=a.png><p>{words} and more"
     assert body_of(html).words_bytes == len(html[: html.index("W") + 1].encode())
     assert body_of("<p hidden>Words").words_bytes is None
+
+
+def test_words_that_begin_with_a_reference_begin_where_that_is_written() -> None:
+    html = "<title>T</title><p>&nbsp;\n&eacute;t&eacute;"
+    assert body_of(html).words_bytes == html.index("&e") + 1
 
 
 def _expecting(*names: str) -> str:
