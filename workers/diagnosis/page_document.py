@@ -16,6 +16,7 @@ from workers.measurement.document import (
     milliseconds,
     opening_part,
     phase_lengths,
+    place_part,
     timing_part,
 )
 from workers.measurement.finding import Diagnosis
@@ -138,9 +139,8 @@ def _request(row: Request) -> Document:
     words = {"resource_type": str(row.resource_type), "served_from": str(row.served_from)}
     flags = {"timing_source": str(row.timing_source), "flags": [str(flag) for flag in row.flags]}
     plain = {name: getattr(row, name) for name in _PLAIN + _MORE}
-    line, column = row.initiator_at or (None, None)
-    plain |= {"initiator_line": line, "initiator_column": column}
-    return plain | words | flags | timing_part(row.timing) | instants_part(row.timing)
+    instants = timing_part(row.timing) | instants_part(row.timing)
+    return plain | place_part(row.initiator_at) | words | flags | instants
 
 
 def _connection(one: Connection) -> Document:

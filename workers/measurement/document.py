@@ -10,6 +10,7 @@ from workers.measurement.connection import Connection
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Measured
 from workers.measurement.timing import PHASES, Phases, Span, Timing, phases_of
+from workers.measurement.waterfall import Place
 
 Document = dict[str, Any]
 
@@ -40,6 +41,12 @@ def instants_part(timing: Timing) -> Document:
         "ttfb_ms": milliseconds(timing.first_byte_us),
         "end_ms": milliseconds(timing.end_us),
     }
+
+
+def place_part(place: Place | None) -> Document:
+    """Where the tag ends that asked for a row."""
+    line, column = place or (None, None)
+    return {"initiator_line": line, "initiator_column": column}
 
 
 def opening_part(opened: Timing | Connection) -> Document:

@@ -12,10 +12,11 @@ from backend.sites.models import MonitorKind
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection as ConnectionSeen
 from workers.measurement.connection import Header as HeaderLine
+from workers.measurement.document import place_part
 from workers.measurement.messages import Hop, Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Timing
 from workers.measurement.timing import Span as SpanSeen
-from workers.measurement.waterfall import Blocking, Place, ResourceType, ServedFrom, TimingSource
+from workers.measurement.waterfall import Blocking, ResourceType, ServedFrom, TimingSource
 from workers.measurement.waterfall import Request as RequestSeen
 
 _SAME_IN_REQUESTS = (
@@ -199,20 +200,15 @@ def _of_probe(probe: ProbeMeasurement) -> dict[str, Any]:
 
 
 def _request(row: RequestSeen) -> WaterfallRequest:
-    same = {name: getattr(row, name) for name in _SAME_IN_REQUESTS} | _place(row.initiator_at)
+    same = {name: getattr(row, name) for name in _SAME_IN_REQUESTS} | place_part(row.initiator_at)
     return WaterfallRequest(**same, **_timed(row.timing), **_sent(row.request_headers, row.response_headers))
-
-
-def _place(place: Place | None) -> dict[str, int | None]:
-    line, column = place or (None, None)
-    return {"initiator_line": line, "initiator_column": column}
 
 
 def _hop(number: int, hop: Hop, connection: ConnectionSeen | None) -> WaterfallRequest:
     sizes = [size for size in (hop.head_bytes, hop.body_bytes) if size is not None]
     same: dict[str, Any] = (
         dict.fromkeys(_SAME_IN_REQUESTS)
-        | _place(None)
+        | place_part(None)
         | {
             "number": number,
             "url": hop.url,
