@@ -17,6 +17,7 @@ from workers.measurement.compute.exchange import CARRIED, SOCKET, Exchange, Json
 from workers.measurement.compute.extra_infos import ExtraInfos
 from workers.measurement.compute.numbers import number_of
 from workers.measurement.compute.page_vitals import parse_reports
+from workers.measurement.compute.raced import told_once
 from workers.measurement.compute.texts import without_login
 
 # Chrome follows twenty redirects. More is made up, and each hop is held against the others of its request.
@@ -93,6 +94,7 @@ class _Reader:
         for exchange in self.page.exchanges:
             if exchange.frame is None and exchange.kind != SOCKET and not _is_own_script(exchange):
                 exchange.asker = self.page.workers.get(exchange.document or "")
+        self.page.exchanges = told_once(self.page.exchanges)
         for request_id, (url, head_bytes) in self._unasked.items():
             if request_id not in self._hops:
                 size = self._sizes.get(request_id)

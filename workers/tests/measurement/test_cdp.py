@@ -262,3 +262,26 @@ def test_of_a_request_that_moves_for_ever_as_no_browser_follows_it_a_part_is_tol
         extra = event("requestWillBeSentExtraInfo", headers={"X-Number": str(number)})
         events += [extra, sent(url=url, at=10 + number / 1000, redirectResponse=redirect | {"url": before})]
     assert 20 < len(read_devtools(events).exchanges) < 200
+
+
+def _raced(request_id: str, **more: Any) -> DevToolsEvent:
+    return responded(
+        request_id, serviceWorkerRouterInfo={"matchedSourceType": "race-network-and-fetch-handler"}, **more
+    )
+
+
+def test_what_a_service_worker_and_the_network_were_asked_for_at_once_is_one_request() -> None:
+    worker = DevToolsEvent(
+        "Target.attachedToTarget", {"targetInfo": {"type": "service_worker", "url": "https://a.test/sw.js"}}
+    )
+    own, handed_on, later = (
+        sent("1", frameId="F"),
+        sent("2", at=10.1, documentURL="https://a.test/sw.js"),
+        sent("3", at=11, documentURL="https://a.test/sw.js"),
+    )
+    ends = [
+        event("loadingFinished", number, timestamp=12, encodedDataLength=size) for number, size in (("1", 0), ("2", 90))
+    ]
+    events = [worker, own, handed_on, later, _raced("1"), _raced("2"), _raced("3", timing={"requestTime": 11}), *ends]
+    told = read_devtools(events).exchanges
+    assert [(one.request_id, one.transferred_bytes) for one in told] == [("1", 90), ("3", None)]
