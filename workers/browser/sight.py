@@ -36,7 +36,7 @@ def see(
     zero = zero_of(capture.events)
     frames = _decoded(sight.frames)
     progress = progress_of([(wall_s, image.histogram()) for wall_s, image in frames], zero)
-    seen = with_sight(page, sight, progress, zero=zero, secrets=_secrets(request))
+    seen = with_sight(page, sight, progress, zero=zero, until_us=capture.told_us, secrets=_secrets(request))
     if not progress.frames:
         return seen, None
     images = [frames[number][1] for number in progress.pictures]

@@ -1,6 +1,7 @@
 """What a visitor saw of a page and what the machine did for it, put to the page's other figures. Pure."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from workers.measurement.captures_page import DevToolsEvent
@@ -13,6 +14,8 @@ from workers.measurement.page_view import MAX_FRAMES
 
 # Two frames of a screen: a wall clock that was set in the middle of a load would put the film in a wrong place.
 _MAX_DRIFT_S = 0.034
+# The main thread is asked twice a second or more often; who hears too much hears its answers late.
+_SILENCE_S = 1.0
 # So many readings in a row are not all late.
 _ENOUGH = 3
 
@@ -66,9 +69,12 @@ def with_sight(
     progress: VisualProgress,
     *,
     zero: Zero | None,
+    until_us: int | None = None,
     secrets: frozenset[str] = frozenset(),
 ) -> PageMeasurement:
-    """The page with what was seen of it, except for the film, whose size only its picture tells."""
+    """The page with what was seen of it, except for the film, whose size only its picture tells. It was looked at until
+    `until_us` of the monotonic clock.
+    """
     vitals = replace(
         page.vitals,
         start_render_us=progress.start_render_us,
@@ -84,4 +90,19 @@ def with_sight(
         vitals=replace(vitals, cpu=cpu_time_of(sight.samples, zero.monotonic_s, end_us)),
         activity=activity_of(sight, zero.monotonic_s, end_us),
         console=console,
+        warnings=page.warnings + tuple(_warnings(sight, zero, end_us, until_us)),
     )
+
+
+def _warnings(sight: SightCapture, zero: Zero, end_us: int | None, until_us: int | None) -> Iterator[str]:
+    """Where the strips end before the load does, or before the last look at what was never loaded."""
+    last_s = sight.samples[-1].monotonic_s if sight.samples else math.inf
+    if end_us is not None:
+        due_s = zero.monotonic_s + end_us / 1e6
+    else:
+        due_s = -math.inf if until_us is None else until_us / 1e6 - _SILENCE_S
+    if last_s < due_s:
+        yield (
+            f"The main thread did not tell what it did after {last_s - zero.monotonic_s:.1f} s: "
+            "its time, and that of the processors, is counted until then."
+        )

@@ -1,10 +1,16 @@
 """The beginning of a run on the browser's two clocks."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.captures_page import DevToolsEvent
-from workers.measurement.compute.sight import Zero, zero_of
+from workers.measurement.captures_sight import SightCapture, ThreadSample
+from workers.measurement.compute.sight import Zero, with_sight, zero_of
+from workers.measurement.compute.visual import VisualProgress
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.vitals import Vitals
+from workers.measurement.waterfall import Waterfall
 
 WALL_S = 1_795_000_000.0
 
@@ -55,3 +61,20 @@ def test_one_good_reading_at_either_end_is_enough(delays: list[float], first: in
     zero = known(zero_of(late(*ends[0], *delays, *ends[1])))
     assert zero.steady
     assert abs(zero.wall_s - WALL_S) < 0.001
+
+
+@pytest.mark.parametrize(
+    ("fully_loaded_us", "last_s", "is_told"),
+    [(3_000_000, 8.1, False), (3_000_000, 7.9, True), (None, 9.4, False), (None, 8.9, True)],
+)
+def test_where_the_strips_end_before_the_load_the_page_says_so(
+    fully_loaded_us: int | None, last_s: float, is_told: bool
+) -> None:
+    """The run begins at 5 s and is looked at until 10 s."""
+    page = PageMeasurement(
+        waterfall=Waterfall(requests=(), connections=()), vitals=Vitals(fully_loaded_us=fully_loaded_us)
+    )
+    samples = tuple(ThreadSample(monotonic_s=at_s, counters={}) for at_s in (5.0, last_s))
+    sight = SightCapture(samples=samples, received={})
+    seen = with_sight(page, sight, VisualProgress(), zero=known(zero_of(late(0, 0, 0))), until_us=10_000_000)
+    assert [f"after {last_s - 5:.1f} s" in warning for warning in seen.warnings] == [True] * is_told
