@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, header, told
+from workers.diagnosis.page_line import sooner_by_fewer_us
 from workers.diagnosis.page_rendering import named
 from workers.diagnosis.slow_start import further_flights
 from workers.diagnosis.units import size
@@ -12,6 +13,7 @@ from workers.measurement.connection import Connection
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText, ShownPicture
 from workers.measurement.waterfall import Request
+from workers.measurement.web_address import host_of
 
 # Below this nobody gains anything by compressing (one packet), nor by telling of it (all together).
 MIN_TEXT_BYTES = 2_000
@@ -147,7 +149,13 @@ def _gzip_gain(text: PlainText | None) -> int | None:
 
 
 def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -> int:
-    return download_gain_us(case, row, gained[row.number] or 0)
+    """For its own bytes that do not come, or for those of all that came of its host meanwhile."""
+    fewer = {number: saved for number, saved in gained.items() if saved}
+    if row.number not in fewer:
+        return 0
+    rows = [one for one in case.page.waterfall.requests if host_of(one.url) == host_of(row.url)]
+    by_all_us = sooner_by_fewer_us(row, rows, fewer, _trip_us(case.connection_of(row)))
+    return max(download_gain_us(case, row, fewer[row.number]), by_all_us)
 
 
 def _wasted_bytes(row: Request, picture: ShownPicture) -> int:

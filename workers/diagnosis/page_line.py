@@ -1,4 +1,5 @@
-"""What sharing the line means for a file that is asked for sooner: it comes no sooner while others fill the line.
+"""What sharing the line means for a file that is asked for sooner: it comes no sooner while others fill the line. And
+for one that comes with others that have become smaller: it need not wait for what no longer comes.
 
 Servers and browsers give those that come at once about as much each (without priorities, as most do), so the line is
 modelled as one that all share equally (processor sharing).
@@ -7,9 +8,11 @@ modelled as one that all share equally (processor sharing).
 import heapq
 import math
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
+from workers.diagnosis.slow_start import further_flights
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request
 
@@ -17,6 +20,12 @@ from workers.measurement.waterfall import Request
 _MIN_RATE_BYTES = 10_000
 # So many of the largest tell what the line carries.
 _TELLING = 10
+# A line that carries less than this share of what it was seen to carry waits for something else.
+_FULL = 0.75
+# What is less than this share of all bytes says little of the line.
+_PART = 0.25
+# So near to what was seen a model explains it, as a share of the time.
+_ALIKE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +51,85 @@ def sooner_us(row: Request, rows: Iterable[Request], first_byte_sooner_us: int) 
     now_us = _end_us(own.span.start_us, own, others, rate)
     then_us = _end_us(own.span.start_us - first_byte_sooner_us, own, others, rate)
     return max(0, min(first_byte_sooner_us, round(now_us - then_us)))
+
+
+def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int, int], trip_us: int) -> int:
+    """By how much sooner the last byte of a row comes if so many bytes fewer come of each of `rows`, by number, in
+    round trips of `trip_us`: nothing where those that came together left the line idle at times. The first byte comes
+    as late as it did: what it waited for is not known."""
+    loads = {one.number: load for one in rows if (load := _load_of(one))}
+    own = loads.get(row.number)
+    if own is None:
+        return 0
+    together = _together(own, loads)
+    carried, rate = _mean_rate(together.values()), _quick_rate(together.values())
+    if carried < _FULL * rate:
+        return 0
+    smaller = {number: _smaller(load, fewer.get(number, 0)) for number, load in together.items()}
+    rate = max(carried, rate)
+    begun_us, end_us = _whole(together.values()).start_us, own.span.end_us
+    came = _came(together, Span(start_us=begun_us, end_us=end_us), rate)
+    left = sum(size * smaller[number].size_bytes / together[number].size_bytes for number, size in came.items())
+    least_us = max(
+        own.span.start_us + smaller[row.number].size_bytes / rate,
+        begun_us + trip_us * further_flights(left),
+    )
+    gained_us = max((sum(came.values()) - left) / rate, _shared_gain_us(row.number, together, smaller, rate))
+    return max(0, round(min(gained_us, end_us - least_us)))
+
+
+def _shared_gain_us(number: int, loads: Mapping[int, _Load], smaller: Mapping[int, _Load], rate: float) -> float:
+    """Where all shared the line equally, a smaller file has less to wait for of those that stay as they were. Nothing
+    where they came in another way."""
+    own, others = loads[number], [load for one, load in loads.items() if one != number]
+    now_us = _end_us(own.span.start_us, own, others, rate)
+    if abs(now_us - own.span.end_us) > _ALIKE * own.span.duration_us:
+        return 0.0
+    others = [load for one, load in smaller.items() if one != number]
+    return now_us - _end_us(own.span.start_us, smaller[number], others, rate)
+
+
+def _smaller(load: _Load, fewer: int) -> _Load:
+    return replace(load, size_bytes=max(1, load.size_bytes - fewer))
+
+
+def _together(own: _Load, loads: Mapping[int, _Load]) -> dict[int, _Load]:
+    """Those that came while it did, and while those did."""
+    found: dict[int, _Load] = {}
+    until_us = 0
+    for number, load in sorted(loads.items(), key=lambda one: one[1].span.start_us):
+        if load.span.start_us >= until_us:
+            if until_us >= own.span.end_us:
+                break
+            found = {}
+        found[number], until_us = load, max(until_us, load.span.end_us)
+    return found
+
+
+def _whole(loads: Iterable[_Load]) -> Span:
+    spans = [load.span for load in loads]
+    return Span(start_us=min(span.start_us for span in spans), end_us=max(span.end_us for span in spans))
+
+
+def _mean_rate(loads: Collection[_Load]) -> float:
+    return sum(load.size_bytes for load in loads) / _whole(loads).duration_us
+
+
+def _quick_rate(loads: Collection[_Load]) -> float:
+    """What the quickest came at, as far as they are no small part: a few bytes come at any rate."""
+    rates = sorted(((load.size_bytes / load.span.duration_us, load.size_bytes) for load in loads), reverse=True)
+    part, sums = _PART * sum(load.size_bytes for load in loads), accumulate(size_bytes for _, size_bytes in rates)
+    return next(rate for (rate, _), so_far in zip(rates, sums, strict=True) if so_far >= part)
+
+
+def _came(loads: Mapping[int, _Load], span: Span, rate: float) -> dict[int, float]:
+    """How many bytes of each had come at the end of a span: all of what ended in it, and of the others together no more
+    than the line had to spare."""
+    came = {number: load.bytes_in(span) for number, load in loads.items()}
+    later = {number: size for number, size in came.items() if loads[number].span.end_us > span.end_us}
+    spare = max(0.0, rate * span.duration_us - sum(came.values()) + sum(later.values()))
+    share = min(1.0, spare / max(1.0, sum(later.values())))
+    return came | {number: size * share for number, size in later.items()}
 
 
 def _load_of(row: Request) -> _Load | None:

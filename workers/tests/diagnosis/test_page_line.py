@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.page_line import sooner_us
+from workers.diagnosis.page_line import sooner_by_fewer_us, sooner_us
 from workers.measurement.finding import FindingId
+from workers.measurement.page_view import PlainText
 from workers.measurement.waterfall import Request, ResourceType
-from workers.tests.diagnosis.page_sketch import MAIN, open_questions, picture, row, sketch, told
+from workers.tests.diagnosis.page_sketch import MAIN, open_questions, picture, row, sketch, style, told
 
 
 def coming(number: int, first_ms: float, end_ms: float, size_bytes: int) -> Request:
@@ -64,3 +65,50 @@ def test_a_late_picture_on_a_line_that_was_full_all_the_time_is_left_open() -> N
     found = told(alone, FindingId.PAGE_LCP_LATE)
     assert found is not None
     assert found.saving_us == pytest.approx(250_000, rel=0.02)
+
+
+def test_what_comes_behind_another_comes_sooner_by_what_neither_brings() -> None:
+    """A line of a megabyte a second, from 100 ms on: 300 kB first, then 600 kB whose head came as soon."""
+    first, second = coming(2, 100, 400, 300_000), coming(3, 100, 1000, 600_000)
+    for own, sooner in ((first, 200_000), (second, 650_000)):
+        gained_us = sooner_by_fewer_us(own, [first, second], {2: 200_000, 3: 450_000}, 1_000)
+        assert gained_us == pytest.approx(sooner, rel=0.05)
+
+
+def test_what_shares_the_line_with_a_picture_gains_twice_what_it_does_not_bring() -> None:
+    own, other = coming(2, 100, 700, 300_000), coming(3, 100, 700, 300_000)
+    assert sooner_by_fewer_us(own, [own, other], {2: 200_000}, 1_000) == pytest.approx(400_000, rel=0.05)
+
+
+def test_what_came_slowly_by_itself_comes_no_sooner_for_others_that_are_smaller() -> None:
+    """The others came ten times as fast as all on an average."""
+    own, others = coming(2, 100, 4100, 60_000), [coming(n, n * 500, n * 500 + 100, 300_000) for n in (3, 4, 5)]
+    assert sooner_by_fewer_us(own, [own, *others], dict.fromkeys((2, 3, 4, 5), 50_000), 1_000) == 0
+
+
+def test_what_waited_for_round_trips_comes_no_sooner_than_they_take() -> None:
+    """180 kB take three round trips after the first flight, and 45 kB two."""
+    rows = [coming(number, 100, 400, 90_000) for number in (2, 3)]
+    assert sooner_by_fewer_us(rows[0], rows, {2: 67_500, 3: 67_500}, 100_000) == pytest.approx(100_000, abs=1_000)
+
+
+@given(st.lists(loads, min_size=1, max_size=20), st.floats(0, 1), st.integers(0, 300_000))
+def test_nothing_comes_before_its_first_byte_for_bytes_that_do_not_come(
+    many: list[tuple[int, int, int]], part: float, trip_us: int
+) -> None:
+    rows = [coming(n, first, first + took, size) for n, (first, took, size) in enumerate(many, start=2)]
+    fewer = {one.number: round((one.transferred_bytes or 0) * part) for one in rows}
+    download = rows[0].timing.download
+    assert download is not None
+    assert 0 <= sooner_by_fewer_us(rows[0], rows, fewer, trip_us) <= max(1, download.duration_us)
+
+
+def test_texts_that_filled_the_line_together_are_told_with_what_all_would_save() -> None:
+    sizes = {2: 300_000, 3: 600_000}
+    kept = {number: {"transferred_bytes": size, "body_bytes": size} for number, size in sizes.items()}
+    first = style(2, 310, 700, first_ms=400, **kept[2])
+    second = row(3, ResourceType.SCRIPT, 310, 1300, first_ms=400, render_blocking=True, **kept[3])
+    texts = tuple(PlainText(request=number, body_bytes=size, gzip_bytes=size // 4) for number, size in sizes.items())
+    found = told(sketch(first, second, fcp_ms=1320, texts=texts), FindingId.PAGE_UNCOMPRESSED)
+    assert found is not None
+    assert found.saving_us == pytest.approx(675_000, rel=0.05)
