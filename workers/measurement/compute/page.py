@@ -34,6 +34,8 @@ EMPTY_ERROR_PAGE = "ERR_HTTP_RESPONSE_CODE_FAILURE"
 # The log may begin with what the run before left in Chrome's buffer; its own work starts a little before our first
 # sight of it. On a busy machine that is not so little: Chromium dials the page's host ahead while its process starts.
 _LEAD_MS = 50
+# What begins so soon after an end was asked for by what had come.
+_DIRECTLY_US = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,7 @@ def compute_page(capture: PageCapture) -> Page:
     )
     measurement = PageMeasurement(
         waterfall=waterfall,
-        vitals=_vitals(capture, events, zero_us),
+        vitals=_vitals(capture, events, told.exchanges, zero_us),
         document=document,
         title=plain_or_none(capture.title, MAX_TITLE_CHARS),
         browser_version=capture.browser_version,
@@ -120,19 +122,20 @@ def _words_us(capture: PageCapture, words_bytes: int | None, zero_us: int) -> in
     return _since(monotonic_us(next(came, None)), zero_us)
 
 
-def _vitals(capture: PageCapture, events: PageEvents, zero_us: int) -> Vitals:
+def _vitals(capture: PageCapture, events: PageEvents, exchanges: Sequence[Exchange], zero_us: int) -> Vitals:
     if capture.net_error not in (None, EMPTY_ERROR_PAGE):
         # What loads in place of a page that did not come is the browser's word for that.
         return Vitals()
-    return vitals_of(parse_reports(events.reports), _milestones(capture, events, zero_us))
+    return vitals_of(parse_reports(events.reports), _milestones(capture, events, exchanges, zero_us))
 
 
-def _milestones(capture: PageCapture, events: PageEvents, zero_us: int) -> Milestones:
+def _milestones(capture: PageCapture, events: PageEvents, exchanges: Sequence[Exchange], zero_us: int) -> Milestones:
     load_us = _since(events.load_us, zero_us)
     # What the page carried in itself came over no network: it may go on for ever.
     asked = [exchange for exchange in events.exchanges if exchange.served_from is not ServedFrom.DATA]
     ends = [exchange.ended_us for exchange in asked if exchange.ended_us is not None]
-    quiet_us = max([*ends, events.load_us or 0], default=0) if capture.went_quiet else None
+    told_us = max([*ends, events.load_us or 0], default=0)
+    quiet_us = _quiet_us(capture, told_us, exchanges) if capture.went_quiet else None
     zero = zero_of(capture.events)
     wall_s = None if zero is None else zero.wall_s
     return Milestones(
@@ -141,6 +144,18 @@ def _milestones(capture: PageCapture, events: PageEvents, zero_us: int) -> Miles
         load_us=load_us,
         fully_loaded_us=_since(quiet_us, zero_us),
     )
+
+
+def _quiet_us(capture: PageCapture, told_us: int, exchanges: Sequence[Exchange]) -> int | None:
+    """The last end, where DevTools told of none after `told_us`: also of what the log alone shows, such as a shared
+    worker's, if that was under way by then or was asked for directly behind such a thing. None where it went on for
+    longer than anybody listened afterwards."""
+    quiet_us, until_us = told_us, told_us if capture.told_us is None else capture.told_us
+    for one in exchanges:
+        is_over = one.untold and one.ended_us is not None and one.ended_us <= until_us
+        if is_over and one.started_us <= quiet_us + _DIRECTLY_US:
+            quiet_us = max(quiet_us, one.ended_us or 0)
+    return quiet_us if quiet_us == told_us or quiet_us - told_us <= until_us - quiet_us else None
 
 
 def _since(instant_us: int | None, zero_us: int) -> int | None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.captures_page import DevToolsEvent, PageCapture
+from workers.measurement.compute.cdp import read_devtools
 from workers.measurement.compute.exchange import SOCKET, Exchange
 from workers.measurement.compute.header_lines import headers_in
 from workers.measurement.compute.page import compute_page
@@ -70,6 +71,20 @@ def test_an_answer_whose_request_nobody_heard_has_the_size_that_devtools_told() 
     # Of two answers nobody knows which is whose.
     again = tuple(one._replace(params={**one.params, "requestId": "again"}) for one in answers)
     assert row_of(replace(late, events=late.events + again), "/1.js").transferred_bytes is None
+
+
+def test_a_page_is_fully_loaded_when_what_only_the_log_shows_of_it_has_come_too() -> None:
+    capture = golden.load("six-h1")
+    rows = compute_page(capture).measurement.waterfall.requests
+    last = max(rows, key=lambda row: row.timing.end_us or 0)
+    ends = sorted(row.timing.end_us or 0 for row in rows)
+    zero_us = min(one.started_us for one in read_devtools(capture.events).exchanges)
+    unheard = without(capture, last.url)
+    unheard = replace(unheard, events=tuple(one for one in unheard.events if one.method != "Page.loadEventFired"))
+    for listened_us, fully_loaded_us in ((2_000_000, ends[-1]), (20_000, None), (-2_000, ends[-2])):
+        heard = replace(unheard, told_us=zero_us + ends[-1] + listened_us)
+        told = compute_page(heard).measurement.vitals.fully_loaded_us
+        assert told == (None if fully_loaded_us is None else pytest.approx(fully_loaded_us, abs=1_000))
 
 
 def test_what_came_from_a_cache_after_a_question_is_told_like_the_answer() -> None:
