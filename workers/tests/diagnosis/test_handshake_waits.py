@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workers.diagnosis import handshakes, transport
-from workers.measurement.evidence import Direction, Trial, TrialEvidence
+from workers.measurement.evidence import Direction, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found, left_open
@@ -153,3 +153,17 @@ def test_an_end_of_a_handshake_that_got_lost_alone_is_no_stall(pause_ms: int, to
     evidence = deep(Path(rtt_ms=45), Server(handshake_bytes=2_342, stall=(1_000, pause_ms * 1000)))
     assert (Id.TLS_HANDSHAKE_STALL in found(handshakes.RULES, evidence)) is told
     assert told or left_open(handshakes.RULES, evidence)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
+
+
+def test_a_slow_key_before_a_small_first_flight_is_told_although_later_packets_overtook_each_other() -> None:
+    """Its pause is as long as that of a packet that was sent again."""
+    evidence = deep(Path(rtt_ms=400), replace(PAGE, handshake_bytes=1_095, sign_us=344_000, version="TLSv1.2"))
+    mixed = (
+        replace(
+            one, tcp_secured=TcpState(out_of_order_packets=0), tcp_ended=replace(one.tcp_ended, out_of_order_packets=3)
+        )
+        for one in evidence.trials
+        if one.tcp_ended is not None
+    )
+    told = found(RULES, replace(evidence, trials=tuple(mixed)))
+    assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(344_000, rel=0.03)
