@@ -8,26 +8,27 @@ from collections.abc import Sequence
 from workers.measurement.compute.exchange import SERVICE_WORKER, Exchange
 
 _RACE = "race-network-and-fetch-handler"
-_Asked = tuple[str, str, int | None]
+_Asked = tuple[str, str, int]
 
 
 def told_once(exchanges: Sequence[Exchange]) -> list[Exchange]:
     """Without the worker's own word of such a request, which alone tells its size on the wire."""
-    pages = {_asked(one): one for one in exchanges if one.asker != SERVICE_WORKER and _is_raced(one)}
-    return [one for one in exchanges if not _is_another(one, pages.get(_asked(one)))]
+    pages = {asked: one for one in exchanges if one.asker != SERVICE_WORKER and (asked := _asked(one))}
+    told = []
+    for one in exchanges:
+        asked = _asked(one) if one.asker == SERVICE_WORKER else None
+        if asked in pages:
+            pages[asked].transferred_bytes = pages[asked].transferred_bytes or one.transferred_bytes
+        else:
+            told.append(one)
+    return told
 
 
-def _is_another(exchange: Exchange, pages: Exchange | None) -> bool:
-    if pages is None or exchange.asker != SERVICE_WORKER or not _is_raced(exchange):
-        return False
-    pages.transferred_bytes = pages.transferred_bytes or exchange.transferred_bytes
-    return True
-
-
-def _asked(exchange: Exchange) -> _Asked:
-    return exchange.method, exchange.url, exchange.net_started_us
-
-
-def _is_raced(exchange: Exchange) -> bool:
+def _asked(exchange: Exchange) -> _Asked | None:
+    """What tells a raced request from all others: two for the same URL begin at no one instant. None for those that
+    were not raced, or of which no instant is known."""
     info = (exchange.response or {}).get("serviceWorkerRouterInfo")
-    return isinstance(info, dict) and info.get("matchedSourceType") == _RACE
+    is_raced = isinstance(info, dict) and info.get("matchedSourceType") == _RACE
+    if not is_raced or exchange.net_started_us is None:
+        return None
+    return exchange.method, exchange.url, exchange.net_started_us

@@ -285,3 +285,5 @@ def test_what_a_service_worker_and_the_network_were_asked_for_at_once_is_one_req
     events = [worker, own, handed_on, later, _raced("1"), _raced("2"), _raced("3", timing={"requestTime": 11}), *ends]
     told = read_devtools(events).exchanges
     assert [(one.request_id, one.transferred_bytes) for one in told] == [("1", 90), ("3", None)]
+    unknown = [worker, own, handed_on, _raced("1", timing=None), _raced("2", timing=None)]
+    assert [one.request_id for one in read_devtools(unknown).exchanges] == ["1", "2"]
