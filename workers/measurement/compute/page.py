@@ -134,8 +134,8 @@ def _milestones(capture: PageCapture, events: PageEvents, exchanges: Sequence[Ex
     # What the page carried in itself came over no network: it may go on for ever.
     asked = [exchange for exchange in events.exchanges if exchange.served_from is not ServedFrom.DATA]
     ends = [exchange.ended_us for exchange in asked if exchange.ended_us is not None]
-    told_us = max([*ends, events.load_us or 0], default=0)
-    quiet_us = _quiet_us(capture, told_us, exchanges) if capture.went_quiet else None
+    last_us = max([*ends, events.load_us or 0], default=0)
+    quiet_us = _quiet_us(capture, last_us, exchanges) if capture.went_quiet else None
     zero = zero_of(capture.events)
     wall_s = None if zero is None else zero.wall_s
     return Milestones(
@@ -146,16 +146,16 @@ def _milestones(capture: PageCapture, events: PageEvents, exchanges: Sequence[Ex
     )
 
 
-def _quiet_us(capture: PageCapture, told_us: int, exchanges: Sequence[Exchange]) -> int | None:
-    """The last end, where DevTools told of none after `told_us`: also of what the log alone shows, such as a shared
+def _quiet_us(capture: PageCapture, last_us: int, exchanges: Sequence[Exchange]) -> int | None:
+    """The last end, where DevTools told of none after `last_us`: also of what the log alone shows, such as a shared
     worker's, if that was under way by then or was asked for directly behind such a thing. None where it went on for
     longer than anybody listened afterwards."""
-    quiet_us, until_us = told_us, told_us if capture.told_us is None else capture.told_us
+    quiet_us, until_us = last_us, last_us if capture.told_us is None else capture.told_us
     for one in exchanges:
         is_over = one.untold and one.ended_us is not None and one.ended_us <= until_us
         if is_over and one.started_us <= quiet_us + _DIRECTLY_US:
             quiet_us = max(quiet_us, one.ended_us or 0)
-    return quiet_us if quiet_us == told_us or quiet_us - told_us <= until_us - quiet_us else None
+    return quiet_us if quiet_us == last_us or quiet_us - last_us <= until_us - quiet_us else None
 
 
 def _since(instant_us: int | None, zero_us: int) -> int | None:

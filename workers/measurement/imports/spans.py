@@ -36,8 +36,9 @@ def placed(fields: Fields, prefix: str, exchange: Exchange) -> Timing | None:
     # Older files do not say when it was asked for: then it begins with its first phase.
     begins = [span.start_us for span in (dns, connect, tls) if span is not None]
     begins += [_us(ms) for ms in (load, everything) if ms is not None]
-    is_told = created is not None and not _is_in_seconds(created, min(begins))
-    start_us, end_us = _us(created or 0) if is_told else min(begins), _end_us(fields, prefix)
+    start_us, end_us = min(begins), _end_us(fields, prefix)
+    if created is not None and not _is_in_seconds(created, start_us):
+        start_us = _us(created)
     if end_us is not None and end_us < start_us:
         raise UnreadableError(f"{prefix}load_end lies before {prefix}created")
     timing = Timing(
