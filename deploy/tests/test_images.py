@@ -63,6 +63,22 @@ def test_an_image_holds_neither_tests_nor_what_it_does_not_lock(tmp_path: Path) 
     assert "not in the image's requirements" in ended.stderr
 
 
+def test_an_agent_s_container_has_the_command_line_in_whatever_folder(tmp_path: Path) -> None:
+    workdir = "/srv/firstbyte"
+    dockerfile = ROOT / "deploy" / "agent.Dockerfile"
+    assert f"WORKDIR {workdir}\n" in dockerfile.read_text()
+    command = tmp_path / "firstbyte"
+    command.write_text(
+        (ROOT / "deploy/compose/firstbyte").read_text().replace(workdir, str(staged(dockerfile, tmp_path)))
+    )
+    command.chmod(0o755)
+    environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    told = subprocess.run(
+        [command, "probe", "--help"], cwd="/", env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert told.stdout.startswith("usage: firstbyte probe"), told.stderr
+
+
 def test_the_web_process_loads_the_service_behind_the_fork() -> None:
     """Loading it begins a thread with a connection: of one that began before it, a child inherits broken halves."""
     assert "preload" not in (ROOT / "deploy" / "backend.Dockerfile").read_text().rpartition("CMD")[2]

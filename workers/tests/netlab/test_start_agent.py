@@ -16,10 +16,10 @@ RULES = "table inet firstbyte {}"
 STANDINS = {
     "id": "echo {user}",
     "setpriv": 'echo "as $2, groups $5" >&2; while [ "$1" != -- ]; do shift; done; shift; exec "$@"',
-    "python": f"""\
+    "firstbyte": f"""\
 case "$*" in
-  *'firewall --user firstbyte') echo '{RULES}' ;;
-  *agent) echo "agent among: $(nft list tables)" ;;
+  'firewall --user firstbyte') echo '{RULES}' ;;
+  agent) echo "agent among: $(nft list tables)" ;;
 esac""",
 }
 
@@ -55,7 +55,7 @@ def test_a_container_that_may_not_make_rules_says_so_and_starts_nothing(containe
 
 
 def test_an_environment_that_makes_no_agent_starts_nothing(container: Namespace, tmp_path: Path) -> None:
-    code, told, complained = started(container, tmp_path, ROOT, python="echo 'no agent' >&2; exit 2")
+    code, told, complained = started(container, tmp_path, ROOT, firstbyte="echo 'no agent' >&2; exit 2")
     assert (code, told) == (2, "")
     assert "no agent" in complained
 
