@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.urls import reverse
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from backend.runs.models import PendingRun
@@ -48,6 +48,12 @@ def meanwhile(act: Callable[[], object]) -> None:
         pool.submit(alone).result()
 
 
+def scrolled_to_end(page: Page) -> bool:
+    """Presses the key; a page that is not drawn yet does not scroll."""
+    page.keyboard.press("End")
+    return bool(page.evaluate("scrollY + innerHeight > document.documentElement.scrollHeight - 2"))
+
+
 def test_run_and_site_are_accessible_and_keep_the_policy(world: World, server: LiveServer) -> None:
     paths = [run_path(world), site_path(world)]
     with browsing(world, server) as site:
@@ -81,9 +87,7 @@ def test_from_a_row_arrows_home_and_end_lead_to_other_rows_and_elsewhere_they_sc
     path = run_path(world)
     with browsing(world, server) as site:
         page = site.open(path)
-        page.keyboard.press("End")
-        at_end = "scrollY + innerHeight > document.documentElement.scrollHeight - 2"
-        wait_until(lambda: page.evaluate(at_end), "the page to scroll to its end")
+        wait_until(lambda: scrolled_to_end(page), "the page to scroll to its end")
         assert "request=" not in page.url
         page.keyboard.press("j")
         for key, row in (("ArrowDown", "r3"), ("End", "r100"), ("ArrowUp", "r99"), ("Home", "r1")):
