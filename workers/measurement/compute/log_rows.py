@@ -1,7 +1,7 @@
 """A waterfall from Chrome's network log alone, without DevTools: every request of the file, hop by hop.
 
 The log knows identity, phases and connections; it does not know who asked, what for, or how large an answer was on the
-wire. Its resolution is one millisecond.
+wire where others came with it. Its resolution is one millisecond.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,7 +2,8 @@
 
 Both generations of Chrome's pool are read: a socket is opened by a connect job (the classic pool) or by an attempt
 bound to an attempt manager (the new one); whoever opened it also waited for the name. `netlog_requests` reads the
-requests, `netlog_frames` when they went out, `netlog_sockets` the connections, `netlog_links` which request used which.
+requests, `netlog_frames` when they went out, `netlog_sockets` the connections, `netlog_links` which request used which,
+`netlog_received` what each answer brought.
 """
 
 from collections import defaultdict
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from workers.measurement.compute.netlog_events import Names, NetEvent, read_events
 from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import Links
+from workers.measurement.compute.netlog_received import Received
 from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.netlog_sockets import Sessions, Sockets
 from workers.measurement.compute.network_log import NetSocket, NetworkLog
@@ -28,9 +30,9 @@ def gather(names: Names, events: Iterable[NetEvent], *, since_ms: int | None = N
     """The same from events, whoever read them."""
     log = NetworkLog(errors=names.errors, missing=names.missing, known=frozenset(names.by_type.values()))
     links, frames, sockets, sessions = Links(log), Frames(), Sockets(log), Sessions(log)
-    requests = Requests(log, frames)
+    requests, received = Requests(log, frames), Received(log)
     handlers: dict[str, list[Callable[[NetEvent], None]]] = defaultdict(list)
-    for part in (links, frames, requests, sockets, sessions):
+    for part in (links, frames, requests, sockets, sessions, received):
         for name, handler in part.handlers.items():
             handlers[name].append(handler)
     for event in events:
@@ -45,4 +47,5 @@ def gather(names: Names, events: Iterable[NetEvent], *, since_ms: int | None = N
         unseen = hop.link is not None and hop.link not in log.sockets
         if hop.link is not None and unseen and hop.send.begin_ms is not None and log.known >= _OPENINGS:
             log.add_socket(NetSocket(hop.link, hop.send.begin_ms, quic=hop.protocol == "h3", older=True))
+    received.count((*log.hops, *log.strangers))
     return log

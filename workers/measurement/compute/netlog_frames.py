@@ -7,10 +7,7 @@ HTTP/1.1 sending ends with the write itself.
 
 from workers.measurement.compute.netlog_events import NetEvent
 from workers.measurement.compute.netlog_links import Handlers
-from workers.measurement.compute.network_log import MAX_SOURCES, NetHop
-
-# A session and the number of a stream in it.
-_Stream = tuple[int, int]
+from workers.measurement.compute.network_log import MAX_SOURCES, NetHop, Stream
 
 
 class Frames:
@@ -18,10 +15,10 @@ class Frames:
 
     def __init__(self) -> None:
         self._sessions: dict[int, int] = {}
-        self._asked: dict[int, _Stream] = {}
+        self._asked: dict[int, Stream] = {}
         self._quic: dict[int, int] = {}
-        self._due: dict[int, set[_Stream]] = {}
-        self._left: dict[_Stream, int] = {}
+        self._due: dict[int, set[Stream]] = {}
+        self._left: dict[Stream, int] = {}
         self.handlers: Handlers = {
             "HTTP2_SESSION_INITIALIZED": self._session,
             "HTTP2_SESSION_SEND_HEADERS": self._headers,
@@ -32,14 +29,17 @@ class Frames:
             "QUIC_SESSION_PACKET_SENT": self._packet,
         }
 
-    def left_ms(self, hop: NetHop) -> int | None:
-        """When the last frame of a request that has just been sent went out; None where the log does not tell."""
+    def stream_of(self, hop: NetHop) -> Stream | None:
+        """The stream of a request that has just been sent; None where it has none, or the log does not tell."""
         number = self._quic.pop(hop.source, None)
         if number is not None and hop.link is not None:
-            return self._left.pop((hop.link, number), None)
+            return hop.link, number
         # A session names who asked, which may be the request's job.
         own, jobs = (None if who is None else self._asked.pop(who, None) for who in (hop.source, hop.job))
-        stream = own or jobs
+        return own or jobs
+
+    def left_ms(self, stream: Stream | None) -> int | None:
+        """When the last frame of such a request went out; None where the log does not tell."""
         return None if stream is None else self._left.pop(stream, None)
 
     def _session(self, event: NetEvent) -> None:

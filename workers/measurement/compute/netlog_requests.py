@@ -237,7 +237,8 @@ class Requests:
             # That of a transaction before, such as 401.
             hop.status, hop.sent_lines, hop.answer_lines = None, (), ()
         elif event.phase is Phase.END:
-            left_ms = self._frames.left_ms(hop)
+            hop.stream = self._frames.stream_of(hop)
+            left_ms = self._frames.left_ms(hop.stream)
             is_later = left_ms is not None and left_ms >= (hop.send.begin_ms or 0)
             hop.send.end_ms = left_ms if is_later else event.time_ms
 

@@ -154,14 +154,19 @@ class Sockets:
             self._turned(event)
 
     def _we_sent(self, event: NetEvent) -> None:
-        if (socket := self._of(event)) is not None and _is_carried(event, socket):
+        if (socket := self._of(event)) is not None and is_carried(event, socket):
             socket.asked = True
 
     def _turned(self, event: NetEvent) -> None:
-        socket = self._of(event)
-        if socket is not None and socket.asked and _is_carried(event, socket) and len(socket.turns) < MAX_SOURCES:
+        socket, count = self._of(event), event.number("byte_count") or 0
+        if socket is None or not is_carried(event, socket):
+            return
+        if socket.asked and len(socket.turns) < MAX_SOURCES:
             socket.asked = False
             socket.turns.append(event.time_ms)
+            socket.turn_bytes.append(count)
+        elif socket.turn_bytes:
+            socket.turn_bytes[-1] += count
 
     # TLS
 
@@ -289,7 +294,7 @@ class Sessions:
             socket.tls_facts = {**socket.tls_facts, "net_error": event.params.get("net_error")}
 
 
-def _is_carried(event: NetEvent, socket: NetSocket) -> bool:
+def is_carried(event: NetEvent, socket: NetSocket) -> bool:
     """Whether these bytes are of what was asked and answered, and none of the handshake or its tickets."""
     return event.name.startswith("SSL_") == socket.is_secure
 

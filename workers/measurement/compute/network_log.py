@@ -13,6 +13,7 @@ from typing import Any
 from workers.measurement.compute.netlog_events import WANTED, Phase
 
 Wait = tuple[int, int]
+Stream = tuple[int, int]
 # Sources of each kind; a log of many hours may have more than anybody looks at.
 MAX_SOURCES = 200_000
 # What happens at once may lie on both sides of the clock's next tick.
@@ -66,9 +67,9 @@ class NetHop:
     `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were asked for, or
     a connection that was lost, make a second. `head_ms` is when the final answer's head was there, `hints_ms` when an
     early one (103) was. `controller`, `job`, `manager` and `opener` are who got it a connection, `session` (HTTP/2) and
-    `link` are that connection; `follows` is whether that had carried a request before, where the log says so itself.
-    `sent_lines` and `answer_lines` are the header lines of that transaction, as the log writes them. Once it is `over`
-    nothing more of it will come.
+    `link` are that connection, `stream` its number there; `follows` is whether that had carried a request before, where
+    the log says so itself. `sent_lines` and `answer_lines` are the header lines of that transaction, as the log writes
+    them, `received_bytes` all of its answer on the wire. Once it is `over` nothing more of it will come.
     """
 
     source: int
@@ -102,6 +103,8 @@ class NetHop:
     session: int | None = None
     link: int | None = None
     follows: bool | None = None
+    stream: Stream | None = None
+    received_bytes: int | None = None
     sent_lines: Sequence[object] = ()
     answer_lines: Sequence[object] = ()
 
@@ -143,7 +146,8 @@ class NetSocket:
     """One connection: a TCP socket, or a QUIC session (`quic`), whose handshake is `tls` and which has no `connect`.
 
     `flights` counts turns from our handshake messages to the server's. `turns` are the instants at which the server
-    began to speak after we had, in what TLS carries where there is TLS; `asked` says that we spoke last. `origin`
+    began to speak after we had, in what TLS carries where there is TLS, `turn_bytes` what it said then; `asked` says
+    that we spoke last. `origin`
     is known when it says so itself; `older` that it was there before the log began.
     """
 
@@ -164,6 +168,7 @@ class NetSocket:
     spoke_last: bool = False
     received_bytes: int = 0
     turns: list[int] = field(default_factory=list)
+    turn_bytes: list[int] = field(default_factory=list)
     asked: bool = False
 
     @property

@@ -46,6 +46,7 @@ def settle(
             exchange.request_headers = headers_in(hop.sent_lines)
         if exchange.response is not None:
             _settle_sizes(exchange, hop)
+            _settle_received(exchange, hop)
 
 
 def _settle_socket(exchange: Exchange, hop: NetHop, log: NetworkLog) -> None:
@@ -142,6 +143,19 @@ def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
         is_head_alone = exchange.transferred_bytes is None or (body_bytes or 0) > head_bytes
         if exchange.served_from in ON_THE_NETWORK and is_head_alone:
             exchange.transferred_bytes = None if body_bytes is None else head_bytes + body_bytes
+
+
+def _settle_received(exchange: Exchange, hop: NetHop) -> None:
+    """Where the log counted the whole answer, DevTools counted as much, or not all of it: the head of a redirect and of
+    a worker's script alone, and of heads in several frames the last.
+    """
+    whole = exchange.net_error is None and exchange.ended_us is not None
+    if (
+        whole
+        and exchange.served_from in ON_THE_NETWORK
+        and (hop.received_bytes or 0) > (exchange.transferred_bytes or 0)
+    ):
+        exchange.transferred_bytes = hop.received_bytes
 
 
 def _is_empty(exchange: Exchange) -> bool:

@@ -1,7 +1,8 @@
 """Requests that the network log shows and DevTools did not tell of, such as those of a worker that nobody heard.
 
-They are rows like all others, with what the log knows: no priority, and no size on the wire unless DevTools told of the
-answer. Who asked for them is found out elsewhere, as far as it can be (`worker_requests`).
+They are rows like all others, with what the log knows: no priority, and no size on the wire where neither the log can
+tell it nor DevTools told of the answer. Who asked for them is found out elsewhere, as far as it can be
+(`worker_requests`).
 """
 
 from collections import Counter
@@ -57,7 +58,7 @@ def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | No
     mixed = [(exchange, told.pairs.get(index)) for index, exchange in enumerate(told.exchanges)]
     sizes = _sizes(found, told.unasked)
     hints = [(one.hints_ms, one.head_ms or one.hints_ms) for one in log.hops if one.hints_ms and one.kind in DOCUMENTS]
-    mixed += [(_exchange(hop, log, sizes.get(hop.url), hints), hop) for hop in found]
+    mixed += [(_exchange(hop, log, hop.received_bytes or sizes.get(hop.url), hints), hop) for hop in found]
     mixed.sort(key=lambda pair: pair[0].started_us)
     pairs = {index: hop for index, (_, hop) in enumerate(mixed) if hop is not None}
     return Told([exchange for exchange, _ in mixed], pairs)

@@ -1,0 +1,42 @@
+"""Sizes on the wire in a real Chromium, against what the server sends."""
+
+import socket
+import ssl
+
+from workers.measurement.waterfall import RowFlag
+from workers.tests.browser.conftest import Load, measured
+from workers.tests.browser.sites import AUTHORITY, Answer, Site
+
+
+def sent_bytes(site: Site, path: str) -> int:
+    """What the site answers with, its head included, to whoever asks."""
+    context = ssl.create_default_context()
+    AUTHORITY.configure_trust(context)
+    raw = socket.create_connection(("127.0.0.1", site.port), 5)
+    with context.wrap_socket(raw, server_hostname="localhost") as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        return sum(len(piece) for piece in iter(lambda: connection.recv(65_536), b""))
+
+
+def test_what_workers_ask_for_has_its_size_on_the_wire_and_so_have_their_scripts(load: Load, site: Site) -> None:
+    """DevTools tells of their scripts' heads alone, and of what a shared worker asks for nothing."""
+    for name in ("plain", "shared", "service"):
+        source = f"fetch('/for-{name}').then(answer => answer.text())"
+        site.answers[f"/{name}.js"] = Answer(body=source.encode(), kind="text/javascript")
+        site.answers[f"/for-{name}"] = Answer(body=name.encode() * 4_000, kind="text/plain")
+    body = (
+        "<script>new Worker('/plain.js'); new SharedWorker('/shared.js');"
+        "navigator.serviceWorker.register('/service.js')</script>"
+    )
+    rows = {row.url.rpartition("/")[2]: row for row in measured(load(site.page("/", body))).waterfall.requests}
+    for name in ("plain", "shared", "service"):
+        for path in (f"{name}.js", f"for-{name}"):
+            assert rows[path].transferred_bytes == sent_bytes(site, f"/{path}"), path
+    assert RowFlag.WORKER in rows["for-shared"].flags
+
+
+def test_a_redirect_whose_answer_has_a_body_is_counted_with_it(load: Load, site: Site) -> None:
+    site.answers["/old.png"] = Answer(status=302, body=b"moved" * 100, headers=(("Location", "/a.png"),))
+    rows = measured(load(site.page("/", "<img src=/old.png>"))).waterfall.requests
+    (moved,) = [row for row in rows if row.url.endswith("/old.png")]
+    assert moved.transferred_bytes == sent_bytes(site, "/old.png")
