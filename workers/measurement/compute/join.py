@@ -1,8 +1,8 @@
 """Which request of the network log is which row of DevTools: by instant, connection and URL, one to one.
 
-Both clocks are the same, so the instant at which the network began (DevTools to the microsecond, the log to the
-millisecond) tells even repeated requests for one URL apart, and both call a connection by the same number. What finds
-no partner stays without one.
+Both clocks are the same, so the instants at which the network began, sent and heard the answer (DevTools to the
+microsecond, the log to the millisecond) tell even repeated requests for one URL apart, and both call a connection by
+the same number. What finds no partner stays without one.
 """
 
 from collections import defaultdict, deque
@@ -10,11 +10,14 @@ from collections.abc import Iterable
 from urllib.parse import urldefrag
 
 from workers.measurement.compute.exchange import SERVICE_WORKER, SOCKET, Exchange
-from workers.measurement.compute.network_log import DOCUMENTS, NetHop
+from workers.measurement.compute.network_log import DOCUMENTS, TICK_MS, NetHop
+from workers.measurement.compute.phases import Marks, marks_of
 from workers.measurement.waterfall import ServedFrom
 
 # Between DevTools' start of a request and the log's lies the browser's own work; a busy processor stretches it.
 _TOLERANCE_MS = 25
+# So many that were sent at the same instant are looked at: a session of HTTP/2 has room for a hundred.
+_MAX_ALIKE = 100
 # Chrome's number for what is not in the cache where nothing else was asked.
 CACHE_MISS = -400
 _Address = tuple[str, str]
@@ -40,11 +43,12 @@ def join(exchanges: Iterable[Exchange], hops: Iterable[NetHop]) -> dict[int, Net
 
 
 def _pairs_of(asked: list[tuple[int, Exchange]], hops: list[NetHop]) -> dict[int, NetHop]:
-    """Of one address, in their order: those whose instants are the same have each other, on the same connection first;
-    then those that are near. What has no instant takes of what is left.
+    """Of one address, in their order: those that were sent at the same instant have each other; then those that began
+    at the same, on the same connection first; then those that are near. What has no instant takes of what is left.
     """
     found: dict[int, NetHop] = {}
     timed = [(index, one) for index, one in asked if one.kind != SOCKET and one.net_started_us is not None]
+    hops = _sent_alike(timed, hops, found)
     hops = _exactly(timed, hops, found, connected=True)
     hops = _exactly(timed, hops, found, connected=False)
     hops = _nearly(timed, hops, found)
@@ -54,6 +58,43 @@ def _pairs_of(asked: list[tuple[int, Exchange]], hops: list[NetHop]) -> dict[int
             found[index] = partner
             hops.remove(partner)
     return found
+
+
+def _sent_alike(timed: list[tuple[int, Exchange]], hops: list[NetHop], found: dict[int, NetHop]) -> list[NetHop]:
+    """Pairs those that were sent at the same instant, the most alike first, and gives the hops that are left. Of
+    requests that began at once, such as the cache lets through one by one, it tells which is which.
+    """
+    sent: dict[int, list[int]] = defaultdict(list)
+    for place, hop in enumerate(hops):
+        if hop.send.begin_ms is not None:
+            sent[hop.send.begin_ms].append(place)
+    alike: list[tuple[int, int, int]] = []
+    for index, exchange in timed:
+        marks = marks_of(exchange.timing)
+        if (sent_us := marks.get("sendStart")) is None:
+            continue
+        for at_ms in range(sent_us // 1000 - TICK_MS, sent_us // 1000 + TICK_MS + 1):
+            for place in sent.get(at_ms, ())[:_MAX_ALIKE]:
+                apart_ms = _apart_ms(exchange, hops[place], marks)
+                if apart_ms is not None:
+                    alike.append((apart_ms, index, place))
+    taken: set[int] = set()
+    for _, index, place in sorted(alike):
+        if index not in found and place not in taken:
+            found[index] = hops[place]
+            taken.add(place)
+    return [hop for place, hop in enumerate(hops) if place not in taken]
+
+
+def _apart_ms(exchange: Exchange, hop: NetHop, marks: Marks) -> int | None:
+    """How far their instants lie apart; None where they cannot be the same."""
+    began_ms, used = abs(hop.started_ms - _instant_ms(exchange)), exchange.number("connectionId")
+    answered_us = marks.get("receiveHeadersEnd")
+    answered_ms = None if answered_us is None or hop.head_ms is None else abs(hop.head_ms - answered_us // 1000)
+    is_near = began_ms <= _TOLERANCE_MS or (answered_ms is not None and answered_ms <= TICK_MS)
+    if not is_near or (used and hop.link is not None and used != hop.link):
+        return None
+    return began_ms + abs(marks["sendStart"] // 1000 - (hop.send.begin_ms or 0)) + (answered_ms or 0)
 
 
 def _exactly(

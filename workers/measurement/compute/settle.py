@@ -45,8 +45,8 @@ def settle(
         if not exchange.is_sent_known and hop.sent_lines and exchange.kind != SOCKET:
             exchange.request_headers = headers_in(hop.sent_lines)
         if exchange.response is not None:
-            _settle_sizes(exchange, hop)
             _settle_received(exchange, hop)
+            _settle_sizes(exchange, hop)
 
 
 def _settle_socket(exchange: Exchange, hop: NetHop, log: NetworkLog) -> None:
@@ -97,7 +97,8 @@ def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
     exchange.ended_us = hop.ended_ms * 1000
     body_bytes = 0 if _is_empty(exchange) else _encoded_bytes(exchange, hop)
     if exchange.transferred_bytes is not None:
-        exchange.transferred_bytes = None if body_bytes is None else exchange.transferred_bytes + body_bytes
+        counted = None if body_bytes is None else exchange.transferred_bytes + body_bytes
+        exchange.transferred_bytes = hop.received_bytes or counted
 
 
 def _is_begun_anew(exchange: Exchange, hop: NetHop) -> bool:
@@ -146,15 +147,10 @@ def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
 
 
 def _settle_received(exchange: Exchange, hop: NetHop) -> None:
-    """Where the log counted the whole answer, DevTools counted as much, or not all of it: the head of a redirect and of
-    a worker's script alone, and of heads in several frames the last.
-    """
+    """Where DevTools counted nothing of an answer or its head alone, as of redirects, the log may have counted all."""
     whole = exchange.net_error is None and exchange.ended_us is not None
-    if (
-        whole
-        and exchange.served_from in ON_THE_NETWORK
-        and (hop.received_bytes or 0) > (exchange.transferred_bytes or 0)
-    ):
+    told = exchange.transferred_bytes not in (None, exchange.number("encodedDataLength"))
+    if hop.received_bytes is not None and whole and not told and exchange.served_from in ON_THE_NETWORK:
         exchange.transferred_bytes = hop.received_bytes
 
 

@@ -1,7 +1,9 @@
 """Sizes on the wire in a real Chromium, against what the server sends."""
 
+import itertools
 import socket
 import ssl
+from dataclasses import replace
 
 from workers.measurement.waterfall import RowFlag
 from workers.tests.browser.conftest import Load, measured
@@ -40,3 +42,14 @@ def test_a_redirect_whose_answer_has_a_body_is_counted_with_it(load: Load, site:
     rows = measured(load(site.page("/", "<img src=/old.png>"))).waterfall.requests
     (moved,) = [row for row in rows if row.url.endswith("/old.png")]
     assert moved.transferred_bytes == sent_bytes(site, "/old.png")
+
+
+def test_of_many_requests_for_one_address_each_has_the_phases_of_its_own_answer(load: Load, site: Site) -> None:
+    """The cache lets them through one by one, though they begin at once; each answer is larger than the one before."""
+    sizes = itertools.count(100, 100)
+    answer = Answer(kind="text/plain", headers=(("Cache-Control", "no-store"),))
+    site.answers["/again"] = replace(answer, body=lambda: iter([b"x" * next(sizes)]))
+    page = site.page("/", "<script>for (let i = 0; i < 9; i++) fetch('/again').then(answer => answer.text())</script>")
+    rows = [row for row in measured(load(page)).waterfall.requests if row.url.endswith("/again")]
+    in_order = sorted(rows, key=lambda row: row.timing.send.start_us if row.timing.send else 0)
+    assert [row.body_bytes for row in in_order] == list(range(100, 1000, 100))

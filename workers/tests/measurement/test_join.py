@@ -84,3 +84,48 @@ def test_a_burst_for_one_url_is_paired_whole_although_the_clocks_are_read_apart(
     exchanges, hops = [exchange(at // 400) for at in range(10_000)], [hop(at // 400 + 1) for at in range(10_000)]
     pairs = join(exchanges, hops)
     assert len(pairs) == len({id(one) for one in pairs.values()}) == 10_000
+
+
+def sent(began_us: int, *, sent_us: int, answered_us: int, name: str) -> Exchange:
+    """As DevTools tells of a request with its timing."""
+    made = Exchange(request_id=name, url=URLS[1], method="GET", started_us=began_us - 1000, net_started_us=began_us)
+    after = {"sendStart": sent_us - began_us, "receiveHeadersEnd": answered_us - began_us}
+    timing = {"requestTime": began_us / 1e6} | {mark: lasted / 1000 for mark, lasted in after.items()}
+    made.response = {"status": 200, "connectionId": 5, "timing": timing}
+    return made
+
+
+def logged(began_ms: int, *, sent_ms: int, answered_ms: int) -> NetHop:
+    made = NetHop(sent_ms, URLS[1], "GET", began_ms, link=5)
+    made.send.begin_ms, made.head_ms = sent_ms, answered_ms
+    return made
+
+
+def test_of_a_burst_that_the_cache_lets_through_one_by_one_each_is_told_by_when_it_was_sent() -> None:
+    """They began at once, the first of them by DevTools a millisecond sooner than by the log."""
+    exchanges = [
+        sent(350_964, sent_us=351_384, answered_us=409_048, name="first"),
+        sent(351_628, sent_us=411_008, answered_us=433_449, name="second"),
+        sent(351_843, sent_us=434_141, answered_us=457_449, name="third"),
+    ]
+    hops = [
+        logged(351, sent_ms=351, answered_ms=408),
+        logged(351, sent_ms=410, answered_ms=432),
+        logged(351, sent_ms=434, answered_ms=456),
+    ]
+    assert met(exchanges, hops) == {"first": 351, "second": 410, "third": 434}
+
+
+def test_what_was_sent_and_answered_at_the_same_instants_is_the_same_however_late_the_browser_began() -> None:
+    late = sent(10_400, sent_us=70_500, answered_us=90_600, name="late")
+    assert met([late], [logged(68, sent_ms=70, answered_ms=90)]) == {"late": 70}
+
+
+def test_what_was_sent_together_is_told_by_when_it_was_answered() -> None:
+    exchanges = [
+        sent(10_400, sent_us=11_400, answered_us=90_600, name="slow"),
+        sent(10_500, sent_us=11_500, answered_us=40_600, name="quick"),
+    ]
+    hops = [logged(10, sent_ms=11, answered_ms=40), logged(10, sent_ms=11, answered_ms=90)]
+    pairs = join(exchanges, hops)
+    assert [pairs[index].head_ms for index in (0, 1)] == [90, 40]
