@@ -154,15 +154,17 @@ class Sockets:
             self._turned(event)
 
     def _we_sent(self, event: NetEvent) -> None:
-        if (socket := self._of(event)) is not None and is_carried(event, socket):
-            socket.asked = True
+        socket = self._of(event)
+        if socket is None or not is_carried(event, socket) or len(socket.asks) >= MAX_SOURCES:
+            return
+        if len(socket.asks) == len(socket.turns):
+            socket.asks.append(event.time_ms)
 
     def _turned(self, event: NetEvent) -> None:
         socket, count = self._of(event), event.number("byte_count") or 0
         if socket is None or not is_carried(event, socket):
             return
-        if socket.asked and len(socket.turns) < MAX_SOURCES:
-            socket.asked = False
+        if len(socket.asks) > len(socket.turns):
             socket.turns.append(event.time_ms)
             socket.turn_bytes.append(count)
         elif socket.turn_bytes:

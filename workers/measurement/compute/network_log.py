@@ -145,10 +145,9 @@ class Opener:
 class NetSocket:
     """One connection: a TCP socket, or a QUIC session (`quic`), whose handshake is `tls` and which has no `connect`.
 
-    `flights` counts turns from our handshake messages to the server's. `turns` are the instants at which the server
-    began to speak after we had, in what TLS carries where there is TLS, `turn_bytes` what it said then; `asked` says
-    that we spoke last. `origin`
-    is known when it says so itself; `older` that it was there before the log began.
+    `flights` counts turns from our handshake messages to the server's. `turns` are when the server began to speak after
+    we had (`asks`), in what TLS carries where there is TLS, `turn_bytes` what it said then. `origin` is known when it
+    says so itself; `older` that it was there before the log began.
     """
 
     source: int
@@ -167,9 +166,9 @@ class NetSocket:
     flights: int = 0
     spoke_last: bool = False
     received_bytes: int = 0
+    asks: list[int] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)
     turn_bytes: list[int] = field(default_factory=list)
-    asked: bool = False
 
     @property
     def is_secure(self) -> bool:
@@ -247,16 +246,17 @@ class NetworkLog:
         return self.errors.get(hop.net_error, f"ERR_{-hop.net_error}")
 
     def first_byte_of(self, hop: NetHop) -> int | None:
-        """When the final answer began: on a connection of HTTP/1.1, which carries one at a time, its socket was read;
-        elsewhere, and behind an early answer (103), its head was there. None where there was no answer.
+        """When the final answer began: over HTTP/1.1 and behind no early one (103) its socket was read, else its head
+        was there.
         """
         socket = None if hop.link is None else self.sockets.get(hop.link)
         sent_ms, head_ms = hop.send.begin_ms, hop.head_ms
         is_alone = (hop.protocol or "").startswith("http/1") and hop.hints_ms is None
         if head_ms is None or sent_ms is None or socket is None or not is_alone:
             return head_ms
-        at = bisect_left(socket.turns, sent_ms)
-        return min([head_ms, *socket.turns[at : at + 1]])
+        at, after = bisect_left(socket.asks, sent_ms), bisect_right(socket.asks, sent_ms)
+        # Of two that were sent within one tick nobody knows which came first.
+        return head_ms if after - at > 1 else min([head_ms, *socket.turns[at : at + 1]])
 
     def opener_of(self, socket: NetSocket) -> Opener | None:
         return None if socket.opener is None else self.openers.get(socket.opener)

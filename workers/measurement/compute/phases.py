@@ -61,28 +61,30 @@ def shift(span: Span | None, zero_us: int) -> Span | None:
     return None if span is None else Span(start_us=span.start_us - zero_us, end_us=span.end_us - zero_us)
 
 
-def exchange_spans(exchange: Exchange, hop: NetHop) -> tuple[Span | None, Span | None, Span | None]:
-    """Send, wait and download of a request that went over the network."""
+def exchange_spans(
+    exchange: Exchange, hop: NetHop, first_ms: int | None
+) -> tuple[Span | None, Span | None, Span | None]:
+    """Send, wait and download of a request that went over the network; by the log its answer began at `first_ms`."""
     marks = marks_of(exchange.timing)
     send = span_between(hop.send.whole, marks, "sendStart", "sendEnd")
-    if send is None or hop.head_ms is None:
+    if send is None or first_ms is None:
         return send, None, None
     if hop.hints_ms is not None:
         # An early hint (103) comes before the answer, and is none: DevTools tells when the first of them came.
         marks.pop("receiveHeadersStart", None)
-    first_us = _first_byte(hop.head_ms, marks, send.end_us)
+    first_us = _first_byte(first_ms, marks, send.end_us)
     wait = Span(start_us=send.end_us, end_us=first_us)
     return send, wait, _download(exchange, hop, first_us)
 
 
-def _first_byte(head_ms: int, marks: Marks, sent_us: int) -> int:
-    """The log tells when the head was complete; DevTools when its first byte came, which is the same packet or an
-    earlier one.
+def _first_byte(first_ms: int, marks: Marks, sent_us: int) -> int:
+    """The log may tell when the head was complete; DevTools when its first byte came, which is the same packet or an
+    earlier one. A busy Chrome comes to it later than to its socket.
     """
     seen_us = marks.get("receiveHeadersStart")
-    if seen_us is not None and sent_us <= seen_us and seen_us // 1000 <= head_ms + 1:
+    if seen_us is not None and sent_us <= seen_us and seen_us // 1000 <= first_ms + 1:
         return seen_us
-    return max(head_ms * 1000, sent_us)
+    return max(first_ms * 1000, sent_us)
 
 
 def _download(exchange: Exchange, hop: NetHop, first_us: int) -> Span | None:

@@ -36,7 +36,8 @@ def row_timing(network: Network, connections: Connections, index: int) -> Timing
         return _with_opening(_devtools_timing(exchange, zero_us, bare), paid)
     if paid == _NOTHING and exchange.response is None:
         paid = _attempts(network.log, hop, zero_us)
-    return _with_opening(_log_timing(exchange, hop, zero_us, bare), paid)
+    spans = exchange_spans(exchange, hop, network.log.first_byte_of(hop))
+    return _with_opening(_log_timing(bare, [shift(span, zero_us) for span in spans]), paid)
 
 
 def _paid(connections: Connections, index: int) -> Opening:
@@ -59,8 +60,8 @@ def _with_opening(timing: Timing, opening: Opening) -> Timing:
     return replace(timing, dns=opening.dns, connect=opening.connect, tls=opening.tls)
 
 
-def _log_timing(exchange: Exchange, hop: NetHop, zero_us: int, bare: Timing) -> Timing:
-    send, wait, download = (shift(span, zero_us) for span in exchange_spans(exchange, hop))
+def _log_timing(bare: Timing, spans: list[Span | None]) -> Timing:
+    send, wait, download = spans
     end_us = bare.end_us if download is None else max(bare.end_us or 0, download.end_us)
     return replace(bare, end_us=end_us, send=send, wait=wait, download=download)
 

@@ -32,3 +32,15 @@ def rows_of_the_log(run: PageRun) -> tuple[Request, ...]:
 def wait_us(row: Request) -> int:
     assert row.timing.wait is not None
     return row.timing.wait.end_us - row.timing.wait.start_us
+
+
+def test_an_answer_that_began_as_the_next_request_was_sent_is_not_that_ones(load: Load) -> None:
+    """What waits for a connection is sent in the millisecond in which the answer before came."""
+    ask = "for (let i = 0; i < 60; i++) fetch(i % 2 ? `/quick?${i}` : `/slow?${i}`)"
+    quick, slow = (Slow(body=b"1", kind="text/plain", think_s=think_s) for think_s in (0, 0.05))
+    page = Slow(body=f"<!doctype html><script>{ask}</script>".encode())
+    with slowly_serving({"/": page, "/quick": quick, "/slow": slow}) as site:
+        rows = rows_of_the_log(load(site.url()))
+    waits = [wait_us(row) for row in rows if "/slow" in row.url]
+    assert len(waits) == 30
+    assert min(waits) > 50_000 - _ROUNDED_US
