@@ -33,7 +33,7 @@ def join(exchanges: Iterable[Exchange], hops: Iterable[NetHop]) -> dict[int, Net
             asked[exchange.method, plain_url(exchange.url)].append((index, exchange))
     logged: dict[_Address, list[NetHop]] = defaultdict(list)
     for hop in hops:
-        if (hop.method, plain_url(hop.url)) in asked and not _asked_the_cache_alone(hop):
+        if (hop.method, plain_url(hop.url)) in asked and not asked_cache_alone(hop):
             logged[hop.method, plain_url(hop.url)].append(hop)
     pairs: dict[int, NetHop] = {}
     for address, candidates in logged.items():
@@ -150,7 +150,7 @@ def _first_within(exchange: Exchange, candidates: list[NetHop]) -> NetHop | None
     return None
 
 
-def _asked_the_cache_alone(hop: NetHop) -> bool:
+def asked_cache_alone(hop: NetHop) -> bool:
     """Whether it asked whether the cache has it, in vain: Chrome does so for fonts, and then asks the network for the
     same row by another request.
     """

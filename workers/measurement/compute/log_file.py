@@ -15,6 +15,21 @@ from workers.measurement.compute.texts import plain
 # How many keys a file may have before the ones that are looked for.
 _MAX_KEYS = 100
 _MAX_WORD_CHARS = 100
+# Threads of Chrome write what happens at once in any order: measured, 3 ms apart.
+_DISORDER_MS = 100
+
+
+@dataclass(slots=True)
+class _Order:
+    """Whether events come as they happened; `newest_ms` is the last instant so far."""
+
+    newest_ms: int | None = None
+    is_kept: bool = True
+
+    def note(self, time_ms: int) -> None:
+        newest_ms = time_ms if self.newest_ms is None else max(self.newest_ms, time_ms)
+        self.is_kept = self.is_kept and newest_ms - time_ms <= _DISORDER_MS
+        self.newest_ms = newest_ms
 
 
 class NoNetlogError(Exception):
@@ -39,13 +54,18 @@ def read_log_file(chunks: Iterable[bytes]) -> LogFile:
     if not names.by_type:
         raise NoNetlogError("its constants name no events: it is no network log of Chrome, or its head is damaged")
     is_whole = early is not None and stream.peek() == "}"
-    log = gather(names, _events(early or () if is_whole else stream.objects(), names))
+    order = _Order()
+    log = gather(names, _events(early or () if is_whole else stream.objects(), names, order))
     ended = is_whole or stream.take("]")
     return LogFile(
         log=log,
         browser=_browser(constants),
         zero_at=_wall_clock(constants, log.zero_ms),
-        warnings=(*_warnings(log, damaged=stream.damaged, ended=ended), *(_BEHIND if _has_more(stream) else ())),
+        warnings=(
+            *_warnings(log, damaged=stream.damaged, ended=ended),
+            *(() if order.is_kept else _DISORDER),
+            *(_BEHIND if _has_more(stream) else ()),
+        ),
     )
 
 
@@ -83,6 +103,7 @@ def _constants(stream: JsonStream) -> tuple[Mapping[str, Any], list[Any] | None]
     raise NoNetlogError(_what_else(stream))
 
 
+_DISORDER = ("Its events are not in the order in which they happened, as Chrome writes them: phases may be wrong.",)
 _BEHIND = ("Behind the log's end there is more, such as another log: it is not read.",)
 
 
@@ -115,10 +136,11 @@ def _what_else(stream: JsonStream) -> str:
     return words.get(begin, "it is no JSON")
 
 
-def _events(found: Iterable[Any], names: Names) -> Iterator[NetEvent]:
+def _events(found: Iterable[Any], names: Names, order: _Order) -> Iterator[NetEvent]:
     for raw in found:
         event = event_of(names, raw)
         if event is not None:
+            order.note(event.time_ms)
             yield event
 
 

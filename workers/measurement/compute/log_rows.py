@@ -15,6 +15,7 @@ from workers.measurement.compute.connection_facts import (
     host_and_port,
     tls_version,
 )
+from workers.measurement.compute.join import asked_cache_alone
 from workers.measurement.compute.lookups import lookup_for
 from workers.measurement.compute.network_log import ABORTED, DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
 from workers.measurement.compute.payers import payers_of, reused_by
@@ -240,7 +241,8 @@ def _given_up(log: NetworkLog, hop: NetHop) -> Wait | None:
 
 
 def _served_from(hop: NetHop) -> ServedFrom:
-    return ServedFrom.DISK_CACHE if hop.cached and not hop.transactions else ServedFrom.NETWORK
+    is_cached = (hop.cached and not hop.transactions) or asked_cache_alone(hop)
+    return ServedFrom.DISK_CACHE if is_cached else ServedFrom.NETWORK
 
 
 def _is_early(began: Wait | None, first: NetHop | None) -> bool:

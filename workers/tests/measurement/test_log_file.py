@@ -98,6 +98,15 @@ def test_a_log_cut_off_anywhere_gives_a_part_of_its_rows_or_says_that_it_is_none
     rows_of(found.log, limit=100)
 
 
+def test_events_that_are_not_in_the_order_in_which_they_happened_are_told() -> None:
+    lines = logs.text_of("many").split(b"\n")
+    events = [line.rstrip(b",]") for line in lines[2:] if line.startswith(b'{"p')]
+    said = "not in the order in which they happened"
+    for some, is_told in ((events, False), (events[::-1], True), (events[500:] + events[:500], True)):
+        found = read(b"\n".join([*lines[:2], b",\n".join(some), b"]}"]))
+        assert any(said in warning for warning in found.warnings) is is_told
+
+
 @settings(max_examples=settings().max_examples // 6)
 @given(st.randoms(use_true_random=False))
 def test_events_in_any_order_give_rows_whose_phases_do_not_run_backwards(random: Any) -> None:

@@ -276,6 +276,13 @@ def test_each_hop_of_a_redirect_is_a_row_with_the_same_id() -> None:
     ]
 
 
+def test_what_asked_the_cache_alone_and_in_vain_is_no_request_to_the_network() -> None:
+    """Chrome does so for fonts, and then asks the network by another request."""
+    asked = rows_of(log_of("font-of-its-own-connection"), limit=100).waterfall.requests
+    fonts = [(one.served_from, one.failure, one.status) for one in asked if one.url.endswith("/f.woff2")]
+    assert fonts == [(ServedFrom.DISK_CACHE, "ERR_CACHE_MISS", None), (ServedFrom.NETWORK, None, 200)]
+
+
 def test_what_is_special_about_a_request_is_flagged() -> None:
     waterfall = waterfall_of("many")
     hints = row(waterfall, "/hints")
