@@ -1,6 +1,7 @@
 """What DevTools tells of some requests too late, wrongly or not at all, set right by the network log."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urljoin
 
 from workers.measurement.compute.exchange import ON_THE_NETWORK, SERVICE_WORKER, SOCKET, Exchange
@@ -18,7 +19,7 @@ _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def settle(
-    exchanges: Iterable[Exchange], pairs: Mapping[int, NetHop], log: NetworkLog, told_us: int | None = None
+    exchanges: Sequence[Exchange], pairs: Mapping[int, NetHop], log: NetworkLog, told_us: int | None = None
 ) -> None:
     """Sets exchanges right by their hops in `log`, which `pairs` gives by the place of each. At `told_us` the load was
     over: what ended later it had not ended itself.
@@ -47,6 +48,23 @@ def settle(
         if exchange.response is not None:
             _settle_received(exchange, hop)
             _settle_sizes(exchange, hop)
+
+    _settle_given([one for index, one in enumerate(exchanges) if index not in pairs], exchanges)
+
+
+def _settle_given(left: Iterable[Exchange], exchanges: Iterable[Exchange]) -> None:
+    """Of a worker's script that the page's service worker gives, and of what is given up before that answers, DevTools
+    tells no answer: nobody asked the network for it, but the service worker for the same in its time.
+    """
+    fetched: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for one in exchanges:
+        if one.asker == SERVICE_WORKER:
+            fetched[one.method, one.url].append(one.started_us)
+    for one in left:
+        starts = fetched.get((one.method, one.url), ())
+        in_time = (one.started_us <= at_us <= (one.ended_us or at_us) for at_us in starts)
+        if one.response is None and one.asker != SERVICE_WORKER and any(in_time):
+            one.response = {"fromServiceWorker": True}
 
 
 def _settle_socket(exchange: Exchange, hop: NetHop, log: NetworkLog) -> None:
@@ -84,7 +102,7 @@ def _settle_cached(exchange: Exchange, hop: NetHop) -> None:
 
 def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
     """The answer to a worker's script is told in a session that nobody may have opened in time. Its page then hears of
-    its end when the worker has read it, and counts its head alone.
+    its end when the worker has read it, and counts its head alone; what a service worker fetches is counted whole.
     """
     exchange.response = answer_in(hop)
     exchange.response_headers = exchange.response_headers or headers_in(hop.answer_lines)
@@ -98,7 +116,8 @@ def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
     body_bytes = 0 if _is_empty(exchange) else _encoded_bytes(exchange, hop)
     if exchange.transferred_bytes is not None:
         counted = None if body_bytes is None else exchange.transferred_bytes + body_bytes
-        exchange.transferred_bytes = hop.received_bytes or counted
+        is_whole = exchange.asker == SERVICE_WORKER
+        exchange.transferred_bytes = hop.received_bytes or (exchange.transferred_bytes if is_whole else counted)
 
 
 def _is_begun_anew(exchange: Exchange, hop: NetHop) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Request, ResourceType, RowFlag
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.sites import Answer, Site, serving
 from workers.tests.ports import closed_port
@@ -95,3 +95,27 @@ def test_a_socket_of_the_page_that_nobody_answers_is_the_pages_also_beside_a_wor
     assert row.failure == "ERR_CONNECTION_REFUSED"
     assert RowFlag.WORKER not in row.flags
     assert row.initiator_url == either.url("/")
+
+
+@pytest.mark.parametrize("kind", ["Worker", "SharedWorker"])
+def test_a_workers_script_that_a_service_worker_gives_is_no_request_to_the_network(
+    load: Load, site: Site, kind: str
+) -> None:
+    """DevTools tells neither who answered it nor with what."""
+    source = (
+        "self.oninstall = () => self.skipWaiting(); self.onactivate = event => event.waitUntil(clients.claim());"
+        "self.onfetch = event => event.respondWith(fetch(event.request))"
+    )
+    site.answers |= {"/sw.js": script(source), "/made.js": script("1")}
+    claimed = "await new Promise(done => navigator.serviceWorker.oncontrollerchange = done)"
+    body = (
+        f"<script type=module>navigator.serviceWorker.register('/sw.js'); {claimed}; new {kind}('/made.js');"
+        "await new Promise(done => setTimeout(done, 300)); await fetch('/after')</script>"
+    )
+    page = measured(load(site.page("/", body)))
+    found = [row for row in page.waterfall.requests if row.url.endswith("/made.js")]
+    assert len(site.seen("/made.js")) == 1
+    assert {row.served_from for row in found} == {ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER}
+    assert len(found) == 2
+    (given,) = [row for row in found if row.served_from is ServedFrom.SERVICE_WORKER]
+    assert (given.transferred_bytes, given.timing.wait) == (0, None)

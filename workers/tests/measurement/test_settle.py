@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.exchange import SERVICE_WORKER, Exchange
 from workers.measurement.compute.log_rows import rows_of
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Stretch
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.settle import settle
-from workers.measurement.waterfall import Request
+from workers.measurement.waterfall import Request, ServedFrom
 from workers.tests.shapes import golden
 
 SCRIPT = "https://two.test/w.js"
@@ -198,3 +198,23 @@ def test_a_connection_that_came_to_nothing_was_not_opened_ahead() -> None:
     """Chrome tries once more when a server hangs up, and leaves both behind."""
     assert connections(NetHop(1, SCRIPT, "GET", 50, net_error=-100, opener=5), asked_ms=50) == [(0, False)]
     assert connections(NetHop(1, SCRIPT, "GET", 80, net_error=-100, opener=5), asked_ms=80) == [(0, True)]
+
+
+def test_what_a_service_worker_fetched_is_counted_by_its_own_session_and_whole() -> None:
+    """DevTools did not tell of the answer: the browser had asked while the worker started."""
+    hop = NetHop(1, SCRIPT, "GET", 10, kind="main frame", status=200, ended_ms=40, body_bytes=745)
+    assert settled(script(asker=SERVICE_WORKER), hop).transferred_bytes == 30
+
+
+def test_what_nobody_asked_the_network_for_but_the_service_worker_was_given_by_that() -> None:
+    asked = Exchange(request_id="1", url=SCRIPT, method="GET", started_us=10_000)
+    given_up = Exchange(request_id="2", url=SCRIPT, method="GET", started_us=11_000, ended_us=15_000)
+    given_up.net_error, given_up.cancelled = "ERR_ABORTED", True
+    late = Exchange(request_id="3", url=SCRIPT, method="GET", started_us=60_000)
+    other = Exchange(request_id="4", url="https://two.test/other.js", method="GET", started_us=10_000)
+    theirs = Exchange(request_id="5", url=SCRIPT, method="GET", started_us=14_000, asker=SERVICE_WORKER)
+    exchanges = [asked, given_up, late, other, theirs]
+    settle(exchanges, {4: NetHop(1, SCRIPT, "GET", 14, status=200, ended_ms=40)}, NetworkLog())
+    given, network = ServedFrom.SERVICE_WORKER, ServedFrom.NETWORK
+    assert [one.served_from for one in exchanges] == [given, given, network, network, network]
+    assert given_up.net_error == "ERR_ABORTED"
