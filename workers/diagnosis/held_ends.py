@@ -79,7 +79,7 @@ def _held_behind_windows(case: Case) -> Finding | None:
 
 def _asked_again(trial: TrialEvidence) -> Exchange | None:
     """The request that followed the first answer at once."""
-    return next((one for one in trial.exchanges[1:2] if not one.idle_us), None)
+    return next((one for one in _holding(trial)[1:] if not one.idle_us), None)
 
 
 def _held_again_us(trial: TrialEvidence, jitter: int) -> int | None:
@@ -115,18 +115,26 @@ def _is_exact(trial: TrialEvidence, us: int, ruler: Ruler) -> bool:
 
 
 def _can_hold(trial: TrialEvidence) -> bool:
-    """Whether something of its answers could have been held back: with the end of a connection all is sent."""
-    if first_answer(trial) is None:
-        return False
+    """Whether something of its answers could have been held back."""
+    return first_answer(trial) is not None and bool(_holding(trial))
+
+
+def _holding(trial: TrialEvidence) -> tuple[Exchange, ...]:
+    """Its first two answers, of which an end could have been held back: with that of the connection all is sent."""
+    return trial.exchanges[:-1][:2] if _ends(trial) else trial.exchanges[:2]
+
+
+def _ends(trial: TrialEvidence) -> bool:
+    """Whether the server said good-bye with or behind its last answer."""
     begun = begun_us(trial, trial.exchanges[-1])
     last = trial.records[-1] if trial.records else None
-    return last is None or begun is None or last.at_us < begun or last.application is not False
+    return last is not None and begun is not None and last.at_us >= begun and last.application is False
 
 
 def _held_us(trial: TrialEvidence, jitter: int) -> int | None:
     """How long the end of an answer was held back in this connection; None when it was not."""
     ruler = ruler_of(trial, jitter)
-    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
+    known = (one for exchange in _holding(trial) for one in answer_gaps(trial, exchange, ruler))
     return max((one.gap.duration_us for one in known if _is_held(one, trial, ruler)), default=None)
 
 
@@ -140,13 +148,13 @@ def _is_held(one: KnownGap, trial: TrialEvidence, ruler: Ruler) -> bool:
 def _may_be_held(trial: TrialEvidence) -> bool:
     """Whether a pause before the small end of an answer has more than one explanation."""
     ruler = ruler_of(trial)
-    known = (one for exchange in trial.exchanges[:2] for one in answer_gaps(trial, exchange, ruler))
+    known = (one for exchange in _holding(trial) for one in answer_gaps(trial, exchange, ruler))
     return any(one.kind is GapKind.UNCLEAR and one.gap.bytes_after < ruler.mss and not one.turn.cut for one in known)
 
 
 def _longest_us(trial: TrialEvidence) -> int:
     """The longest silence in the first answers, whatever caused it: a narrow link too."""
-    turns = (answer_turn(trial, exchange, longest_us=0) for exchange in trial.exchanges[:2])
+    turns = (answer_turn(trial, exchange, longest_us=0) for exchange in _holding(trial))
     return max((gap.duration_us for turn in turns if turn is not None for gap in turn.gaps()), default=0)
 
 
@@ -154,7 +162,7 @@ def _waits_within(trial: TrialEvidence) -> bool:
     """Whether the longest silence lies inside an answer: before its first byte the server may have been thinking."""
     waits = [
         (gap.duration_us, gap.start_us >= begun)
-        for exchange in trial.exchanges[:2]
+        for exchange in _holding(trial)
         if (begun := begun_us(trial, exchange)) is not None
         and (turn := answer_turn(trial, exchange, longest_us=0)) is not None
         for gap in turn.gaps()
@@ -168,9 +176,9 @@ def _is_held_each_time(trials: Sequence[TrialEvidence], jitter: int) -> bool:
     Two full packets before it, and the client acknowledges at once whatever it delays otherwise. It is not the window,
     which has grown by the second answer.
     """
-    twice = [trial for trial in trials if len(trial.exchanges) > 1]
+    twice = [trial for trial in trials if len(_holding(trial)) > 1]
     return len(twice) >= LEAST_SEEN and all(
-        _holds_exactly(trial, one, jitter) for trial in twice for one in trial.exchanges[:2]
+        _holds_exactly(trial, one, jitter) for trial in twice for one in _holding(trial)
     )
 
 

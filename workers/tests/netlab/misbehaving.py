@@ -59,10 +59,11 @@ class MisbehavingServer(Listening):
             self._answer_all(side)
 
     def _next_answer(self) -> Answer:
-        head, body = conduct_answer(self._conduct)
+        last = not self._conduct.keep_alive
+        head, body = conduct_answer(self._conduct, last=last)
         with self._lock:
             think_s = next(self._thinks)
-        return Answer(head=head, body=body, think_s=think_s, last=not self._conduct.keep_alive)
+        return Answer(head=head, body=body, think_s=think_s, last=last)
 
     def _side(self, wire: Wire, node: int) -> PlainSide | TlsSide:
         if self._contexts:
@@ -70,9 +71,10 @@ class MisbehavingServer(Listening):
         return PlainSide(wire, self._conduct)
 
     def _answer_all(self, side: PlainSide | TlsSide) -> None:
-        for request in requests(side):
-            self._answer(side)
-            if not self._conduct.keep_alive or b"\r\nconnection: close" in request.lower():
+        for number, request in enumerate(requests(side), start=1):
+            last = not self._conduct.keep_alive or number == self._conduct.most_requests
+            self._answer(side, last=last)
+            if last or b"\r\nconnection: close" in request.lower():
                 break
         side.finish()
         with suppress(GoneError):
@@ -80,9 +82,9 @@ class MisbehavingServer(Listening):
             side.wire.write_end()
             side.wire.be_silent()
 
-    def _answer(self, side: PlainSide | TlsSide) -> None:
+    def _answer(self, side: PlainSide | TlsSide, *, last: bool) -> None:
         conduct = self._conduct
-        head, body = conduct_answer(conduct)
+        head, body = conduct_answer(conduct, last=last)
         with self._lock:
             think_s = next(self._thinks)
         if conduct.head_flushed:
@@ -116,14 +118,14 @@ def _compressing(chain: Chain, conduct: Conduct) -> Instead | None:
     return Compressing(chain, conduct.compresses_certificates, spoils=conduct.spoils_certificates)
 
 
-def conduct_answer(conduct: Conduct) -> tuple[bytes, bytes]:
-    """Head and body of the answer to every request."""
+def conduct_answer(conduct: Conduct, *, last: bool) -> tuple[bytes, bytes]:
+    """Head and body of the answer to every request. With the last one the connection ends."""
     body = b"" if conduct.redirect_to else page(conduct.body_bytes)
     lines = [
         "HTTP/1.1 200 OK" if conduct.redirect_to is None else "HTTP/1.1 301 Moved Permanently",
         "Content-Type: text/html; charset=utf-8",
         f"Content-Length: {len(body)}",
-        f"Connection: {'keep-alive' if conduct.keep_alive else 'close'}",
+        f"Connection: {'close' if last else 'keep-alive'}",
         *([f"Location: {conduct.redirect_to}"] if conduct.redirect_to else []),
         *conduct.headers,
     ]

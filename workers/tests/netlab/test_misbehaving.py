@@ -218,6 +218,13 @@ def test_a_connection_can_end_after_each_answer(vault: Vault) -> None:
         assert sock.recv(10) == b""
 
 
+def test_a_connection_can_end_after_some_answers(vault: Vault) -> None:
+    with visiting(Conduct(most_requests=2), Visitor(vault), vault.chain(Recipe(names=(NAME,)))) as sock:
+        assert b"\r\nConnection: keep-alive\r\n" in ask(sock)
+        assert b"\r\nConnection: close\r\n" in ask(sock)
+        assert sock.recv(10) == b""
+
+
 def test_a_long_hello_kills_a_server_that_cannot_take_it(vault: Vault) -> None:
     chain = vault.chain(Recipe(names=(NAME,)))
     with serving(Conduct(hello_limit_bytes=100), chain) as server, pytest.raises(ConnectionResetError):

@@ -180,6 +180,13 @@ TRANSPORT = (
     ),
     Twin(
         id=Id.TCP_NAGLE_DELAYED_ACK,
+        name="nagle-two-requests",
+        positive=Served(conduct=replace(_SPLIT, most_requests=2, nodelay=False)),
+        repaired=Served(conduct=replace(_SPLIT, most_requests=2)),
+        cost=Cost.DELAYED,
+    ),
+    Twin(
+        id=Id.TCP_NAGLE_DELAYED_ACK,
         name="nagle-12",
         positive=Served(conduct=replace(_SPLIT12, nodelay=False)),
         repaired=Served(conduct=_SPLIT12),
