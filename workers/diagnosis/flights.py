@@ -23,6 +23,8 @@ _MOSTLY_FULL = 0.8
 _NEARLY_FULL, _LEAST_TELLING = 0.95, 0.25
 # A read of so many full packets was of two at least.
 _MORE_THAN_ONE = 1.25
+# What the packets of a narrow link take differs by less.
+_ALIKE = 1.25
 # On a slow link the packets of one flight come apart: a pause must be this many times what a packet takes.
 _PACKETS_A_PAUSE = 4
 # What comes sooner after a write of ours than this part of a round trip cannot be an answer to it.
@@ -146,19 +148,34 @@ def packet_time_us(trial: TrialEvidence) -> int:
     Shorter ones may have been held back, so that they tell nothing; but where they come sooner behind others than full
     ones do, it is not the link that keeps those.
     """
+    each = _packet_times(trial)
+    full = [took_us for size, took_us in each if size >= _NEARLY_FULL * mss_of(trial)]
+    if len(full) < 2:
+        return 0
+    least_us = min(_lower_quarter(full), _lower_quarter([took_us for _, took_us in each]))
+    return 0 if _is_of_late_reads(trial, each, least_us) else least_us
+
+
+def _is_of_late_reads(trial: TrialEvidence, each: Sequence[tuple[int, int]], least_us: int) -> bool:
+    """Whether packets seem to take so long only since others came between, which were read together with them: within
+    the time that anything has lain in the kernel. On a narrow link most full ones come as far apart, however many are
+    read in one go."""
+    mss, lag_us = mss_of(trial), trial.scheduling_lag_us
+    together = any(_received(one) and one.size_bytes > _MORE_THAN_ONE * mss for one in trial.transfers)
+    if not together or lag_us is None or least_us <= lag_us:
+        return False
+    alike = [size for size, took_us in each if size % mss == 0 and took_us <= _ALIKE * least_us]
+    return 2 * len(alike) <= len(each)
+
+
+def _packet_times(trial: TrialEvidence) -> list[tuple[int, int]]:
+    """The sizes of what came behind something else, and what a full packet took by each, in us."""
     mss = mss_of(trial)
-    each = [
+    return [
         (later.size_bytes, round((later.at_us - earlier.at_us) * mss / later.size_bytes))
         for earlier, later in pairwise(_packets(trial))
         if _received(earlier) and _received(later) and later.size_bytes >= _LEAST_TELLING * mss
     ]
-    full = [took_us for size, took_us in each if size >= _NEARLY_FULL * mss]
-    if len(full) < 2:
-        return 0
-    least_us = min(_lower_quarter(full), _lower_quarter([took_us for _, took_us in each]))
-    # What was read in one go came within the time that anything has lain in the kernel.
-    together = any(_received(one) and one.size_bytes > _MORE_THAN_ONE * mss for one in trial.transfers)
-    return least_us if not together or trial.scheduling_lag_us is None else min(least_us, trial.scheduling_lag_us)
 
 
 def _lower_quarter(times_us: list[int]) -> int:

@@ -21,7 +21,7 @@ from workers.measurement.evidence import (
     Trial,
     TrialEvidence,
 )
-from workers.tests.diagnosis.path import MSS, Path, Wire
+from workers.tests.diagnosis.path import MSS, Arrival, Path, Wire
 
 MEASURED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 ADDRESS = "192.0.2.1"
@@ -70,10 +70,12 @@ class Server:
 
 
 class Connection:
-    """One connection as it goes: `shake`, then `ask` as often as wanted, then `evidence`."""
+    """One connection as it goes: `shake`, then `ask` as often as wanted, then `evidence`. Our own process looks each
+    time `late_us` after something has come, and reads all of it in one go."""
 
-    def __init__(self, path: Path, server: Server, trial: Trial) -> None:
-        self.path, self.server, self.trial = path, server, trial
+    def __init__(self, path: Path, server: Server, trial: Trial, *, late_us: int = 0) -> None:
+        self.path, self.server, self.trial, self.late_us = path, server, trial, late_us
+        self.segments = self.lag_us = 0
         self.wire = Wire(path)
         self.transfers: list[Transfer] = []
         self.records: list[TlsRecord] = []
@@ -170,9 +172,10 @@ class Connection:
             tcp_ended=replace(
                 state,
                 received_bytes=sum(one.size for one in self.wire.arrivals),
-                data_segments_in=len(self.wire.arrivals),
+                data_segments_in=self.segments,
             ),
             ended_us=round(self.now_us),
+            scheduling_lag_us=self.lag_us or None,
         )
 
     def _flight(self, total: int) -> list[tuple[int, int]]:
@@ -233,6 +236,9 @@ class Connection:
     def _receive(self) -> None:
         before = len(self.wire.arrivals)
         self.wire.deliver()
+        self.segments += len(self.wire.arrivals) - before
+        if self.late_us:
+            self.wire.arrivals[before:] = self._read_late(self.wire.arrivals[before:])
         for arrival in self.wire.arrivals[before:]:
             self.transfers.append(Transfer(at_us=arrival.at_us, direction=Direction.RECEIVED, size_bytes=arrival.size))
         for start, end, content_type, application in self._pending:
@@ -248,15 +254,30 @@ class Connection:
         self._pending = []
         self.now_us = float(max(one.read_us for one in self.wire.arrivals))
 
+    def _read_late(self, arrivals: Sequence[Arrival]) -> list[Arrival]:
+        """What is read in one go, with the stamp of its last packet."""
+        reads: list[Arrival] = []
+        looks_us = 0
+        for one in arrivals:
+            if one.read_us > looks_us:
+                looks_us = one.read_us + self.late_us
+                reads.append(replace(one, read_us=looks_us))
+            else:
+                reads[-1] = replace(one, read_us=looks_us, size=reads[-1].size + one.size)
+        self.lag_us = max(self.lag_us, *(one.read_us - one.at_us for one in reads))
+        return reads
+
     def _arrived(self, place: int) -> int:
         """When the byte before this place of the server's stream was there."""
         return next(one.at_us for one in self.wire.arrivals if one.end >= place)
 
 
-def connection(path: Path, server: Server, trial: Trial = Trial.FULL, **changes: Any) -> TrialEvidence:
+def connection(
+    path: Path, server: Server, trial: Trial = Trial.FULL, *, late_us: int = 0, **changes: Any
+) -> TrialEvidence:
     """One connection: a full one asks three times, others once."""
     path = replace(path, delayed_ack=trial is Trial.DELAYED_ACK)
-    made = Connection(path, server, trial)
+    made = Connection(path, server, trial, late_us=late_us)
     handshake = made.shake()
     made.now_us += _OWN_US
     made.ask(0)
