@@ -12,7 +12,6 @@ from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, jitter_us, ms_of,
 from workers.diagnosis.windows import (
     answer_alone,
     first_answer,
-    handshake_bytes,
     known_window,
     needed_us,
     usual_window_after,
@@ -142,8 +141,7 @@ def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap
     first, *others = turn.flights
     unfilled = with_tickets_whole(trial, trial.exchanges[0], turn) - turn.size_bytes
     whole = replace(turn, flights=(replace(first, size_bytes=first.size_bytes + unfilled), *others))
-    usual = usual_window_after(handshake_bytes(trial), ruler.mss)
-    window = window_for(whole, ruler, {gap.start_us for gap in own}, usual)
+    window = window_for(whole, ruler, {gap.start_us for gap in own}, usual_window_after(trial))
     return needed_us(whole.size_bytes, ruler, window, packet_time_us(trial))
 
 

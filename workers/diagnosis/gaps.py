@@ -217,12 +217,15 @@ def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple
 
 
 def _unless_cut(one: KnownGap, trial: TrialEvidence, ruler: Ruler, tickets: int) -> KnownGap:
-    """What pauses in the middle of a record, or between full packets, is no application: that has handed over more."""
+    """What pauses in the middle of a record, or between full packets, is no application: that has handed over more.
+    What pauses elsewhere, and not for a round trip, may be one although as much was under way as fills a window."""
     gap = one.gap
     first = gap.flight_bytes == gap.bytes_before
     whole = ruler.is_whole(gap.flight_bytes) or (first and ruler.is_whole(gap.flight_bytes - tickets))
-    cut = one.kind is GapKind.SERVER and (whole or splits_record(trial, gap))
-    return replace(one, kind=GapKind.UNCLEAR) if cut else one
+    cut = whole or splits_record(trial, gap)
+    near = ruler.may_be_near(gap.duration_us) or ruler.may_be_near(gap.period_us)
+    unclear = one.kind is GapKind.SERVER if cut else one.kind is GapKind.WINDOW and not near
+    return replace(one, kind=GapKind.UNCLEAR) if unclear else one
 
 
 def splits_record(trial: TrialEvidence, gap: Gap) -> bool:

@@ -123,6 +123,9 @@ def _overflow(trial: TrialEvidence) -> _Overflow | None:
     if not least <= before <= most:
         return None
     saving_us = record.end_us - _readable_us(trial, record)
+    if saving_us < _LEAST_WAIT_RTT * rtt_us:
+        # Where segments are small a repaired server's first record waits for as long.
+        return None
     return _Overflow(saving_us=saving_us, length_bytes=record.length_bytes, bytes_before=before, wait_us=wait_us)
 
 

@@ -23,7 +23,6 @@ from workers.diagnosis.windows import (
     agreed,
     answer_alone,
     first_answer,
-    handshake_bytes,
     is_large,
     is_paced,
     known_window,
@@ -155,7 +154,7 @@ def _answer_extra_us(trial: TrialEvidence, window: float | None, quick_us: int) 
     turn, ruler = found[1] if held else answer_alone(trial, *found), ruler_of(trial)
     waits = _waits(turn, ruler)
     size_bytes = with_tickets_whole(trial, exchange, turn)
-    usual = usual_window_after(handshake_bytes(trial), mss)
+    usual = usual_window_after(trial)
     needless = 1 + len(waits) - rounds(size_bytes, mss, usual)
     if needless <= 0:
         return 0

@@ -211,11 +211,11 @@ def spared_us(gaps: Sequence[KnownGap], mss: int) -> int:
     return sum(pauses[: max(0, needless)])
 
 
-def usual_window_after(handshake_bytes: int, mss: int) -> int:
-    """What the usual window has become in segments when a handshake of that size was acknowledged. Linux lets it grow
-    to twice what was under way at most."""
-    sent = ceil(handshake_bytes / mss)
-    return max(USUAL_WINDOW, min(USUAL_WINDOW + sent, 2 * sent))
+def usual_window_after(trial: TrialEvidence) -> int:
+    """What the usual window has become in segments when the handshake was acknowledged. Linux lets it grow to twice
+    what was under way at most."""
+    sent = [ceil(turn.size_bytes / mss_of(trial)) for turn in handshake_turns(trial)]
+    return max(USUAL_WINDOW, min(USUAL_WINDOW + sum(sent), 2 * max(sent, default=0)))
 
 
 def with_tickets_whole(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> int:

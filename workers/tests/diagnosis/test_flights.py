@@ -223,5 +223,5 @@ def test_what_a_long_handshake_let_the_window_grow_to_is_not_taken_for_a_larger_
     rest = Flight(start_us=448_000, end_us=448_100, size_bytes=18_960)
     ruler = Ruler(rtt_us=380_000, mss=1_448)
     turn = Turn(asked_us=-380_000, flights=(first, rest))
-    assert window_for(turn, ruler, usual=usual_window_after(9_400, 1_448)) == 14
+    assert window_for(turn, ruler, usual=usual_window_after(connection(FAR, Server(handshake_bytes=9_400)))) == 14
     assert window_for(turn, ruler) == 16
