@@ -326,41 +326,6 @@ def test_nagle_shows_by_second_answers_of_connections_with_late_acknowledgements
     assert causes(probe([once, *others], server)) == set()
 
 
-def closed_behind_the_second(path: Path, server: Server, trial: Trial) -> TrialEvidence:
-    """With the end of the connection all of the second answer is sent at once."""
-    made = Connection(replace(path, delayed_ack=trial is Trial.DELAYED_ACK), server, trial)
-    handshake = made.shake()
-    made.ask(0)
-    made.server = replace(server, head_apart=False)
-    made.ask(1)
-    evidence = made.evidence(handshake)
-    first, second = evidence.exchanges
-    good_bye = replace(evidence.records[-1], length_bytes=19, application=False)
-    exchanges = (first, replace(second, kept=False))
-    return replace(evidence, exchanges=exchanges, records=(*evidence.records, good_bye))
-
-
-CLOSING_KINDS = (*[Trial.FULL] * 3, *[Trial.DELAYED_ACK] * 3)
-
-
-@ANYWHERE
-def test_nagle_shows_by_first_answers_where_a_server_closes_behind_the_second(rtt_ms: float) -> None:
-    held, free = (
-        [closed_behind_the_second(replace(path, rtt_ms=rtt_ms), SPLIT, one) for one in CLOSING_KINDS]
-        for path in (NAGLE, PLAIN_PATH)
-    )
-    assert causes(probe(held)) == {Id.TCP_NAGLE_DELAYED_ACK}
-    assert causes(probe(free)) == set()
-
-
-@ANYWHERE
-def test_one_answer_that_waits_for_exactly_a_round_trip_is_left_open_where_the_second_ends_all(rtt_ms: float) -> None:
-    """Behind full packets nobody delays an acknowledgement, and a window may have stopped the first."""
-    server = replace(SPLIT, body_bytes=3000)
-    held = [closed_behind_the_second(replace(NAGLE, rtt_ms=rtt_ms), server, one) for one in CLOSING_KINDS]
-    assert left_open(RULES, probe(held))[Id.TCP_NAGLE_DELAYED_ACK] is NotJudgedReason.UNSTEADY
-
-
 @ANYWHERE
 def test_a_window_that_is_taken_back_while_the_server_thinks_is_not_nagle(rtt_ms: float) -> None:
     """Each answer stops behind the same ten packets, and what is left is small."""

@@ -1,0 +1,49 @@
+"""Nagle's algorithm where a server ends the connection behind its second answer, and with that sends all of it."""
+
+from dataclasses import replace
+
+import pytest
+
+from workers.diagnosis import transport
+from workers.measurement.evidence import Trial, TrialEvidence
+from workers.measurement.finding import FindingId as Id
+from workers.measurement.finding import NotJudgedReason
+from workers.tests.diagnosis.judging import found, left_open
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Connection, Server, probe
+
+SPLIT = Server(head_apart=True, body_bytes=700)
+KINDS = (*[Trial.FULL] * 3, *[Trial.DELAYED_ACK] * 3)
+ANYWHERE = pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+
+
+def closed_behind_the_second(path: Path, server: Server, trial: Trial) -> TrialEvidence:
+    """With the end of the connection all of the second answer is sent at once."""
+    made = Connection(replace(path, delayed_ack=trial is Trial.DELAYED_ACK), server, trial)
+    handshake = made.shake()
+    made.ask(0)
+    made.server = replace(server, head_apart=False)
+    made.ask(1)
+    evidence = made.evidence(handshake)
+    first, second = evidence.exchanges
+    good_bye = replace(evidence.records[-1], length_bytes=19, application=False)
+    exchanges = (first, replace(second, kept=False))
+    return replace(evidence, exchanges=exchanges, records=(*evidence.records, good_bye))
+
+
+@ANYWHERE
+def test_nagle_shows_by_first_answers_where_a_server_closes_behind_the_second(rtt_ms: float) -> None:
+    held, free = (
+        [closed_behind_the_second(Path(rtt_ms=rtt_ms, nagle=nagle), SPLIT, one) for one in KINDS]
+        for nagle in (True, False)
+    )
+    assert found(transport.RULES, probe(held)).keys() == {Id.TCP_NAGLE_DELAYED_ACK}
+    assert not found(transport.RULES, probe(free))
+
+
+@ANYWHERE
+def test_one_answer_that_waits_for_exactly_a_round_trip_is_left_open_where_the_second_ends_all(rtt_ms: float) -> None:
+    """Behind full packets nobody delays an acknowledgement, and a window may have stopped the first."""
+    server = replace(SPLIT, body_bytes=3000)
+    held = [closed_behind_the_second(Path(rtt_ms=rtt_ms, nagle=True), server, one) for one in KINDS]
+    assert left_open(transport.RULES, probe(held))[Id.TCP_NAGLE_DELAYED_ACK] is NotJudgedReason.UNSTEADY
