@@ -31,6 +31,8 @@ _NAMES, _SECURE = 53, 443
 _BREATH_NS = 5_000_000
 # A round trip from one packet to the next of its kind: within half of it there is no other.
 _NEAR_NS = 18_000_000
+# The log counts whole milliseconds, so that a phase may seem to lack one at each end.
+GRAIN_US = 2000
 
 
 def _document(body: str = "") -> Reply:
@@ -150,12 +152,16 @@ class Packets:
         }
 
     def length_us(self, phase: str, span: Span, zero_us: int) -> int | None:
-        """What the packets next to both ends of a phase say of its length."""
+        """What the packets next to both ends of a phase say of its length. Of a lookup that was under way already, such
+        as one for a preconnect, a request waits for the rest, which no packet begins."""
         if phase == "connect":
             return self._connect_us(span, zero_us)
         begin, end = _ENDS[phase]
         first, last = self._near(begin, zero_us + span.start_us), self._near(end, zero_us + span.end_us)
-        return None if first is None or last is None else (last - first) // 1000
+        if first is None or last is None:
+            return None
+        begun_ns = self._wall_ns(zero_us + span.start_us - GRAIN_US)
+        return None if phase == "dns" and first < begun_ns else (last - first) // 1000
 
     def _connect_us(self, span: Span, zero_us: int) -> int | None:
         """Of one connection: a browser opens two at nearly the same time, one of them ahead of need."""

@@ -11,15 +11,16 @@ from contextlib import suppress
 import pytest
 
 from workers.browser.faults import CanaryError
-from workers.tests.netlab.page_accuracy import PHASES, RTT_MS, SITES, Error, load
+from workers.measurement.timing import Span
+from workers.shaping.packets import UDP, Packet
+from workers.tests.netlab.capture import Seen
+from workers.tests.netlab.page_accuracy import GRAIN_US, PHASES, RTT_MS, SITES, Error, Packets, load
 from workers.tests.second_tries import measured_again
 from workers.tests.shapes.browsing import ShapeLab, shape_lab
 
 _MOST_LOADS = 20
 # The others come when all is quiet.
 _LOADS_AT_ONCE = 4
-# The log counts whole milliseconds, so that a phase may seem to lack one at each end.
-_GRAIN_US = 2000
 # QUIC has no connect of its own.
 _SEEN = {name: set(PHASES) - ({"connect"} if name == "h3" else set()) for name in SITES}
 
@@ -65,4 +66,13 @@ def _is_short(error: Error) -> bool:
     Where two of a kind follow each other (a handshake's last word, the request) the packets do not tell so well.
     """
     known = error.phase in ("dns", "connect") and error.truth_us is not None
-    return known and error.ours_us < (error.truth_us or 0) - _GRAIN_US
+    return known and error.ours_us < (error.truth_us or 0) - GRAIN_US
+
+
+@pytest.mark.parametrize(("began_us", "length_us"), [(0, 40_000), (1500, 40_000), (9000, None)])
+def test_the_packets_of_a_lookup_tell_nothing_of_one_that_joined_it(began_us: int, length_us: int | None) -> None:
+    ours, theirs = (b"\n\0\0\1", 5000), (b"\n\0\0\2", 53)
+    asked = Seen(0, True, Packet(UDP, ours, theirs, payload_bytes=30))
+    answered = Seen(40_000_000, False, Packet(UDP, theirs, ours, payload_bytes=60))
+    span = Span(start_us=began_us, end_us=40_500)
+    assert Packets([asked, answered], offset_ns=0).length_us("dns", span, zero_us=0) == length_us
