@@ -103,7 +103,7 @@ def telling_trials(case: Case) -> list[TrialEvidence]:
         for trial in case.evidence.of(*_ASKING)
         if (found := first_answer(trial)) is not None
         and (is_large(trial) or found[1].cut)
-        and handshake_bytes(trial) <= _SHORT_HANDSHAKE_SEGMENTS * mss_of(trial)
+        and _handshake_bytes(trial) <= _SHORT_HANDSHAKE_SEGMENTS * mss_of(trial)
     ]
 
 
@@ -305,5 +305,5 @@ def _grows(gap: Gap) -> bool:
     return gap.next_bytes >= LEAST_GROWTH * gap.flight_bytes or gap.next_bytes == gap.bytes_after
 
 
-def handshake_bytes(trial: TrialEvidence) -> int:
+def _handshake_bytes(trial: TrialEvidence) -> int:
     return sum(turn.size_bytes for turn in handshake_turns(trial))

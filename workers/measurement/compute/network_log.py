@@ -67,9 +67,9 @@ class NetHop:
     `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were asked for, or
     a connection that was lost, make a second. `head_ms` is when the final answer's head was there, `hints_ms` when an
     early one (103) was. `controller`, `job`, `manager` and `opener` are who got it a connection, `session` (HTTP/2) and
-    `link` are that connection, `stream` its number there; `follows` is whether that had carried a request before, where
-    the log says so itself. `sent_lines` and `answer_lines` are the header lines of that transaction, as the log writes
-    them, `received_bytes` all of its answer on the wire. Once it is `over` nothing more of it will come.
+    `link` are that connection, `stream` a session and its number there; `follows` is whether that had carried a request
+    before, where the log says so itself. `sent_lines` and `answer_lines` are the header lines of that transaction, as
+    the log writes them, `received_bytes` all of its answer on the wire. Once it is `over` nothing more of it will come.
     """
 
     source: int
@@ -247,7 +247,7 @@ class NetworkLog:
 
     def first_byte_of(self, hop: NetHop) -> int | None:
         """When the final answer began: over HTTP/1.1 and behind no early one (103) its socket was read, else its head
-        was there.
+        was there. None where there was no answer.
         """
         socket = None if hop.link is None else self.sockets.get(hop.link)
         sent_ms, head_ms = hop.send.begin_ms, hop.head_ms

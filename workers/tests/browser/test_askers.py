@@ -9,9 +9,8 @@ from workers.measurement.waterfall import Request, ResourceType, RowFlag, Served
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.sites import Answer, Site, serving
 from workers.tests.ports import closed_port
-from workers.tests.second_tries import measured_again
+from workers.tests.waiting import undisturbed
 
-_TRIES = 3
 _STRICT = (("Referrer-Policy", "no-referrer"),)
 
 
@@ -100,10 +99,11 @@ def test_a_socket_of_the_page_that_nobody_answers_is_the_pages_also_beside_a_wor
 
 
 @pytest.mark.parametrize("kind", ["Worker", "SharedWorker"])
+@undisturbed
 def test_a_workers_script_that_a_service_worker_gives_is_no_request_to_the_network(
     load: Load, site: Site, kind: str
 ) -> None:
-    """DevTools tells neither who answered it nor with what."""
+    """DevTools tells neither who answered it nor with what. A busy browser may ask past the service worker."""
     source = (
         "self.oninstall = () => self.skipWaiting(); self.onactivate = event => event.waitUntil(clients.claim());"
         "self.onfetch = event => event.respondWith(fetch(event.request))"
@@ -118,14 +118,9 @@ def test_a_workers_script_that_a_service_worker_gives_is_no_request_to_the_netwo
         f"<script type=module>navigator.serviceWorker.register('/sw.js'); {claimed}; new {kind}('/made.js');"
         "await new Promise(done => setTimeout(done, 300)); await fetch('/after')</script>"
     )
-    for _ in range(_TRIES):
-        site.hits.clear()
-        rows = measured(load(site.page("/", body))).waterfall.requests
-        found = [row for row in rows if row.url.endswith("/made.js")]
-        if {row.served_from for row in found} == {ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER}:
-            break
-        # A busy browser may have asked past the service worker, or told of one of them alone.
-        measured_again(found)
+    site.hits.clear()
+    rows = measured(load(site.page("/", body))).waterfall.requests
+    found = [row for row in rows if row.url.endswith("/made.js")]
     assert len(site.seen("/made.js")) == 1
     assert sorted(row.served_from for row in found) == [ServedFrom.NETWORK, ServedFrom.SERVICE_WORKER], found
     (given,) = [row for row in found if row.served_from is ServedFrom.SERVICE_WORKER]
