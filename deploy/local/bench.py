@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -20,34 +20,61 @@ IDLE_LIMIT_MB = 700.0
 # A browser is closed after a while without work; this is well after that.
 _QUIET_WITHIN_S = 240.0
 _BROWSER = "chromium"
-# Benches that come with the code they measure: each prints its ratios and ends with 0 when they are met.
-_MODULES = {
-    "service": ("backend.bench",),
-    "waterfall": ("deploy.local.drawing",),
-    "probes": ("workers.bench", "probes"),
-    "pages": ("workers.bench", "pages"),
-    "page-overhead": ("workers.bench", "page-overhead"),
-    "pairs": ("workers.bench", "pairs"),
-    "accuracy": ("workers.bench", "accuracy"),
-    "page-accuracy": ("workers.bench", "page-accuracy"),
-    "soak": ("workers.bench", "soak"),
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A bench: `module` comes with the code that it measures, prints its ratios and ends with 0 when they are met. A
+    `long` one, of most of an hour, only runs for who names it."""
+
+    about: str
+    module: tuple[str, ...] = ()
+    long: bool = False
+    in_networks: bool = False
+
+
+PARTS = {
+    "start": Part(about="a second start of all services, and their memory when nobody asks anything"),
+    "service": Part(about="storing, judging, alerts, gates and the API at scale", module=("backend.bench",)),
+    "waterfall": Part(about="the first drawing of waterfalls, and scrolling", module=("deploy.local.drawing",)),
+    "probes": Part(
+        about="a light probe beside blackbox-exporter, curl and a handshake alone, in CPU seconds",
+        module=("workers.bench", "probes"),
+    ),
+    "pages": Part(
+        about="a page run beside browsertime, Lighthouse and a bare load, in CPU seconds",
+        module=("workers.bench", "pages"),
+    ),
+    "page-overhead": Part(about="how long a page run takes beyond its page", module=("workers.bench", "page-overhead")),
+    "pairs": Part(about="a pair of CDN and origin beside two probes", module=("workers.bench", "pairs")),
+    "accuracy": Part(
+        about="a probe's phases against the packets", module=("workers.bench", "accuracy"), in_networks=True
+    ),
+    "page-accuracy": Part(
+        about="a page's phases against the packets", module=("workers.bench", "page-accuracy"), in_networks=True
+    ),
+    "soak": Part(
+        about="500 page runs in a row, and whether anything grows (most of an hour)",
+        module=("workers.bench", "soak"),
+        long=True,
+    ),
 }
-# 500 page runs in a row take most of an hour: only for who names them.
-_LONG = frozenset({"soak"})
-# Those that make networks of their own.
-_IN_NETWORKS = frozenset({"accuracy", "page-accuracy"})
-_PASSED_ON = ("FIRSTBYTE_BROWSERTIME", "FIRSTBYTE_LIGHTHOUSE")
+# Names of programs that are not Debian's.
+PEERS = ("FIRSTBYTE_BROWSERTIME", "FIRSTBYTE_LIGHTHOUSE")
 
 
-def bench(places: Places, arguments: Sequence[str]) -> int:
+def bench(places: Places, names: Sequence[str]) -> int:
     """Runs the parts named, or all but the long ones; 0 when every limit is met. Raises StepError."""
-    parts = {"start": partial(start_and_memory, places)}
-    parts |= {name: partial(_module, places, name) for name in _MODULES}
-    unknown = set(arguments) - set(parts)
+    unknown = set(names) - set(PARTS)
     if unknown:
-        raise StepError(f"There is no bench '{', '.join(sorted(unknown))}'. There are: {', '.join(parts)}.")
-    results = [parts[name]() for name in arguments or (name for name in parts if name not in _LONG)]
+        raise StepError(f"There is no bench '{', '.join(sorted(unknown))}'. There are: {', '.join(PARTS)}.")
+    chosen = names or [name for name, part in PARTS.items() if not part.long]
+    results = [_run(places, PARTS[name]) for name in chosen]
     return 0 if all(results) else 1
+
+
+def _run(places: Places, part: Part) -> bool:
+    return _module(places, part) if part.module else start_and_memory(places)
 
 
 def start_and_memory(places: Places) -> bool:
@@ -108,19 +135,19 @@ def _line(name: str, value: float, limit: float, unit: str) -> bool:
     return met
 
 
-def _module(places: Places, name: str) -> bool:
-    prefix, prepare = _way(name)
-    passed = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+def _module(places: Places, part: Part) -> bool:
+    prefix, prepare = _way(part)
+    passed = {name: os.environ[name] for name in PEERS if name in os.environ}
     sys.stdout.flush()
-    command = [*prefix, str(places.python), "-m", *_MODULES[name]]
+    command = [*prefix, str(places.python), "-m", *part.module]
     with workshop_to_ourselves(places):
         workshop = open_workshop(places)
         env = tool_environment(places) | passed
         return subprocess.run(command, cwd=workshop, env=env, preexec_fn=prepare).returncode == 0
 
 
-def _way(name: str) -> Way:
-    if name not in _IN_NETWORKS:
+def _way(part: Part) -> Way:
+    if not part.in_networks:
         return (), lambda: None
     way = netlab.way()
     if way is None:

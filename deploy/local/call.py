@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from deploy.local import commands, handover, rights, root
+from deploy.local.bench import PARTS, PEERS
 from deploy.local.places import Places
 from deploy.local.process import StepError
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 # Their arguments are another program's.
 _PASSED_ON = {
-    "bench": commands.bench,
     "test": commands.test,
     "firstbyte": commands.firstbyte,
     "manage": commands.manage,
@@ -60,6 +60,14 @@ def _parser() -> argparse.ArgumentParser:
     known.add_parser("status", help="what runs").set_defaults(run=commands.status)
     known.add_parser("doctor", help="what could be wrong").set_defaults(run=commands.doctor)
     known.add_parser("check", help="the static checks").set_defaults(run=commands.check)
+    limits = known.add_parser(
+        "bench",
+        help="speed and memory beside their limits",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=_about_benches(),
+    )
+    limits.add_argument("parts", nargs="*", metavar="PART", help="by default all but the soak")
+    limits.set_defaults(run=commands.bench)
     logs = known.add_parser("logs", help="what the services say")
     logs.add_argument("name", nargs="?", help="one service; all of them when absent")
     logs.add_argument("-f", "--follow", action="store_true", help="go on until interrupted")
@@ -73,6 +81,12 @@ def _parser() -> argparse.ArgumentParser:
     clear.add_argument("--yes", action="store_true", help="do not ask")
     clear.set_defaults(run=commands.reset)
     return parser
+
+
+def _about_benches() -> str:
+    parts = "\n".join(f"  {name:<15}{part.about}" for name, part in PARTS.items())
+    peers = "\n".join(f"  {name}=PROGRAM" for name in PEERS)
+    return f"parts:\n{parts}\n\nwhom `pages` is held against, where they are installed:\n{peers}"
 
 
 def _port(text: str) -> int:

@@ -68,9 +68,9 @@ def test(places: Places, arguments: Sequence[str]) -> int:
     return run_suite(places, arguments)
 
 
-def bench(places: Places, arguments: Sequence[str]) -> int:
+def bench(places: Places, options: Namespace) -> int:
     make_state(places)
-    return run_benches(places, arguments)
+    return run_benches(places, options.parts)
 
 
 def demo(places: Places, options: Namespace) -> int:

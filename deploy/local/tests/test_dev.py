@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.local.bench import PARTS
+
 DEV = Path(__file__).resolve().parents[3] / "dev"
 PRESENT = {
     "python3": "usr/bin/python3",
@@ -70,6 +72,26 @@ def test_help_names_every_command_and_needs_nothing() -> None:
         "python",
     ):
         assert f"\n  {command} " in done.stdout
+
+
+@pytest.mark.parametrize("command", ["up", "check", "bench"])
+def test_who_asks_what_a_command_does_is_told_before_anything_is_installed(tmp_path: Path, command: str) -> None:
+    env = {"PATH": "/usr/bin:/bin", "FIRSTBYTE_DEV_ROOT": str(tmp_path)}
+    done = subprocess.run([DEV, command, "--help"], env=env, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: ./dev {command}")
+
+
+def test_every_bench_is_told_with_what_it_is_about() -> None:
+    done = subprocess.run([DEV, "bench", "--help"], capture_output=True, text=True, timeout=120)
+    for name, part in PARTS.items():
+        assert f"{name:<15}{part.about}" in done.stdout
+
+
+def test_who_asks_where_there_is_no_python_is_told_what_there_is(dev: Dev) -> None:
+    done = dev("find_python() { die none; }; main bench --help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("./dev COMMAND")
 
 
 def test_an_unknown_command_is_named_and_is_wrong_usage() -> None:
