@@ -59,8 +59,8 @@ def _status(exchange: Exchange) -> int | None:
 
 
 def _protocol(exchange: Exchange, hop: NetHop | None) -> str | None:
-    """DevTools tells none of a WebSocket."""
-    if exchange.response is None or exchange.served_from not in ON_THE_NETWORK:
+    """DevTools tells none of a WebSocket, nor of a request that nobody answered."""
+    if exchange.served_from not in ON_THE_NETWORK:
         return None
     return exchange.text("protocol") or (None if hop is None else hop.protocol)
 

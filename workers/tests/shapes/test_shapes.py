@@ -27,3 +27,19 @@ def test_an_answer_that_came_whole_has_its_bytes_counted(name: str) -> None:
         if told is not None and whole and row.timing.end_us is not None and row.served_from is ServedFrom.NETWORK:
             # Of what is kept for later without being read nobody counts the bytes.
             assert row.body_bytes == told or (row.body_bytes is None and RowFlag.PREFETCH in row.flags), row.url
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "protocol"),
+    [
+        ("cancelled", "https://two.test/never", "h2"),
+        ("hung-up", "https://also.test/a.js", "http/1.1"),
+        ("refused-host", "https://closed.test:444/0.png", None),
+        ("untrusted-host", "https://bad.test/0.png", None),
+    ],
+)
+def test_what_nobody_answered_was_asked_in_the_protocol_that_the_log_tells(
+    name: str, url: str, protocol: str | None
+) -> None:
+    rows = compute_page(golden.load(name)).measurement.waterfall.requests
+    assert [row.protocol for row in rows if row.url == url] == [protocol]
