@@ -11,9 +11,9 @@ from backend.gates.addresses import Sides, without_headers
 from backend.gates.baseline import Baseline, baseline_of
 from backend.gates.collecting import collect, tallies
 from backend.gates.ending import end
-from backend.gates.judging import judge_gate, rounds_of
+from backend.gates.judging import judge_gate
 from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Phase, RunState, Side, Status, Verdict
-from backend.gates.rounds import Subject, Tally, is_complete, is_discarded, is_hopeless, next_subject
+from backend.gates.rounds import Subject, Tally, is_complete, is_discarded, is_hopeless, next_subject, rounds_of
 from backend.runs.actions import RunsError, request_runs
 from backend.runs.models import Trigger
 from backend.sites.models import Monitor

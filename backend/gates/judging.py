@@ -12,7 +12,7 @@ from backend.gates.baseline import AT, Baseline
 from backend.gates.documents import found_document
 from backend.gates.growth import Samples, growth
 from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Level, RunState, Side
-from backend.gates.rounds import Plan as Rounds
+from backend.gates.rounds import rounds_of
 
 # Two sides of a dozen runs each are small, and all there is.
 MIN_EARLIER = 5
@@ -34,10 +34,6 @@ def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], b
     for rule, judged in zip(rules, judgement.rules, strict=True):
         _put(rule, judged, _grown(rule, judged, _at_this_hour(before, at), after))
     return judgement.verdict
-
-
-def rounds_of(gate: Gate) -> Rounds:
-    return Rounds(per_region=gate.runs_per_region, most=gate.max_per_region, discard=gate.discard_first)
 
 
 # By monitor and region, in the order they were made; None is one that failed.

@@ -9,9 +9,9 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.gates.documents import RuleFound, rule_found
-from backend.gates.judging import rounds_of
 from backend.gates.models import OPEN, BaselineMode, Gate, GateRule, GateRun, RunState, Side
 from backend.gates.outcome import conclusion, exit_code
+from backend.gates.rounds import rounds_of
 from backend.gates.wording import rule_sentence
 from backend.sites.models import Deploy, Monitor, Site
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
-from backend.gates.models import Side
+from backend.gates.models import Gate, Side
 
 # A monitor and what it measures.
 Subject = tuple[int, str]
@@ -33,6 +33,10 @@ class Plan:
     def runs_at(self, look: int) -> int:
         """How many runs that count a region has at a look."""
         return min(self.per_region << (look - 1), self.most)
+
+
+def rounds_of(gate: Gate) -> Plan:
+    return Plan(per_region=gate.runs_per_region, most=gate.max_per_region, discard=gate.discard_first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
