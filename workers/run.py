@@ -24,7 +24,7 @@ from workers.measurement.messages import (
     RunResult,
 )
 from workers.measurement.routes import PictureKind
-from workers.measurement.target import TargetError, parse_target
+from workers.measurement.target import Ports, TargetError, parse_target
 from workers.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Instruments:
     loader: Loader | None = None
     # The same for pages: `workers.shaped_pages.ShapedLoader`.
     shaped_loader: Loader | None = None
-    extra_ports: frozenset[int] = frozenset()
+    extra_ports: Ports = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from deploy.local import environment
 from deploy.local.places import Places
 from deploy.local.settings import read_settings
 from deploy.local.state import holder, read_status
-from deploy.local.venv import DEVELOP, RUN, stamp
+from deploy.local.venv import DEVELOP, RUN, is_installed
 
 _SHELL = Path("/usr/lib/chromium/chromium-headless-shell")
 _MIN_DISK_BYTES = 1 << 30
@@ -45,9 +45,7 @@ def _disk(places: Places) -> Finding:
 
 
 def _python(places: Places) -> Finding:
-    marks = places.venv / "installed"
-    done = marks.read_text().split() if marks.exists() else []
-    if {stamp(places.code, RUN), stamp(places.code, DEVELOP)} & set(done):
+    if is_installed(places, RUN) or is_installed(places, DEVELOP):
         return Finding("Python's environment is what the requirements say")
     return Finding("Python's environment is missing or outdated", "Run ./dev down and ./dev up.")
 

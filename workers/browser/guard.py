@@ -19,7 +19,7 @@ from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import Visit
 from workers.measurement.page_rules import page_faults
-from workers.measurement.target import TargetError, parse_target
+from workers.measurement.target import Ports, TargetError, parse_target
 
 Resolve = Callable[[str, int], tuple[str, ...]]
 
@@ -49,7 +49,7 @@ class Guard:
         self,
         *,
         allowed: tuple[Network, ...] = (),
-        extra_ports: frozenset[int] = frozenset(),
+        extra_ports: Ports = frozenset(),
         only_private: bool = False,
         resolve: Resolve = resolve,
         clock: Callable[[], float] = time.monotonic,

@@ -14,7 +14,7 @@ from playwright.async_api import CDPSession, Error
 
 from workers.measurement.connection import Header
 from workers.measurement.messages import RunRequest
-from workers.measurement.target import parse_target
+from workers.measurement.target import Ports, parse_target
 
 WARNING = "Requests to the page's own origin were paused to add request headers: each starts some milliseconds late."
 
@@ -41,7 +41,7 @@ class OwnHeaders:
         self._names = {header.name.lower() for header in headers}
         self._answers: set[asyncio.Task[None]] = set()
 
-    async def start(self, url: str, extra_ports: frozenset[int]) -> None:
+    async def start(self, url: str, extra_ports: Ports) -> None:
         """From now on requests for the origin of `url` carry the headers."""
         target = parse_target(url, extra_ports=extra_ports)
         self._cdp.on("Fetch.requestPaused", self._paused)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workers.measurement.addresses import Network
+from workers.measurement.target import Ports
 
 MIB = 1024 * 1024
 
@@ -25,7 +26,7 @@ class BrowserSettings:
     sandbox: bool | None = None
     allow_unsandboxed: bool = False
     allowed: tuple[Network, ...] = ()
-    extra_ports: frozenset[int] = frozenset()
+    extra_ports: Ports = frozenset()
     ca_file: Path | None = None
     idle_s: float = 60.0
     recycle_after: int = 100

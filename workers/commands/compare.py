@@ -9,7 +9,6 @@ from uuid import uuid4
 
 from workers.commands import UsageError
 from workers.commands.measuring import (
-    EVERY_PORT,
     EXIT_NOT_MEASURED,
     EXIT_OK,
     allowed_of,
@@ -26,7 +25,7 @@ from workers.measurement.canvas import RED, Canvas, hanging
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Kind, Measured, PairMeasurement, RunRequest
 from workers.measurement.pair import Leg, PairTarget, parse_dial_address
-from workers.measurement.target import TargetError, parse_target
+from workers.measurement.target import EVERY_PORT, TargetError, parse_target
 from workers.pairs import PairEngine
 from workers.probes.settings import ProbeSettings
 

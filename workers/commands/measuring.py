@@ -15,12 +15,10 @@ from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.canvas import Canvas
 from workers.measurement.failure import Blame, Stage
 from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, ProgressStage, RunRequest
-from workers.measurement.target import TargetError, parse_target
+from workers.measurement.target import EVERY_PORT, TargetError, parse_target
 
 EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
-# On one's own machine every port and address may be measured: there is nobody to protect from the caller. Port 0 too,
-# so that it fails like any other port where nobody listens.
-EVERY_PORT = frozenset(range(65536))
+# On one's own machine every address may be measured, as every port: there is nobody to protect from the caller.
 EVERYWHERE: tuple[Network, ...] = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 # Where a terminal does not tell its size, it is as large as the first ones were.
 _TERMINAL, _FILE = (80, 24), (100, 24)

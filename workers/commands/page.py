@@ -12,7 +12,6 @@ from workers.browser.pool import BrowserPool
 from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
 from workers.commands.measuring import (
-    EVERY_PORT,
     EXIT_NOT_MEASURED,
     allowed_of,
     canvas_of,
@@ -28,6 +27,7 @@ from workers.diagnosis.page_document import page_document
 from workers.measurement.failure import FailureKind
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import Failed, Kind, RunRequest
+from workers.measurement.target import EVERY_PORT
 from workers.shaped_pages import ShapedLoader
 from workers.version import VERSION
 

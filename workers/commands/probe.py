@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from workers.commands import UsageError
 from workers.commands.measuring import (
-    EVERY_PORT,
     allowed_of,
     canvas_of,
     exit_code,
@@ -25,6 +24,7 @@ from workers.measurement.drawing import draw
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, RunRequest
 from workers.measurement.profile import Profile
+from workers.measurement.target import EVERY_PORT
 from workers.probes.engine import Engine
 from workers.probes.settings import ProbeSettings
 from workers.shaped import marked, open_place

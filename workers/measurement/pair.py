@@ -10,7 +10,7 @@ from enum import StrEnum
 from ipaddress import ip_address
 
 from workers.measurement.connection import Header
-from workers.measurement.target import ALLOWED_PORTS, TargetError
+from workers.measurement.target import Ports, TargetError, is_allowed
 from workers.measurement.timing import Timing
 
 _BRACKETED = re.compile(r"\[([^\[\]]*:[^\[\]]*)\](?::(.*))?")
@@ -92,7 +92,7 @@ class LegExchange:
     response_headers: tuple[Header, ...] = ()
 
 
-def parse_dial_address(text: str, *, extra_ports: frozenset[int] = frozenset()) -> DialAddress:
+def parse_dial_address(text: str, *, extra_ports: Ports = frozenset()) -> DialAddress:
     """ "192.0.2.1", "192.0.2.1:8443", "2001:db8::1" or "[2001:db8::1]:443" taken apart.
 
     Raises TargetError for a name, for an address that is written in another way, and for a port that may not be
@@ -107,8 +107,7 @@ def parse_dial_address(text: str, *, extra_ports: frozenset[int] = frozenset()) 
         raise TargetError("The address must not name a network interface (the part after %).")
     if port is None:
         return DialAddress(address=str(address))
-    allowed = ALLOWED_PORTS | extra_ports
-    if not (port.isascii() and port.isdecimal()) or int(port[:6]) not in allowed:
+    if not (port.isascii() and port.isdecimal()) or not is_allowed(int(port[:6]), extra_ports):
         raise TargetError(f"Port {port[:6]} may not be measured.")
     return DialAddress(address=str(address), port=int(port))
 

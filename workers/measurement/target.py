@@ -10,7 +10,10 @@ MAX_URL_CHARS = 2048
 DEFAULT_PORTS = {"http": 80, "https": 443}
 # Ports a web server is expected on; an operator adds others. Others would make us a port scanner.
 ALLOWED_PORTS = frozenset({80, 443, 8080, 8443})
-EVERY_PORT = frozenset(range(1, 65536))
+# Those that are allowed besides. As a range they are many, and cost neither memory nor time.
+Ports = frozenset[int] | range
+# Port 0 too, so that it fails like any other port where nobody listens.
+EVERY_PORT = range(65536)
 
 # Labels as the DNS carries them. Underscores and rows of hyphens are in use ("_x", "r3---sn"), whatever RFC 952 says.
 _HOST = re.compile(
@@ -28,8 +31,8 @@ class TargetError(ValueError):
 class PortError(TargetError):
     """The port is none of those that are allowed, which `allowed` lists."""
 
-    def __init__(self, port: int, allowed: frozenset[int]) -> None:
-        self.port, self.allowed = port, ", ".join(map(str, sorted(allowed)))
+    def __init__(self, port: int, extra_ports: Ports) -> None:
+        self.port, self.allowed = port, ", ".join(map(str, sorted(ALLOWED_PORTS.union(extra_ports))))
         super().__init__(f"Port {port} may not be measured; allowed are {self.allowed}.")
 
 
@@ -59,8 +62,12 @@ class Target:
         return self.scheme == "https"
 
 
+def is_allowed(port: int, extra_ports: Ports) -> bool:
+    return port in ALLOWED_PORTS or port in extra_ports
+
+
 @lru_cache(maxsize=4096)
-def parse_target(url: str, *, extra_ports: frozenset[int] = frozenset()) -> Target:
+def parse_target(url: str, *, extra_ports: Ports = frozenset()) -> Target:
     """The URL in its canonical form, without fragment. Raises TargetError for what cannot or must not be measured."""
     parts = _split(url)
     if parts.scheme not in DEFAULT_PORTS:
@@ -71,8 +78,8 @@ def parse_target(url: str, *, extra_ports: frozenset[int] = frozenset()) -> Targ
         raise TargetError(f"{parts.netloc[:60]!r} is not an IPv6 address in brackets.")
     host = _canonical_host(parts.hostname or "")
     port = _port(parts)
-    if port not in ALLOWED_PORTS | extra_ports:
-        raise PortError(port, ALLOWED_PORTS | extra_ports)
+    if not is_allowed(port, extra_ports):
+        raise PortError(port, extra_ports)
     path = _canonical_path(parts)
     authority = Target(url="", scheme=parts.scheme, host=host, port=port, path=path).authority
     canonical = f"{parts.scheme}://{authority}{path}"

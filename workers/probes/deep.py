@@ -14,7 +14,7 @@ from workers.measurement.compute.evidence import Deeper
 from workers.measurement.compute.trial_plan import Scope, Step, next_step
 from workers.measurement.evidence import Trial
 from workers.measurement.messages import RunRequest
-from workers.measurement.target import ALLOWED_PORTS
+from workers.measurement.target import is_allowed
 from workers.probes.dns import Resolution, look_deeper
 from workers.probes.exchange import Asking, Tell
 from workers.probes.guard import has_route
@@ -160,7 +160,9 @@ class _Dive:
         port = advertised_port(header.value for header in headers if header.name.lower() == "alt-svc")
         if port is None and any(name.https and _H3 in name.https.protocols for name in self._deeper.names):
             port = target.port
-        return port if port in ALLOWED_PORTS | settings.extra_ports | {target.port} else None
+        if port is None or (port != target.port and not is_allowed(port, settings.extra_ports)):
+            return None
+        return port
 
     def _deadline_ns(self, most_us: int) -> int:
         now_ns = time.monotonic_ns()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from workers.measurement.addresses import Network
+from workers.measurement.target import Ports
 from workers.version import VERSION
 
 MIB = 1024 * 1024
@@ -43,7 +44,7 @@ class ProbeSettings:
 
     in_flight: int = 200
     allowed: tuple[Network, ...] = ()
-    extra_ports: frozenset[int] = frozenset()
+    extra_ports: Ports = frozenset()
     ca_file: Path | None = None
     names: NameSettings = NameSettings()
     resolve: Mapping[tuple[str, int], str] = field(default_factory=dict)

@@ -28,6 +28,19 @@ def test_an_environment_is_made_once_and_again_when_the_requirements_change_unti
             ensure_venv(places, FILES)
 
 
+def test_who_takes_a_change_of_the_requirements_back_gets_the_old_versions_again(places: Places) -> None:
+    other = ("requirements-dev.txt",)
+    (places.code / other[0]).write_text("")
+    assert ensure_venv(places, FILES)
+    assert ensure_venv(places, other)
+    assert not ensure_venv(places, FILES)
+    (places.code / FILES[0]).write_text("# changed\n")
+    assert ensure_venv(places, FILES)
+    (places.code / FILES[0]).write_text("")
+    assert ensure_venv(places, FILES)
+    assert not ensure_venv(places, other)
+
+
 def test_the_stamp_tells_other_requirements_apart(places: Places) -> None:
     (places.code / "requirements-dev.txt").write_text("# more\n")
     assert stamp(places.code, FILES) != stamp(places.code, ("requirements-dev.txt",))
