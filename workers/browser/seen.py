@@ -155,4 +155,10 @@ def _repeat_of(view: View) -> RepeatView | None:
     page = view.page
     if page is None:
         return None
-    return RepeatView(state=view.state, waterfall=page.waterfall, vitals=page.vitals, document=page.document)
+    return RepeatView(
+        state=view.state,
+        waterfall=page.waterfall,
+        vitals=page.vitals,
+        document=page.document,
+        began_at=page.began_at,
+    )

@@ -26,7 +26,7 @@ from workers.commands.page_files import must_be_writable, netlog_file, write_fil
 from workers.diagnosis.page_document import page_document
 from workers.measurement.failure import FailureKind
 from workers.measurement.har import About, har_document
-from workers.measurement.messages import Failed, Kind, RunRequest
+from workers.measurement.messages import Failed, Kind, PageMeasurement, RunRequest
 from workers.measurement.target import EVERY_PORT
 from workers.shaped_pages import ShapedLoader
 from workers.version import VERSION
@@ -78,7 +78,9 @@ def _write_files(arguments: argparse.Namespace, loaded: PageRun, about: About) -
         archive = har_document(loaded.outcome.measurement, about)
         write_file("--har", arguments.har, json.dumps(archive, ensure_ascii=False).encode())
     if arguments.netlog is not None and loaded.netlog is not None:
-        write_file("--netlog", arguments.netlog, netlog_file(loaded.netlog))
+        page = loaded.outcome.measurement
+        browser = page.browser_version if isinstance(page, PageMeasurement) else None
+        write_file("--netlog", arguments.netlog, netlog_file(loaded.netlog, browser))
     if arguments.filmstrip is not None:
         write_filmstrip(arguments.filmstrip, loaded)
 

@@ -13,6 +13,7 @@ from workers.browser.seen import PageRun
 from workers.commands import UsageError
 from workers.commands.output import OutputError
 from workers.measurement.captures_page import NetlogCapture
+from workers.measurement.har import browser_of
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.routes import PictureKind
 
@@ -68,10 +69,13 @@ def write_filmstrip(folder: Path, loaded: PageRun) -> None:
         write_file("--filmstrip", folder / name, picture)
 
 
-def netlog_file(log: NetlogCapture) -> bytes:
-    """The log as Chromium writes one, complete in itself."""
+def netlog_file(log: NetlogCapture, browser: str | None) -> bytes:
+    """The log as Chromium writes one, complete in itself. It names the browser, which a headless one does not do."""
+    constants = dict(log.constants)
+    if browser is not None and not constants.get("clientInfo"):
+        constants["clientInfo"] = browser_of(browser)
     events = b",\n".join(line.rstrip(b",\r\n") for line in log.lines if line.startswith(b"{"))
-    return b'{"constants":' + json.dumps(log.constants).encode() + b',\n"events": [\n' + events + b"]}\n"
+    return b'{"constants":' + json.dumps(constants).encode() + b',\n"events": [\n' + events + b"]}\n"
 
 
 def _frames(loaded: PageRun) -> Iterator[tuple[str, bytes]]:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from workers.measurement.compute.pair_hops import as_probe
+from workers.measurement.compute.representative import representative
 from workers.measurement.connection import Connection
 from workers.measurement.har_entry import Scene, entry_of_hop, entry_of_request, known
 from workers.measurement.har_timing import latest_us, ms_or_none, ms_or_unknown
@@ -24,12 +25,14 @@ Document = dict[str, Any]
 VERSION = "1.2"
 CREATOR = "Firstbyte"
 _FIRST, _SECOND = "page_1", "page_2"
-_SECOND_VIEW = "The second view. When it began is not kept: its clock begins where the first view's last request ended."
+_SECOND_VIEW = "The second view."
+_UNKNOWN_BEGIN = "When it began is not kept: its clock begins where the first view's last request ended."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What the archive says beside the measurement. `started_at` is the agent's wall clock, `version` that of ours."""
+    """What the archive says beside the measurement. `started_at` is the agent's wall clock when the run began, for what
+    does not say itself when it did; `version` is that of ours."""
 
     url: str
     started_at: datetime
@@ -56,7 +59,7 @@ def har_document(measurement: Measurement | None, about: About) -> Document:
     log: Document = {"version": VERSION, "creator": {"name": CREATOR, "version": about.version}}
     if isinstance(seen, PageMeasurement):
         views = _views(seen, about)
-        log |= _browser(seen)
+        log |= {"browser": browser_of(seen.browser_version)} if seen.browser_version else {}
         log["pages"] = [_page_of_view(view, seen, about, masks) for view in views]
         log["entries"] = [entry for view in views for entry in _entries_of_view(view, masks)]
     else:
@@ -65,17 +68,16 @@ def har_document(measurement: Measurement | None, about: About) -> Document:
     return {"log": log}
 
 
-def _browser(page: PageMeasurement) -> Document:
-    if not page.browser_version:
-        return {}
-    name, _, number = page.browser_version.rpartition(" ")
-    return {"browser": {"name": name or "Chromium", "version": number}}
+def browser_of(told: str) -> Document:
+    """The name and the number in what a page's measurement says of its browser, Chromium where it names none."""
+    name, _, number = told.rpartition(" ")
+    return {"name": name or "Chromium", "version": number}
 
 
 def _views(page: PageMeasurement, about: About) -> list[_View]:
     first = _View(
         id=_FIRST,
-        started_at=about.started_at,
+        started_at=page.began_at or about.started_at,
         waterfall=page.waterfall,
         vitals=page.vitals,
         state=page.state,
@@ -86,7 +88,7 @@ def _views(page: PageMeasurement, about: About) -> list[_View]:
     ended_us = max((latest_us(row.timing) for row in page.waterfall.requests), default=0)
     second = _View(
         id=_SECOND,
-        started_at=about.started_at + timedelta(microseconds=ended_us),
+        started_at=page.repeat.began_at or first.started_at + timedelta(microseconds=ended_us),
         waterfall=page.repeat.waterfall,
         vitals=page.repeat.vitals,
         state=page.repeat.state,
@@ -99,10 +101,12 @@ def _page_of_view(view: _View, page: PageMeasurement, about: About, masks: Masks
     made = _page(view.id, view.started_at, masks.only_below_strict(page.title) or masks.url(about.url))
     made["pageTimings"] = _page_timings(view.vitals)
     if view.id == _SECOND:
-        made["comment"] = _SECOND_VIEW
+        is_known = page.repeat is not None and page.repeat.began_at is not None
+        made["comment"] = _SECOND_VIEW if is_known else f"{_SECOND_VIEW} {_UNKNOWN_BEGIN}"
     # WebPageTest's word for the view; a connection that is kept is none of its states.
     cached = 0 if view.state is PageState.COLD else 1
-    return made | known(_state=str(view.state), _run=1, _cached=cached, **_metrics(view, masks))
+    load = representative(page.samples) or 1
+    return made | known(_state=str(view.state), _run=load, _cached=cached, **_metrics(view, masks))
 
 
 def _page(page_id: str, started_at: datetime, title: str) -> Document:

@@ -151,21 +151,23 @@ class ProbeMeasurement:
 class PageMeasurement:
     """A page load in Chrome. `document` is the number of the final main-frame request; pictures travel apart.
 
-    Of several loads this is the representative one; `samples` has the figures of all, of repeat views too, when there
-    was more than one. `profile_verified` tells of a shaped run whether no connection was quicker than its link; None
-    without a profile. `pictures` and `texts` are what could be smaller, as the browser told; `hints` the hosts that
-    the page asks to connect to ahead, None when nobody looked. `body_from` is where in the document's text its
-    body begins, None unless a file may have held the paint up and the text was read for that; `shows_from` where the
-    first thing stands that may be seen, None if all that is ever shown may be made by scripts; `words_us` is when the
-    document had come as far as its first words, None where that is not known. `only_protocol` is what
-    the browser was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once; of a
-    result that is sent its findings have no evidence, which follows from the rest.
+    `began_at` is the wall clock (aware UTC) at the zero that its instants count from, by the browser: it is shown,
+    never used for order. Of several loads this is the representative one; `samples` has the figures of all, of repeat
+    views too, when there was more than one. `profile_verified` tells of a shaped run whether no connection was quicker
+    than its link; None without a profile. `pictures` and `texts` are what could be smaller, as the browser told;
+    `hints` the hosts that the page asks to connect to ahead, None when nobody looked. `body_from` is where in the
+    document's text its body begins, None unless a file may have held the paint up and the text was read for that;
+    `shows_from` where the first thing stands that may be seen, None if all that is ever shown may be made by scripts;
+    `words_us` is when the document had come as far as its first words, None where that is not known. `only_protocol`
+    is what the browser was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at
+    once; of a result that is sent its findings have no evidence, which follows from the rest.
     """
 
     kind: Literal["page"] = "page"
     waterfall: Waterfall
     vitals: Vitals
     document: int | None = None
+    began_at: datetime | None = None
     title: str | None = None
     browser_version: str | None = None
     has_screenshot: bool = False

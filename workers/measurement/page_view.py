@@ -1,6 +1,7 @@
 """What a page run tells besides its rows: the film, the strips under the waterfall, every view's figures."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from workers.measurement.page_options import PageState
@@ -114,9 +115,10 @@ class ViewSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatView:
-    """The second view of the representative load."""
+    """The second view of the representative load. `began_at` is as the page's."""
 
     state: PageState
     waterfall: Waterfall
     vitals: Vitals
     document: int | None = None
+    began_at: datetime | None = None

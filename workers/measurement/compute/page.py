@@ -63,6 +63,7 @@ def compute_page(capture: PageCapture) -> Page:
     document, body = _document(capture, kept), _body(capture)
     found = [row(network, connections, index, capture.secret_headers) for index in range(len(kept))]
     rows = tuple(with_preloads(with_places(found, document, body.starts), frozenset(capture.blocking)))
+    zero = zero_of(capture.events)
     waterfall = Waterfall(
         requests=rows,
         connections=connections.all,
@@ -72,6 +73,7 @@ def compute_page(capture: PageCapture) -> Page:
         waterfall=waterfall,
         vitals=_vitals(capture, events, told.exchanges, zero_us),
         document=document,
+        began_at=None if zero is None else zero.at,
         title=plain_or_none(capture.title, MAX_TITLE_CHARS),
         browser_version=capture.browser_version,
         warnings=capture.warnings + _warnings(capture, log, waterfall),

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.captures_sight import SightCapture
@@ -27,6 +28,14 @@ class Zero:
     monotonic_s: float
     wall_s: float
     steady: bool
+
+    @property
+    def at(self) -> datetime | None:
+        """On the wall clock (aware UTC); None for what no calendar holds."""
+        try:
+            return datetime.fromtimestamp(self.wall_s, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
 
 
 def zero_of(events: Sequence[DevToolsEvent]) -> Zero | None:

@@ -298,6 +298,9 @@ def test_a_page_leaves_its_archive_its_log_and_its_film(site: str, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert json.loads(archive.read_bytes())["log"]["entries"][0]["request"]["url"] == f"{site}/"
     assert f"{site}/" in {event.get("params", {}).get("url") for event in json.loads(log.read_bytes())["events"]}
+    read = json.loads(firstbyte("netlog", str(log), "--json").stdout)
+    named = json.loads(archive.read_bytes())["log"]["browser"]
+    assert read["browser"] == f"{named['name']} {named['version']}"
     frames = sorted(film.iterdir())
     assert frames[0].name == "00000-ms.jpg"
     assert all(frame.read_bytes()[:3] == b"\xff\xd8\xff" for frame in frames)

@@ -16,7 +16,7 @@ from workers.measurement.har import About, har_document
 from workers.measurement.har_timing import timings_of
 from workers.measurement.messages import Hop, PageMeasurement, ProbeMeasurement, RunResult
 from workers.measurement.page_options import PageState
-from workers.measurement.page_view import RepeatView
+from workers.measurement.page_view import RepeatView, ViewSample
 from workers.measurement.redaction import REDACTED, Masks, Redaction, is_secret_name
 from workers.measurement.timing import PHASES, Span, Timing
 from workers.measurement.vitals import Vitals
@@ -196,6 +196,22 @@ def test_the_second_view_is_a_second_page() -> None:
     assert [one["pageref"] for one in log["entries"]] == ["page_1", "page_1", "page_2"]
     assert log["pages"][1]["startedDateTime"] == "2026-11-21T12:00:00.111005Z"
     assert "not kept" in log["pages"][1]["comment"]
+
+
+def test_each_view_began_when_the_browser_says_and_bears_the_number_of_its_load() -> None:
+    begun, again = datetime(2026, 11, 21, 12, 0, 7, tzinfo=UTC), datetime(2026, 11, 21, 12, 0, 11, tzinfo=UTC)
+    waterfall = Waterfall(requests=(row(),), connections=())
+    repeat = RepeatView(state=PageState.WARM_CACHE, waterfall=waterfall, vitals=Vitals(), began_at=again)
+    loads = [ViewSample(load=1, state=PageState.COLD, vitals=Vitals(), failure="page_timeout")]
+    loads += [ViewSample(load=2, state=PageState.COLD, vitals=Vitals(fcp_us=500), ttfb_us=100)]
+    log = archive(replace(page(row()), began_at=begun, repeat=repeat, samples=tuple(loads)))
+    assert [one["startedDateTime"] for one in log["pages"]] == [
+        "2026-11-21T12:00:07.000000Z",
+        "2026-11-21T12:00:11.000000Z",
+    ]
+    assert log["entries"][0]["startedDateTime"] == "2026-11-21T12:00:07.001000Z"
+    assert [one["_run"] for one in log["pages"]] == [2, 2]
+    assert log["pages"][1]["comment"] == "The second view."
 
 
 def test_figures_have_the_names_that_other_tools_look_for() -> None:

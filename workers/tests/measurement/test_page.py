@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -368,6 +369,15 @@ def test_text_from_outside_is_bounded_and_on_one_line() -> None:
     assert page.title is not None
     assert len(page.title) == 300
     assert "\n" not in page.title
+
+
+def test_a_page_says_when_it_began_by_the_wall_clock() -> None:
+    def began(wall_s: float) -> datetime | None:
+        asked = sent("1", "https://a.test/", 10.0, wallTime=wall_s)
+        return compute_page(PageCapture(url="https://a.test/", main_frame="f", events=(asked,))).measurement.began_at
+
+    assert began(1_795_000_000.25) == datetime(2026, 11, 18, 11, 6, 40, 250_000, tzinfo=UTC)
+    assert began(1e300) is None
 
 
 def test_paints_of_a_second_document_are_not_moved_by_a_clock_that_was_read_late() -> None:
