@@ -2,7 +2,7 @@
 phases as bars for a probe, a waterfall for a page. Pure: no terminal is asked anything.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from workers.measurement.bars import last_instant_us, shared_bar
 from workers.measurement.canvas import (
@@ -26,8 +26,6 @@ from workers.measurement.views_drawing import view_facts
 from workers.measurement.waterfall import Request, received_bytes
 
 _USUAL = Canvas()
-# Behind the paints, of which it tells how they moved.
-_SHIFTS_AT = 3
 
 
 def draw(outcome: Outcome, canvas: Canvas = _USUAL) -> str:
@@ -76,16 +74,24 @@ def _page_summary(page: PageMeasurement) -> list[list[str]]:
     rows = page.waterfall.requests
     received = received_bytes(rows)
     failed = sum(row.failure is not None for row in rows)
-    seen = [f"{name} {format_duration(us)}" for name, us in _marks(page) if us is not None]
-    if page.vitals.cls is not None:
-        seen.insert(min(_SHIFTS_AT, len(seen)), f"CLS {page.vitals.cls:.3f}")
+    connections = len({row.connection for row in rows if row.connection is not None})
     counts = [
         counted(len(rows), "request"),
+        counted(connections, "connection") if connections else "",
         format_bytes(received) if rows and received is not None else "",
         f"{failed} failed" if failed else "",
         _errors(page),
     ]
-    return [facts for facts in (seen, [count for count in counts if count]) if facts]
+    return [facts for facts in (_figures(page), _main_thread(page), [count for count in counts if count]) if facts]
+
+
+def _main_thread(page: PageMeasurement) -> list[str]:
+    cpu = page.vitals.cpu
+    if cpu is None:
+        return []
+    kinds = {"script": cpu.script_us, "style": cpu.style_us, "layout": cpu.layout_us, "other": cpu.other_us}
+    first, *others = _known(kinds)
+    return [f"main thread: {first}", *others]
 
 
 def _errors(page: PageMeasurement) -> str:
@@ -93,18 +99,28 @@ def _errors(page: PageMeasurement) -> str:
     return counted(count, "console error") if count else ""
 
 
-def _marks(page: PageMeasurement) -> list[tuple[str, int | None]]:
+def _figures(page: PageMeasurement) -> list[str]:
     vitals = page.vitals
     document = next((row for row in page.waterfall.requests if row.number == page.document), None)
-    return [
-        ("first byte", document.timing.first_byte_us if document else None),
-        ("FCP", vitals.fcp_us),
-        ("LCP", vitals.lcp_us),
-        ("load", vitals.load_us),
-        ("TBT", vitals.tbt_us),
-        ("speed index", vitals.speed_index_us),
-        ("fully loaded", vitals.fully_loaded_us),
-    ]
+    paints = {
+        "first byte": document.timing.first_byte_us if document else None,
+        "start render": vitals.start_render_us,
+        "FCP": vitals.fcp_us,
+        "LCP": vitals.lcp_us,
+    }
+    whole = {
+        "load": vitals.load_us,
+        "TBT": vitals.tbt_us,
+        "speed index": vitals.speed_index_us,
+        "visually complete": vitals.visually_complete_us,
+        "fully loaded": vitals.fully_loaded_us,
+    }
+    shifts = [] if vitals.cls is None else [f"CLS {vitals.cls:.3f}"]
+    return [*_known(paints), *shifts, *_known(whole)]
+
+
+def _known(durations_us: Mapping[str, int | None]) -> list[str]:
+    return [f"{name} {format_duration(us)}" for name, us in durations_us.items() if us is not None]
 
 
 def _in_lines(facts: Sequence[str], canvas: Canvas) -> list[str]:

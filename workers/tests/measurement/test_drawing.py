@@ -14,6 +14,7 @@ from workers.measurement.drawing import draw
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Hop, Measured, Missed, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Span, Timing
+from workers.measurement.vitals import CpuTime
 from workers.tests.builders import build_page, build_probe
 
 PROBE = Measured(measurement=build_probe())
@@ -69,7 +70,20 @@ def test_a_page_is_drawn_request_by_request() -> None:
     assert re.search(r"░+▒+▓+━+█+$", lines[0])
     assert "✗" in lines[3]
     assert "first byte 121 ms · FCP 310 ms · LCP 480 ms · CLS 0.020 · load 520 ms" in lines
-    assert "4 requests · 25.2 kB · 1 failed" in lines
+    assert "4 requests · 1 connection · 25.2 kB · 1 failed" in lines
+
+
+def test_a_page_tells_its_paints_in_their_order_and_what_kept_the_main_thread() -> None:
+    page = PAGE.measurement
+    assert isinstance(page, PageMeasurement)
+    cpu = CpuTime(script_us=120_000, style_us=2_000, layout_us=11_000, other_us=80_000)
+    vitals = replace(page.vitals, start_render_us=300_000, visually_complete_us=590_000, cpu=cpu)
+    lines = draw(Measured(measurement=replace(page, vitals=vitals)), Canvas(width=140)).splitlines()
+    assert (
+        "first byte 121 ms · start render 300 ms · FCP 310 ms · LCP 480 ms · CLS 0.020 · load 520 ms"
+        " · visually complete 590 ms · fully loaded 600 ms" in lines
+    )
+    assert "main thread: script 120 ms · style 2.00 ms · layout 11.0 ms · other 80.0 ms" in lines
 
 
 def test_bars_stand_below_each_other_whatever_letters_their_rows_have() -> None:
