@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from urllib.parse import urljoin
 
 from OpenSSL import SSL
 
@@ -11,6 +10,7 @@ from workers.measurement.compute.challenge import challenge_by_headers
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Trial
 from workers.measurement.failure import Failure, FailureKind, Stage
+from workers.measurement.location import location_url
 from workers.measurement.messages import ProgressStage, RunRequest
 from workers.measurement.nouns import noun
 from workers.measurement.pair import DialAddress
@@ -228,7 +228,7 @@ class Journey:
         """Where a redirect leads. No cookies are kept: a URL that was asked before would only send us round again."""
         location = head.first("location") or ""
         try:
-            url = urljoin(target.url, location)
+            url = location_url(target.url, location)
         except ValueError as error:
             evidence = f"{location[:60]!r} is no address"
             raise ProbeError(FailureKind.INVALID_URL, evidence, stage=Stage.REDIRECT) from error

@@ -105,7 +105,6 @@ def test_a_redirect_inside_is_blocked(lab: Lab, location: str) -> None:
         "file:///etc/passwd",
         "ftp://example.test/",
         "http://127.0.0.1:22/",
-        "http://user:pw@127.0.0.1:8080/",
         "http://[/",
     ],
 )
@@ -115,6 +114,16 @@ def test_a_redirect_to_what_cannot_be_measured_is_told(lab: Lab, location: str) 
     assert failed.failure.kind is FailureKind.INVALID_URL
     assert failed.failure.stage is Stage.REDIRECT
     assert measurement.hops[0].status == 302
+
+
+@pytest.mark.parametrize("written", ["/a b", "\\\\127.0.0.1:{port}\\a b", "http://user:pw@127.0.0.1:{port}/a b"])
+def test_a_redirect_is_read_as_browsers_read_it(lab: Lab, written: str) -> None:
+    pages: dict[str, bytes] = {"/a%20b": response(b"there")}
+    with site(pages) as server:
+        pages["/"] = redirect(written.format(port=server.port))
+        measurement = lab.measure(server.url())
+    assert [hop.status for hop in measurement.hops] == [302, 200]
+    assert measurement.hops[1].url == f"http://127.0.0.1:{server.port}/a%20b"
 
 
 def test_a_redirect_without_location_is_the_answer(lab: Lab) -> None:
