@@ -26,6 +26,7 @@ from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasuremen
 from workers.measurement.profile import Profile
 from workers.measurement.target import EVERY_PORT
 from workers.probes.engine import Engine
+from workers.probes.guard import family_of
 from workers.probes.settings import ProbeSettings
 from workers.shaped import marked, open_place
 from workers.shaping.faults import ShapingError
@@ -33,6 +34,7 @@ from workers.shaping.faults import ShapingError
 
 def run(arguments: argparse.Namespace) -> int:
     """Measures, shows, and gives the exit code. Raises UsageError."""
+    _must_agree(arguments)
     request = replace(request_of(arguments, Kind.PROBE), depth=arguments.depth, profile=arguments.profile)
     settings = ProbeSettings(
         in_flight=1,
@@ -49,6 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         write(_drawing(samples, canvas_of(sys.stdout, everything=arguments.all), flights=arguments.flights))
     return exit_code(telling_sample(samples))
+
+
+def _must_agree(arguments: argparse.Namespace) -> None:
+    others = [address for _, _, address in arguments.resolve if family_of(address) != arguments.family]
+    if arguments.family is not None and others:
+        raise UsageError(
+            f"--resolve names {others[0]}, which is no address of IPv{arguments.family}; leave one of them out"
+        )
 
 
 _UNVERIFIED = (

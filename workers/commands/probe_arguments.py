@@ -11,8 +11,9 @@ from workers.measurement.profile import NATIVE, PROFILES, Profile, parse_profile
 PROBE = """\
 Asks for the URL over connections of our own and says where the milliseconds before the first byte go, and why: DNS,
 TCP, TLS, wait and download are timed apart, and some forty known causes are looked for. A deep probe makes about
-sixteen connections, one after another, and takes a few seconds; a light one makes a single connection and can judge
-less. A terminal gets one screen of it, files and pipes get all of it.
+sixteen connections, one after another, and takes a few seconds, of a slow server up to two minutes: --timeout is what
+each of them may take. A light one makes a single connection and can judge less. A terminal gets one screen of it, files
+and pipes get all of it.
 """
 _EXAMPLES = """\
 examples:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from workers.diagnosis.diagnosis_document import diagnosis_parts
 from workers.diagnosis.flight_diagram import flight_diagram
-from workers.diagnosis.probe_summary import answer_of, main_trial, round_trips_of, telling_sample, unreadable_us
+from workers.diagnosis.probe_summary import (
+    answer_of,
+    main_trial,
+    round_trips_of,
+    telling_sample,
+    unreadable_us,
+    was_kept,
+)
 from workers.diagnosis.tls_document import tls_part
 from workers.measurement.connection import Connection
 from workers.measurement.document import (
@@ -39,36 +46,36 @@ _TELLING = (
 
 
 def probe_document(url: str, samples: Sequence[Measured | Failed]) -> Document:
-    """At least one sample. The times are those of the sample that stands for all, the rest is told of the first, which
-    is the deepest.
+    """At least one sample. What was asked and answered is that of the sample that stands for all; TLS, flights and
+    causes are told of the first, which is the deepest.
 
     `phases`, `address`, `tls` and `http` are those of the last hop; earlier hops are redirects. `ttfb_raw_ms` is when
     the answer's first byte was on the wire, `ttfb_decrypted_ms` when it could be read: what phases and browsers count.
     """
-    outcome, telling = samples[0], telling_sample(samples)
-    probe = _probe(outcome)
+    telling = telling_sample(samples)
+    deep, probe = _probe(samples[0]), _probe(telling)
     last = probe.hops[-1] if probe.hops else None
     connection = _connection(probe)
-    diagnosis = probe.diagnosis or Diagnosis()
+    diagnosis = deep.diagnosis or Diagnosis()
     return {
         "schema": PROBE_SCHEMA,
         "url": url,
         "address": connection.address if connection else None,
         "status": last.status if last else None,
-        **_times(_probe(telling)),
-        "tls": tls_part(probe, connection),
-        "http": _http(last, connection, answer_of(probe)),
+        **_times(probe),
+        "tls": tls_part(deep, _connection(deep)),
+        "http": _http(last, connection, answer_of(probe)) | {"kept": was_kept(deep)},
         "hops": [_hop(hop) for hop in probe.hops],
         "connections": [connection_part(each) for each in probe.connections],
         "certificate": certificate_part(connection.certificate) if connection else None,
-        "flights": _flights(main_trial(probe)),
+        "flights": _flights(main_trial(deep)),
         "samples": [_sample(one) for one in samples],
         **diagnosis_parts(diagnosis),
         "checklist": {
             str(check.column): {"answer": str(check.answer), "detail": check.detail} for check in diagnosis.checklist
         },
-        "depth": str(probe.evidence.depth) if probe.evidence else None,
-        "profile_verified": probe.evidence.profile_verified if probe.evidence else None,
+        "depth": str(deep.evidence.depth) if deep.evidence else None,
+        "profile_verified": deep.evidence.profile_verified if deep.evidence else None,
         "tls_network_ms": milliseconds(probe.tls_network_us),
         "clock": str(probe.clock),
         "scheduling_lag_ms": milliseconds(probe.scheduling_lag_us),
@@ -112,7 +119,6 @@ def _http(last: Hop | None, connection: Connection | None, answer: Exchange | No
         "status": last.status if last else None,
         "protocol": connection.protocol if connection else None,
         "interim": list(answer.interim) if answer else [],
-        "kept": answer.kept if answer else None,
         "headers": {name: told[name] for name in _TELLING if name in told},
         "head_bytes": last.head_bytes if last else None,
         "body_bytes": last.body_bytes if last else None,

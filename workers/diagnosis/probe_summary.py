@@ -50,6 +50,13 @@ def answer_of(probe: ProbeMeasurement) -> Exchange | None:
     return trial.exchanges[0] if trial is not None and trial.exchanges else None
 
 
+def was_kept(probe: ProbeMeasurement) -> bool | None:
+    """Whether the server kept a connection open behind its first answer, by the first that shows it: the run's own is
+    closed by us."""
+    trials = () if probe.evidence is None else probe.evidence.trials
+    return next((one.exchanges[0].kept for one in trials if one.exchanges and one.exchanges[0].kept is not None), None)
+
+
 def unreadable_us(probe: ProbeMeasurement) -> int | None:
     """How long the answer's first byte was here before it could be read: its record was not whole yet."""
     answer = answer_of(probe)

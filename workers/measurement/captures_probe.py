@@ -146,7 +146,7 @@ class ResponseCapture:
 
     `readable_read` brought the rest of the first record, so that there was something to read; without TLS the two are
     one. `head_read` and `body_read` are those after which the whole head, and some of the body, could be read.
-    `interim` are the statuses of answers before the final one.
+    `interim` are the statuses of answers before the final one, `minor` is the digit behind "HTTP/1.".
     """
 
     first_read: int
@@ -155,6 +155,7 @@ class ResponseCapture:
     body_read: int | None = None
     last_read: int | None = None
     status: int | None = None
+    minor: int = 1
     interim: tuple[int, ...] = ()
     headers: tuple[Header, ...] = ()
     head_bytes: int | None = None

@@ -81,10 +81,10 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
         Stage.TARGET, Blame.TARGET, "The request cannot be sent as it is configured."
     ),
     FailureKind.BLOCKED_DESTINATION: _Meaning(
-        Stage.CONNECT, Blame.TARGET, "The host leads to an address that this region may not measure."
+        Stage.CONNECT, Blame.TARGET, "The host leads to an address that may not be measured from here."
     ),
     FailureKind.PROFILE_UNAVAILABLE: _Meaning(
-        Stage.TARGET, Blame.MONITOR, "This region cannot shape its network to the chosen profile."
+        Stage.TARGET, Blame.MONITOR, "The network here cannot be shaped to the chosen profile."
     ),
     FailureKind.DNS_NOT_FOUND: _Meaning(Stage.DNS, Blame.TARGET, "The host name leads to no address."),
     FailureKind.DNS_SERVER_FAILURE: _Meaning(Stage.DNS, Blame.TARGET, "The name servers answered with an error."),
@@ -125,7 +125,7 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.RESPONSE_TIMEOUT: _Meaning(Stage.WAIT, Blame.TARGET, "No first byte came in time."),
     FailureKind.RESPONSE_INVALID: _Meaning(Stage.WAIT, Blame.TARGET, "The answer is not valid HTTP."),
     FailureKind.RESPONSE_TOO_LARGE: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The answer is larger than the limit."),
-    FailureKind.DOWNLOAD_TIMEOUT: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The body did not end in time."),
+    FailureKind.DOWNLOAD_TIMEOUT: _Meaning(Stage.DOWNLOAD, Blame.TARGET, "The answer did not end in time."),
     FailureKind.DOWNLOAD_INCOMPLETE: _Meaning(
         Stage.DOWNLOAD, Blame.TARGET, "The connection closed in the middle of the body."
     ),

@@ -149,7 +149,8 @@ class ResponseReader:
         """Says at once that something else answers, instead of waiting for an end of head that never comes."""
         start = bytes(self._pending[:5])
         if not b"HTTP/".startswith(start):
-            raise _invalid(f"it begins with {printable(bytes(self._pending[:40]))!r}")
+            line = bytes(self._pending[:40]).partition(b"\n")[0].rstrip()
+            raise _invalid(f"it begins with {printable(line)!r}")
 
     def _take_head(self, end: int) -> None:
         raw = bytes(self._pending[:end])

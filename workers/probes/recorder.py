@@ -73,6 +73,7 @@ class ExchangeMarks:
             body_read=self.body_read,
             last_read=self.last_read,
             status=None if self.head is None else self.head.status,
+            minor=1 if self.head is None else self.head.minor,
             interim=self.interim,
             headers=() if self.head is None else self.head.headers,
             head_bytes=None if self.head is None else self.head.size_bytes,

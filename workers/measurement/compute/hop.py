@@ -226,7 +226,7 @@ def _protocol(seen: HopCapture) -> str | None:
     """What ALPN agreed on; without an agreement, what was spoken."""
     if seen.handshake is not None and seen.handshake.protocol is not None:
         return seen.handshake.protocol
-    return "http/1.1" if seen.response is not None and seen.response.status is not None else None
+    return f"http/1.{seen.response.minor}" if seen.response is not None and seen.response.status is not None else None
 
 
 def _round_trips(seen: HopCapture, clock: RunClock) -> int:

@@ -141,6 +141,7 @@ def test_what_cannot_be_measured_ends_with_4_and_says_why() -> None:
         (["probe", "--profile", "5g", "https://example.org/"], "is no profile"),
         (["probe", "--resolve", "example.org:443", "https://example.org/"], "is not HOST:PORT:ADDRESS"),
         (["probe", "--resolve", "*:443:192.0.2.1", "https://example.org/"], "'*' is no host name"),
+        (["probe", "--ipv6", "--resolve", "a.test:443:192.0.2.1", "https://a.test/"], "is no address of IPv6"),
         (["probe", "--ipv4", "--ipv6", "https://example.org/"], "not allowed with"),
         (["probe", "--deep", "--light", "https://example.org/"], "not allowed with"),
         (["agent"], "FIRSTBYTE_REGION: is missing"),

@@ -213,6 +213,28 @@ def test_of_several_samples_the_middle_one_gives_the_times_and_the_first_one_the
     assert [finding["id"] for finding in told["findings"]] == ["tls.record_overflow"]
 
 
+def test_of_several_samples_the_one_that_failed_says_what_was_answered() -> None:
+    hop = replace(build_probe().hops[-1], status=503)
+    failed = Failed(
+        failure=failure(FailureKind.STATUS_UNEXPECTED, "503"), measurement=replace(build_probe(), hops=(hop,))
+    )
+    told = probe_document(URL, [Measured(measurement=deep_probe()), failed])
+    assert (told["status"], told["http"]["status"], told["hops"][0]["status"]) == (503, 503, 503)
+    assert told["depth"] == "deep"
+
+
+def test_whether_the_server_kept_a_connection_is_told_by_the_first_that_shows_it() -> None:
+    probe = deep_probe()
+    assert probe.evidence is not None
+    first, *others = probe.evidence.trials
+    own = replace(first, exchanges=(replace(first.exchanges[0], kept=None),))
+    closed_by_it = replace(first, trial=Trial.PLAIN, exchanges=(replace(first.exchanges[0], kept=False),))
+    for trials, kept in (((own, *others), None), ((own, closed_by_it), False)):
+        evidence = replace(probe.evidence, trials=trials)
+        told = probe_document(URL, [Measured(measurement=replace(probe, evidence=evidence))])
+        assert told["http"]["kept"] is kept
+
+
 def test_a_failure_has_the_same_fields_with_null_for_what_was_not_seen() -> None:
     failed = probe_document(URL, [FAILED])
     assert failed.keys() == document().keys()

@@ -171,3 +171,28 @@ def test_an_early_answer_to_a_request_is_taken(lab: Lab) -> None:
     assert hop.body_bytes == 5
     assert hop.timing.wait is not None
     assert hop.timing.wait.duration_us >= 0
+
+
+def test_what_is_no_http_is_told_by_its_first_line(lab: Lab) -> None:
+    with Server(answering(b"220 mail\r\nmore")) as server:
+        failed, _ = lab.fail(server.url())
+    assert failed.failure.kind is FailureKind.RESPONSE_INVALID
+    assert "it begins with '220 mail'" in failed.failure.detail
+
+
+def test_a_server_of_http_1_0_is_told_as_one(lab: Lab) -> None:
+    with Server(answering(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi")) as server:
+        assert lab.measure(server.url()).connections[0].protocol == "http/1.0"
+
+
+def test_a_head_that_does_not_end_is_an_answer_that_does_not_end(lab: Lab) -> None:
+    def script(peer: Peer) -> None:
+        peer.read_request()
+        peer.send(b"HTTP/1.1 200 OK\r\nA: b\r\n")
+        peer.pause(20)
+
+    with Server(script) as server:
+        failed, measurement = lab.fail(server.url(), timeout_us=500_000)
+    assert failed.failure.kind is FailureKind.DOWNLOAD_TIMEOUT
+    assert failed.failure.detail.startswith("The answer did not end in time")
+    assert measurement.hops[0].status is None
