@@ -39,6 +39,8 @@ _LATE_PATIENCE_S = 2.0
 _PROGRESS_S = 0.5
 # A page that has loaded but keeps a request open without a byte is at rest after this.
 _STALLED_S = 5.0
+# An answer that took longer had to wait for a task; what that did is painted, and its frame sent, within so long.
+_TASK_S, _PAINT_S = 0.05, 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +115,6 @@ class PageLoad:
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
         async with Watch(cdp, self._pid) as watch:
             arrived = replace(await self._navigate(cdp, recorder, request, bare), told_us=_now_us())
-        if arrived.overran:
-            self._patience_s = _LATE_PATIENCE_S
         events = recorder.close()
         seen, stock, screenshot = await asyncio.gather(
             self._look(cdp, request, arrived), self._stock(cdp, arrived, events), self._picture(cdp, arrived)
@@ -168,14 +168,20 @@ class PageLoad:
         navigation = asyncio.ensure_future(cdp.send("Page.navigate", {"url": request.url}))
         navigation.add_done_callback(lambda _: recorder.changed.set())
         try:
-            return await self._follow(recorder, navigation, deadline_s, bare)
+            return await self._follow(cdp, recorder, navigation, deadline_s, bare)
         finally:
             navigation.cancel()
 
     async def _follow(
-        self, recorder: Recorder, navigation: "asyncio.Future[dict[str, Any]]", deadline_s: float, bare: PageCapture
+        self,
+        cdp: CDPSession,
+        recorder: Recorder,
+        navigation: "asyncio.Future[dict[str, Any]]",
+        deadline_s: float,
+        bare: PageCapture,
     ) -> PageCapture:
         told_s, told = 0.0, 0
+        responsive: bool | None = None
         while True:
             recorder.changed.clear()
             if recorder.lost:
@@ -192,9 +198,26 @@ class PageLoad:
             if recorder.body_bytes > self._settings.max_page_bytes:
                 return replace(bare, outgrew=True)
             rest_s, quiet = self._rest(recorder, now_s)
-            if rest_s <= 0 or now_s >= deadline_s:
-                return replace(bare, load_seen=recorder.load_seen, went_quiet=quiet, overran=now_s >= deadline_s)
-            await self._any_change(recorder, min(rest_s, deadline_s - now_s, _PROGRESS_S))
+            overran = now_s >= deadline_s
+            if rest_s > 0 and not overran:
+                responsive = None
+                await self._any_change(recorder, min(rest_s, deadline_s - now_s, _PROGRESS_S))
+            elif responsive is None:
+                self._patience_s = _LATE_PATIENCE_S if overran else _PATIENCE_S
+                # Where nothing has come yet there is no page to ask.
+                responsive = not navigation.done() or await self._is_responsive(cdp)
+            else:
+                return replace(
+                    bare, load_seen=recorder.load_seen, went_quiet=quiet, overran=overran, responsive=responsive
+                )
+
+    async def _is_responsive(self, cdp: CDPSession) -> bool:
+        """Whether the main thread is free, once it is: a task may ask for more, and is told only at its end."""
+        asked_s = self._loop.time()
+        await self._patiently(cdp.send("Runtime.evaluate", {"expression": "0"}))
+        if self._sound and self._loop.time() - asked_s > _TASK_S:
+            await asyncio.sleep(_PAINT_S)
+        return self._sound
 
     def _rest(self, recorder: Recorder, now_s: float) -> tuple[float, bool]:
         """How long until the page may be called complete if nothing happens, and whether it is quiet already."""

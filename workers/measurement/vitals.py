@@ -15,7 +15,7 @@ class LayoutShift:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CpuTime:
-    """The main thread's time by kind, up to the end of the load."""
+    """The main thread's time by kind, from the beginning until the page was at rest."""
 
     script_us: int
     style_us: int
@@ -28,7 +28,8 @@ class Vitals:
     """All from navigation start. `cls` is the session-window score of web-vitals, without unit.
 
     `start_render`, `speed_index`, `visually_complete` come from the filmstrip. `tbt` is what long tasks hold beyond
-    50 ms each between FCP and fully loaded. `long_tasks` is None when nobody looked, empty when there were none.
+    50 ms each from FCP until the page was at rest: its network quiet for two seconds, and its main thread free then.
+    `long_tasks` is None when nobody knows, empty when there were none.
     """
 
     fcp_us: int | None = None

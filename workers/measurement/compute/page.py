@@ -145,6 +145,8 @@ def _milestones(capture: PageCapture, events: PageEvents, exchanges: Sequence[Ex
         dom_content_loaded_us=_since(events.dom_content_loaded_us, zero_us),
         load_us=load_us,
         fully_loaded_us=_since(quiet_us, zero_us),
+        until_us=_since(capture.told_us, zero_us),
+        responsive=capture.responsive,
     )
 
 
@@ -185,4 +187,6 @@ def _warnings(capture: PageCapture, log: NetworkLog, waterfall: Waterfall) -> tu
     )
     if strangers and not log.missing and capture.netlog is not None:
         warnings.append(f"{strangers} requests were not found in the network log: their phases are DevTools'.")
+    if not capture.responsive:
+        warnings.append("The main thread was busy to the end and did not answer: how long it blocked is not known.")
     return tuple(warnings)

@@ -36,12 +36,16 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Milestones:
-    """The browser's own instants from the run's start; `zero_wall_s` is the wall clock then."""
+    """The browser's own instants from the run's start; `zero_wall_s` is the wall clock then. The page was listened to
+    until `until_us`; `responsive` tells whether its main thread was free then to tell of its tasks.
+    """
 
     zero_wall_s: float | None = None
     dom_content_loaded_us: int | None = None
     load_us: int | None = None
     fully_loaded_us: int | None = None
+    until_us: int | None = None
+    responsive: bool = True
 
 
 def parse_reports(texts: Iterable[str]) -> tuple[Report, ...]:
@@ -67,7 +71,8 @@ def vitals_of(reports: Sequence[Report], milestones: Milestones) -> Vitals:
     fcp = next((report.value for report in last if report.name == "fcp"), {})
     dom = next((report.value for report in last if report.name == "dom"), {})
     fcp_us = _instant_us(fcp.get("at"), offset_ms)
-    tasks = _tasks([report.value for report in last if report.name == "task"], offset_ms)
+    tasks = _tasks([report.value for report in last if report.name == "task"], offset_ms, milestones)
+    rested = milestones.responsive and milestones.fully_loaded_us is not None
     return Vitals(
         fcp_us=fcp_us,
         lcp_us=_instant_us(lcp.get("at"), offset_ms),
@@ -78,32 +83,39 @@ def vitals_of(reports: Sequence[Report], milestones: Milestones) -> Vitals:
         load_us=milestones.load_us,
         fully_loaded_us=milestones.fully_loaded_us,
         dom_interactive_us=_instant_us(dom.get("interactive"), offset_ms),
-        tbt_us=blocking_time_us(tasks, fcp_us, milestones.fully_loaded_us),
+        tbt_us=blocking_time_us(tasks, fcp_us) if rested else None,
         long_tasks=None if tasks is None else _told(tasks, lambda task: task.end_us - task.start_us),
         shifts=_shifts([report.value for report in last if report.name == "cls"], offset_ms),
     )
 
 
-def blocking_time_us(tasks: Sequence[Span] | None, begin_us: int | None, end_us: int | None) -> int | None:
-    """What long tasks hold beyond 50 ms each between the first paint and fully loaded; of a task that reaches over an
-    end, its part inside. None when nobody looked, or when one of the two did not come.
+def blocking_time_us(tasks: Sequence[Span] | None, fcp_us: int | None) -> int | None:
+    """What long tasks hold beyond 50 ms each from the first contentful paint on (web.dev/articles/tbt); of a task that
+    was under way then, its part behind it. None when nobody looked, or when nothing was painted.
+
+    Of a page that came to rest it is what others count up to the time to interactive: no long task lies behind that.
     """
-    if tasks is None or begin_us is None or end_us is None:
+    if tasks is None or fcp_us is None:
         return None
-    inside = (min(task.end_us, end_us) - max(task.start_us, begin_us) for task in tasks)
-    return sum(max(0, length_us - _TASK_US) for length_us in inside)
+    behind = (task.end_us - max(task.start_us, fcp_us) for task in tasks)
+    return sum(max(0, length_us - _TASK_US) for length_us in behind)
 
 
-def _tasks(reports: Sequence[Mapping[str, Any]], offset_ms: float) -> list[Span] | None:
-    """An observer that started reports an empty task first, so that "no long task" is not "not observed"."""
+def _tasks(reports: Sequence[Mapping[str, Any]], offset_ms: float, milestones: Milestones) -> list[Span] | None:
+    """Those that began while the page was listened to.
+
+    An observer that started reports an empty task first, so that "no long task" is not "not observed". It reports a
+    task at its end: of a thread that was at one to the end nobody knows that there was none.
+    """
     if not reports:
         return None
+    until_us = math.inf if milestones.until_us is None else milestones.until_us
     found = []
     for report in reports:
         start_us, length_ms = _instant_us(report.get("at"), offset_ms), _number(report.get("length"))
-        if start_us is not None and length_ms is not None and length_ms > 0:
+        if start_us is not None and start_us < until_us and length_ms is not None and length_ms > 0:
             found.append(Span(start_us=start_us, end_us=start_us + round(length_ms * 1000)))
-    return sorted(found, key=lambda task: task.start_us)
+    return sorted(found, key=lambda task: task.start_us) if found or milestones.responsive else None
 
 
 def _shifts(reports: Sequence[Mapping[str, Any]], offset_ms: float) -> tuple[LayoutShift, ...]:

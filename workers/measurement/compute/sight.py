@@ -93,24 +93,20 @@ def with_sight(
     console = console_of(sight.console, zero_wall_s=None if zero is None else zero.wall_s, secrets=secrets)
     if zero is None:
         return replace(page, vitals=vitals, console=console)
-    end_us = page.vitals.fully_loaded_us
+    end_us = None if until_us is None else until_us - round(zero.monotonic_s * 1e6)
     return replace(
         page,
         vitals=replace(vitals, cpu=cpu_time_of(sight.samples, zero.monotonic_s, end_us)),
-        activity=activity_of(sight, zero.monotonic_s, end_us),
+        activity=activity_of(sight, zero.monotonic_s, page.vitals.fully_loaded_us),
         console=console,
-        warnings=page.warnings + tuple(_warnings(sight, zero, end_us, until_us)),
+        warnings=page.warnings + tuple(_warnings(sight, zero, until_us)),
     )
 
 
-def _warnings(sight: SightCapture, zero: Zero, end_us: int | None, until_us: int | None) -> Iterator[str]:
-    """Where the strips end before the load does, or before the last look at what was never loaded."""
+def _warnings(sight: SightCapture, zero: Zero, until_us: int | None) -> Iterator[str]:
+    """Where the strips end before the last look at the page."""
     last_s = sight.samples[-1].monotonic_s if sight.samples else math.inf
-    if end_us is not None:
-        due_s = zero.monotonic_s + end_us / 1e6
-    else:
-        due_s = -math.inf if until_us is None else until_us / 1e6 - _SILENCE_S
-    if last_s < due_s:
+    if until_us is not None and last_s < until_us / 1e6 - _SILENCE_S:
         yield (
             f"The main thread did not tell what it did after {last_s - zero.monotonic_s:.1f} s: "
             "its time, and that of the processors, is counted until then."

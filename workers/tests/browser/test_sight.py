@@ -16,6 +16,7 @@ from workers.browser.processes import ProcessClock
 from workers.browser.seen import PageRun
 from workers.browser.sight import MAX_FILM_BYTES
 from workers.measurement.connection import Header
+from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, MAX_FRAMES, ConsoleLevel
 from workers.measurement.routes import PictureKind
 from workers.tests.browser.conftest import Load, measured
@@ -47,6 +48,14 @@ new PerformanceObserver(() => {{
   setTimeout(() => layouts(performance.now() + 200), 700);
   setTimeout(() => {DONE}, 1200);
 }}).observe({{ type: "paint", buffered: true }});
+</script>"""
+# A render of 800 ms with what the page fetched last.
+HYDRATED = """<p id=p>Text</p><script>
+fetch("/data.json").then((answer) => answer.json()).then(() => {
+  const end = performance.now() + 800;
+  while (performance.now() < end);
+  p.outerHTML = "<h1 style='background: red'>Much more of a text than there was</h1>";
+});
 </script>"""
 # Every frame is another noise, for a second and a half of a machine that has nothing else to do.
 NOISE = f"""<canvas id=c width=1350 height=940></canvas>{HELD}<script>
@@ -172,6 +181,37 @@ def test_a_page_that_does_nothing_blocks_nothing(load: Load, site: Site) -> None
     assert page.console == ()
     assert page.vitals.start_render_us is not None
     assert page.vitals.fcp_us is not None
+
+
+def test_what_the_last_answer_sets_off_blocks_and_is_seen(load: Load, site: Site) -> None:
+    """The task ends when the network has long been quiet."""
+    site.answers["/data.json"] = Answer(body=b"{}", kind="application/json")
+    page = measured(load(site.page("/", HYDRATED)))
+    assert page.vitals.long_tasks is not None
+    (task,) = page.vitals.long_tasks
+    assert page.vitals.tbt_us == task.duration_us - 50_000 >= 750_000
+    assert page.vitals.cpu is not None
+    assert page.vitals.cpu.script_us + page.vitals.cpu.other_us >= 800_000
+    assert page.vitals.lcp_us is not None
+    assert page.vitals.visually_complete_us is not None
+    assert min(page.vitals.lcp_us, page.vitals.visually_complete_us) > task.start_us + 700_000
+
+
+def test_nobody_knows_the_tasks_of_a_page_that_never_came_to_the_end_of_one(load: Load, site: Site) -> None:
+    url = site.page("/", "<script>while (true);</script>")
+    page = load(url, timeout_us=1_000_000).outcome.measurement
+    assert isinstance(page, PageMeasurement)
+    assert (page.vitals.long_tasks, page.vitals.tbt_us) == (None, None)
+    assert any("did not answer" in warning for warning in page.warnings)
+
+
+def test_a_server_that_never_answers_says_nothing_of_the_main_thread(load: Load, site: Site) -> None:
+    over = threading.Event()
+    site.answers["/silent"] = Answer(wait_for=over)
+    page = load(site.url("/silent"), timeout_us=1_000_000).outcome.measurement
+    over.set()
+    assert isinstance(page, PageMeasurement)
+    assert not any("main thread" in warning for warning in page.warnings)
 
 
 def test_processor_time_is_that_of_a_process_and_its_children() -> None:

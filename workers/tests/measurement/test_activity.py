@@ -53,7 +53,7 @@ def test_what_devtools_itself_costs_is_not_the_pages() -> None:
     assert cpu_time_of((before, after), ZERO_S, None) == CpuTime(script_us=0, style_us=0, layout_us=0, other_us=0)
 
 
-def test_time_by_kind_ends_with_the_load() -> None:
+def test_time_by_kind_ends_at_the_instant_that_is_asked_for() -> None:
     samples = (sample(0.0, tasks=0), sample(0.1, tasks=0.1, script=0.1), sample(0.3, tasks=0.3, script=0.3))
     assert cpu_time_of(samples, ZERO_S, 200_000) == CpuTime(script_us=200_000, style_us=0, layout_us=0, other_us=0)
 

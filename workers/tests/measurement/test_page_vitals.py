@@ -92,13 +92,33 @@ def tasks(*pairs: tuple[float, float]) -> list[str]:
     return [report("task", at=0.0, length=0.0), *(report("task", at=at, length=length) for at, length in pairs)]
 
 
-def test_blocking_time_is_what_tasks_hold_beyond_50_ms_between_first_paint_and_fully_loaded() -> None:
+def test_blocking_time_is_what_tasks_hold_beyond_50_ms_from_the_first_paint_on() -> None:
     texts = [report("fcp", at=200.0), *tasks((100, 90), (150, 130), (300, 120), (500, 50), (950, 100))]
     vitals = vitals_of(parse_reports(texts), Milestones(fully_loaded_us=1_000_000))
-    # The first ends before the paint; of the second 80 ms lie behind it, of the last 50 ms before the end.
-    assert vitals.tbt_us == (80 - 50 + 120 - 50) * 1000
+    # The first ends before the paint; of the second 80 ms lie behind it.
+    assert vitals.tbt_us == (80 - 50 + 120 - 50 + 100 - 50) * 1000
     assert vitals.long_tasks is not None
     assert vitals.long_tasks[0] == Span(start_us=100_000, end_us=190_000)
+
+
+def test_what_the_last_answer_sets_off_blocks_behind_the_last_byte() -> None:
+    texts = [report("fcp", at=20.0), *tasks((240, 403))]
+    rest = Milestones(fully_loaded_us=235_000, until_us=2_240_000)
+    assert vitals_of(parse_reports(texts), rest).tbt_us == 353_000
+
+
+def test_a_task_that_began_when_nobody_listened_any_more_is_not_the_pages() -> None:
+    texts = [report("fcp", at=20.0), *tasks((2_250, 100))]
+    seen = vitals_of(parse_reports(texts), Milestones(fully_loaded_us=235_000, until_us=2_240_000))
+    assert (seen.long_tasks, seen.tbt_us) == ((), 0)
+
+
+def test_of_a_thread_that_was_at_a_task_to_the_end_nobody_knows_how_long_it_blocked() -> None:
+    busy = Milestones(fully_loaded_us=1, responsive=False)
+    seen = vitals_of(parse_reports([report("fcp", at=1.0), *tasks()]), busy)
+    assert (seen.long_tasks, seen.tbt_us) == (None, None)
+    told = vitals_of(parse_reports([report("fcp", at=1.0), *tasks((100, 90))]), busy)
+    assert (told.long_tasks, told.tbt_us) == ((Span(start_us=100_000, end_us=190_000),), None)
 
 
 def test_no_long_task_is_none_of_them_and_not_observed_is_unknown() -> None:

@@ -63,18 +63,26 @@ def test_one_good_reading_at_either_end_is_enough(delays: list[float], first: in
     assert abs(zero.wall_s - WALL_S) < 0.001
 
 
-@pytest.mark.parametrize(
-    ("fully_loaded_us", "last_s", "is_told"),
-    [(3_000_000, 8.1, False), (3_000_000, 7.9, True), (None, 9.4, False), (None, 8.9, True)],
-)
-def test_where_the_strips_end_before_the_load_the_page_says_so(
-    fully_loaded_us: int | None, last_s: float, is_told: bool
-) -> None:
-    """The run begins at 5 s and is looked at until 10 s."""
-    page = PageMeasurement(
-        waterfall=Waterfall(requests=(), connections=()), vitals=Vitals(fully_loaded_us=fully_loaded_us)
-    )
-    samples = tuple(ThreadSample(monotonic_s=at_s, counters={}) for at_s in (5.0, last_s))
+def looked_at(*samples: ThreadSample) -> PageMeasurement:
+    """A page whose run begins at 5 s, which is loaded at 8 s and looked at until 10 s."""
+    page = PageMeasurement(waterfall=Waterfall(requests=(), connections=()), vitals=Vitals(fully_loaded_us=3_000_000))
     sight = SightCapture(samples=samples, received={})
-    seen = with_sight(page, sight, VisualProgress(), zero=known(zero_of(late(0, 0, 0))), until_us=10_000_000)
+    return with_sight(page, sight, VisualProgress(), zero=known(zero_of(late(0, 0, 0))), until_us=10_000_000)
+
+
+@pytest.mark.parametrize(("last_s", "is_told"), [(9.4, False), (8.9, True), (7.9, True)])
+def test_where_the_strips_end_before_the_look_does_the_page_says_so(last_s: float, is_told: bool) -> None:
+    seen = looked_at(*(ThreadSample(monotonic_s=at_s, counters={}) for at_s in (5.0, last_s)))
     assert [f"after {last_s - 5:.1f} s" in warning for warning in seen.warnings] == [True] * is_told
+
+
+def test_processor_time_is_counted_until_the_page_was_at_rest() -> None:
+    """Half a second of script behind the last byte, and what our own last looks cost behind the rest."""
+    counted = {8.0: 0.1, 9.0: 0.6, 10.0: 0.6, 10.5: 0.7}
+    samples = [
+        ThreadSample(monotonic_s=at_s, counters={"TaskDuration": script_s, "ScriptDuration": script_s})
+        for at_s, script_s in {5.0: 0.0, **counted}.items()
+    ]
+    cpu = looked_at(*samples).vitals.cpu
+    assert cpu is not None
+    assert cpu.script_us == 600_000
