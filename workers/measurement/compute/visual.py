@@ -26,7 +26,9 @@ class Shot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VisualProgress:
-    """All None when nothing on the screen ever changed. `pictures` are those of the frames, in their order."""
+    """All None when nothing on the screen ever changed: then no frame is complete at all. `pictures` are those of the
+    frames, in their order.
+    """
 
     start_render_us: int | None = None
     speed_index_us: int | None = None
@@ -45,8 +47,8 @@ def visual_progress(shots: Sequence[Shot], *, max_frames: int) -> VisualProgress
     if not film:
         return VisualProgress()
     changed = [index for index, shot in enumerate(film) if shot.histogram != film[0].histogram]
-    begin = changed[0] if changed else 0
-    # A page may end with the colours that it began with, and was not complete before it began.
+    # A page may end with the colours that it began with, and was not complete before it began, if it ever did.
+    begin = changed[0] if changed else len(film)
     whole = distance(film[0].histogram, film[-1].histogram)
     completeness = [0] * begin + [_complete_ppm(shot, film[-1], whole) for shot in film[begin:]]
     kept = _most_changing([shot.histogram for shot in film], max_frames)
