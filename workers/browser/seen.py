@@ -111,6 +111,9 @@ def _warnings(request: RunRequest, page: PageMeasurement) -> tuple[str, ...]:
     others = sum(row.protocol in _PROTOCOLS - {protocol} for row in rows)
     if protocol is not None and others:
         warnings.append(f"{others} of {len(rows)} requests were not answered over {protocol}: their hosts lack it.")
+    accepted = {one.host for one in page.waterfall.connections if one.certificate_error and one.requests}
+    if request.ignore_certificate_errors and accepted:
+        warnings.append(f"Certificates that do not verify were accepted all the same: {', '.join(sorted(accepted))}.")
     if page.vitals.load_us is not None and page.vitals.fully_loaded_us is None:
         warnings.append(_RESTLESS)
     return tuple(warnings)

@@ -19,6 +19,7 @@ class Connection:
 
     For QUIC, `connect` is absent and `tls` is the whole handshake, since the two cannot be told apart.
     `tls_round_trips` counts the server's handshake flights; `resumed` is None when the log does not say.
+    `certificate_error` is told of a certificate that was accepted all the same, too.
     """
 
     number: int

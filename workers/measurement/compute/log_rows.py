@@ -19,6 +19,7 @@ from workers.measurement.compute.join import asked_cache_alone
 from workers.measurement.compute.lookups import lookup_for
 from workers.measurement.compute.network_log import ABORTED, DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
 from workers.measurement.compute.payers import payers_of, reused_by
+from workers.measurement.compute.refusals import opened_for, opened_in_vain, with_accepted_errors
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.texts import plain, short_url
 from workers.measurement.connection import Connection
@@ -38,7 +39,7 @@ class LogRows:
 @dataclass(frozen=True, slots=True)
 class _Uses:
     """Who used which connection: its number by its source, the hop that its cost stands at, and further hosts' lookups
-    by the hop (source and index) that waited for them. `in_vain` are those opened for requests that failed.
+    by the hop (source and index) that waited for them. `in_vain` are those that requests opened and did not use.
     """
 
     numbers: Mapping[int, int]
@@ -64,10 +65,11 @@ def rows_of(log: NetworkLog, *, limit: int, zero_ms: int | None = None) -> LogRo
         payers=payers_of(log, users),
         reused=reused_by(log, users),
         lookups=_lookups_of_guests(log, users),
-        in_vain=frozenset(source for hop in log.hops for source in log.opened_in_vain(hop)),
+        in_vain=frozenset(source for hop in log.hops for source in opened_for(log, hop)),
     )
     view = _View(log, uses, zero_ms if zero_ms is not None else log.zero_ms or 0)
-    connections = {socket.source: view.connection(socket, users.get(socket.source, [])) for socket in kept}
+    seen = [view.connection(socket, users.get(socket.source, [])) for socket in kept]
+    connections = {socket.source: one for socket, one in zip(kept, with_accepted_errors(seen), strict=True)}
     waterfall = Waterfall(
         requests=tuple(view.row(hop, number, connections) for number, hop in enumerate(hops, 1)),
         connections=tuple(connections.values()),
@@ -85,7 +87,7 @@ def _users(log: NetworkLog) -> dict[int, list[NetHop]]:
     for hops in users.values():
         hops.sort(key=lambda hop: (hop.follows is not False, hop.sent_ms or 0))
     for hop in log.hops:
-        for source in log.opened_in_vain(hop):
+        for source in opened_in_vain(log, hop):
             if source not in users:
                 hop.link, users[source] = source, [hop]
                 break
@@ -160,7 +162,6 @@ class _View:
             certificate_error=certificate_error(log, facts.get("net_error")),
             received_bytes=socket.received_bytes or None,
             requests=len(hops),
-            # What was opened for a request that failed was not opened ahead.
             preconnected=socket.source not in self.uses.in_vain and _is_early(began, first),
         )
 

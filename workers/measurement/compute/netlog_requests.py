@@ -7,7 +7,7 @@ from itertools import islice
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import follows
-from workers.measurement.compute.network_log import ABORTED, NetHop, NetworkLog, Stretch
+from workers.measurement.compute.network_log import ABORTED, MAX_TRIES, NetHop, NetworkLog, Stretch
 
 # A page has thousands at most; a log of many hours may have more than anybody looks at.
 MAX_HOPS = 50_000
@@ -194,6 +194,8 @@ class Requests:
 
     def _controller(self, event: NetEvent) -> None:
         hop = self._hop(event)
+        if hop.controller is not None and len(hop.former) < MAX_TRIES:
+            hop.former.append(hop.controller)
         hop.controller = event.dependency
         # What follows is about another connection than that of an attempt before.
         hop.job = hop.manager = hop.session = hop.follows = None

@@ -26,7 +26,7 @@ _AT_HAND = (
 )
 # Attempts of one opener, or for one request: Chrome tries a handful of addresses, in a handful of ways.
 _MAX_ATTEMPTS = 64
-_MAX_TRIES = 16
+MAX_TRIES = 16
 # How the log calls documents, and an origin that is not a page's: the browser asks on its own account.
 DOCUMENTS = ("main frame", "sub frame")
 NOBODY = "not an origin"
@@ -66,10 +66,11 @@ class NetHop:
     lets what matters little wait. `pages_own` is what a document or a worker asked for, not the browser. `send` and
     `head_ms` are those of the last transaction, of which there are `transactions`: credentials that were asked for, or
     a connection that was lost, make a second. `head_ms` is when the final answer's head was there, `hints_ms` when an
-    early one (103) was. `controller`, `job`, `manager` and `opener` are who got it a connection, `session` (HTTP/2) and
-    `link` are that connection, `stream` a session and its number there; `follows` is whether that had carried a request
-    before, where the log says so itself. `sent_lines` and `answer_lines` are the header lines of that transaction, as
-    the log writes them, `received_bytes` all of its answer on the wire. Once it is `over` nothing more of it will come.
+    early one (103) was. `controller`, `job`, `manager` and `opener` are who got it a connection, `former` the
+    controllers of attempts before, `session` (HTTP/2) and `link` are that connection, `stream` a session and its number
+    there; `follows` is whether that had carried a request before, where the log says so itself. `sent_lines` and
+    `answer_lines` are the header lines of that transaction, as the log writes them, `received_bytes` all of its answer
+    on the wire. Once it is `over` nothing more of it will come.
     """
 
     source: int
@@ -97,6 +98,7 @@ class NetHop:
     redirected_to: str | None = None
     body_bytes: int | None = None
     controller: int | None = None
+    former: list[int] = field(default_factory=list)
     job: int | None = None
     manager: int | None = None
     opener: int | None = None
@@ -235,7 +237,7 @@ class NetworkLog:
             self.truncated = True
             return
         tries = self.controllers.setdefault(controller, [])
-        if opener not in tries and len(tries) < _MAX_TRIES:
+        if opener not in tries and len(tries) < MAX_TRIES:
             tries.append(opener)
             self.controller_of.setdefault(opener, controller)
 
@@ -315,15 +317,6 @@ class NetworkLog:
         openers = [self.openers.get(source) for source in dict.fromkeys([*tries, hop.opener or 0])]
         sources = (source for opener in openers if opener is not None for source in opener.sockets)
         return list(dict.fromkeys(islice(sources, _MAX_ATTEMPTS)))
-
-    def opened_in_vain(self, hop: NetHop) -> list[int]:
-        """The connections that were opened for a request and of no use to it, such as one with a wrong certificate; the
-        last one first.
-        """
-        if hop.send.begin_ms is not None or self.failure_of(hop) is None:
-            return []
-        known = (self.sockets[source] for source in reversed(self.tries_of(hop)) if source in self.sockets)
-        return [one.source for one in known if one.was_opened and one.opened_ms >= hop.started_ms]
 
     def attempts_of(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
         """What a request spent on connections that came to nothing: its lookup, every attempt, the last handshake."""

@@ -24,6 +24,7 @@ from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.lookups import lookup_for
 from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
 from workers.measurement.compute.phases import devtools_spans, marks_of, shift, span_between
+from workers.measurement.compute.refusals import opened_for, with_accepted_errors
 from workers.measurement.compute.texts import plain_or_none
 from workers.measurement.connection import Connection
 from workers.measurement.timing import Span
@@ -64,11 +65,11 @@ def connections_of(network: Network) -> Connections:
     opened |= {key: socket.opened_ms * 1000 for key, socket in network.log.sockets.items() if _is_unused(socket, users)}
     keys = sorted(opened, key=lambda key: (opened[key], key))[:MAX_CONNECTIONS]
     built = {key: _connection(network, key, users.get(key, []), number) for number, key in enumerate(keys, 1)}
-    # What was opened for a request that failed was not opened ahead.
-    in_vain = {source for hop in network.pairs.values() for source in network.log.opened_in_vain(hop)}
-    kept = {
+    in_vain = {source for hop in network.pairs.values() for source in opened_for(network.log, hop)}
+    seen = {
         key: replace(one, preconnected=one.preconnected and key not in in_vain) for key, one in built.items() if one
     }
+    kept = dict(zip(seen, with_accepted_errors(seen.values()), strict=True))
     return Connections(
         all=tuple(kept.values()),
         used={index: kept[key] for key, indexes in users.items() if key in kept for index in indexes},

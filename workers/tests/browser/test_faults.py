@@ -199,6 +199,10 @@ def test_each_kind_of_bad_certificate_has_its_own_failure(
         assert connection.tls is not None
         page = measured(load(url, ignore_certificate_errors=True))
         assert page.waterfall.requests[0].status == 200
+        assert [(one.certificate_error, one.preconnected) for one in page.waterfall.connections] == [
+            (connection.certificate_error, False)
+        ] * 2
+        assert "Certificates that do not verify were accepted all the same: localhost." in page.warnings
 
 
 def test_ignoring_certificate_errors_in_one_run_does_not_last(load: Load) -> None:

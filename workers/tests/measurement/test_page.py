@@ -232,7 +232,11 @@ def test_the_handshake_that_chrome_gave_up_before_going_on_is_not_the_documents(
     assert refused.certificate_error is not None
     assert used.requests >= 1
     assert page.waterfall.requests[0].connection == used.number
-    assert used.certificate_error is None
+
+
+def test_the_error_of_a_certificate_that_was_accepted_stands_at_the_connection_that_carried_the_requests() -> None:
+    refused, used = page_of("untrusted-ignored").waterfall.connections
+    assert used.certificate_error == refused.certificate_error == "ERR_CERT_AUTHORITY_INVALID"
 
 
 def test_a_connection_that_was_begun_long_before_the_page_was_heard_of_has_its_phases() -> None:
