@@ -1,7 +1,5 @@
 """What Chrome says of a connection, in the words that the raw probe uses too."""
 
-import base64
-import binascii
 from urllib.parse import SplitResult, urlsplit
 
 from workers.measurement.compute.network_log import NetworkLog
@@ -54,10 +52,3 @@ def cipher_name(number: object) -> str | None:
 
 def flag(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
-
-
-def der_of(pems: tuple[str, ...]) -> tuple[bytes, ...]:
-    try:
-        return tuple(base64.b64decode("".join(pem.split("\n")[1:-2])) for pem in pems)
-    except binascii.Error:
-        return ()

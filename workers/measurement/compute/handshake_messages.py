@@ -1,4 +1,4 @@
-"""Handshake messages that a server sent, as far as they were kept, read for what a probe wants to know of them.
+"""Handshake messages that a server sent, as far as they were kept, read for what is to be known of them.
 
 Any server may send anything: what cannot be read is as if it had not been sent.
 """
@@ -10,7 +10,7 @@ from workers.measurement.evidence import CertificateCompression, EarlyData
 
 # RFC 8446, 4 and B.3, and RFC 8879, 4; a HelloRetryRequest is a ServerHello with this for its random (4.1.3).
 _SERVER_HELLO, _NEW_SESSION_TICKET, _ENCRYPTED_EXTENSIONS = b"\x02", b"\x04", b"\x08"
-_CERTIFICATE, _COMPRESSED = b"\x0b", b"\x19"
+_CERTIFICATE, _COMPRESSED, _FINISHED = b"\x0b", b"\x19", b"\x14"
 _RETRY_RANDOM = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
 _EARLY_DATA = 42
 _WITH_CERTIFICATES = (_CERTIFICATE, _COMPRESSED)
@@ -101,3 +101,48 @@ def _extensions(block: bytes) -> dict[int, bytes]:
         found[int.from_bytes(block[at : at + 2])] = block[at + 4 : at + 4 + size]
         at += 4 + size
     return found
+
+
+def messages_in(stream: bytes) -> tuple[bytes, ...]:
+    """The messages that a stream brings whole, each with its header."""
+    found, at = [], 0
+    while at + _HEADER_BYTES <= len(stream):
+        end = at + _HEADER_BYTES + int.from_bytes(stream[at + 1 : at + _HEADER_BYTES])
+        if end > len(stream):
+            break
+        found.append(stream[at:end])
+        at = end
+    return tuple(found)
+
+
+def cipher_of(messages: tuple[bytes, ...]) -> int | None:
+    """IANA's number of the suite that the server chose: behind version, random and session id (RFC 8446, 4.1.3)."""
+    hellos = _bodies(messages, _SERVER_HELLO)
+    if not hellos or len(hellos[-1]) < 35:
+        return None
+    number = hellos[-1][35 + hellos[-1][34] :][:2]
+    return int.from_bytes(number) if len(number) == 2 else None
+
+
+def is_resumed(messages: tuple[bytes, ...]) -> bool | None:
+    """Whether a handshake of TLS 1.3 resumed a session: the server came to its end and showed no certificate (RFC 8446,
+    2.2). None before that.
+    """
+    if any(message.startswith(_WITH_CERTIFICATES) for message in messages):
+        return False
+    return True if _bodies(messages, _FINISHED) else None
+
+
+def chain_of(messages: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """The certificates of TLS 1.3 in DER, the server's own first (RFC 8446, 4.4.2): a context, then each with its
+    extensions. None of those that came compressed.
+    """
+    found = []
+    for body in _bodies(messages, _CERTIFICATE)[-1:]:
+        at = 4 + (body[0] if body else 0)
+        while at + 3 <= len(body):
+            size = int.from_bytes(body[at : at + 3])
+            found.append(body[at + 3 : at + 3 + size])
+            at += 3 + size
+            at += 2 + int.from_bytes(body[at : at + 2])
+    return tuple(found)

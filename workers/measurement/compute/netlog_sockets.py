@@ -1,8 +1,12 @@
 """What Chrome's network log says of connections: names looked up, sockets dialled, handshakes made."""
 
+import base64
+import binascii
+
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_links import Handlers
 from workers.measurement.compute.network_log import MAX_SOURCES, NetSocket, NetworkLog, Stretch
+from workers.measurement.compute.quic_handshake import QuicHandshake
 
 # A server's chain is a few certificates; more is somebody's experiment.
 _MAX_CERTIFICATES = 10
@@ -181,7 +185,7 @@ class Sockets:
     def _certificates(self, event: NetEvent) -> None:
         found = event.params.get("certificates")
         if (socket := self._of(event)) is not None and isinstance(found, list):
-            socket.certificates = tuple(str(pem)[:_MAX_PEM_CHARS] for pem in found[:_MAX_CERTIFICATES])
+            socket.certificates = _der_of([str(pem)[:_MAX_PEM_CHARS] for pem in found[:_MAX_CERTIFICATES]])
 
     def _we_spoke(self, event: NetEvent) -> None:
         if (socket := self._of(event)) is not None:
@@ -214,6 +218,7 @@ class Sessions:
         self._log = log
         self._dialling: int | None = None
         self._dialled: dict[int, int] = {}
+        self._handshakes: dict[int, QuicHandshake] = {}
         self.handlers: Handlers = {
             "QUIC_SESSION_POOL_JOB_CONNECT": self._dial,
             "QUIC_STREAM_FACTORY_JOB_CONNECT": self._dial,
@@ -222,13 +227,18 @@ class Sessions:
             "QUIC_SESSION_TRANSPORT_PARAMETERS_SENT": self._first_flight,
             "QUIC_SESSION_TRANSPORT_PARAMETERS_RESUMED": self._resumed,
             "QUIC_SESSION_VERSION_NEGOTIATED": self._version,
+            "QUIC_SESSION_CRYPTO_FRAME_RECEIVED": self._server_spoke,
             "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE": self._complete,
             "QUIC_SESSION_ZERO_RTT_STATE": self._complete,
             "QUIC_SESSION_CLOSE_ON_ERROR": self._error,
         }
 
     def finish(self) -> None:
-        """Once all events were taken: older Chromes tell a handshake's end only by that of the job that made it."""
+        """Once all events were taken: what servers said in pieces, and a handshake's end, which older Chromes tell only
+        by that of the job that made it.
+        """
+        for source, handshake in self._handshakes.items():
+            _learn(self._log.sockets[source], handshake)
         if not _HANDSHAKE_ENDS.isdisjoint(self._log.known):
             return
         for socket in self._log.sockets.values():
@@ -282,6 +292,11 @@ class Sessions:
         if (socket := self._of(event)) is not None and version.startswith(("RFC", "draft", "h3", "ff00")):
             socket.tls_facts = {**socket.tls_facts, "version": "TLS 1.3"}
 
+    def _server_spoke(self, event: NetEvent) -> None:
+        level, offset, data = event.text("encryption_level"), event.number("offset"), event.text("bytes")
+        if self._of(event) is not None and level is not None and offset is not None and data is not None:
+            self._handshakes.setdefault(event.source, QuicHandshake()).take(level, offset, data)
+
     def _complete(self, event: NetEvent) -> None:
         if (socket := self._of(event)) is None:
             return
@@ -294,6 +309,20 @@ class Sessions:
         if (socket := self._of(event)) is not None and socket.tls.end_ms is None:
             socket.connect_error = True
             socket.tls_facts = {**socket.tls_facts, "net_error": event.params.get("net_error")}
+
+
+def _learn(socket: NetSocket, handshake: QuicHandshake) -> None:
+    """In the words in which Chrome tells the same of TCP's handshakes."""
+    said = {"cipher_suite": handshake.cipher, "is_resumed": handshake.resumed}
+    socket.tls_facts = {**said, **socket.tls_facts}
+    socket.certificates = handshake.chain[:_MAX_CERTIFICATES]
+
+
+def _der_of(pems: list[str]) -> tuple[bytes, ...]:
+    try:
+        return tuple(base64.b64decode("".join(pem.split("\n")[1:-2])) for pem in pems)
+    except binascii.Error:
+        return ()
 
 
 def is_carried(event: NetEvent, socket: NetSocket) -> bool:

@@ -163,7 +163,7 @@ class NetSocket:
     connect_error: bool = False
     address: str | None = None
     tls_facts: Mapping[str, Any] = field(default_factory=dict)
-    certificates: tuple[str, ...] = ()
+    certificates: tuple[bytes, ...] = ()
     early_data: bool | None = None
     flights: int = 0
     spoke_last: bool = False

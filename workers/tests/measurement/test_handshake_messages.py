@@ -5,8 +5,12 @@ from hypothesis import strategies as st
 
 from workers.measurement.compute.handshake_messages import (
     certificate_bytes,
+    chain_of,
+    cipher_of,
     early_data_answer,
     hello_retried,
+    is_resumed,
+    messages_in,
     tickets_of,
 )
 from workers.measurement.evidence import EarlyData
@@ -58,11 +62,48 @@ def test_a_certificate_message_is_measured_by_its_head() -> None:
     assert certificate_bytes(()) is None
 
 
-@given(st.lists(st.builds(lambda kind, body: bytes((kind,)) + body, st.sampled_from([2, 4, 8, 11]), st.binary())))
+def certificates(*ders: bytes) -> bytes:
+    entries = b"".join(len(der).to_bytes(3) + der + b"\0\0" for der in ders)
+    return message(11, b"\0" + len(entries).to_bytes(3) + entries)
+
+
+def test_a_stream_gives_the_messages_that_it_brings_whole() -> None:
+    first, second = message(8, b"\0\0"), certificates(b"leaf")
+    assert messages_in(first + second) == (first, second)
+    assert messages_in(first + second[:-1]) == (first,)
+    assert messages_in(b"\x08\0") == ()
+
+
+def test_the_suite_stands_behind_the_session_id() -> None:
+    hello = message(2, b"\x03\x03" + b"r" * 32 + b"\x02id" + b"\x13\x02" + b"\0\0\0")
+    assert cipher_of((hello,)) == 0x1302
+    assert cipher_of((hello[:-4],)) is None
+    assert cipher_of(()) is None
+
+
+def test_a_handshake_that_ends_without_a_certificate_resumes_a_session() -> None:
+    extensions, finished = message(8, b"\0\0"), message(20, b"f" * 48)
+    assert is_resumed((extensions, finished)) is True
+    assert is_resumed((extensions, certificates(b"leaf"), finished)) is False
+    assert is_resumed((extensions, message(25, b"compressed"))) is False
+    assert is_resumed((extensions,)) is None
+
+
+def test_a_chain_begins_with_the_servers_own_certificate() -> None:
+    assert chain_of((certificates(b"leaf", b"issuer"),)) == (b"leaf", b"issuer")
+    assert chain_of((message(25, b"compressed"),)) == ()
+
+
+@given(
+    st.lists(st.builds(lambda kind, body: bytes((kind,)) + body, st.sampled_from([2, 4, 8, 11, 20, 25]), st.binary()))
+)
 def test_no_bytes_break_the_reading(messages: list[bytes]) -> None:
     said = tuple(messages)
     hello_retried(said)
     early_data_answer(said)
     assert (certificate_bytes(said) or 0) >= 0
+    assert len(chain_of(said)) <= sum(map(len, said))
+    assert 0 <= (cipher_of(said) or 0) <= 0xFFFF
+    is_resumed(said)
     for version in ("TLSv1.2", "TLSv1.3", None):
         assert tickets_of(said, version).number <= len(said)
