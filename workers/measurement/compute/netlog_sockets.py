@@ -228,6 +228,7 @@ class Sessions:
             "QUIC_SESSION_TRANSPORT_PARAMETERS_RESUMED": self._resumed,
             "QUIC_SESSION_VERSION_NEGOTIATED": self._version,
             "QUIC_SESSION_CRYPTO_FRAME_RECEIVED": self._server_spoke,
+            "QUIC_SESSION_PACKET_RECEIVED": self._received,
             "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE": self._complete,
             "QUIC_SESSION_ZERO_RTT_STATE": self._complete,
             "QUIC_SESSION_CLOSE_ON_ERROR": self._error,
@@ -291,6 +292,10 @@ class Sessions:
         # QUIC's own versions carry TLS 1.3 (RFC 9001); what Google had before carried its own handshake.
         if (socket := self._of(event)) is not None and version.startswith(("RFC", "draft", "h3", "ff00")):
             socket.tls_facts = {**socket.tls_facts, "version": "TLS 1.3"}
+
+    def _received(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None:
+            socket.received_bytes += max(0, event.number("size") or 0)
 
     def _server_spoke(self, event: NetEvent) -> None:
         level, offset, data = event.text("encryption_level"), event.number("offset"), event.text("bytes")

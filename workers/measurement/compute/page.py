@@ -14,7 +14,7 @@ from workers.measurement.compute.exchange import Exchange, monotonic_us
 from workers.measurement.compute.join import join
 from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
-from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.network_log import NetHop, NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_stock import pictures_of, texts_of
@@ -40,10 +40,13 @@ _DIRECTLY_US = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page load made readable. `addresses` are all that a connection was tried to, for judging where the page led."""
+    """A page load made readable. `addresses` are all that a connection was tried to, for judging where the page led.
+    `is_deaf_to_quic` says that QUIC was tried for the document and not a packet came back.
+    """
 
     measurement: PageMeasurement
     addresses: frozenset[str]
+    is_deaf_to_quic: bool = False
 
 
 def compute_page(capture: PageCapture) -> Page:
@@ -84,7 +87,17 @@ def compute_page(capture: PageCapture) -> Page:
         shows_from=body.shows,
         words_us=_words_us(capture, body.words_bytes, zero_us),
     )
-    return Page(measurement=measurement, addresses=_addresses(events.exchanges, log))
+    return Page(
+        measurement=measurement,
+        addresses=_addresses(events.exchanges, log),
+        is_deaf_to_quic=document is not None and _is_deaf_to_quic(log, pairs.get(document - 1)),
+    )
+
+
+def _is_deaf_to_quic(log: NetworkLog, hop: NetHop | None) -> bool:
+    tried = [] if hop is None else [log.sockets[source] for source in log.tries_of(hop) if source in log.sockets]
+    sessions = [socket for socket in tried if socket.quic]
+    return bool(sessions) and not any(session.received_bytes for session in sessions)
 
 
 def _network_log(capture: PageCapture, zero_us: int) -> NetworkLog:

@@ -79,13 +79,24 @@ def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measur
     if not all(map(may_measure, page.addresses)):
         return Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "the page, or something on it, leads there"))
     reason = (
-        _broken(request, capture, page.measurement)
+        _unheard(request, capture, page)
+        or _broken(request, capture, page.measurement)
         or _challenged(page.measurement)
         or _wrong(request, capture, page.measurement)
     )
     if reason is not None:
         return Failed(failure=reason, measurement=page.measurement)
     return Measured(measurement=page.measurement)
+
+
+def _unheard(request: RunRequest, capture: PageCapture, page: Page) -> Failure | None:
+    """A server without HTTP/3 is silent where Chrome was told to speak nothing else. One that says anything speaks
+    QUIC, and what breaks then is its error.
+    """
+    alone = request.page.protocol is Protocol.H3 and page.is_deaf_to_quic
+    if not alone or capture.crashed or capture.load_seen:
+        return None
+    return failure(FailureKind.PROTOCOL_NOT_SPOKEN, "nobody answered over QUIC")
 
 
 def _broken(request: RunRequest, capture: PageCapture, measured: PageMeasurement) -> Failure | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aioquic.h3.connection import ErrorCode
 
 from workers.browser.black_hole import BlackHole
 from workers.browser.guard import Guard
@@ -26,7 +27,7 @@ from workers.measurement.page_options import (
 )
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import IMAGE, Answer, Site, certificate, serving
-from workers.tests.http3_server import answering, http3_server
+from workers.tests.http3_server import Talk, answering, http3_server
 from workers.tests.nginx import running_nginx
 from workers.tests.servers import Authority
 from workers.tests.waiting import undisturbed
@@ -265,8 +266,27 @@ def test_a_server_without_http3_does_not_answer_over_tcp_instead(ca_file: Path, 
     url = site.page("/", "<p>two")
     with BrowserPool(browser_settings(ca_file)) as pool:
         outcome = failed(pool.load(page_request(url, page=PageOptions(protocol=Protocol.H3), timeout_us=6_000_000)))
-    assert outcome.failure.kind is not FailureKind.BROWSER_FAILED
+    assert outcome.failure.kind is FailureKind.PROTOCOL_NOT_SPOKEN
     assert site.hits == []
+
+
+def test_a_server_that_is_silent_over_udp_lacks_http3(ca_file: Path) -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as silent, BrowserPool(browser_settings(ca_file)) as pool:
+        silent.bind(("127.0.0.1", 0))
+        url = f"https://127.0.0.1:{silent.getsockname()[1]}/"
+        outcome = failed(pool.load(page_request(url, page=PageOptions(protocol=Protocol.H3), timeout_us=2_000_000)))
+    assert outcome.failure.kind is FailureKind.PROTOCOL_NOT_SPOKEN
+
+
+def test_a_server_that_breaks_http3_speaks_it(tmp_path: Path) -> None:
+    def breaks(talk: Talk) -> None:
+        talk.quic.close(error_code=ErrorCode.H3_INTERNAL_ERROR)
+        talk.transmit()
+
+    authority = Authority.make(tmp_path)
+    with http3_server(breaks, authority, tmp_path) as port, BrowserPool(browser_settings(authority.ca_file)) as pool:
+        spoke = spoken(pool, f"https://127.0.0.1:{port}/", Protocol.H3)
+    assert spoke == ("h3", FailureKind.PAGE_ERROR)
 
 
 def test_an_address_of_nobody_is_really_silent() -> None:

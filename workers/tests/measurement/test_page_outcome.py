@@ -10,6 +10,7 @@ from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.page_outcome import KINDS, judge_page
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Failed, Kind, Measured, RunRequest
+from workers.measurement.page_options import PageOptions, Protocol
 from workers.tests.builders import build_request
 from workers.tests.captures import store
 
@@ -53,6 +54,24 @@ def test_a_network_of_our_own_that_changed_meanwhile_is_not_blamed_on_the_target
 def test_an_error_without_a_word_of_ours_keeps_chromes() -> None:
     assert kind_of(replace(GOOD, net_error="ERR_SOMETHING_NEW")) is FailureKind.PAGE_ERROR
     assert kind_of(replace(GOOD, net_error="ERR_CERT_SOMETHING_NEW")) is FailureKind.CERTIFICATE_INVALID
+
+
+@pytest.mark.parametrize(
+    ("deaf", "protocol", "kind"),
+    [
+        (True, Protocol.H3, FailureKind.PROTOCOL_NOT_SPOKEN),
+        (False, Protocol.H3, FailureKind.PAGE_ERROR),
+        (True, None, FailureKind.PAGE_ERROR),
+    ],
+)
+def test_a_server_that_says_nothing_over_quic_does_not_speak_http3_and_one_that_breaks_it_does(
+    deaf: bool, protocol: Protocol | None, kind: FailureKind
+) -> None:
+    broken = replace(GOOD, net_error="ERR_QUIC_PROTOCOL_ERROR", load_seen=False)
+    page = replace(compute_page(GOOD), is_deaf_to_quic=deaf)
+    outcome = judge_page(page_request(page=PageOptions(protocol=protocol)), broken, page, lambda _: True)
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is kind
 
 
 def test_an_unknown_authority_is_the_targets_fault_at_the_tls_stage() -> None:
