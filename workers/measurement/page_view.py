@@ -51,6 +51,12 @@ class Activity:
     other_us: tuple[int, ...] = ()
     cpu_us: tuple[int, ...] = ()
 
+    @property
+    def end_us(self) -> int:
+        """Where the last step ends."""
+        lists = (self.received_bytes, self.script_us, self.style_us, self.layout_us, self.other_us, self.cpu_us)
+        return self.step_us * max(map(len, lists))
+
 
 class ConsoleLevel(StrEnum):
     ERROR = "error"

@@ -1,6 +1,6 @@
 """The rows of a waterfall: requests or a probe's hops, in one shape that one component draws."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
@@ -145,7 +145,7 @@ def own_axis(measured: PageMeasurement | ProbeMeasurement) -> Axis:
     if isinstance(measured, ProbeMeasurement):
         return _axis_over([hop.timing for hop in measured.hops], [])
     timings = [request.timing for request in measured.waterfall.requests]
-    return _axis_over(timings, [moment.at_us for moment in page_moments(measured)])
+    return _axis_over(timings, [*(moment.at_us for moment in page_moments(measured)), *_ends_around(measured)])
 
 
 def own_domain(page: PageMeasurement) -> str:
@@ -185,6 +185,15 @@ def _axis_over(timings: Sequence[Timing], moments_us: Sequence[int]) -> Axis:
     """From the run's zero, which is the first navigation or the first packet, to the last thing known."""
     start_us = min([0, *(timing.start_us for timing in timings)])
     return axis_of(start_us, max([0, *(end_of(timing) for timing in timings), *moments_us]))
+
+
+def _ends_around(page: PageMeasurement) -> Iterator[int]:
+    """Where what stands over and under the rows ends: the film, the long tasks, the machine's activity."""
+    if page.film is not None:
+        yield from (frame.at_us for frame in page.film.frames)
+    yield from (task.end_us for task in page.vitals.long_tasks or ())
+    if page.activity is not None:
+        yield page.activity.end_us
 
 
 def _request_row(request: Request, axis: Axis, own: str, *, is_largest: bool) -> Row:

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -7,12 +8,14 @@ from hypothesis import strategies as st
 
 from backend.web.tests import measurements
 from backend.web.tests.waterfall.strategies import timings
+from backend.web.waterfall.axis import axis_of
 from backend.web.waterfall.connections import connection_chart, lanes_of
 from backend.web.waterfall.flags import FLAG_NOTES, FLAG_SENTENCES
-from backend.web.waterfall.rows import Chart, Row, page_chart, probe_chart
+from backend.web.waterfall.rows import Chart, Row, own_axis, page_chart, probe_chart
 from workers.measurement import examples, wire
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, RunResult
+from workers.measurement.page_view import Activity, Film, FilmFrame
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, RowFlag, Waterfall
@@ -47,6 +50,22 @@ def test_a_row_says_in_words_what_its_bars_show() -> None:
     row = page_chart(measurements.page(1)).rows[0]
     assert row.spoken == "starts at 0 ms; DNS 9.0 ms; connect 30 ms; TLS 35 ms; waiting 212 ms; download 31 ms"
     assert (row.name, row.host, row.status, row.size, row.time) == ("/", "www.shop.example", "200", "24 kB", "317 ms")
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"vitals": Vitals(long_tasks=(Span(start_us=253_000, end_us=1_432_000),))},
+        {"film": Film(frames=(FilmFrame(at_us=1_432_000, complete_ppm=1_000_000),), width=8, height=5, columns=1)},
+        {"activity": Activity(step_us=179_000, script_us=(0,) * 8)},
+        {"activity": Activity(step_us=179_000, received_bytes=(0,) * 8)},
+    ],
+)
+def test_the_axis_holds_what_came_after_the_last_row(later: dict[str, Any]) -> None:
+    page = replace(measurements.page(1), **later)
+    axis = own_axis(page)
+    assert axis.end_us == axis_of(0, 1_432_000).end_us
+    assert page_chart(page).axis == connection_chart(page).axis == axis
 
 
 @pytest.mark.parametrize(
