@@ -11,12 +11,6 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _GAP = "·"
 
 
-def last_instant_us(timing: Timing) -> int:
-    """The last instant that a timing knows."""
-    spans = (timing.dns, timing.connect, timing.tls, timing.send, timing.wait, timing.download)
-    return max([timing.start_us, timing.end_us or 0, *(span.end_us for span in spans if span is not None)])
-
-
 def bar_of(span: Span, scale_us: int, columns: int, shade: str | None = None) -> str:
     """A bar in eighths of a column, or in columns of a shade. A span of no length is nothing, the shortest one is the
     least that there is.

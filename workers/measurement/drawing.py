@@ -4,7 +4,7 @@ phases as bars for a probe, a waterfall for a page. Pure: no terminal is asked a
 
 from collections.abc import Mapping, Sequence
 
-from workers.measurement.bars import last_instant_us, shared_bar
+from workers.measurement.bars import shared_bar
 from workers.measurement.canvas import (
     RED,
     Canvas,
@@ -50,7 +50,7 @@ def _failure(failure: Failure, canvas: Canvas) -> list[str]:
 
 def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
     rows = page.waterfall.requests
-    end_us = max([last_instant_us(row.timing) for row in rows] + [page.vitals.load_us or 0], default=0)
+    end_us = max([row.timing.last_us for row in rows] + [page.vitals.load_us or 0], default=0)
     label_columns = max(16, canvas.columns * 2 // 5 - 16)
     lines = [_row(row, end_us, label_columns, canvas) for row in rows[: canvas.rows]]
     if len(rows) > len(lines):

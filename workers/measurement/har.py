@@ -13,7 +13,7 @@ from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.compute.representative import representative
 from workers.measurement.connection import Connection
 from workers.measurement.har_entry import Scene, entry_of_hop, entry_of_request, known
-from workers.measurement.har_timing import latest_us, ms_or_none, ms_or_unknown
+from workers.measurement.har_timing import ms_or_none, ms_or_unknown
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.redaction import Masks, Redaction
@@ -85,7 +85,7 @@ def _views(page: PageMeasurement, about: About) -> list[_View]:
     )
     if page.repeat is None:
         return [first]
-    ended_us = max((latest_us(row.timing) for row in page.waterfall.requests), default=0)
+    ended_us = max((row.timing.last_us for row in page.waterfall.requests), default=0)
     second = _View(
         id=_SECOND,
         started_at=page.repeat.began_at or first.started_at + timedelta(microseconds=ended_us),

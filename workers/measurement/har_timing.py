@@ -18,11 +18,6 @@ def earliest_us(timing: Timing) -> int:
     return min([timing.start_us, *(span.start_us for span in _spans(timing).values())])
 
 
-def latest_us(timing: Timing) -> int:
-    """The last instant that a timing knows."""
-    return max([timing.start_us, timing.end_us or timing.start_us, *(span.end_us for span in _spans(timing).values())])
-
-
 def timings_of(timing: Timing) -> dict[str, float]:
     """The phases in milliseconds, `ssl` inside `connect`, -1 for what did not happen.
 
@@ -30,7 +25,7 @@ def timings_of(timing: Timing) -> dict[str, float]:
     """
     took_us = {phase: span.duration_us for phase, span in _spans(timing).items()}
     connect_us = None if took_us.keys().isdisjoint(("connect", "tls")) else _sum(took_us, "connect", "tls")
-    idle_us = latest_us(timing) - earliest_us(timing) - sum(took_us.values())
+    idle_us = timing.last_us - earliest_us(timing) - sum(took_us.values())
     return {
         "blocked": ms(max(0, idle_us)),
         "dns": ms_or_unknown(took_us.get("dns")),
@@ -56,7 +51,7 @@ def places_of(timing: Timing) -> dict[str, float]:
         placed |= {"_ttfb_start": ms(sent.start_us), "_ttfb_end": ms(timing.wait.end_us)}
         placed["_wait_start"] = ms(timing.wait.start_us)
     if timing.end_us is not None:
-        placed |= {"_load_end": ms(timing.end_us), "_all_end": ms(latest_us(timing))}
+        placed |= {"_load_end": ms(timing.end_us), "_all_end": ms(timing.last_us)}
     return placed
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from workers.measurement.bars import bar_of, last_instant_us, shared_bar
+from workers.measurement.bars import bar_of, shared_bar
 from workers.measurement.canvas import (
     BOLD,
     COLOURS,
@@ -41,7 +41,7 @@ def _ways(probe: ProbeMeasurement, connections: dict[int, Connection], canvas: C
     apart by their shade, which the bars of the last hop's phases then have too.
     """
     *redirects, last = probe.hops
-    scale_us = max(last_instant_us(hop.timing) for hop in probe.hops)
+    scale_us = max(hop.timing.last_us for hop in probe.hops)
 
     def whole(hop: Hop, shaded: bool) -> list[str]:
         return _hop(hop, connections.get(hop.connection), scale_us, canvas, shaded=shaded)
@@ -74,7 +74,7 @@ def _folded(hops: Sequence[Hop], scale_us: int, canvas: Canvas) -> list[str]:
     behind = f" and {counted(more, 'more redirect')}" if more else ""
     head = canvas.paint(fit(first.url, canvas.columns - len(behind)), BOLD) + behind
     name = "redirects" if more else str(first.status or "no answer")
-    label = _label(name, max(last_instant_us(hop.timing) for hop in hops) - first.timing.start_us)
+    label = _label(name, max(hop.timing.last_us for hop in hops) - first.timing.start_us)
     bar = shared_bar([hop.timing for hop in hops], scale_us, canvas.columns - len(label), canvas)
     return [head, (label + bar).rstrip()]
 

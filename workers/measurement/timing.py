@@ -54,6 +54,13 @@ class Timing:
         return None if self.wait is None else self.wait.end_us
 
     @property
+    def last_us(self) -> int:
+        """The last instant that is known of it, also where it never finished."""
+        spans = (self.dns, self.connect, self.tls, self.send, self.wait, self.download)
+        ends = [span.end_us for span in spans if span is not None]
+        return max(self.start_us, *ends, self.end_us or self.start_us)
+
+    @property
     def total_us(self) -> int | None:
         return None if self.end_us is None else self.end_us - self.start_us
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from backend.web.units import duration, parts_text, total_text
 from backend.web.waterfall.axis import axis_of
 from backend.web.waterfall.rows import Bar, bars_of
-from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, end_of, segments_of, total_name
+from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, segments_of, total_name
 from workers.measurement.connection import Connection
 from workers.measurement.messages import Hop
 
@@ -34,7 +34,7 @@ class PhaseTable:
 def phase_table(hop: Hop, connection: Connection | None) -> PhaseTable:
     """One row a stretch, in order of time; the times as shown add up to the total."""
     segments = segments_of(hop.timing)
-    axis = axis_of(hop.timing.start_us, end_of(hop.timing))
+    axis = axis_of(hop.timing.start_us, hop.timing.last_us)
     parts_us = [segment.duration_us for segment in segments]
     total_us = max(sum(parts_us), 1)
     rows = tuple(

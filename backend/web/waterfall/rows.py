@@ -10,7 +10,7 @@ from backend.web.units import duration, size
 from backend.web.waterfall.axis import Axis, Mark, Moment, Tick, axis_of, lanes_of, marks_on
 from backend.web.waterfall.flags import FLAG_NOTES
 from backend.web.waterfall.moments import document_of, page_moments, probe_moments
-from backend.web.waterfall.segments import SPOKEN, Phase, Segment, ahead_of, end_of, joined, segments_of
+from backend.web.waterfall.segments import SPOKEN, Phase, Segment, ahead_of, joined, segments_of
 from backend.web.waterfall.shapes import BLOCKS, LARGEST, TRAITS, Trait
 from backend.web.waterfall.text import host_of, name_of, printable
 from workers.diagnosis.page_paths import largest_row
@@ -184,7 +184,7 @@ def _bars(timing: Timing, axis: Axis) -> tuple[Bar, ...]:
 def _axis_over(timings: Sequence[Timing], moments_us: Sequence[int]) -> Axis:
     """From the run's zero, which is the first navigation or the first packet, to the last thing known."""
     start_us = min([0, *(timing.start_us for timing in timings)])
-    return axis_of(start_us, max([0, *(end_of(timing) for timing in timings), *moments_us]))
+    return axis_of(start_us, max([0, *(timing.last_us for timing in timings), *moments_us]))
 
 
 def _ends_around(page: PageMeasurement) -> Iterator[int]:

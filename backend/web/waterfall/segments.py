@@ -84,12 +84,6 @@ def ahead_of(timing: Timing) -> tuple[Segment, ...]:
     )
 
 
-def end_of(timing: Timing) -> int:
-    """The last instant known of an exchange, also of one that never ended."""
-    known = [timing.start_us, *(span.end_us for _, span in _spans(timing))]
-    return max(known if timing.end_us is None else [*known, timing.end_us])
-
-
 def total_name(timing: Timing) -> str:
     """What the sum of the phases is called: an exchange whose end was not seen has no total."""
     return "Total" if timing.end_us is not None else "Seen of it"

@@ -6,14 +6,14 @@ from hypothesis import given
 
 from backend.web.tests.measurements import document, span
 from backend.web.tests.waterfall.strategies import timings
-from backend.web.waterfall.segments import Segment, ahead_of, connection_segments, end_of, joined, segments_of
+from backend.web.waterfall.segments import Segment, ahead_of, connection_segments, joined, segments_of
 from workers.measurement.timing import Timing
 
 
 @given(timings())
 def test_segments_add_up_to_the_total_and_never_overlap(timing: Timing) -> None:
     segments = segments_of(timing)
-    assert sum(segment.duration_us for segment in segments) == end_of(timing) - timing.start_us
+    assert sum(segment.duration_us for segment in segments) == timing.last_us - timing.start_us
     assert all(segment.duration_us > 0 for segment in segments)
     assert all(left.end_us == right.start_us for left, right in itertools.pairwise(segments))
 
@@ -80,7 +80,7 @@ def test_a_connection_opened_in_advance_is_shown_but_not_counted() -> None:
 
 def test_an_exchange_that_never_ended_lasts_to_what_was_seen_last() -> None:
     timing = Timing(start_us=0, wait=span(5, 30))
-    assert end_of(timing) == 35_000
+    assert timing.last_us == 35_000
     assert [segment.phase for segment in segments_of(timing)] == ["queued", "wait"]
 
 
