@@ -55,6 +55,7 @@ export interface RowData {
   readonly traits?: readonly ("differs" | "failed" | "blocking" | "third-party" | "cached" | "redirect")[];
   readonly total_us?: number | null;
   readonly size_bytes?: number | null;
+  readonly open_us?: number | null;
   readonly lanes?: number;
   readonly match?: number | null;
 }
@@ -80,9 +81,9 @@ export interface SeriesPoint {
   readonly tbt_ms: number | null;
 }
 
-export const PHASES = ["queued", "idle", "dns", "connect", "tls", "wait", "download"] as const;
+export const PHASES = ["queued", "idle", "dns", "connect", "tls", "wait", "download", "open"] as const;
 
-export const LANE_SHAPES = {"queued": [3, 2], "idle": [4, 1], "dns": [1, 6], "connect": [1, 6], "tls": [1, 6], "wait": [2, 4], "download": [0, 8]} as const;
+export const LANE_SHAPES = {"queued": [3, 2], "idle": [4, 1], "dns": [1, 6], "connect": [1, 6], "tls": [1, 6], "wait": [2, 4], "download": [0, 8], "open": [2, 4]} as const;
 
 export const BAR_HEIGHT = 14 as const;
 
@@ -94,9 +95,9 @@ export const TINY_PERCENT = 0.15 as const;
 
 export const MARK_NAMES = {"first-byte": "First byte", "start-render": "Start render", "fcp": "First paint", "lcp": "Largest paint", "dcl": "DOM ready", "load": "Load", "shift": "Layout shift"} as const;
 
-export const NOTE_SIGNS = {"blocks rendering": "◆", "largest paint": "★", "only here": "◯"} as const;
+export const NOTE_SIGNS = {"blocks rendering": "◆", "largest paint": "★", "still open": "…", "only here": "◯"} as const;
 
-export const PHASE_NAMES = {"queued": "Queued", "dns": "DNS", "connect": "Connect (TCP)", "tls": "TLS", "wait": "Waiting (first byte)", "download": "Download", "idle": "In no phase"} as const;
+export const PHASE_NAMES = {"queued": "Queued", "dns": "DNS", "connect": "Connect (TCP)", "tls": "TLS", "wait": "Waiting (first byte)", "download": "Download", "idle": "In no phase", "open": "Still open"} as const;
 
 export const MAX_TICKS = 5 as const;
 

@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterable
 
-from workers.measurement.canvas import COLOURS, DIM, SHADES, Canvas
+from workers.measurement.canvas import COLOURS, DIM, OPEN, SHADES, Canvas
 from workers.measurement.timing import PHASES, Span, Timing
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 # The gaps between phases are the browser's own time, or ours.
 _GAP = "·"
+_SHADES = SHADES | {"open": OPEN}
 
 
 def bar_of(span: Span, scale_us: int, columns: int, shade: str | None = None) -> str:
@@ -24,9 +25,15 @@ def bar_of(span: Span, scale_us: int, columns: int, shade: str | None = None) ->
     return " " * left + ("█" * whole + _EIGHTHS[rest].strip() if shade is None else shade * max(1, whole))
 
 
-def shared_bar(timings: Iterable[Timing], scale_us: int, columns: int, canvas: Canvas) -> str:
-    """All phases of several exchanges in one bar, told apart by shade and colour; gaps are dots."""
+def shared_bar(
+    timings: Iterable[Timing], scale_us: int, columns: int, canvas: Canvas, still_open: Span | None = None
+) -> str:
+    """All phases of several exchanges in one bar, told apart by shade and colour; gaps are dots, and what is still open
+    is dashed.
+    """
     cells: list[str | None] = [None] * columns
+    if still_open is not None:
+        _fill(cells, still_open.start_us, still_open.end_us, scale_us, "open")
     for timing in timings:
         if timing.end_us is not None:
             _fill(cells, timing.start_us, timing.end_us, scale_us, "gap")
@@ -34,7 +41,7 @@ def shared_bar(timings: Iterable[Timing], scale_us: int, columns: int, canvas: C
             span = getattr(timing, phase)
             if span is not None and span.duration_us > 0:
                 _fill(cells, span.start_us, span.end_us, scale_us, phase)
-    drawn = [" " if cell is None else canvas.paint(SHADES.get(cell, _GAP), COLOURS.get(cell, DIM)) for cell in cells]
+    drawn = [" " if cell is None else canvas.paint(_SHADES.get(cell, _GAP), COLOURS.get(cell, DIM)) for cell in cells]
     return "".join(drawn).rstrip()
 
 

@@ -9,6 +9,8 @@ MIN_WIDTH = 48
 MAX_ROWS = 60
 # Without colour phases differ by their shade.
 SHADES = {"dns": "░", "connect": "▒", "tls": "▓", "send": "╴", "wait": "━", "download": "█"}
+# What was still open when it was left.
+OPEN = "┄"
 LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wait": "Wait", "download": "Download"}
 # Terminal colours (SGR) in the spirit of the dashboard's palette.
 COLOURS = {"dns": "36", "connect": "33", "tls": "35", "send": "90", "wait": "32", "download": "34"}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from workers.measurement.bars import shared_bar
 from workers.measurement.canvas import (
+    OPEN,
     RED,
     Canvas,
     columns_of,
@@ -22,6 +23,7 @@ from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Measurement, Missed, Outcome, PageMeasurement
 from workers.measurement.page_view import ConsoleLevel
 from workers.measurement.probe_drawing import draw_probe
+from workers.measurement.timing import Span
 from workers.measurement.views_drawing import view_facts
 from workers.measurement.waterfall import Request, received_bytes
 
@@ -50,24 +52,31 @@ def _failure(failure: Failure, canvas: Canvas) -> list[str]:
 
 def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
     rows = page.waterfall.requests
-    end_us = max([row.timing.last_us for row in rows] + [page.vitals.load_us or 0], default=0)
-    label_columns = max(16, canvas.columns * 2 // 5 - 16)
-    lines = [_row(row, end_us, label_columns, canvas) for row in rows[: canvas.rows]]
+    ends_us = [row.timing.last_us for row in rows]
+    end_us = max([*ends_us, page.vitals.load_us or 0, page.hung_until_us or 0])
+    lines = [_row(row, page.waterfall.open_span(row), end_us, canvas) for row in rows[: canvas.rows]]
     if len(rows) > len(lines):
         lines.append(canvas.left_out([counted(len(rows) - len(lines), "more request")]))
     kinds = [*_page_summary(page), *view_facts(page)]
     return [*lines, *(line for facts in kinds for line in _in_lines(facts, canvas)), legend(canvas)]
 
 
-def _row(row: Request, end_us: int, label_columns: int, canvas: Canvas) -> str:
+def _row(row: Request, still_open: Span | None, end_us: int, canvas: Canvas) -> str:
+    label_columns = max(16, canvas.columns * 2 // 5 - 16)
     status = "✗" if row.failure else str(row.status or "-")
     cells = (
         f"{row.number:>3} {pad(_short(row.url), label_columns)} {status:>3} {format_bytes(row.transferred_bytes):>8}"
     )
-    text = f"{cells} {format_duration(row.timing.total_us):>8} "
-    bars = shared_bar([row.timing], end_us, canvas.columns - columns_of(text), canvas)
+    text = f"{cells} {_total(row, still_open):>8} "
+    bars = shared_bar([row.timing], end_us, canvas.columns - columns_of(text), canvas, still_open)
     bad = row.failure is not None or (row.status or 0) >= 400
     return (canvas.paint(text, RED) if bad else text) + bars
+
+
+def _total(row: Request, still_open: Span | None) -> str:
+    if still_open is None:
+        return format_duration(row.timing.total_us)
+    return f">{format_duration(still_open.end_us - row.timing.start_us)}"
 
 
 def _page_summary(page: PageMeasurement) -> list[list[str]]:
@@ -75,11 +84,13 @@ def _page_summary(page: PageMeasurement) -> list[list[str]]:
     received = received_bytes(rows)
     failed = sum(row.failure is not None for row in rows)
     connections = len({row.connection for row in rows if row.connection is not None})
+    still_open = sum(page.waterfall.open_span(row) is not None for row in rows)
     counts = [
         counted(len(rows), "request"),
         counted(connections, "connection") if connections else "",
         format_bytes(received) if rows and received is not None else "",
         f"{failed} failed" if failed else "",
+        f"{still_open} still open ({OPEN})" if still_open else "",
         _errors(page),
     ]
     return [facts for facts in (_figures(page), _main_thread(page), [count for count in counts if count]) if facts]

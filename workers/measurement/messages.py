@@ -189,6 +189,12 @@ class PageMeasurement:
     only_protocol: Protocol | None = None
     diagnosis: Diagnosis | None = None
 
+    @property
+    def hung_until_us(self) -> int | None:
+        """When a load was left that never came to its end and had rows still open; None of any other."""
+        hangs = any(self.waterfall.open_span(row) is not None for row in self.waterfall.requests)
+        return self.waterfall.watched_until_us if hangs and self.vitals.fully_loaded_us is None else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairMeasurement:

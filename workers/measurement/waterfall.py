@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from workers.measurement.connection import Connection, Header
-from workers.measurement.timing import Timing
+from workers.measurement.timing import Span, Timing
 
 
 class ResourceType(StrEnum):
@@ -139,8 +139,21 @@ def received_bytes(rows: Iterable[Request]) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waterfall:
-    """Rows in order of start. `truncated` says that the page asked for more than is kept."""
+    """Rows in order of start. `truncated` says that the page asked for more than is kept.
+
+    `watched_until_us` is when the load was left: what had no end was still open then. None, as in older waterfalls and
+    files of other tools, where that is not known.
+    """
 
     requests: tuple[Request, ...]
     connections: tuple[Connection, ...]
     truncated: bool = False
+    watched_until_us: int | None = None
+
+    def open_span(self, row: Request) -> Span | None:
+        """From the last that is known of a row to when it was left still open; None of one that is over."""
+        since_us, until_us = row.timing.last_us, self.watched_until_us
+        is_over = row.timing.end_us is not None or row.failure is not None
+        if is_over or until_us is None or until_us <= since_us:
+            return None
+        return Span(start_us=since_us, end_us=until_us)

@@ -252,7 +252,7 @@ def _row(row: Row, query: str, box: str, prefix: str, look: _Look) -> str:
         f'<span class="wf-host">{escape(row.host)}</span></th>'
         f'<td role="cell" class="wf-status">{escape(row.status)}</td>'
         f'<td role="cell" class="wf-size">{row.size}</td>'
-        f'<td role="cell" class="wf-time">{row.time}</td>'
+        f'<td role="cell" class="wf-time">{escape(row.time)}</td>'
         f'<td role="cell" class="wf-cell">{_bar(row, box)}</td>'
         "</tr>"
     )

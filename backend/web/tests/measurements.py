@@ -153,6 +153,19 @@ def eventful_page(requests: int = 30) -> PageMeasurement:
     )
 
 
+def hanging_page() -> PageMeasurement:
+    """A page of three requests of which the last, sent after 400 ms, was still open when the load was left at 6 s."""
+    plain = page(3)
+    *rows, last = plain.waterfall.requests
+    timing = Timing(start_us=380_000, send=span(400, 1))
+    hung = replace(last, timing=timing, status=None, transferred_bytes=None, body_bytes=None, response_headers=())
+    return replace(
+        plain,
+        waterfall=replace(plain.waterfall, requests=(*rows, hung), watched_until_us=6_000_000),
+        vitals=Vitals(fcp_us=410_000),
+    )
+
+
 def _resource(number: int, random: Random, total: int) -> Request:
     file, resource_type, mime_type = FILES[number % len(FILES)]
     host = (number * 7) % 4

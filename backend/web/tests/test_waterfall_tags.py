@@ -32,7 +32,8 @@ def chart() -> Chart:
 
 def row_cases(chart: Chart) -> list[dict[str, object]]:
     evil = replace(chart.rows[0], name="<b>&'\"", url="https://x/?a=1&b=<script>", notes=("it's", "blocks rendering"))
-    rows = [*chart.rows[:13], chart.rows[17], evil, *connection_chart(measurements.page(30)).rows]
+    hung = page_chart(measurements.hanging_page()).rows[2]
+    rows = [*chart.rows[:13], chart.rows[17], evil, hung, *connection_chart(measurements.page(30)).rows]
     return [
         {
             "row": data,
@@ -130,4 +131,4 @@ def test_of_two_things_that_share_a_heading_the_one_it_is_sorted_by_is_marked(so
 def test_the_legend_names_every_phase_by_colour_and_height() -> None:
     items = ElementTree.fromstring(waterfall_legend()).findall("li")
     heights = [item.find("svg/rect").get("height") for item in items]  # type: ignore[union-attr]  # absent fails as well
-    assert heights == ["4", "10", "10", "10", "10", "14", "2"]
+    assert heights == ["4", "10", "10", "10", "10", "14", "2", "10"]

@@ -13,9 +13,12 @@ from backend.web.waterfall.shapes import MAX_LANES
 from backend.web.waterfall.text import authority, host_of, hostname_of, name_of, printable
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Request
+from workers.measurement.timing import Span
+from workers.measurement.waterfall import Request, Waterfall
 
 _MAX_HOSTS = 6
+# What a request does once it has its connection.
+_TRAVELLING = ("wait", "download", "open")
 
 
 def connection_chart(page: PageMeasurement, axis: Axis | None = None) -> Chart:
@@ -25,7 +28,7 @@ def connection_chart(page: PageMeasurement, axis: Axis | None = None) -> Chart:
     for request in sorted(page.waterfall.requests, key=lambda request: (request.timing.start_us, request.number)):
         if request.connection is not None:
             by_connection.setdefault(request.connection, []).append(request)
-    rows = (_row(one, by_connection.get(one.number, []), axis) for one in page.waterfall.connections)
+    rows = (_row(one, by_connection.get(one.number, []), page.waterfall, axis) for one in page.waterfall.connections)
     return Chart(
         unit="connection",
         rows=tuple(rows),
@@ -40,9 +43,12 @@ def hosts_on(connection: Connection, requests: Sequence[Request]) -> tuple[str, 
     return tuple(dict.fromkeys([printable(connection.host, 120), *(hostname_of(request.url) for request in requests)]))
 
 
-def _row(connection: Connection, requests: Sequence[Request], axis: Axis) -> Row:
+def _row(connection: Connection, requests: Sequence[Request], waterfall: Waterfall, axis: Axis) -> Row:
     setup = connection_segments(connection.dns, connection.connect, connection.tls)
-    travels = sorted(((request, _travel(request)) for request in requests), key=lambda pair: _extent(pair[1]))
+    travels = sorted(
+        ((request, _travel(request, waterfall.open_span(request))) for request in requests),
+        key=lambda pair: _extent(pair[1]),
+    )
     lanes = lanes_of([_extent(travel) for _, travel in travels])
     stretches = sorted([*setup, *(one for _, travel in travels for one in travel)], key=lambda one: one.start_us)
     begin_us = stretches[0].start_us if stretches else min((one.timing.start_us for one in requests), default=0)
@@ -93,9 +99,9 @@ def lanes_of(extents: Sequence[tuple[int, int]]) -> list[int]:
     return lanes
 
 
-def _travel(request: Request) -> tuple[Segment, ...]:
-    """What a request does on its connection: being sent and waiting, and being answered."""
-    return tuple(segment for segment in segments_of(request.timing) if segment.phase in ("wait", "download"))
+def _travel(request: Request, still_open: Span | None) -> tuple[Segment, ...]:
+    """What a request does on its connection: being sent and waiting, being answered, and hanging."""
+    return tuple(segment for segment in segments_of(request.timing, still_open) if segment.phase in _TRAVELLING)
 
 
 def _extent(travel: Sequence[Segment]) -> tuple[int, int]:

@@ -42,6 +42,7 @@ class RowData:
     traits: tuple[Trait, ...] = ()
     total_us: int | None = None
     size_bytes: int | None = None
+    open_us: int | None = None
     lanes: int = 1
     match: int | None = None
 
@@ -87,6 +88,7 @@ def row_data(row: Row) -> RowData:
         traits=row.traits,
         total_us=row.total_us,
         size_bytes=row.size_bytes,
+        open_us=row.open_us,
         lanes=row.lanes,
         match=row.match,
     )

@@ -12,7 +12,7 @@ from backend.web.waterfall.text import authority, host_of, name_of, printable
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Hop, PageMeasurement
-from workers.measurement.timing import Timing, phases_of
+from workers.measurement.timing import Span, Timing, phases_of
 from workers.measurement.waterfall import Blocking, Request
 
 MAX_HEADERS = 100
@@ -28,8 +28,9 @@ _BLOCKS: dict[Blocking | None, str] = {
 }
 _PRIORITIES = {"VeryLow": "lowest", "Low": "low", "Medium": "medium", "High": "high", "VeryHigh": "highest"}
 _SUM = "The phases add up to the total; “Waiting” includes sending the request."
+_SUM_UNTIL_LEFT = "The load was left then; the phases add up to that. “Waiting” includes sending the request."
 _SUM_OF_SEEN = "Its end was not seen; the phases add up to what was. “Waiting” includes sending the request."
-_ORDER: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
+_ORDER: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle", "open")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,8 @@ def request_details(page: PageMeasurement, number: int) -> Details | None:
     if request is None:
         return None
     connection = next((c for c in page.waterfall.connections if c.number == request.connection), None)
-    phases, total = phase_lines(request.timing, is_quic=request.protocol == "h3")
+    still_open = page.waterfall.open_span(request)
+    phases, total = phase_lines(request.timing, still_open, is_quic=request.protocol == "h3")
     return Details(
         number=request.number,
         name=name_of(request.url),
@@ -102,8 +104,8 @@ def request_details(page: PageMeasurement, number: int) -> Details | None:
         url=printable(request.url),
         phases=phases,
         total=total,
-        total_name=total_name(request.timing),
-        sum_note=_SUM if request.timing.end_us is not None else _SUM_OF_SEEN,
+        total_name=total_name(request.timing, still_open),
+        sum_note=_sum_note(request.timing, still_open),
         ahead=_ahead_text(request.timing),
         facts=_facts(_request_facts(request)),
         cache=_cache_facts(request.response_headers),
@@ -155,7 +157,7 @@ def hop_details(number: int, hop: Hop, connection: Connection | None) -> Details
         phases=phases,
         total=total,
         total_name=total_name(hop.timing),
-        sum_note=_SUM if hop.timing.end_us is not None else _SUM_OF_SEEN,
+        sum_note=_sum_note(hop.timing),
         ahead=_ahead_text(hop.timing),
         facts=_facts(
             [
@@ -219,17 +221,25 @@ def _setup_timing(connection: Connection) -> Timing:
     )
 
 
-def phase_lines(timing: Timing, *, is_quic: bool = False) -> tuple[tuple[PhaseLine, ...], str]:
+def phase_lines(
+    timing: Timing, still_open: Span | None = None, *, is_quic: bool = False
+) -> tuple[tuple[PhaseLine, ...], str]:
     """The phases of one exchange in their usual order, and their total, as text that adds up as it stands.
 
     QUIC connects and secures in one handshake, which stands where TLS does elsewhere.
     """
     names = PHASE_NAMES | {"tls": "QUIC handshake"} if is_quic else PHASE_NAMES
-    sums = _sums(segments_of(timing))
+    sums = _sums(segments_of(timing, still_open))
     present = [phase for phase in _ORDER if phase in sums]
     parts_us = [sums[phase] for phase in present]
     lines = zip(present, parts_text(parts_us), strict=True)
     return tuple(PhaseLine(phase=phase, name=names[phase], text=text) for phase, text in lines), total_text(parts_us)
+
+
+def _sum_note(timing: Timing, still_open: Span | None = None) -> str:
+    if still_open is not None:
+        return _SUM_UNTIL_LEFT
+    return _SUM if timing.end_us is not None else _SUM_OF_SEEN
 
 
 def connection_facts(connection: Connection) -> tuple[Fact, ...]:

@@ -11,12 +11,12 @@ from backend.web.waterfall.axis import Axis, Mark, Moment, Tick, axis_of, lanes_
 from backend.web.waterfall.flags import FLAG_NOTES
 from backend.web.waterfall.moments import document_of, page_moments, probe_moments
 from backend.web.waterfall.segments import SPOKEN, Phase, Segment, ahead_of, joined, segments_of
-from backend.web.waterfall.shapes import BLOCKS, LARGEST, TRAITS, Trait
+from backend.web.waterfall.shapes import BLOCKS, LARGEST, STILL_OPEN, TRAITS, Trait
 from backend.web.waterfall.text import host_of, name_of, printable
 from workers.diagnosis.page_paths import largest_row
 from workers.measurement.domains import registrable
 from workers.measurement.messages import Hop, PageMeasurement, ProbeMeasurement
-from workers.measurement.timing import Timing
+from workers.measurement.timing import Span, Timing
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 
 Tint = Literal["", "redirect", "error", "cached", "blocking"]
@@ -43,6 +43,7 @@ class Row:
     """One line. `spoken` says in words what the bars show; `kind` is what a filter by type looks at.
 
     `notes` are remarks beside the name, the gravest first. `start_us`, `total_us` and `size_bytes` are for sorting.
+    `open_us` is for how long one that had no end was seen.
     `match` is the number of the same request in the other one of two waterfalls.
     """
 
@@ -62,6 +63,7 @@ class Row:
     total_us: int | None
     size_bytes: int | None
     bars: tuple[Bar, ...]
+    open_us: int | None = None
     lanes: int = 1
     match: int | None = None
 
@@ -121,7 +123,10 @@ def page_chart(page: PageMeasurement, axis: Axis | None = None) -> Chart:
     number = None if largest is None else largest.number
     return Chart(
         unit="request",
-        rows=tuple(_request_row(request, axis, own, is_largest=request.number == number) for request in requests),
+        rows=tuple(
+            _request_row(request, page.waterfall.open_span(request), axis, own, is_largest=request.number == number)
+            for request in requests
+        ),
         axis=axis,
         moments=page_moments(page, axis.zero_us),
         truncated=page.waterfall.truncated,
@@ -163,8 +168,10 @@ def spoken(start_us: int, segments: Sequence[Segment]) -> str:
     return "; ".join([f"starts at {duration(start_us)}", *phases])
 
 
-def _spoken(timing: Timing, axis: Axis) -> str:
+def _spoken(timing: Timing, axis: Axis, still_open: Span | None = None) -> str:
     told = spoken(timing.start_us - axis.zero_us, segments_of(timing))
+    if still_open is not None:
+        return f"{told}; still open after {duration(still_open.end_us - timing.start_us)}"
     return told if timing.end_us is not None else f"{told}; its end was not seen"
 
 
@@ -174,9 +181,9 @@ def _bar(segment: Segment, axis: Axis, lane: int, title: str) -> Bar:
     return Bar(phase=segment.phase, x=min(left, 100 - _LEAST_WIDTH), width=width, lane=lane, title=title)
 
 
-def _bars(timing: Timing, axis: Axis) -> tuple[Bar, ...]:
+def _bars(timing: Timing, axis: Axis, still_open: Span | None = None) -> tuple[Bar, ...]:
     """What took time; of what took none, or of which nothing more was seen, where it was."""
-    found = bars_of((*ahead_of(timing), *segments_of(timing)), axis)
+    found = bars_of((*ahead_of(timing), *segments_of(timing, still_open)), axis)
     instant = Segment(phase="idle", start_us=timing.start_us, end_us=timing.start_us)
     return found or (_bar(instant, axis, 0, ""),)
 
@@ -188,15 +195,20 @@ def _axis_over(timings: Sequence[Timing], moments_us: Sequence[int]) -> Axis:
 
 
 def _ends_around(page: PageMeasurement) -> Iterator[int]:
-    """Where what stands over and under the rows ends: the film, the long tasks, the machine's activity."""
+    """Where what stands over and under the rows ends: the film, the long tasks, the machine's activity; and when a
+    load was left that hung.
+    """
     if page.film is not None:
         yield from (frame.at_us for frame in page.film.frames)
     yield from (task.end_us for task in page.vitals.long_tasks or ())
+    if page.hung_until_us is not None:
+        yield page.hung_until_us
     if page.activity is not None:
         yield page.activity.end_us
 
 
-def _request_row(request: Request, axis: Axis, own: str, *, is_largest: bool) -> Row:
+def _request_row(request: Request, still_open: Span | None, axis: Axis, own: str, *, is_largest: bool) -> Row:
+    open_us = None if still_open is None else still_open.end_us - request.timing.start_us
     return Row(
         number=request.number,
         name=name_of(request.url),
@@ -205,20 +217,23 @@ def _request_row(request: Request, axis: Axis, own: str, *, is_largest: bool) ->
         kind=request.resource_type.value,
         status=status_text(request),
         size=size(request.transferred_bytes),
-        time=duration(request.timing.total_us),
-        notes=_notes(request, is_largest=is_largest),
+        time=duration(request.timing.total_us) if open_us is None else f">{duration(open_us)}",
+        notes=_notes(request, is_open=open_us is not None, is_largest=is_largest),
         tint=_tint(request),
         traits=_traits(request, own),
-        spoken=_spoken(request.timing, axis),
+        spoken=_spoken(request.timing, axis, still_open),
         start_us=request.timing.start_us,
         total_us=request.timing.total_us,
+        open_us=open_us,
         size_bytes=request.transferred_bytes,
-        bars=_bars(request.timing, axis),
+        bars=_bars(request.timing, axis, still_open),
     )
 
 
-def _notes(request: Request, *, is_largest: bool) -> tuple[str, ...]:
+def _notes(request: Request, *, is_open: bool, is_largest: bool) -> tuple[str, ...]:
     found = [printable(request.failure, 60)] if request.failure else []
+    if is_open:
+        found.append(STILL_OPEN)
     if _is_blocking(request):
         found.append(BLOCKS)
     if is_largest:

@@ -6,8 +6,9 @@ from typing import Literal
 
 from workers.measurement.timing import Span, Timing
 
-# `wait` includes sending; `queued` is the time before the first phase, `idle` a gap between phases.
-Phase = Literal["queued", "dns", "connect", "tls", "wait", "download", "idle"]
+# `wait` includes sending; `queued` is the time before the first phase, `idle` a gap between phases, `open` what lies
+# between the last that is known and when the load was left.
+Phase = Literal["queued", "dns", "connect", "tls", "wait", "download", "idle", "open"]
 
 PHASE_NAMES: dict[Phase, str] = {
     "queued": "Queued",
@@ -17,6 +18,7 @@ PHASE_NAMES: dict[Phase, str] = {
     "wait": "Waiting (first byte)",
     "download": "Download",
     "idle": "In no phase",
+    "open": "Still open",
 }
 SPOKEN: dict[Phase, str] = {
     "queued": "queued",
@@ -26,6 +28,7 @@ SPOKEN: dict[Phase, str] = {
     "wait": "waiting",
     "download": "download",
     "idle": "in no phase",
+    "open": "still open",
 }
 
 
@@ -42,8 +45,8 @@ class Segment:
         return self.end_us - self.start_us
 
 
-def segments_of(timing: Timing) -> tuple[Segment, ...]:
-    """The whole of an exchange from its wish to its end; the durations add up to `end - start`.
+def segments_of(timing: Timing, still_open: Span | None = None) -> tuple[Segment, ...]:
+    """The whole of an exchange from its wish to its end, or to when it was left still open; the durations add up.
 
     Where spans overlap the earlier keeps the time. What lies before `start_us` is left to `ahead_of`.
     """
@@ -58,6 +61,8 @@ def segments_of(timing: Timing) -> tuple[Segment, ...]:
             cursor_us = span.end_us
     if timing.end_us is not None and timing.end_us > cursor_us:
         found.append(_gap(found, cursor_us, timing.end_us))
+    if still_open is not None:
+        found.append(Segment(phase="open", start_us=still_open.start_us, end_us=still_open.end_us))
     return tuple(found)
 
 
@@ -84,8 +89,10 @@ def ahead_of(timing: Timing) -> tuple[Segment, ...]:
     )
 
 
-def total_name(timing: Timing) -> str:
+def total_name(timing: Timing, still_open: Span | None = None) -> str:
     """What the sum of the phases is called: an exchange whose end was not seen has no total."""
+    if still_open is not None:
+        return "Still open after"
     return "Total" if timing.end_us is not None else "Seen of it"
 
 

@@ -25,6 +25,7 @@ SHAPES: dict[Phase, tuple[int, int]] = {
     "tls": (2, 10),
     "wait": (2, 10),
     "download": (0, 14),
+    "open": (2, 10),
 }
 # … and of what is all that there is of a row, low and without a length: as high as a phase, or nobody would find it.
 INSTANT: tuple[int, int] = (2, 10)
@@ -37,11 +38,12 @@ LANE_SHAPES: dict[Phase, tuple[int, int]] = {
     "tls": (1, 6),
     "wait": (2, 4),
     "download": (0, 8),
+    "open": (2, 4),
 }
 
 PHASES: tuple[Phase, ...] = tuple(SHAPES)
 # In the order of time, and what is no phase at its end.
-LEGEND: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle")
+LEGEND: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle", "open")
 
 MARK_NAMES: dict[MarkKey, str] = {
     "first-byte": "First byte",
@@ -65,9 +67,15 @@ TRAITS: dict[Trait, str] = {
 
 BLOCKS = "blocks rendering"
 LARGEST = "largest paint"
+STILL_OPEN = "still open"
 ONLY_HERE = "only here"
 # A sign before a row's remark, so that the gravest are found at a glance and without colour.
-NOTE_SIGNS: dict[str, str] = {BLOCKS: "\N{BLACK DIAMOND}", LARGEST: "\N{BLACK STAR}", ONLY_HERE: "\N{LARGE CIRCLE}"}
+NOTE_SIGNS: dict[str, str] = {
+    BLOCKS: "\N{BLACK DIAMOND}",
+    LARGEST: "\N{BLACK STAR}",
+    STILL_OPEN: "\N{HORIZONTAL ELLIPSIS}",
+    ONLY_HERE: "\N{LARGE CIRCLE}",
+}
 
 
 def number_text(value: float) -> str:

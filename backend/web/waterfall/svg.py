@@ -14,8 +14,8 @@ from backend.web.waterfall.axis import Mark, Tick, lanes_of, marks_on
 from backend.web.waterfall.board import Board, Picture
 from backend.web.waterfall.data import FilmData
 from backend.web.waterfall.film import FILM_SLOTS, sheet_of, slots_of
-from backend.web.waterfall.rows import Bar, Row
-from backend.web.waterfall.segments import PHASE_NAMES
+from backend.web.waterfall.rows import Row
+from backend.web.waterfall.segments import PHASE_NAMES, Phase
 from backend.web.waterfall.shapes import (
     BAR_HEIGHT,
     INSTANT,
@@ -59,6 +59,7 @@ COLOURS = {
     "phase-tls": "#873398",
     "phase-wait": "#2695ff",
     "phase-download": "#040c43",
+    "phase-open": "#57606c",
     "mark-first-byte": "#57606c",
     "mark-start-render": "#0f6a78",
     "mark-fcp": "#0b6127",
@@ -179,9 +180,10 @@ def _bars(row: Row) -> Iterator[str]:
         is_instant = len(row.bars) == 1 and bar.phase in ("idle", "queued") and bar.width < TINY_PERCENT
         top, height = INSTANT if is_instant else place_of(bar.phase, bar.lane, row.lanes)
         place = f'x="{number_text(bar.x)}" width="{number_text(bar.width)}" y="{top}" height="{height}"'
-        colour = _phase_colour(bar)
-        outline = f' stroke="{colour}" vector-effect="non-scaling-stroke"' if bar.width < TINY_PERCENT else ""
-        yield f'<rect fill="{colour}"{outline} {place}/>'
+        colour = _phase_colour(bar.phase)
+        is_tiny = bar.width < TINY_PERCENT and bar.phase != "open"
+        outline = f' stroke="{colour}" vector-effect="non-scaling-stroke"' if is_tiny else ""
+        yield f"<rect {_paint(bar.phase)}{outline} {place}/>"
 
 
 def _plot(shapes: Sequence[str], picture: Picture, y: int, height: int) -> str:
@@ -244,7 +246,7 @@ def _legend(y: int) -> Iterator[str]:
     x = PAD
     for phase in LEGEND:
         top, height = SHAPES[phase]
-        yield _rect(x, y - 12 + top, 18, height, "phase-queued" if phase == "idle" else f"phase-{phase}")
+        yield f'<rect x="{x}" y="{y - 12 + top}" width="18" height="{height}" {_paint(phase)}/>'
         yield _text(x + 24, y, PHASE_NAMES[phase])
         x += 46 + round(6.2 * len(PHASE_NAMES[phase]))
 
@@ -285,8 +287,16 @@ def _text(
     return f'<text {place} text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def _phase_colour(bar: Bar) -> str:
-    return COLOURS["phase-queued" if bar.phase == "idle" else f"phase-{bar.phase}"]
+def _paint(phase: Phase) -> str:
+    """Filled with its colour; what is still open is dashed, and hollow."""
+    colour = _phase_colour(phase)
+    if phase != "open":
+        return f'fill="{colour}"'
+    return f'fill="none" stroke="{colour}" stroke-dasharray="4 3" vector-effect="non-scaling-stroke"'
+
+
+def _phase_colour(phase: Phase) -> str:
+    return COLOURS["phase-queued" if phase == "idle" else f"phase-{phase}"]
 
 
 def _strip_colour(kind: str) -> str:

@@ -30,10 +30,15 @@ export function rowHtml(row: RowData, { href, selected, box, prefix, index }: Dr
     `<th scope="row" role="rowheader" class="wf-name">${link} ${notes}<span class="wf-host">${escape(row.host ?? "")}</span></th>` +
     `<td role="cell" class="wf-status">${escape(row.status)}</td>` +
     `<td role="cell" class="wf-size">${size(row.size_bytes ?? null)}</td>` +
-    `<td role="cell" class="wf-time">${duration(row.total_us ?? null)}</td>` +
+    `<td role="cell" class="wf-time">${time(row)}</td>` +
     `<td role="cell" class="wf-cell">${barHtml(row, box)}</td>` +
     "</tr>"
   );
+}
+
+/** Of what was still open when the load was left, how long it was by then. */
+function time(row: RowData): string {
+  return row.open_us == null ? duration(row.total_us ?? null) : `&gt;${duration(row.open_us)}`;
 }
 
 /** The height of a row's drawing in pixels. */

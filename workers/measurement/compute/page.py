@@ -71,6 +71,7 @@ def compute_page(capture: PageCapture) -> Page:
         requests=rows,
         connections=connections.all,
         truncated=max(len(events.exchanges), len(told.exchanges)) > MAX_ROWS or capture.events_dropped,
+        watched_until_us=_since(capture.told_us, zero_us) if kept else None,
     )
     measurement = PageMeasurement(
         waterfall=waterfall,

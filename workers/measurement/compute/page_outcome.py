@@ -4,6 +4,7 @@ The order matters: what keeps the page from being the right one (a destination t
 came to nothing) is told before what is merely wrong with it (its status, its text, its time).
 """
 
+import re
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -68,6 +69,7 @@ KINDS = {
 }
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
 _WITHOUT_PAGE = {204, 205}
+_MAX_NAME_CHARS = 100
 
 
 def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measure: Judge) -> Measured | Failed:
@@ -168,8 +170,17 @@ def document_of(measured: PageMeasurement) -> Request | None:
 
 def _unfinished(measured: PageMeasurement) -> str:
     rows = measured.waterfall.requests
-    waiting = sum(row.timing.end_us is None for row in rows)
-    return f"{waiting} of {len(rows)} requests were still open" if waiting else "it never said that it had loaded"
+    waiting = [row for row in rows if row.timing.end_us is None]
+    if not waiting:
+        return "it never said that it had loaded"
+    first = _named(waiting[0].url) if len(waiting) == 1 else f"first {_named(waiting[0].url)}"
+    return f"{len(waiting)} of {len(rows)} requests were still open, {first}"
+
+
+def _named(url: str) -> str:
+    """Host and path, as much as a sentence holds; without the query, which may be secret."""
+    name = re.split("[?#]", url.partition("://")[2] or url, maxsplit=1)[0]
+    return name if len(name) <= _MAX_NAME_CHARS else f"{name[: _MAX_NAME_CHARS - 1]}…"
 
 
 def _wrong(request: RunRequest, capture: PageCapture, measured: PageMeasurement) -> Failure | None:

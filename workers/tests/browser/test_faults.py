@@ -113,11 +113,14 @@ def test_a_page_that_never_finishes_times_out_with_what_was_seen(load: Load, sit
     url = site.page("/", "<h1>Hello</h1><img src=/slow.png>")
     outcome = cut_off(load, url, lambda page: page.vitals.fcp_us is not None and len(page.waterfall.requests) == 2)
     assert outcome.failure.kind is FailureKind.PAGE_TIMEOUT
-    assert outcome.failure.detail.endswith("1 of 2 requests were still open")
+    assert outcome.failure.detail.endswith(f"1 of 2 requests were still open, localhost:{site.port}/slow.png")
     assert isinstance(outcome.measurement, PageMeasurement)
     waiting = outcome.measurement.waterfall.requests[1]
     assert waiting.timing.end_us is None
     assert waiting.timing.send is not None
+    still_open = outcome.measurement.waterfall.open_span(waiting)
+    assert still_open is not None
+    assert still_open.duration_us > 300_000
     assert waiting.timing.wait is None
     assert outcome.measurement.vitals.fcp_us is not None
 

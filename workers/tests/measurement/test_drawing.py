@@ -14,7 +14,7 @@ from workers.measurement.drawing import draw
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Hop, Measured, Missed, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Span, Timing
-from workers.measurement.vitals import CpuTime
+from workers.measurement.vitals import CpuTime, Vitals
 from workers.tests.builders import build_page, build_probe
 
 PROBE = Measured(measurement=build_probe())
@@ -84,6 +84,16 @@ def test_a_page_tells_its_paints_in_their_order_and_what_kept_the_main_thread() 
         " · visually complete 590 ms · fully loaded 600 ms" in lines
     )
     assert "main thread: script 120 ms · style 2.00 ms · layout 11.0 ms · other 80.0 ms" in lines
+
+
+def test_what_hung_is_dashed_until_the_load_was_left() -> None:
+    page = build_page()
+    *rows, last = page.waterfall.requests
+    hung = replace(last, timing=Timing(start_us=100_000), status=None, failure=None, transferred_bytes=None)
+    waterfall = replace(page.waterfall, requests=(*rows, hung), watched_until_us=6_080_000)
+    lines = draw(Measured(measurement=replace(page, waterfall=waterfall, vitals=Vitals()))).splitlines()
+    assert re.search(r" - +- +>5\.98 s ┄{40,}$", lines[3])
+    assert "4 requests · 1 connection · 25.2 kB · 1 still open (┄)" in lines
 
 
 def test_bars_stand_below_each_other_whatever_letters_their_rows_have() -> None:

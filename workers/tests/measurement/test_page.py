@@ -342,6 +342,16 @@ def test_a_page_that_is_cut_knows_its_rows_as_if_it_were_whole(shape: str, monke
     assert [one.timing for one in cut.requests] == [one.timing for one in whole.requests[:4]]
 
 
+def test_a_waterfall_tells_until_when_it_was_watched() -> None:
+    capture = store.load("six-connections")
+    assert compute_page(capture).measurement.waterfall.watched_until_us is None
+    asked_us = min(
+        round(params["timestamp"] * 1e6) for name, params in capture.events if name == "Network.requestWillBeSent"
+    )
+    left = compute_page(replace(capture, told_us=asked_us + 6_000_000)).measurement
+    assert left.waterfall.watched_until_us == pytest.approx(6_000_000, abs=1)
+
+
 def test_an_empty_capture_is_an_empty_page() -> None:
     page = compute_page(PageCapture(url="https://a.test/", main_frame="f", events=()))
     assert page.measurement.waterfall == Waterfall(requests=(), connections=())

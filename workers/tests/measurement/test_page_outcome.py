@@ -13,6 +13,7 @@ from workers.measurement.messages import Failed, Kind, Measured, RunRequest
 from workers.measurement.page_options import PageOptions, Protocol
 from workers.tests.builders import build_request
 from workers.tests.captures import store
+from workers.tests.measurement.test_cdp import sent
 
 
 def page_request(**changes: Any) -> RunRequest:
@@ -96,6 +97,13 @@ def test_a_download_is_no_page() -> None:
 
 def test_a_page_without_load_event_timed_out() -> None:
     assert kind_of(replace(GOOD, load_seen=False, overran=True)) is FailureKind.PAGE_TIMEOUT
+
+
+def test_a_page_that_timed_out_names_the_first_request_that_was_open_without_its_query() -> None:
+    hung = sent("never", at=4_611.0, url="https://a.test/never.png?token=secret")
+    outcome = outcome_of(replace(GOOD, events=(*GOOD.events, hung), load_seen=False, overran=True))
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.detail.endswith("1 of 25 requests were still open, a.test/never.png")
 
 
 def test_a_page_that_loaded_but_never_rested_is_measured() -> None:

@@ -197,6 +197,14 @@ def test_what_was_cut_off_has_no_total_but_what_was_seen_of_it() -> None:
     assert (phase_table(hop, None).total_name, phase_table(probe.hops[1], None).total_name) == ("Seen of it", "Total")
 
 
+def test_what_hung_is_told_to_have_been_open_for_so_long() -> None:
+    details = request_details(measurements.hanging_page(), 3)
+    assert details is not None
+    assert [(line.name, line.text) for line in details.phases][-1] == ("Still open", "5,599.0 ms")
+    assert (details.total_name, details.total) == ("Still open after", "5,620.0 ms")
+    assert details.sum_note.startswith("The load was left then")
+
+
 def test_a_connection_to_an_address_of_ipv6_is_named_as_a_url_names_it() -> None:
     page = measurements.page(3)
     connection = replace(page.waterfall.connections[0], host="2001:db8::1", port=8443)

@@ -128,6 +128,53 @@ def test_a_request_without_an_end_has_no_answer_and_no_time() -> None:
     assert [bar.phase for bar in row.bars] == ["connect"]
 
 
+def test_what_hung_is_drawn_until_the_load_was_left() -> None:
+    page = measurements.hanging_page()
+    row, axis = one(page, 3), own_axis(page)
+    assert axis == axis_of(0, 6_000_000)
+    queued, sent, still_open = row.bars
+    assert (queued.phase, sent.phase, still_open.phase) == ("queued", "wait", "open")
+    assert still_open.x == axis.x(401_000)
+    assert still_open.x + still_open.width == pytest.approx(axis.x(6_000_000))
+    assert (row.time, row.total_us, row.open_us) == (">5.62 s", None, 5_620_000)
+    assert "still open" in row.notes
+    assert row.spoken == "starts at 380 ms; queued 20 ms; waiting 1.0 ms; still open after 5.62 s"
+
+
+def test_of_a_request_that_never_came_to_its_connection_all_of_the_wait_is_drawn() -> None:
+    page = measurements.hanging_page()
+    *rows, hung = page.waterfall.requests
+    waited = replace(hung, timing=Timing(start_us=380_000), connection=None)
+    page = replace(page, waterfall=replace(page.waterfall, requests=(*rows, waited)))
+    assert [bar.phase for bar in one(page, 3).bars] == ["open"]
+
+
+def test_a_page_that_was_complete_is_not_drawn_longer_for_what_it_left_open() -> None:
+    hanging = measurements.hanging_page()
+    page = replace(hanging, vitals=Vitals(load_us=900_000, fully_loaded_us=900_000))
+    (*_, still_open) = one(page, 3).bars
+    assert own_axis(page) == axis_of(0, 900_000)
+    assert still_open.phase == "open"
+    assert still_open.x + still_open.width == pytest.approx(100)
+
+
+def test_what_failed_without_an_end_is_not_called_open() -> None:
+    page = measurements.hanging_page()
+    *rows, hung = page.waterfall.requests
+    failed = replace(hung, failure="ERR_FAILED")
+    page = replace(page, waterfall=replace(page.waterfall, requests=(*rows, failed)))
+    assert "open" not in [bar.phase for bar in one(page, 3).bars]
+    assert own_axis(page).end_us < 1_000_000
+
+
+def test_a_connection_shows_what_hung_on_it() -> None:
+    page = measurements.hanging_page()
+    number = page.waterfall.requests[-1].connection
+    row = next(row for row in connection_chart(page).rows if row.number == number)
+    assert row.bars[-1].phase == "open"
+    assert "still open 5.60 s" in row.spoken
+
+
 def test_texts_of_the_page_are_shown_without_their_tricks() -> None:
     evil = replace(measurements.document(), url="https://evil.example/\u202egnp.exe\x00?" + "x" * 5_000)
     row = one(page_of(evil), 1)

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from backend.web.tests.measurements import eventful_page, page
+from backend.web.tests.measurements import eventful_page, hanging_page, page
 from backend.web.waterfall.board import board_of
 from backend.web.waterfall.film import FILM_SLOTS, slots_of
 from backend.web.waterfall.rows import page_chart
@@ -39,6 +39,13 @@ def test_colours_are_those_of_the_pages_in_light() -> None:
 def test_the_picture_has_rows_lines_strips_and_a_legend() -> None:
     found = texts(svg_of(board_of(eventful_page(20), {}), "Shop from Eu"))
     assert {"Shop from Eu", "Largest paint 840 ms", "Long tasks", "Waiting (first byte)", "404"} <= set(found)
+
+
+def test_what_hung_is_dashed_in_the_picture_and_in_its_legend() -> None:
+    svg = svg_of(board_of(hanging_page(), {}), "Shop")
+    dashed = [one for one in ElementTree.fromstring(svg).iter(f"{NAMESPACE}rect") if one.get("stroke-dasharray")]
+    assert [one.get("fill") for one in dashed] == ["none", "none"]
+    assert {"Still open", ">5.62 s"} <= set(texts(svg))
 
 
 def test_it_shows_what_the_address_asks_for() -> None:
