@@ -1,4 +1,4 @@
-"""A waterfall, or two, as one SVG that stands alone: for documents and tickets, always light.
+"""A waterfall, or two, as one SVG that stands alone, for documents and tickets: always light, and redacted as a HAR is.
 
 Geometry and colours are attributes, so that it looks the same wherever it is opened. Colours are those of
 `frontend/src/styles/tokens.css`, to which a test holds them.
@@ -29,7 +29,9 @@ from backend.web.waterfall.shapes import (
     svg_height,
 )
 from backend.web.waterfall.strips import STRIP_HEIGHT
+from backend.web.waterfall.text import name_of
 from backend.web.waterfall.wanted import ORDERS, sorted_rows
+from workers.measurement.redaction import Masks, Redaction
 
 # More would be taller than programs that show pictures can bear.
 MAX_ROWS = 1_000
@@ -42,6 +44,7 @@ _FILM = 60
 # A name and its host share a place of so many pixels, by the mean width of a letter in either's size.
 _NAME_CHARS, _NAME_PX, _HOST_PX, _NAMES_PX = 34, 7.3, 6.7, 264
 _LEAST_HOST_CHARS = 6
+_MASKS = Masks(Redaction.STANDARD)
 _FONT = "DejaVu Sans, Verdana, Helvetica, Arial, sans-serif"
 
 COLOURS = {
@@ -159,7 +162,7 @@ def _row(row: Row, y: int, height: int) -> Iterator[str]:
 
 def _names(row: Row, y: int) -> str:
     """The name, what is remarkable and the host, as far as there is room."""
-    name = _cut(row.name, _NAME_CHARS)
+    name = _cut(_masked(row), _NAME_CHARS)
     room = int((_NAMES_PX - _NAME_PX * _width(name)) / _HOST_PX)
     beside = []
     for text in filter(None, (*map(_remark, row.notes), row.host)):
@@ -169,6 +172,11 @@ def _names(row: Row, y: int) -> str:
         room -= _width(beside[-1]) + 1
     spans = "".join(f' <tspan fill="{COLOURS["muted"]}" font-size="11">{escape(text)}</tspan>' for text in beside)
     return f'<text x="44" y="{y}" fill="{COLOURS["text"]}">{escape(name)}{spans}</text>'
+
+
+def _masked(row: Row) -> str:
+    """The name as an archive has it; only an address has parameters."""
+    return name_of(_MASKS.url(row.url)) if "://" in row.url else row.name
 
 
 def _remark(note: str) -> str:

@@ -83,6 +83,26 @@ def test_what_was_asked_for_and_is_not_there_is_not_told() -> None:
     assert "4 of 4 rows by connection" in connections
 
 
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://www.shop.example/b.js?token=secret123&q=1", "b.js?token=(redacted)&q=(redacted)"),
+        ("https://www.shop.example/a:b?key=secret123", "a:b?key=(redacted)"),
+        ("https://www.shop.example/a.js;jsessionid=secret123", "a.js;jsessionid=(redacted)"),
+        ("https://www.shop.example/a.js", "a.js"),
+    ],
+)
+def test_values_in_addresses_are_masked_as_in_an_archive(url: str, name: str) -> None:
+    svg = svg_of(board_of(with_urls(url), {}), "Shop")
+    assert "secret123" not in svg
+    assert name in [text.strip() for text in texts(svg)]
+
+
+def test_names_of_connections_are_told_as_they_are() -> None:
+    found = texts(svg_of(board_of(page(5), {"view": "connections"}), "Shop"))
+    assert "www.shop.example" in [text.strip() for text in found]
+
+
 def test_remarks_of_a_row_stand_in_it_and_what_blocks_is_marked() -> None:
     measured = eventful_page(20)
     blocking = [row for row in page_chart(measured).rows if row.tint == "blocking"]
