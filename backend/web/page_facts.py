@@ -9,7 +9,7 @@ from workers.diagnosis.page_content import Amount, host_shares, types_of
 from workers.measurement.compute.representative import METRICS, Spread, representative, spreads
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
-from workers.measurement.page_view import ConsoleMessage, ViewSample
+from workers.measurement.page_view import ConsoleMessage, HostDelivery, ViewSample
 from workers.measurement.waterfall import ResourceType
 
 _MAX_TEXT_CHARS = 500
@@ -69,7 +69,9 @@ class Views:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A type or a host: how much of the page it is. `opening` is of a host's connections, `cdn` who delivered it."""
+    """A type or a host: how much of the page it is. `opening` is of a host's connections, `cdn` who delivered it and
+    `evidence` what shows that.
+    """
 
     name: str
     requests: int
@@ -79,6 +81,7 @@ class Part:
     connections: int = 0
     opening: str = ""
     cdn: str = ""
+    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +170,7 @@ def _types(page: PageMeasurement) -> tuple[Part, ...]:
 
 def _hosts(page: PageMeasurement) -> tuple[Part, ...]:
     shares = host_shares(page)
+    evidence = {one.host: _evidence(one) for one in page.deliveries}
     total = _total(share.amount for share in shares)
     return tuple(
         replace(
@@ -174,9 +178,17 @@ def _hosts(page: PageMeasurement) -> tuple[Part, ...]:
             connections=share.connections,
             opening=units.duration(share.opening_us) if share.connections else units.ABSENT,
             cdn=printable(share.cdn or units.ABSENT, 60),
+            evidence=evidence.get(share.host, ""),
         )
         for share in shares
     )
+
+
+def _evidence(one: HostDelivery) -> str:
+    """What shows who delivered it, or what leaves it open."""
+    if one.evidence is None:
+        return ""
+    return printable(f"{'not certain:' if one.cdn is None else 'by'} {one.evidence}", 220)
 
 
 def _part(name: str, amount: Amount, total_bytes: int) -> Part:

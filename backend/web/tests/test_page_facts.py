@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from backend.web.page_facts import PageFacts, page_facts
 from backend.web.tests import measurements
 from workers.measurement.messages import PageMeasurement
@@ -30,6 +32,20 @@ def test_who_delivers_a_host_stands_beside_it_and_nobody_is_guessed() -> None:
     told = facts(deliveries=(HostDelivery(host=host, cdn="Fastly", evidence="header x-served-by"),))
     assert [part.cdn for part in told.hosts if part.name == host] == ["Fastly"]
     assert {part.cdn for part in told.hosts if part.name != host} == {"\N{EN DASH}"}
+
+
+@pytest.mark.parametrize(
+    ("cdn", "evidence", "told"),
+    [
+        ("Cloudflare", "header server: cloudflare", "by header server: cloudflare"),
+        (None, "headers of Akamai and Fastly", "not certain: headers of Akamai and Fastly"),
+        (None, None, ""),
+    ],
+)
+def test_what_shows_who_delivers_a_host_is_told_with_it(cdn: str | None, evidence: str | None, told: str) -> None:
+    host = facts().hosts[0].name
+    shown = facts(deliveries=(HostDelivery(host=host, cdn=cdn, evidence=evidence),))
+    assert shown.hosts[0].evidence == told
 
 
 def test_several_loads_have_medians_and_quartiles_and_one_load_has_no_table() -> None:
