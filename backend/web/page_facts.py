@@ -221,7 +221,7 @@ def _busy(page: PageMeasurement) -> tuple[Busy, ...]:
 def _tasks(page: PageMeasurement) -> str:
     tasks = page.vitals.long_tasks
     if tasks is None:
-        return ""
+        return "" if page.activity is None else "Whether tasks held the main thread for more than 50 ms is not known."
     if not tasks:
         return "No task held the main thread for more than 50 ms."
     longest = units.duration(max(task.duration_us for task in tasks))

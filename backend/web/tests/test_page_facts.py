@@ -6,7 +6,7 @@ from backend.web.page_facts import PageFacts, page_facts
 from backend.web.tests import measurements
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
-from workers.measurement.page_view import ConsoleLevel, ConsoleMessage, HostDelivery, ViewSample
+from workers.measurement.page_view import Activity, ConsoleLevel, ConsoleMessage, HostDelivery, ViewSample
 from workers.measurement.timing import Span
 from workers.measurement.vitals import CpuTime, Vitals
 
@@ -79,6 +79,8 @@ def test_the_main_thread_is_told_by_kind_and_by_its_long_tasks() -> None:
     assert facts(vitals=Vitals(long_tasks=tasks)).tasks.endswith("the longest for 80 ms.")
     assert facts(vitals=Vitals(long_tasks=())).tasks.startswith("No task")
     assert facts(vitals=Vitals()).tasks == ""
+    watched = Activity(step_us=100_000, script_us=(100_000,))
+    assert facts(vitals=Vitals(), activity=watched).tasks.endswith("is not known.")
 
 
 def test_what_the_console_said_cannot_do_anything_here() -> None:

@@ -33,12 +33,20 @@ class Strip:
     shapes: tuple[Shape, ...]
 
 
+# The main thread was watched from outside, and what counts its tasks within never came to tell.
+_UNTOLD_TASKS = Strip(
+    name="Long tasks", top="not known", spoken="Long tasks: not known, the page never told of any or none", shapes=()
+)
+
+
 def strips_of(page: PageMeasurement, axis: Axis) -> tuple[Strip, ...]:
     """What was recorded of bandwidth, processor, main thread and long tasks; a strip that was not is left out."""
     activity = page.activity
     recorded = () if activity is None or activity.step_us < 1 else _of_activity(activity, axis)
     tasks = page.vitals.long_tasks
-    return recorded if tasks is None else (*recorded, _long_tasks(tasks, axis))
+    if tasks is not None:
+        return (*recorded, _long_tasks(tasks, axis))
+    return (*recorded, _UNTOLD_TASKS) if recorded else ()
 
 
 def _of_activity(activity: Activity, axis: Axis) -> tuple[Strip, ...]:

@@ -38,6 +38,15 @@ def test_that_there_were_no_long_tasks_is_said() -> None:
     assert (strip.top, strip.shapes) == ("none longer than 50 ms", ())
 
 
+def test_of_a_thread_that_never_told_long_tasks_are_not_known() -> None:
+    looping = replace(NOTHING, activity=Activity(step_us=100_000, script_us=(100_000,) * 60))
+    *_, strip = strips_of(looping, AXIS)
+    assert (strip.name, strip.top, strip.shapes) == ("Long tasks", "not known", ())
+    assert strip.spoken.startswith("Long tasks: not known")
+    *_, told = strips_of(replace(looping, vitals=Vitals(long_tasks=())), AXIS)
+    assert told.top == "none longer than 50 ms"
+
+
 def test_what_exceeds_fifty_milliseconds_of_a_task_is_drawn_higher() -> None:
     task = Span(start_us=100_000, end_us=250_000)
     (strip,) = strips_of(replace(NOTHING, vitals=Vitals(long_tasks=(task,))), AXIS)
@@ -48,14 +57,14 @@ def test_what_exceeds_fifty_milliseconds_of_a_task_is_drawn_higher() -> None:
 
 def test_a_strip_says_how_much_there_was_and_not_how_much_there_could_have_been() -> None:
     activity = Activity(step_us=100_000, cpu_us=(20_000, 130_000), script_us=(10_000, 40_000), style_us=(25_000,))
-    processor, main_thread = strips_of(replace(NOTHING, activity=activity), AXIS)
+    processor, main_thread, _ = strips_of(replace(NOTHING, activity=activity), AXIS)
     assert processor.top == "130 % of a core at most"
     assert main_thread.top == "40 % busy at most"
 
 
 def test_kinds_of_work_lie_on_each_other() -> None:
     activity = Activity(step_us=100_000, script_us=(50_000,), style_us=(25_000,), other_us=(0,))
-    (strip,) = strips_of(replace(NOTHING, activity=activity), axis_of(0, 99_000))
+    strip, _ = strips_of(replace(NOTHING, activity=activity), axis_of(0, 99_000))
     assert [(shape.kind, shape.name) for shape in strip.shapes] == [
         ("script", "script 50 ms"),
         ("style", "style 25 ms"),
