@@ -28,8 +28,6 @@ _WORTH_TELLING_US = 50_000
 # Beside pauses that are surely the server's, shorter ones are too that stand out of all that the way does.
 _SHORT_RTT, _LEAST_SHORT_US = 0.05, 10_000
 _JITTERS, _PACKETS = 3, 4
-# Pauses of one cause differ by less than this part.
-_ALIKE = 0.05
 
 
 def body_stall(case: Case) -> Verdicts:
@@ -108,8 +106,7 @@ def _others(trial: TrialEvidence, ruler: Ruler, pauses: Sequence[KnownGap]) -> l
 
 
 def _is_alike(gap: Gap, sure_us: Sequence[int], ruler: Ruler) -> bool:
-    us = gap.duration_us
-    return not ruler.may_be_near(us) and any(abs(us - one) <= _ALIKE * one for one in sure_us)
+    return not ruler.may_be_near(gap.duration_us) and ruler.is_alike(gap.duration_us, sure_us)
 
 
 def _is_behind_piece(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:

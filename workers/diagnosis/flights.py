@@ -123,15 +123,19 @@ def mss_of(trial: TrialEvidence) -> int:
     """The size of a full segment from this server.
 
     The kernel knows it from what came, so only once enough came that full ones must have been among it. Until then it
-    is taken to be what we may send, or the usual.
+    is taken to be what we may send, or the usual. Two small ones of the same size in a row let the kernel's estimate
+    fall to that: the largest of this connection is what its way carries.
     """
     states = [state for state in (trial.tcp_ended, trial.tcp_secured, trial.tcp_connected) if state is not None]
-    seen = next((state.rcv_mss_bytes for state in states if state.rcv_mss_bytes), 0)
-    received = sum(one.size_bytes for one in trial.transfers if _received(one))
-    if received >= _ENOUGH_BYTES and (seen >= _LEAST_MSS_BYTES or _fills(trial.tcp_ended, seen)):
-        return seen
+    seen = [state.rcv_mss_bytes for state in states if state.rcv_mss_bytes]
+    largest = max(seen, default=0)
+    if sum(one.size_bytes for one in trial.transfers if _received(one)) >= _ENOUGH_BYTES:
+        if largest >= _LEAST_MSS_BYTES:
+            return largest
+        if seen and _fills(trial.tcp_ended, seen[0]):
+            return seen[0]
     ours = next((state.snd_mss_bytes for state in states if state.snd_mss_bytes), None)
-    return max(seen, ours or USUAL_MSS_BYTES)
+    return max(largest, ours or USUAL_MSS_BYTES)
 
 
 def _fills(ended: TcpState | None, mss: int) -> bool:

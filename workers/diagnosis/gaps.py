@@ -1,6 +1,6 @@
 """What a silence inside one turn of a server is put down to, each to one cause."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -43,6 +43,8 @@ _LEAST_STALL_US = 3_000
 _EXACTLY_US, _EXACTLY_RTT = 1_000, 0.02
 # Where round trips differ by more than this part of one, a pause of about one may be the path's own.
 _STEADY_RTT = 0.3
+# Pauses of one cause differ by less than this part.
+_ALIKE = 0.05
 # Slow start doubles the window; where acknowledgements are delayed it is half as much again.
 LEAST_GROWTH = 1.3
 # What the path itself does to a sender that has filled its window: a round trip, and what queues add to it.
@@ -131,6 +133,10 @@ class Ruler:
         """Whether that may be a round trip on a path that is as unsteady as this one."""
         return LEAST_RTT * self.rtt_us - self.jitter_us <= us <= _MOST_RTT * self.rtt_us + 2 * self.jitter_us
 
+    def is_alike(self, us: float, others_us: Sequence[int]) -> bool:
+        """Whether it is as long as one of the others, but for what this path adds to it."""
+        return any(abs(us - one) <= _ALIKE * one + self.jitter_us for one in others_us)
+
     def fills_window(self, size_bytes: int, spare: int) -> bool:
         """Whether that is the server's initial window, or more, less `spare` segments."""
         window = self.window_segments or USUAL_WINDOW
@@ -213,7 +219,15 @@ def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple
     def kind_of(gap: Gap, ruler: Ruler, turn: Turn) -> GapKind:
         return _answer_kind(gap, ruler, turn, unfilled_bytes)
 
-    return tuple(_unless_cut(one, trial, ruler, tickets) for one in _known((turn,), ruler, kind_of))
+    known = [_unless_cut(one, trial, ruler, tickets) for one in _known((turn,), ruler, kind_of)]
+    own_us = [one.gap.duration_us for one in known if one.kind is GapKind.SERVER]
+    return tuple(_unless_alike(one, own_us, ruler) for one in known)
+
+
+def _unless_alike(one: KnownGap, own_us: Sequence[int], ruler: Ruler) -> KnownGap:
+    """A server that sends piece by piece rests before the last as long as before the others: nothing need hold it."""
+    alike = one.kind is GapKind.HELD and ruler.is_alike(one.gap.duration_us, own_us)
+    return replace(one, kind=GapKind.UNCLEAR) if alike else one
 
 
 def _unless_cut(one: KnownGap, trial: TrialEvidence, ruler: Ruler, tickets: int) -> KnownGap:

@@ -277,6 +277,16 @@ ANSWERS = (
     ),
     Twin(
         id=Id.HTTP_BODY_STALL,
+        # Over a kept connection the kernel takes pieces of one size for full segments.
+        name="equal-pieces",
+        positive=OWN.but(body_bytes=4096, trickle=Stall(after_bytes=1024, pause_s=0.3)),
+        repaired=OWN.but(body_bytes=4096),
+        cost=Cost.WHOLE,
+        # Farther, so short a silence may be the way's.
+        rtts_ms=(20, 80),
+    ),
+    Twin(
+        id=Id.HTTP_BODY_STALL,
         name="body-stall",
         positive=OWN.but(body_bytes=_PAGE, body_stall=Stall(after_bytes=5000, pause_s=0.5)),
         repaired=OWN.but(body_bytes=_PAGE),

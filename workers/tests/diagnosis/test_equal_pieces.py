@@ -1,0 +1,56 @@
+"""Servers that send their page in small pieces of one size, which the kernel takes for full segments after a while."""
+
+from dataclasses import replace
+
+import pytest
+
+from workers.diagnosis import answers, transport
+from workers.diagnosis.flights import mss_of, packet_time_us
+from workers.measurement.evidence import ProbeEvidence, TcpState, Trial, TrialEvidence
+from workers.measurement.finding import FindingId as Id
+from workers.measurement.finding import NotJudgedReason
+from workers.tests.diagnosis.judging import cost, facts, found, left_open
+from workers.tests.diagnosis.path import MSS, Path
+from workers.tests.diagnosis.servers import Server, deep
+
+RULES = (*answers.RULES, *transport.RULES)
+# What the kernel said of four pieces of 1 KB in records of their own, over connections of one request and of three.
+PIECE_BYTES = 1_046
+PIECES, WHOLE = Server(body_bytes=4_096, trickle=(1_024, 300_000)), Server(body_bytes=4_096)
+RTTS_MS = pytest.mark.parametrize("rtt_ms", [20, 40, 80])
+
+
+@RTTS_MS
+def test_pieces_of_one_size_cost_all_their_pauses(rtt_ms: int) -> None:
+    pieces, whole = in_pieces(deep(Path(rtt_ms=rtt_ms), PIECES)), deep(Path(rtt_ms=rtt_ms), WHOLE)
+    finding = found(RULES, pieces)[Id.HTTP_BODY_STALL]
+    assert facts(finding)["pauses"] == 4
+    assert finding.saving_us == pytest.approx(cost(pieces, "whole") - cost(whole, "whole"), rel=0.01)
+    assert Id.HTTP_BODY_STALL not in {*found(RULES, whole), *left_open(RULES, whole)}
+
+
+@RTTS_MS
+def test_a_last_piece_that_rests_as_long_as_the_others_is_not_held_back(rtt_ms: int) -> None:
+    """Also where that is what a client that acknowledges late would add to a round trip."""
+    pieces = in_pieces(deep(Path(rtt_ms=rtt_ms), PIECES))
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(RULES, pieces)
+    assert left_open(RULES, pieces).get(Id.TCP_NAGLE_DELAYED_ACK) in {None, NotJudgedReason.UNSTEADY}
+
+
+def test_a_segment_that_came_once_fits_through_the_way() -> None:
+    (trial,) = in_pieces(deep(Path(), PIECES, trials=[Trial.FULL])).trials
+    assert (mss_of(trial), packet_time_us(trial)) == (MSS, 0)
+
+
+def in_pieces(evidence: ProbeEvidence) -> ProbeEvidence:
+    return replace(evidence, trials=tuple(map(_taken_for_segments, evidence.trials)))
+
+
+def _taken_for_segments(trial: TrialEvidence) -> TrialEvidence:
+    """After the handshake the kernel knew full segments, at the end it takes the pieces for such."""
+    ended = trial.tcp_ended or TcpState()
+    return replace(
+        trial,
+        tcp_secured=replace(ended, rcv_mss_bytes=MSS, received_bytes=None, data_segments_in=None),
+        tcp_ended=replace(ended, rcv_mss_bytes=PIECE_BYTES),
+    )
