@@ -81,6 +81,11 @@ class Ruler:
     jitter_us: int = 0
     window_segments: float | None = None
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether the round trips of this path differ by no good part of one."""
+        return self.jitter_us <= _STEADY_RTT * self.rtt_us
+
     def near(self, us: float) -> bool:
         """Whether that is a round trip."""
         return LEAST_RTT * self.rtt_us <= us <= _MOST_RTT * self.rtt_us
@@ -91,9 +96,8 @@ class Ruler:
 
     def may_be_exact(self, us: float) -> bool:
         """Whether that is a round trip and what this path adds to it; never where that is a good part of one."""
-        steady = self.jitter_us <= _STEADY_RTT * self.rtt_us
         late_us = us - self.rtt_us
-        return self.is_exact(us) or (steady and -self.jitter_us <= late_us <= 2 * self.jitter_us)
+        return self.is_exact(us) or (self.is_steady and -self.jitter_us <= late_us <= 2 * self.jitter_us)
 
     def may_wait_for_ack(self, us: float) -> bool:
         """The same as `waits_for_ack`, on a path that is as unsteady as this one."""

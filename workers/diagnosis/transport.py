@@ -1,7 +1,7 @@
 """Rules on TCP as the server is set up: its window, what idling does to it, and small writes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
@@ -16,7 +16,7 @@ from workers.diagnosis.gaps import (
 )
 from workers.diagnosis.held_ends import LEAST_REST_US, nagle_delayed_ack
 from workers.diagnosis.thinking import think_us
-from workers.diagnosis.weighing import Sure, fact, is_late, is_short, ms_of, visits, weigh
+from workers.diagnosis.weighing import Sure, fact, is_late, is_short, jitter_us, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     LEAST_ANSWER_BYTES,
     Window,
@@ -25,6 +25,7 @@ from workers.diagnosis.windows import (
     first_answer,
     is_large,
     is_paced,
+    keeps_coming,
     known_window,
     needed_us,
     rounds,
@@ -72,7 +73,15 @@ def iw_small(case: Case) -> Verdicts:
     if isinstance(sure, Sure):
         yield from _small(case, sure)
     elif sure is not None:
-        yield sure
+        yield _unless_paced(case, sure, countable)
+
+
+def _unless_paced(case: Case, open_one: NotJudged, trials: Sequence[TrialEvidence]) -> NotJudged:
+    """What looks unsteady is the server's own pace where most answers keep coming as no window lets them."""
+    jitter = jitter_us(case)
+    paced = [trial for trial in trials if keeps_coming(trial, ruler_of(trial, jitter))]
+    is_paced_by_most = open_one.reason is NotJudgedReason.UNSTEADY and 2 * len(paced) > len(trials)
+    return replace(open_one, reason=NotJudgedReason.PACED) if is_paced_by_most else open_one
 
 
 def idle_restart(case: Case) -> Verdicts:

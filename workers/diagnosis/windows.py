@@ -140,6 +140,15 @@ def is_paced(trial: TrialEvidence) -> bool:
     return found is not None and _is_spread(answer_alone(trial, *found), ruler_of(trial))
 
 
+def keeps_coming(trial: TrialEvidence, ruler: Ruler) -> bool:
+    """Whether what followed a first pause came without one for most of a round trip, on a steady path: slow start sends
+    twice as much as before and waits again, a sender that paces goes on as it is acknowledged."""
+    found = first_answer(trial)
+    if found is None or not ruler.is_steady:
+        return False
+    return any(flight.spread_us > _SPREAD_RTT * ruler.rtt_us for flight in found[1].flights[1:])
+
+
 def known_window(case: Case) -> float | None:
     """The smallest window that at least two connections agree on, in segments; None where none is known."""
     if is_short(case.evidence.of(*_ASKING)):

@@ -21,7 +21,8 @@
 - `lab.report()`: packets by fate, and how late the link let them out. Many labs may be open, from any threads.
 
 The client acknowledges as Linux does (quickly), or with `delayed_ack_ms` as a system that waits so long. Both ends use
-`cubic`, which does not pace, and remember nothing of earlier connections.
+`cubic`, which does not pace (the server another one by `server_congestion`), and remember nothing of earlier
+connections.
 
 Without the rights to make a network NotPermittedError is raised; `./dev test` sees to these rights.
 """

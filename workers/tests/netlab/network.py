@@ -60,6 +60,7 @@ class LabNetwork:
         overtaken: Overtaken | None = None,
         delayed_ack_ms: float | None = None,
         server_iw: int = 10,
+        server_congestion: str = "cubic",
         ipv6: bool = False,
     ) -> None:
         self._numbers = LinkSettings(
@@ -76,7 +77,7 @@ class LabNetwork:
         self.server_address = self.server_address6 if ipv6 else self.server_address4
         self.zone = Zone()
         (self.zone.aaaa if ipv6 else self.zone.a)[NAME] = [self.server_address]
-        self._server_iw = server_iw
+        self._server_metrics = RouteMetrics(congestion_control=server_congestion, initial_window=server_iw)
         self._stack = ExitStack()
         self._gone = threading.Event()
 
@@ -92,8 +93,7 @@ class LabNetwork:
             make_home(self.client)
             make_home(self.server)
             furnish(client, End(addresses=_CLIENT, metrics=RouteMetrics(congestion_control="cubic")))
-            metrics = RouteMetrics(congestion_control="cubic", initial_window=self._server_iw)
-            furnish(server, End(addresses=_SERVER, metrics=metrics))
+            furnish(server, End(addresses=_SERVER, metrics=self._server_metrics))
             self.server.sysctl("net.ipv4.ip_unprivileged_port_start", 0)
             names = self.server.call(lambda: DnsServer(self.zone.answer, host=self.server_address4, port=53))
             self._stack.enter_context(names)

@@ -25,12 +25,15 @@ from workers.tests.waiting import undisturbed
 pytestmark = pytest.mark.usefixtures("ahead")
 
 RTT_MS = 80
+# What this machine's kernel can do (ip-sysctl.rst).
+_CONGESTION = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # Every third packet with data arrives behind the next ones of its flight.
 MIXED = Overtaken(direction=Direction.DOWN, every=3, by_us=2000)
 SITES = {
     "records": Served(conduct=NginxConduct(body_bytes=20_000, buffer="16k")),
     "chain": Served(chain=ChainWish(size_bytes=18_000)),
 }
+_LONG = Served(conduct=NginxConduct(body_bytes=105_000))
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,17 @@ def test_a_way_of_more_than_a_second_loses_nothing(tmp_path: Path, vault: Vault)
     diagnosis = diagnosis_of(measurement)
     assert Id.TCP_LOSS not in ids(diagnosis) | {one.id for one in diagnosis.not_judged}
     assert NotJudgedReason.LOSS not in {one.reason for one in diagnosis.not_judged}
+
+
+@pytest.mark.skipif("bbr" not in _CONGESTION.read_text().split(), reason="this kernel has no bbr")
+@undisturbed
+def test_a_server_whose_kernel_paces_is_not_an_unsteady_way(tmp_path: Path, vault: Vault) -> None:
+    """Linux with bbr: its second flight is no slow start's."""
+    with Lab(rtt_ms=RTT_MS, server_congestion="bbr") as lab:
+        (measurement,) = probed(lab, vault, tmp_path, {"site": _LONG}).values()
+    diagnosis = diagnosis_of(measurement)
+    assert Id.TCP_IW_SMALL not in ids(diagnosis)
+    assert {one.id: one.reason for one in diagnosis.not_judged}[Id.TCP_IW_SMALL] is NotJudgedReason.PACED
 
 
 @pytest.mark.parametrize(("rtt_ms", "rtt6_ms"), [(20, 80), (80, 20)])
