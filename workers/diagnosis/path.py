@@ -47,11 +47,10 @@ def rtt_high(case: Case) -> Verdicts:
     visits = _visits(case)
     if rtt_us <= FAR_US:
         return
-    if not visits:
-        yield NotJudged(id=FindingId.TCP_RTT_HIGH, reason=NotJudgedReason.NOT_MEASURED)
-        return
     if case.evidence.profile_verified is not None:
-        # The distance is one that we made.
+        yield NotJudged(id=FindingId.TCP_RTT_HIGH, reason=NotJudgedReason.SHAPED)
+        return
+    if not visits:
         yield NotJudged(id=FindingId.TCP_RTT_HIGH, reason=NotJudgedReason.NOT_MEASURED)
         return
     round_trips = round(median(visit.round_trips for visit in visits))

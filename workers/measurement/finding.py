@@ -129,6 +129,7 @@ class NotJudgedReason(StrEnum):
     CLOCKS_APART = "clocks_apart"
     UNSTEADY = "unsteady"
     PADDED = "padded"
+    SHAPED = "shaped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

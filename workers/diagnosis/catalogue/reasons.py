@@ -28,6 +28,7 @@ _TEXTS = {
         "because the way is so unsteady, or the pause so near to a round trip, that it has more than one explanation"
     ),
     NotJudgedReason.PADDED: "because the server fills its records up, and not its certificates are what is large",
+    NotJudgedReason.SHAPED: "because the network profile of the run makes it, whatever the site does",
     NotJudgedReason.HIDDEN: "because another finding, to be mended first, hides it",
 }
 

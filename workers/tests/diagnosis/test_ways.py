@@ -71,8 +71,9 @@ def resting_before_it_asks(trial: TrialEvidence, pause_us: int) -> TrialEvidence
 
 
 def test_a_distance_of_our_own_making_is_nobodys_fault() -> None:
-    evidence = replace(far(300), profile_verified=True)
-    assert left_open(path.RULES, evidence)[Id.TCP_RTT_HIGH] is NotJudgedReason.NOT_MEASURED
+    for kept in (True, False):
+        evidence = replace(far(300), profile_verified=kept)
+        assert left_open(path.RULES, evidence)[Id.TCP_RTT_HIGH] is NotJudgedReason.SHAPED
 
 
 def test_one_connection_is_enough_for_the_distance_but_less_sure() -> None:
