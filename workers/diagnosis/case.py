@@ -50,6 +50,13 @@ class Case:
         trips = [trip for trial in here if (trip := rtt_of(trial)) is not None]
         return min(trips, default=None)
 
+    @property
+    def is_reached(self) -> bool:
+        """Whether anybody answered: a TCP connection was made, or a QUIC handshake."""
+        trials = self.evidence.trials
+        shaken = (one.handshake for one in trials if one.handshake is not None)
+        return any(one.connect_us is not None for one in trials) or any(one.ended_us is not None for one in shaken)
+
 
 Rule = Callable[[Case], Verdicts]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from workers.diagnosis import checks_http, checks_tls
 from workers.diagnosis.checks import Check as Ask
-from workers.diagnosis.checks import Judged, Told, not_applicable
+from workers.diagnosis.checks import Judged, Told, not_applicable, unknown
 from workers.measurement.finding import Answer, Check, CheckColumn
 
 OnFault = Callable[[Ask, Exception], None]
@@ -42,7 +42,8 @@ def checklist(judged: Judged, on_fault: OnFault) -> tuple[Check, ...]:
 
 def _check(column: CheckColumn, judged: Judged, on_fault: OnFault) -> Check:
     if not judged.case.evidence.secure and column not in _WITHOUT_TLS:
-        return _worded(column, not_applicable("served without TLS"))
+        reached = judged.case.is_reached
+        return _worded(column, not_applicable("served without TLS") if reached else unknown(judged))
     ask = _ASKED[column]
     try:
         return _worded(column, ask(judged))

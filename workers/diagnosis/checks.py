@@ -41,6 +41,8 @@ def not_applicable(detail: str) -> Told:
 
 
 def unknown(judged: Judged, detail: str = "not measured") -> Told:
-    """What one connection cannot show needs a deep probe."""
+    """What one connection cannot show needs a deep probe, where anybody answered."""
+    if not judged.case.is_reached:
+        return Told(Answer.UNKNOWN, "nothing answered")
     light = judged.case.evidence.depth is Depth.LIGHT
     return Told(Answer.UNKNOWN, "needs a deep probe" if light else detail)

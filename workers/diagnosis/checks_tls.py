@@ -188,6 +188,8 @@ def short_certificates(judged: Judged) -> Told:
 
 def resumption_everywhere(judged: Judged) -> Told:
     case = judged.case
+    if not case.is_reached:
+        return unknown(judged)
     apart = unshared_addresses(case)
     if apart:
         return no(f"not at {', '.join(apart)}")

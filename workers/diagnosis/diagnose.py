@@ -47,6 +47,7 @@ RULES: tuple[Rule, ...] = (
 )
 # What to do when a rule itself is at fault.
 OnFault = Callable[[Callable[..., object], Exception], None]
+_UNMEASURED = frozenset({NotJudgedReason.NOT_MEASURED, NotJudgedReason.NEEDS_DEEP_PROBE})
 _log = logging.getLogger(__name__)
 
 
@@ -64,7 +65,7 @@ def diagnose(evidence: ProbeEvidence, hops: tuple[Hop, ...] = (), *, on_fault: O
 def _judged(case: Case, on_fault: OnFault) -> Diagnosis:
     said = tuple(_said(case, on_fault))
     findings = findings_in_order(one for one in said if isinstance(one, Finding))
-    asked = (_without_promise(case, one) for one in said if isinstance(one, NotJudged))
+    asked = (_without_promise(case, one) for one in said if isinstance(one, NotJudged) and _is_asked(case, one))
     not_judged = open_questions(asked, findings)
     judged = Judged(
         case=case,
@@ -72,6 +73,11 @@ def _judged(case: Case, on_fault: OnFault) -> Diagnosis:
         left_open={one.id: one.reason for one in not_judged},
     )
     return Diagnosis(findings=findings, not_judged=not_judged, checklist=checklist(judged, on_fault))
+
+
+def _is_asked(case: Case, one: NotJudged) -> bool:
+    """Where nobody answered nothing was measured, and none of it needs to be said."""
+    return case.is_reached or one.reason not in _UNMEASURED
 
 
 def _without_promise(case: Case, one: NotJudged) -> NotJudged:

@@ -75,7 +75,7 @@ def test_what_one_connection_cannot_show_is_unknown() -> None:
 
 
 def test_a_site_without_tls_has_no_tls_to_judge() -> None:
-    answers = [one.answer for one in judge(deep_site(secure=False, trials=())).checklist]
+    answers = [one.answer for one in judge(deep_site(secure=False, trials=(trial(Trial.PLAIN),))).checklist]
     assert answers.count(Answer.NOT_APPLICABLE) == 18
 
 
@@ -106,6 +106,28 @@ def test_a_server_without_tls_1_3_lacks_what_comes_with_it() -> None:
         assert told(column, site) == (Answer.NO, "needs TLS 1.3")
     assert told(CheckColumn.SESSION_TICKETS, site) == (Answer.YES, "TLS 1.2: 1 of 1")
     assert check(CheckColumn.FORWARD_SECRECY, site).answer is Answer.YES
+
+
+REFUSED = trial(Trial.FULL, connect_us=None, syn_rtt_us=None, handshake=None, exchanges=(), records=(), tcp_ended=None)
+
+
+@pytest.mark.parametrize(
+    "site",
+    [
+        light_site(trials=(REFUSED,)),
+        deep_site(trials=(REFUSED,)),
+        light_site(trials=(), names=()),
+        deep_site(secure=False, trials=(REFUSED,)),
+    ],
+)
+def test_where_nothing_answered_each_column_says_so_but_what_the_name_shows(site: ProbeEvidence) -> None:
+    told = [one for one in judge(site).checklist if one.column is not CheckColumn.ECH]
+    assert {(one.answer, one.detail) for one in told} == {(Answer.UNKNOWN, "nothing answered")}
+
+
+@pytest.mark.parametrize("site", [light_site(trials=(REFUSED,)), deep_site(trials=(REFUSED,)), deep_site(trials=())])
+def test_where_nothing_answered_no_cause_is_called_open(site: ProbeEvidence) -> None:
+    assert not judge(site).not_judged
 
 
 def test_static_rsa_has_no_forward_secrecy() -> None:

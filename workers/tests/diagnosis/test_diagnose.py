@@ -29,8 +29,8 @@ def test_a_healthy_site_has_nothing_to_mend(site: ProbeEvidence) -> None:
 def test_no_deeper_probe_is_advised_where_none_would_come_further() -> None:
     reasons = {one.reason for one in judge(light_site()).not_judged}
     assert NotJudgedReason.NEEDS_DEEP_PROBE in reasons
-    refused = failure(FailureKind.CONNECT_REFUSED, "192.0.2.1 port 443")
-    only = TrialEvidence(trial=Trial.FULL, started_us=0, failure=refused)
+    silent = failure(FailureKind.TLS_TIMEOUT, "192.0.2.1 port 443")
+    only = TrialEvidence(trial=Trial.FULL, started_us=0, connect_us=80_000, failure=silent)
     reasons = {one.reason for one in judge(replace(light_site(), trials=(only,))).not_judged}
     assert reasons
     assert NotJudgedReason.NEEDS_DEEP_PROBE not in reasons
