@@ -28,6 +28,9 @@ _NAMES = _SERVERS | {
 }
 _HSTS = "max-age=31536000"
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+# Options of all sites stand in a block of their own (Caddyfile, global options).
+_CADDY_HEAD = "at the head of the Caddyfile"
+_CADDY_PROTOCOLS = "{\n    servers {\n        protocols h1 h2 h3\n    }\n}"
 
 
 def _settings(**by_server: str) -> tuple[Setting, ...]:
@@ -73,7 +76,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     ),
     FindingId.HTTP_NO_TLS: _settings(
         nginx="return 301 https://$host$request_uri;  (in the server of port 80)",
-        apache="Redirect permanent / https://www.example.org/",
+        apache="Redirect permanent / https://www.example.org/  (in the <VirtualHost> of port 80)",
         haproxy="http-request redirect scheme https code 301 unless { ssl_fc }",
         caddy="does it by itself for every site that is named by its host",
         cloudflare="zone setting always_use_https: on",
@@ -159,10 +162,9 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         cloudflare="zone setting 0rtt: on",
     ),
     FindingId.TLS_OCSP: _settings(
-        nginx="ssl_stapling on; ssl_stapling_verify on; resolver 192.0.2.53;",
-        apache=(
-            'SSLStaplingCache "shmcb:logs/ssl_stapling(32768)"\nSSLUseStapling on\nSSLStaplingReturnResponderErrors off'
-        ),
+        nginx="ssl_stapling on; resolver 192.0.2.53;  (ssl_certificate with its intermediates)",
+        apache='SSLStaplingCache "shmcb:logs/ssl_stapling(32768)"  (outside of each <VirtualHost>)\n'
+        "SSLUseStapling on\nSSLStaplingReturnResponderErrors off",
         haproxy="ocsp-update.mode on",
         caddy="staples by itself",
     ),
@@ -195,7 +197,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.HTTP_THINK_TIME: _settings(
         nginx="proxy_cache_path /var/cache/nginx keys_zone=site:10m;\n"
         "proxy_cache site; proxy_cache_valid 200 1m; proxy_cache_use_stale updating; proxy_cache_background_update on;",
-        apache="CacheEnable disk /\nCacheDefaultExpire 60",
+        apache="CacheRoot /var/cache/apache2/mod_cache_disk\nCacheEnable disk /\nCacheDefaultExpire 60",
         haproxy="cache site\n    total-max-size 64\n    max-age 60\n"
         "http-request cache-use site\nhttp-response cache-store site",
         cloudflare="cache rule: eligible for cache, edge TTL 60 s",
@@ -211,21 +213,21 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         nginx="keepalive_timeout 65s;",
         apache="KeepAlive On\nKeepAliveTimeout 15",
         haproxy="option http-keep-alive\ntimeout http-keep-alive 15s",
-        caddy="servers {\n    timeouts {\n        idle 2m\n    }\n}",
+        caddy=f"{{\n    servers {{\n        timeouts {{\n            idle 2m\n        }}\n    }}\n}}  ({_CADDY_HEAD})",
     ),
     FindingId.HTTP_H2_MISSING: _settings(
         nginx="http2 on;  (before 1.25.1: listen 443 ssl http2;)",
-        apache="Protocols h2 http/1.1",
+        apache="Protocols h2 http/1.1  (mod_http2, not with the prefork MPM)",
         haproxy="alpn h2,http/1.1  (on the bind line)",
-        caddy="servers {\n    protocols h1 h2 h3\n}  (the default)",
+        caddy=f"{_CADDY_PROTOCOLS}  (the default; {_CADDY_HEAD})",
         cloudflare="zone setting http2: on",
         cloudfront="HttpVersion: http2and3",
     ),
     FindingId.HTTP_H3: _settings(
-        nginx="listen 443 quic reuseport; add_header Alt-Svc 'h3=\":443\"; ma=86400';",
+        nginx="listen 443 quic reuseport; add_header Alt-Svc 'h3=\":443\"; ma=86400';  (beside listen 443 ssl)",
         haproxy="bind quic4@:443 ssl crt /etc/haproxy/site.pem alpn h3\n"
         "http-response set-header alt-svc 'h3=\":443\"; ma=86400'",
-        caddy="servers {\n    protocols h1 h2 h3\n}  (the default; open UDP port 443)",
+        caddy=f"{_CADDY_PROTOCOLS}  (the default; {_CADDY_HEAD}; open UDP port 443)",
         cloudflare="zone setting http3: on",
         fastly="POST /service/<id>/version/<number>/http3",
         cloudfront="HttpVersion: http2and3",

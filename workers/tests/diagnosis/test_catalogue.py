@@ -1,11 +1,12 @@
 """Every cause, reason and column is told to people, in one voice, and docs/findings.md says the same."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from workers.diagnosis.catalogue import column, entry, reason_text
+from workers.diagnosis.catalogue import Setting, column, entry, reason_text
 from workers.diagnosis.catalogue.page import page
 from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason
 
@@ -34,6 +35,24 @@ def test_settings_name_each_server_once_and_fit_a_line() -> None:
         servers = [one.server for one in entry(id).settings]
         assert len(set(servers)) == len(servers), id
         assert all(len(line) <= 120 for one in entry(id).settings for line in one.setting.split("\n")), id
+
+
+def test_a_setting_brings_along_what_it_does_not_work_without() -> None:
+    ocsp, cache = entry(FindingId.TLS_OCSP).settings, entry(FindingId.HTTP_THINK_TIME).settings
+    # nginx verifies by ssl_trusted_certificate alone, and staples nothing where a delegated responder has signed.
+    assert "ssl_stapling_verify" not in written_for("nginx", ocsp)
+    assert "resolver " in written_for("nginx", ocsp)
+    assert "CacheRoot " in written_for("Apache", cache)
+
+
+def test_caddys_options_of_all_sites_stand_in_the_block_at_the_head_of_its_file() -> None:
+    told = [one.setting for id in FindingId for one in entry(id).settings if "servers {" in one.setting]
+    assert told
+    assert all(one.startswith("{\n    servers {") and "at the head of the Caddyfile" in one for one in told)
+
+
+def written_for(server: str, settings: Sequence[Setting]) -> str:
+    return next(one.setting for one in settings if one.server == server)
 
 
 @pytest.mark.parametrize("reason", NotJudgedReason)
