@@ -27,7 +27,7 @@ def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: D
     head, told_before = _head(finding, canvas)
     told = entry(finding.id)
     fitting = None if _is_not_missing(finding) else setting_for(told.settings, server)
-    setting = "" if fitting is None else f"({fitting.server}: {fitting.setting})"
+    setting = "" if fitting is None else f"({fitting})"
     whole = hanging(_ADVICE, f"{told.advice} {setting}".rstrip(), canvas)
     if detail is Detail.BRIEF:
         return [head, _in_one_line(whole, hanging(_ADVICE, told.advice, canvas), canvas)]

@@ -7,7 +7,8 @@ from workers.diagnosis.catalogue import answers, certificates, handshake, pages,
 from workers.diagnosis.catalogue.columns import Column, column
 from workers.diagnosis.catalogue.entry import Counts, Entry, Setting
 from workers.diagnosis.catalogue.reasons import reason_text
-from workers.diagnosis.catalogue.settings import SETTINGS, setting_for
+from workers.diagnosis.catalogue.servers import setting_for
+from workers.diagnosis.catalogue.settings import SETTINGS
 from workers.measurement.finding import FindingId
 
 __all__ = ["Column", "Counts", "Entry", "Setting", "column", "entry", "reason_text", "setting_for"]

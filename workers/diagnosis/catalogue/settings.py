@@ -4,7 +4,7 @@ nginx.org (1.29), Apache 2.4, HAProxy 3, Caddy 2; zone settings of Cloudflare's 
 configuration, Fastly's and Akamai's service and property APIs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from workers.diagnosis.catalogue.entry import Setting
 from workers.measurement.finding import FindingId
@@ -20,6 +20,7 @@ _SERVERS = {
     "cloudfront": "CloudFront",
     "akamai": "Akamai",
 }
+SERVERS = frozenset(_SERVERS.values())
 _NAMES = _SERVERS | {
     "linux": "Linux",
     "windows": "Windows Server",
@@ -36,23 +37,6 @@ _CADDY_PROTOCOLS = "{\n    servers {\n        protocols h1 h2 h3\n    }\n}"
 def _settings(**by_server: str) -> tuple[Setting, ...]:
     """In the order given."""
     return tuple(Setting(server=_NAMES[key], setting=text) for key, text in by_server.items())
-
-
-# What these say of themselves in the Server header of their answers, in small letters.
-_MARKS = {"openresty": "nginx"} | {
-    key: _SERVERS[key] for key in ("nginx", "apache", "caddy", "cloudflare", "cloudfront", "fastly", "akamai")
-}
-
-
-def setting_for(settings: Sequence[Setting], server: str | None) -> Setting | None:
-    """The one for whoever answers so in its Server header. Of one that is known and needs another that is not, none;
-    where nobody knows who answers, the first."""
-    said = (server or "").lower()
-    name = next((name for mark, name in _MARKS.items() if mark in said), None)
-    fitting = next((one for one in settings if one.server == name), None)
-    if fitting is not None or name is None:
-        return fitting or next(iter(settings), None)
-    return next((one for one in settings if one.server not in _SERVERS.values()), None)
 
 
 SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {

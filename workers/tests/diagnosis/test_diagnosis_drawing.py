@@ -28,6 +28,7 @@ from workers.tests.builders import build_probe
 from workers.tests.diagnosis.test_probe_document import OVERFLOW, deep_probe
 
 SCREEN = 40
+_EXAMPLE = "(for example, in nginx: ssl_buffer_size 4k;)"
 
 
 def diagnosed(*findings: Finding, depth: Depth = Depth.DEEP, **changes: Any) -> ProbeMeasurement:
@@ -148,7 +149,7 @@ def test_a_setting_is_told_whole_since_people_copy_it() -> None:
 
     lines = drawn(diagnosed(hops, *remarks), width=110, rows=5)
 
-    assert f"({told.settings[0].server}: {told.settings[0].setting})" in lines[3]
+    assert f"(for example, in {told.settings[0].server}: {told.settings[0].setting})" in lines[3]
     assert lines[2].endswith(" …")
 
 
@@ -214,22 +215,39 @@ def test_what_a_server_sent_cannot_steer_the_terminal() -> None:
 @pytest.mark.parametrize(
     ("server", "told"),
     [
-        ("Apache/2.4.62 (Debian)", "Apache: H2TLSWarmUpSize"),
-        ("openresty/1.27", "nginx: ssl_buffer_size 4k;"),
-        ("cloudflare", None),
-        ("something of our own", "nginx: ssl_buffer_size 4k;"),
+        ("Apache/2.4.62 (Debian)", "(Apache: H2TLSWarmUpSize"),
+        ("Apache", "(Apache: H2TLSWarmUpSize"),
+        ("openresty/1.27", "(nginx: ssl_buffer_size 4k;)"),
+        ("Phusion/6.0 (a comment) nginx/1.24.0", "(nginx: ssl_buffer_size 4k;)"),
+        ("Apache-Coyote/1.1", _EXAMPLE),
+        ("something/1.0 (Apache)", _EXAMPLE),
+        ("Microsoft-IIS/10.0", _EXAMPLE),
+        ("something of our own", _EXAMPLE),
+        (None, _EXAMPLE),
     ],
 )
-def test_the_setting_is_the_one_of_whoever_answered(server: str, told: str | None) -> None:
+def test_the_setting_is_the_one_of_whoever_answered_or_for_example_one_of_another(
+    server: str | None, told: str
+) -> None:
+    assert told in answered_by(server)
+
+
+def test_no_setting_is_told_to_a_server_that_is_known_and_has_none() -> None:
+    text = answered_by("cloudflare")
+    assert "ssl_buffer_size" not in text
+    assert "for example" not in text
+
+
+def answered_by(server: str | None) -> str:
     probe = diagnosed(OVERFLOW)
-    answered = replace(probe.hops[-1], response_headers=(Header(name="Server", value=server),))
-    text = "\n".join(drawn(replace(probe, hops=(*probe.hops[:-1], answered)), width=200))
-    assert told in text if told is not None else "ssl_buffer_size" not in text
+    headers = () if server is None else (Header(name="Server", value=server),)
+    answered = replace(probe.hops[-1], response_headers=headers)
+    return "\n".join(drawn(replace(probe, hops=(*probe.hops[:-1], answered)), width=200))
 
 
-def test_what_lies_beneath_a_server_is_set_for_all_of_them() -> None:
-    small = entry(FindingId.TCP_IW_SMALL).settings
-    found = setting_for(small, "Caddy")
-    assert found is not None
-    assert found.server == "Linux"
-    assert setting_for((), "nginx") is None
+@pytest.mark.parametrize("server", ["Caddy", "Kestrel", None])
+def test_what_lies_beneath_a_server_is_set_for_all_of_them(server: str | None) -> None:
+    told = setting_for(entry(FindingId.TCP_IW_SMALL).settings, server)
+    assert told is not None
+    assert told.startswith("Linux: ")
+    assert setting_for((), server) is None
