@@ -9,7 +9,7 @@ from backend.runs.queries import FoundCause
 from backend.web import units
 from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.text import printable
-from workers.diagnosis.catalogue import Counts, Setting, column, entry, reason_text
+from workers.diagnosis.catalogue import Counts, Setting, column, entry, reason_text, settings_of
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
     Answer,
@@ -187,7 +187,7 @@ def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
         host=printable(finding.host or "", 200),
         explanation=told.explanation,
         advice=told.advice,
-        settings=told.settings,
+        settings=settings_of(finding),
         evidence=tuple((_name(fact.name), _value(fact)) for fact in finding.evidence if fact.value is not None),
         seen=tuple((one.deep.region.name, one.deep.run.run_id) for one in seen),
         rows=finding.rows,

@@ -53,6 +53,7 @@ def chain_large(case: Case) -> Verdicts:
             chain_bytes=size,
             certificate_bytes=tuple(float(one.der_bytes) for one in chain),
             names_in_leaf=chain[0].name_count,
+            key_type=chain[0].key_type,
             largest=largest.subject,
             tcp_chain_bytes=over_tcp if size != over_tcp else None,
             http3_first_flight_bytes=_parted(slow, case.rtt_us or 0)[0] if slow else None,

@@ -4,9 +4,9 @@ from workers.diagnosis.case import rtt_of
 from workers.diagnosis.catalogue import reason_text
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.headers import hsts_max_age_s, values
+from workers.diagnosis.hsts import MIN_HSTS_S, is_address
 from workers.diagnosis.protocols import answer_headers, http2_answers, http3_announced, http3_answers, http3_refused
 from workers.diagnosis.records import LARGE_RECORD_BYTES, holds_back
-from workers.diagnosis.redirects import MIN_HSTS_S, is_address
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.units import counted, ms, size

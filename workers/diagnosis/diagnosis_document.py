@@ -1,6 +1,6 @@
 """What a diagnosis says, as parts of the JSON documents of `firstbyte probe` and `firstbyte page`."""
 
-from workers.diagnosis.catalogue import entry
+from workers.diagnosis.catalogue import entry, settings_of
 from workers.measurement.document import Document, milliseconds
 from workers.measurement.finding import Diagnosis, Finding, NotJudged
 
@@ -23,7 +23,7 @@ def _finding(finding: Finding) -> Document:
         "saving_ms": milliseconds(finding.saving_us),
         "evidence": {fact.name: fact.value for fact in finding.evidence},
         "advice": told.advice,
-        "settings": [{"server": setting.server, "setting": setting.setting} for setting in told.settings],
+        "settings": [{"server": setting.server, "setting": setting.setting} for setting in settings_of(finding)],
         "host": finding.host,
     }
 

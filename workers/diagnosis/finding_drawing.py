@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
-from workers.diagnosis.catalogue import entry, setting_for
+from workers.diagnosis.catalogue import entry, setting_for, settings_of
 from workers.diagnosis.units import ms
 from workers.measurement.canvas import DIM, RED, Canvas, columns_of, fit, hanging
-from workers.measurement.finding import Confidence, Fact, Finding, FindingId, Severity
+from workers.measurement.finding import Confidence, Fact, Finding, Severity
 
 _MARKS = {Severity.CRITICAL: "✗", Severity.HIGH: "●", Severity.MEDIUM: "◐", Severity.LOW: "○", Severity.INFO: "·"}
 _LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
@@ -26,7 +26,7 @@ def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: D
     """Lines; `server` is whose setting is told. What is cut, but not what is left out, ends with a sign."""
     head, told_before = _head(finding, canvas)
     told = entry(finding.id)
-    fitting = None if _is_not_missing(finding) else setting_for(told.settings, server)
+    fitting = setting_for(settings_of(finding), server)
     setting = "" if fitting is None else f"({fitting})"
     whole = hanging(_ADVICE, f"{told.advice} {setting}".rstrip(), canvas)
     if detail is Detail.BRIEF:
@@ -52,11 +52,6 @@ def _head(finding: Finding, canvas: Canvas) -> tuple[str, bool]:
 
 def _confidence(finding: Finding) -> list[str]:
     return [] if finding.confidence is Confidence.HIGH else [f"{finding.confidence} confidence"]
-
-
-def _is_not_missing(finding: Finding) -> bool:
-    """Settings for the hybrid key exchange add it; where it kills connections that is no help."""
-    return finding.id is FindingId.TLS_PQ and finding.severity is Severity.CRITICAL
 
 
 def _in_one_line(whole: Sequence[str], advice: Sequence[str], canvas: Canvas) -> str:

@@ -125,12 +125,19 @@ def chain_exceeds_iw(case: Case) -> Verdicts:
     if not all(map(_is_for_chain, sure.seen, sure.trials)):
         yield NotJudged(id=id, reason=NotJudgedReason.PADDED)
     elif (window or USUAL_WINDOW) >= SMALL_BELOW:
-        yield replace(_paused(id, sure, sure.confidence), saving_us=round(median(map(_rest_us, sure.seen))))
+        yield _too_long(case, sure, round(median(map(_rest_us, sure.seen))))
     elif _fits_usual_window(sure):
         # A chain of usual size: it is the window that is too small, and that is told with all that it costs.
         yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.TCP_IW_SMALL)
     else:
-        yield replace(_paused(id, sure, sure.confidence), saving_us=_beyond_usual_us(sure))
+        yield _too_long(case, sure, _beyond_usual_us(sure))
+
+
+def _too_long(case: Case, sure: Sure[tuple[KnownGap, ...]], saving_us: int) -> Finding:
+    """With the kind of the server's key, since one of ECDSA makes a shorter chain."""
+    told, key = _paused(FindingId.TLS_CHAIN_EXCEEDS_IW, sure, sure.confidence), _server_key(case)
+    key_type = fact("key_type", None if key is None else key.key_type)
+    return replace(told, saving_us=saving_us, evidence=(*told.evidence, key_type))
 
 
 def _rest_us(gaps: tuple[KnownGap, ...]) -> int:

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 from workers.diagnosis.facts import facts
+from workers.diagnosis.hsts import hsts_of_journey
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told
 from workers.measurement.finding import FindingId
 from workers.measurement.waterfall import Request, ResourceType, RowFlag
@@ -34,6 +35,7 @@ def redirects(case: PageCase) -> PageVerdicts:
             urls=tuple(hop.url for hop in hops[: _TOLD + 1]),
             statuses=tuple(str(hop.status) for hop in hops[:-1][:_TOLD]),
             costs_ms=tuple(cost / 1000 for cost in costs[:_TOLD]),
+            hsts=hsts_of_journey([(hop.url, hop.response_headers) for hop in hops]),
         ),
     )
 

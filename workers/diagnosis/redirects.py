@@ -1,12 +1,12 @@
 """Redirects that stand before the page, and pages without TLS."""
 
-from ipaddress import ip_address
 from statistics import median_low
-from urllib.parse import SplitResult, urljoin, urlsplit
+from urllib.parse import urljoin
 
 from workers.diagnosis.case import SYN_TIMER_US, Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.headers import hsts_max_age_s, values
+from workers.diagnosis.hsts import MIN_HSTS_S, hsts_of_journey, hsts_word, is_address, origin
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Exchange, Trial
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -14,8 +14,6 @@ from workers.measurement.messages import Hop
 from workers.measurement.target import DEFAULT_PORTS
 from workers.measurement.timing import Phases, phases_of
 
-# 180 days: below, a visitor who comes twice a year is redirected each time.
-MIN_HSTS_S = 180 * 86_400
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PAGE = range(200, 300)
 _TOLD = 5
@@ -45,6 +43,7 @@ def _hops_finding(case: Case) -> Finding:
             urls=tuple(hop.url for hop in hops[: _TOLD + 1]),
             statuses=tuple(str(hop.status) for hop in before[:_TOLD]),
             costs_ms=tuple(cost / 1000 for cost in known[:_TOLD]),
+            hsts=hsts_of_journey([(hop.url, hop.response_headers) for hop in hops]),
         ),
     )
 
@@ -59,40 +58,24 @@ def _cost_us(case: Case, place: int) -> int | None:
     phases = phases_of(hop.timing)
     if phases.total_us is None:
         return None
-    origins = {_origin(one.url) for one in later}
-    if _origin(hop.url) in origins:
+    origins = {origin(one.url) for one in later}
+    if origin(hop.url) in origins:
         return phases.total_us - _opening_us(phases)
     cost_us = phases.total_us - _lost_us(case, hop, phases)
     hosts = {host for _, host, _ in origins}
-    return cost_us - (phases.dns_us or 0) if _origin(hop.url)[1] in hosts else cost_us
+    return cost_us - (phases.dns_us or 0) if origin(hop.url)[1] in hosts else cost_us
 
 
 def _lost_us(case: Case, hop: Hop, phases: Phases) -> int:
     """What connecting took because a SYN got lost, where it is known how far the host is."""
     rtt_us, connect_us = case.rtt_us, phases.connect_us or 0
-    if rtt_us is None or _origin(hop.url)[1] != case.evidence.host or connect_us < SYN_TIMER_US + rtt_us:
+    if rtt_us is None or origin(hop.url)[1] != case.evidence.host or connect_us < SYN_TIMER_US + rtt_us:
         return 0
     return connect_us - rtt_us
 
 
 def _opening_us(phases: Phases) -> int:
     return (phases.dns_us or 0) + (phases.connect_us or 0) + (phases.tls_us or 0)
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    parts = _split(url)
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
-    return parts.scheme, parts.hostname or "", port or DEFAULT_PORTS.get(parts.scheme)
-
-
-def _split(url: str) -> SplitResult:
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return urlsplit("")
 
 
 def _step_from_plain(case: Case) -> Verdicts:
@@ -112,7 +95,7 @@ def _step_from_plain(case: Case) -> Verdicts:
         confidence=Confidence.HIGH,
         saving_us=cost_us,
         evidence=facts(
-            hsts="absent" if max_age_s is None else "short",
+            hsts=hsts_word(max_age_s),
             hsts_max_age_s=max_age_s,
             plain_status=answer.status,
             plain_ms=in_ms(cost_us),
@@ -132,7 +115,7 @@ def no_tls(case: Case) -> Verdicts:
     """The page comes over plain http:// and leads to no https://."""
     if not case.evidence.secure:
         last = case.hops[-1] if case.hops else None
-        if last is not None and last.status in _PAGE and _origin(last.url)[0] == "http":
+        if last is not None and last.status in _PAGE and origin(last.url)[0] == "http":
             yield _no_tls(last.url, last.status)
         return
     answer = _plain_answer(case)
@@ -149,15 +132,6 @@ def _no_tls(url: str, status: int | None) -> Finding:
         confidence=Confidence.HIGH,
         evidence=facts(url=url, status=status),
     )
-
-
-def is_address(host: str) -> bool:
-    """Whether it is an IP address: browsers keep HSTS for names only (RFC 6797, 8.3)."""
-    try:
-        ip_address(host.strip("[]"))
-    except ValueError:
-        return False
-    return True
 
 
 def _plain_answer(case: Case) -> Exchange | None:
@@ -180,7 +154,7 @@ def _unseen(case: Case, id: FindingId) -> Verdicts:
 
 def _leads_to_tls(case: Case, answer: Exchange) -> bool:
     location = next(iter(values(answer.headers, "location")), "")
-    scheme, _, port = _origin(_joined(case.evidence.host, location))
+    scheme, _, port = origin(_joined(case.evidence.host, location))
     return _redirects(answer.status) and scheme == "https" and port == case.evidence.port
 
 

@@ -223,6 +223,12 @@ def test_each_of_several_times_has_its_unit_and_large_sizes_are_rounded() -> Non
     assert told.evidence == (("costs", "61 ms, 3.0 ms"), ("again", "9.5 MB"), ("chain", "3,607 B"))
 
 
+def test_settings_are_those_of_the_case_that_was_seen() -> None:
+    lacking = Finding(id=FindingId.HTTP_H2_MISSING, severity=Severity.MEDIUM, confidence=Confidence.HIGH)
+    assert told_of(lacking).settings == entry(lacking.id).settings
+    assert told_of(replace(lacking, severity=Severity.CRITICAL)).settings == ()
+
+
 def test_a_hostile_evidence_is_text_and_nothing_else(world: World, client: Client) -> None:
     bad = "<script>alert(1)</script>"
     trials = tuple(replace(one, address=bad) for one in LARGE_RECORDS.trials)

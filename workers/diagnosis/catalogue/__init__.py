@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workers.diagnosis.catalogue import answers, certificates, handshake, pages, path
+from workers.diagnosis.catalogue.cases import settings_of
 from workers.diagnosis.catalogue.columns import Column, column
 from workers.diagnosis.catalogue.entry import Counts, Entry, Setting
 from workers.diagnosis.catalogue.reasons import reason_text
@@ -11,7 +12,7 @@ from workers.diagnosis.catalogue.servers import setting_for
 from workers.diagnosis.catalogue.settings import SETTINGS
 from workers.measurement.finding import FindingId
 
-__all__ = ["Column", "Counts", "Entry", "Setting", "column", "entry", "reason_text", "setting_for"]
+__all__ = ["Column", "Counts", "Entry", "Setting", "column", "entry", "reason_text", "setting_for", "settings_of"]
 
 _WRITTEN: Mapping[FindingId, Entry] = {
     **path.ENTRIES,

@@ -39,6 +39,8 @@ def _settings(**by_server: str) -> tuple[Setting, ...]:
     return tuple(Setting(server=_NAMES[key], setting=text) for key, text in by_server.items())
 
 
+_ECDSA = _settings(certbot="certbot certonly --key-type ecdsa -d www.example.org")
+COMPRESSION = _settings(nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2)")
 SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.DNS_CNAME_CHAIN: _settings(cloudflare="DNS setting flatten_all_cnames: true"),
     FindingId.IPV6_BROKEN_OR_SLOW: _settings(
@@ -105,11 +107,8 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates, and no root)",
         caddy="tls fullchain.pem privkey.pem",
     ),
-    FindingId.TLS_CHAIN_LARGE: _settings(certbot="certbot certonly --key-type ecdsa -d www.example.org"),
-    FindingId.TLS_CHAIN_EXCEEDS_IW: _settings(
-        certbot="certbot certonly --key-type ecdsa -d www.example.org",
-        nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2)",
-    ),
+    FindingId.TLS_CHAIN_LARGE: _ECDSA,
+    FindingId.TLS_CHAIN_EXCEEDS_IW: (*_ECDSA, *COMPRESSION),
     FindingId.TLS_CERT_NAME_MISMATCH: _settings(certbot="certbot certonly -d www.example.org -d example.org"),
     FindingId.TLS_CERT_SELF_SIGNED: _settings(
         certbot="certbot certonly -d www.example.org",
@@ -152,7 +151,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         haproxy="ocsp-update.mode on",
         caddy="staples by itself",
     ),
-    FindingId.TLS_CERT_COMPRESSION: _settings(nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2)"),
+    FindingId.TLS_CERT_COMPRESSION: COMPRESSION,
     FindingId.TLS_RECORD_OVERFLOW: _settings(
         nginx="ssl_buffer_size 4k;",
         apache="H2TLSWarmUpSize 1048576  (for HTTP/2: small records first, which is the default)",

@@ -144,13 +144,16 @@ def test_who_wants_all_is_spared_nothing() -> None:
 
 def test_a_setting_is_told_whole_since_people_copy_it() -> None:
     told = entry(FindingId.HTTP_REDIRECT_COST)
-    hops = Finding(id=FindingId.HTTP_REDIRECT_COST, severity=Severity.MEDIUM, confidence=Confidence.HIGH)
+    hsts = Fact(name="hsts", value="absent")
+    hops = Finding(
+        id=FindingId.HTTP_REDIRECT_COST, severity=Severity.MEDIUM, confidence=Confidence.HIGH, evidence=(hsts,)
+    )
     remarks = [replace(hops, id=id, severity=Severity.INFO) for id in FindingId]
 
-    lines = drawn(diagnosed(hops, *remarks), width=110, rows=5)
+    lines = drawn(diagnosed(hops, *remarks), width=110, rows=6)
 
-    assert f"(for example, in {told.settings[0].server}: {told.settings[0].setting})" in lines[3]
-    assert lines[2].endswith(" …")
+    assert f"(for example, in {told.settings[0].server}: {told.settings[0].setting})" in lines[4]
+    assert lines[3].endswith(" …")
 
 
 def test_every_line_fits_the_terminal() -> None:

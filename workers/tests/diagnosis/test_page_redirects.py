@@ -37,6 +37,7 @@ def test_a_redirect_costs_what_no_later_step_would_need() -> None:
     found = told(redirected(plain, connections=(first,)), REDIRECTS)
     assert found is not None
     assert found.saving_us == 260_000
+    assert evidence_of(found)["hsts"] == "absent"
 
 
 def test_several_redirects_are_told_once_and_each_with_its_cost() -> None:
@@ -47,6 +48,7 @@ def test_several_redirects_are_told_once_and_each_with_its_cost() -> None:
     assert found is not None
     assert (found.saving_us, found.rows) == (240_000, (1, 2))
     assert evidence_of(found)["costs_ms"] == (120.0, 120.0)
+    assert "hsts" not in evidence_of(found)
 
 
 def test_a_document_that_gives_way_to_another_one_by_itself_is_a_step_too() -> None:

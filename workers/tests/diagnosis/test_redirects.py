@@ -66,6 +66,25 @@ def test_the_name_is_looked_up_once_so_the_step_to_https_costs_two_round_trips()
     assert saving_ms(first, _PAGE) == pytest.approx(161.3)
 
 
+@pytest.mark.parametrize(
+    ("first", "headers", "said"),
+    [
+        (f"http://{HOST}/", (), "absent"),
+        (f"http://{HOST}/", (Header(name="Strict-Transport-Security", value="max-age=60"),), "short"),
+        (f"http://{HOST}/", (HSTS,), "present"),
+        (f"http://{HOST}:8080/", (), None),
+        ("http://example.org/", (), None),
+        (f"https://{HOST}/old", (), None),
+    ],
+)
+def test_a_journey_says_of_hsts_what_the_host_says_that_it_would_spare_a_step(
+    first: str, headers: tuple[Header, ...], said: str | None
+) -> None:
+    step = hop(first, 301, 0, dns=20, connect=80, send=0.1, wait=81, download=0.2)
+    found = finding(_COST, deep_site(), step, replace(_PAGE, response_headers=headers))
+    assert fact(found, "hsts") == said
+
+
 @pytest.mark.parametrize("seconds", [1, 3])
 def test_the_wait_for_a_lost_syn_is_no_cost_of_a_redirect(seconds: int) -> None:
     first, unlucky = (
