@@ -10,6 +10,7 @@ from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import METRICS, written, written_apart
 from backend.alerts.states import State
 from workers.diagnosis.catalogue import entry
+from workers.diagnosis.catalogue import title_of as cause_title
 from workers.measurement.finding import FindingId
 
 
@@ -165,7 +166,8 @@ def _finding(name: str, account: Account) -> str:
 def _cause_title(account: Account) -> str:
     """The finding in today's words, within a sentence; by its id where it is one that we do not know any more."""
     id = str(account.facts.get("finding", ""))
-    title = entry(FindingId(id)).title if id in set(FindingId) else id
+    severity = str(account.facts.get("severity"))
+    title = cause_title(FindingId(id), severity) if id in set(FindingId) else id
     return title if title[1:2].isupper() else title[:1].lower() + title[1:]
 
 

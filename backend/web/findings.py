@@ -9,7 +9,7 @@ from backend.runs.queries import FoundCause
 from backend.web import units
 from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.text import printable
-from workers.diagnosis.catalogue import Counts, Setting, column, entry, reason_text, settings_of
+from workers.diagnosis.catalogue import Counts, Setting, column, entry, reason_text, settings_of, title_of
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
     Answer,
@@ -168,7 +168,7 @@ def hint_of(rows: Sequence[FoundCause]) -> Hint | None:
     if not known:
         return None
     worst = min(known, key=lambda row: (_COSTLY.index(row.severity), -(row.saving_us or 0)))
-    title = entry(FindingId(worst.finding)).title
+    title = title_of(FindingId(worst.finding), worst.severity)
     cost = f": {units.duration(worst.saving_us)}" if (worst.saving_us or 0) >= _LEAST_COST_US else ""
     return Hint(text=f"{title}{cost}", level=_LEVELS[Severity(worst.severity)])
 
@@ -178,7 +178,7 @@ def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
     told = entry(finding.id)
     return Told(
         id=finding.id.value,
-        title=told.title,
+        title=title_of(finding.id, finding.severity),
         level=_LEVELS[finding.severity],
         mark=_MARKS[finding.severity],
         worth=_WORTH[finding.severity],
@@ -214,7 +214,7 @@ def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> 
     count = f"{units.count(len(costly))} thing{'' if len(costly) == 1 else 's'} to mend"
     gain = "" if not gain_us or gain_us < _LEAST_COST_US else f"; a new visitor could save {units.duration(gain_us)}"
     level: Level = "bad" if _LEVELS[worst.severity] == "bad" else "warn"
-    return Verdict(level=level, title=f"{count}{gain}", text=f"First: {entry(costly[0].id).title}.")
+    return Verdict(level=level, title=f"{count}{gain}", text=f"First: {title_of(costly[0].id, costly[0].severity)}.")
 
 
 def _parted(findings: Sequence[Finding], told: Sequence[Told]) -> tuple[tuple[Told, ...], tuple[Told, ...]]:

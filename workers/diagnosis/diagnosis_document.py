@@ -1,6 +1,6 @@
 """What a diagnosis says, as parts of the JSON documents of `firstbyte probe` and `firstbyte page`."""
 
-from workers.diagnosis.catalogue import entry, settings_of
+from workers.diagnosis.catalogue import entry, settings_of, title_of
 from workers.measurement.document import Document, milliseconds
 from workers.measurement.finding import Diagnosis, Finding, NotJudged
 
@@ -19,7 +19,7 @@ def _finding(finding: Finding) -> Document:
         "id": str(finding.id),
         "severity": str(finding.severity),
         "confidence": str(finding.confidence),
-        "title": told.title,
+        "title": title_of(finding.id, finding.severity),
         "saving_ms": milliseconds(finding.saving_us),
         "evidence": {fact.name: fact.value for fact in finding.evidence},
         "advice": told.advice,

@@ -5,7 +5,7 @@ from itertools import chain
 from textwrap import wrap
 from typing import NamedTuple
 
-from workers.diagnosis.catalogue import entry, reason_text
+from workers.diagnosis.catalogue import reason_text, title_of
 from workers.diagnosis.finding_drawing import Detail, draw_finding
 from workers.diagnosis.units import counted
 from workers.measurement.canvas import BOLD, DIM, GREEN, Canvas, hanging
@@ -78,7 +78,7 @@ def _that_fit(parts: Sequence[_Part], room: int) -> list[_Part]:
 def _parts(diagnosis: Diagnosis, canvas: Canvas) -> Iterator[_Part]:
     remarks = [one for one in diagnosis.findings if one.severity is Severity.INFO]
     if remarks:
-        titles = ", ".join(f"{entry(one.id).title} ({one.id})" for one in remarks)
+        titles = ", ".join(f"{title_of(one.id, one.severity)} ({one.id})" for one in remarks)
         lines = hanging("· ", f"Could be better: {titles}", canvas, DIM)
         yield _Part(lines, counted(len(remarks), "remark"))
     if diagnosis.not_judged:

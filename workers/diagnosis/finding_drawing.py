@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
-from workers.diagnosis.catalogue import entry, setting_for, settings_of
+from workers.diagnosis.catalogue import entry, setting_for, settings_of, title_of
 from workers.diagnosis.units import ms
 from workers.measurement.canvas import DIM, RED, Canvas, columns_of, fit, hanging
 from workers.measurement.finding import Confidence, Fact, Finding, Severity
@@ -42,7 +42,7 @@ def _head(finding: Finding, canvas: Canvas) -> tuple[str, bool]:
     """What it costs is never cut, its confidence is told here where there is room."""
     cost = f" · costs {ms(finding.saving_us)}" if finding.saving_us else ""
     room = canvas.columns - len(finding.id) - 2
-    title = f"{_MARKS[finding.severity]} {entry(finding.id).title}"
+    title = f"{_MARKS[finding.severity]} {title_of(finding.id, finding.severity)}"
     whole = " · ".join([title + cost, *_confidence(finding)])
     fits = columns_of(whole) <= room
     head = whole if fits else _shortened(title, room - columns_of(cost)) + cost

@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 
 from backend.api.v1.shapes import Ms, Out, ms
 from backend.runs.queries import FoundCause as FoundRow
-from workers.diagnosis.catalogue import Counts, column, entry, reason_text, settings_of
+from workers.diagnosis.catalogue import Counts, column, entry, reason_text, settings_of, title_of
 from workers.measurement.finding import (
     Answer,
     Check,
@@ -112,10 +112,11 @@ class SiteFindings(Out):
 
 def found_of(row: FoundRow) -> FoundCause:
     """A row of a list. A cause that only a newer agent knows has its id for a title."""
+    severity = _word(Severity, row.severity, Severity.INFO)
     return FoundCause(
         id=row.finding,
-        title=entry(FindingId(row.finding)).title if row.finding in set(FindingId) else row.finding,
-        severity=_word(Severity, row.severity, Severity.INFO),
+        title=title_of(FindingId(row.finding), severity) if row.finding in set(FindingId) else row.finding,
+        severity=severity,
         confidence=_word(Confidence, row.confidence, Confidence.LOW),
         saving_ms=ms(row.saving_us),
         host=row.host,
@@ -131,7 +132,7 @@ def told_fields(finding: Finding) -> dict[str, Any]:
     told = entry(finding.id)
     return {
         "id": finding.id.value,
-        "title": told.title,
+        "title": title_of(finding.id, finding.severity),
         "severity": finding.severity,
         "confidence": finding.confidence,
         "saving_ms": ms(finding.saving_us),

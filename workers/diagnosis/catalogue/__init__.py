@@ -10,9 +10,21 @@ from workers.diagnosis.catalogue.entry import Counts, Entry, Setting
 from workers.diagnosis.catalogue.reasons import reason_text
 from workers.diagnosis.catalogue.servers import setting_for
 from workers.diagnosis.catalogue.settings import SETTINGS
+from workers.diagnosis.catalogue.titles import TITLES
 from workers.measurement.finding import FindingId
 
-__all__ = ["Column", "Counts", "Entry", "Setting", "column", "entry", "reason_text", "setting_for", "settings_of"]
+__all__ = [
+    "Column",
+    "Counts",
+    "Entry",
+    "Setting",
+    "column",
+    "entry",
+    "reason_text",
+    "setting_for",
+    "settings_of",
+    "title_of",
+]
 
 _WRITTEN: Mapping[FindingId, Entry] = {
     **path.ENTRIES,
@@ -27,3 +39,9 @@ _ENTRIES = {id: replace(written, settings=SETTINGS.get(id, ())) for id, written 
 def entry(id: FindingId) -> Entry:
     """What to tell of a cause."""
     return _ENTRIES[id]
+
+
+def title_of(id: FindingId, severity: str) -> str:
+    """What a finding is called, where `entry` has the name of all that its cause may be. `severity` may be a word that
+    only a newer agent knows."""
+    return TITLES.get(id, {}).get(severity, entry(id).title)

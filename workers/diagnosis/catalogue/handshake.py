@@ -137,7 +137,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
         counts=Counts.RETURNING_VISIT,
     ),
     FindingId.TLS_PQ: Entry(
-        title="Post-quantum key exchange does not work",
+        title="Post-quantum key exchange is missing or broken",
         explanation=(
             "Browsers offer a key exchange that quantum computers cannot break (X25519MLKEM768), which makes their "
             "first message larger than one packet. A server that does not know it falls back to X25519; one that "

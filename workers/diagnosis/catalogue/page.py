@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from workers.diagnosis.catalogue import Counts, column, entry, reason_text
+from workers.diagnosis.catalogue.titles import TITLES
 from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason
 
 _INTRODUCTION = """\
@@ -44,13 +45,19 @@ def _findings() -> Iterator[str]:
 def _finding(id: FindingId) -> Iterator[str]:
     told = entry(id)
     yield f"### {told.title}\n"
-    yield f"`{id}`\n"
+    yield f"`{id}`{_told_as(id)}\n"
     yield f"{told.explanation}{_COUNTS[told.counts]}\n"
     yield f"**What to do.** {told.advice}\n"
     if told.settings:
         yield "```"
         yield from (_setting(one.server, one.setting) for one in told.settings)
         yield "```\n"
+
+
+def _told_as(id: FindingId) -> str:
+    """What findings of it are called, where that says more than the cause's own title."""
+    titles = dict.fromkeys(TITLES.get(id, {}).values())
+    return f", told as {' or '.join(f'“{title}”' for title in titles)}" if titles else ""
 
 
 def _setting(server: str, text: str) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workers.diagnosis.catalogue import Setting, column, entry, reason_text
+from workers.diagnosis.catalogue import Setting, column, entry, reason_text, title_of
 from workers.diagnosis.catalogue.page import page
-from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason
+from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason, Severity
 
 _PAGE = Path(__file__).parents[3] / "docs" / "findings.md"
 _SENTENCE_END = re.compile(r"[.](?=\s+[A-Z]|$)")
@@ -28,6 +28,24 @@ def test_every_cause_has_a_title_an_explanation_and_advice(id: FindingId) -> Non
 
 def test_titles_tell_causes_apart() -> None:
     assert len({entry(id).title for id in FindingId}) == len(FindingId)
+
+
+@pytest.mark.parametrize(
+    ("id", "severity", "title"),
+    [
+        (FindingId.HTTP_H2_MISSING, Severity.MEDIUM, "HTTP/2 is missing"),
+        (FindingId.HTTP_H2_MISSING, Severity.CRITICAL, "HTTP/2 is agreed on, and no answer comes over it"),
+        (FindingId.TLS_PQ, Severity.INFO, "Post-quantum key exchange is not supported"),
+        (FindingId.TLS_PQ, Severity.CRITICAL, "Post-quantum key exchange breaks the handshake"),
+        (FindingId.IPV6_BROKEN_OR_SLOW, Severity.MEDIUM, "IPv6 is slower than IPv4"),
+        (FindingId.TLS_ZERO_RTT, Severity.INFO, entry(FindingId.TLS_ZERO_RTT).title),
+    ],
+)
+def test_a_finding_is_called_what_it_is_and_not_all_that_its_cause_may_be(
+    id: FindingId, severity: Severity, title: str
+) -> None:
+    assert title_of(id, severity) == title
+    assert len(title) <= _LONGEST_TITLE
 
 
 def test_settings_name_each_server_once_and_fit_a_line() -> None:
