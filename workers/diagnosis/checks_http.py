@@ -9,7 +9,7 @@ from workers.diagnosis.protocols import answer_headers, http2_answers, http3_ann
 from workers.diagnosis.records import LARGE_RECORD_BYTES, holds_back
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
-from workers.diagnosis.units import counted, ms, size
+from workers.diagnosis.units import ms, size, span
 from workers.diagnosis.windows import LEAST_ANSWER_BYTES
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import FindingId
@@ -158,5 +158,5 @@ def hsts(judged: Judged) -> Told:
     if not max_age_s:
         return no("absent" if max_age_s is None else "max-age is 0")
     preload = any("preload" in value.lower() for value in values(headers, "strict-transport-security"))
-    days = f"{counted(max_age_s // 86_400, 'day')}{', preload' if preload else ''}"
-    return yes(days) if max_age_s >= MIN_HSTS_S else no(days)
+    lasts = f"{span(max_age_s)}{', preload' if preload else ''}"
+    return yes(lasts) if max_age_s >= MIN_HSTS_S else no(lasts)

@@ -5,7 +5,7 @@ from itertools import chain
 from textwrap import wrap
 from typing import NamedTuple
 
-from workers.diagnosis.catalogue import reason_text, title_of
+from workers.diagnosis.catalogue import column, reason_text, title_of
 from workers.diagnosis.finding_drawing import Detail, draw_finding
 from workers.diagnosis.units import counted
 from workers.measurement.canvas import BOLD, DIM, GREEN, Canvas, hanging
@@ -132,7 +132,7 @@ def _checklist(checks: Sequence[Check], canvas: Canvas) -> list[str]:
     known = [one for one in checks if one.answer in (Answer.YES, Answer.NO)]
     if not known:
         return []
-    lacking = [one.column.replace("_", " ") for one in known if one.answer is Answer.NO]
+    lacking = [column(one.column).title for one in known if one.answer is Answer.NO]
     text = f"Is TLS fast yet: {len(known) - len(lacking)} of {len(known)} yes"
     told = f"{text}; no: {', '.join(lacking)}" if lacking else text
     return hanging("", told, canvas, DIM if lacking else GREEN)

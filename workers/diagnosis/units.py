@@ -29,6 +29,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
+def span(seconds: int) -> str:
+    """In whole units of which there is one at least: "365 days", "1 hour", "30 seconds"."""
+    for noun, length_s in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length_s:
+            return counted(seconds // length_s, noun)
+    return counted(seconds, "second")
+
+
 def begin(name: str) -> str:
     """A name as a sentence begins with it: "The CDN", but "a" as it is."""
     return name[0].upper() + name[1:] if name.startswith("the ") else name

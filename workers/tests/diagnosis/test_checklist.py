@@ -210,6 +210,8 @@ def test_hints_are_of_use_to_pages_that_take_thought() -> None:
         ("max-age=31536000", Answer.YES, "365 days"),
         ("max-age=15552000; preload", Answer.YES, "180 days, preload"),
         ("max-age=86400", Answer.NO, "1 day"),
+        ("max-age=3600; preload", Answer.NO, "1 hour, preload"),
+        ("max-age=59", Answer.NO, "59 seconds"),
         ("max-age=0", Answer.NO, "max-age is 0"),
         ("preload", Answer.NO, "absent"),
     ],

@@ -202,7 +202,7 @@ def test_the_checklist_counts_what_applies_and_names_what_lacks() -> None:
         Check(column=CheckColumn.ECH, answer=Answer.UNKNOWN),
     )
 
-    assert drawn(diagnosed(checklist=checks))[-1] == "Is TLS fast yet: 1 of 2 yes; no: http3"
+    assert drawn(diagnosed(checklist=checks))[-1] == "Is TLS fast yet: 1 of 2 yes; no: HTTP/3"
 
 
 def test_a_probe_that_nobody_judged_says_nothing() -> None:
