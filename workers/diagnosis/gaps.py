@@ -224,7 +224,9 @@ def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple
         return _answer_kind(gap, ruler, turn, unfilled_bytes)
 
     known = [_unless_cut(one, trial, ruler, tickets) for one in _known((turn,), ruler, kind_of)]
-    own_us = [one.gap.duration_us for one in known if one.kind is GapKind.SERVER]
+    since_us = (exchange.head_us if exchange.interim else exchange.first_application_us) or 0
+    own = (one.gap for one in known if one.kind is GapKind.SERVER)
+    own_us = [gap.duration_us for gap in own if gap.start_us >= since_us]
     return tuple(_unless_alike(one, own_us, ruler) for one in known)
 
 

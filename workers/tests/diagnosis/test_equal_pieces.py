@@ -37,6 +37,12 @@ def test_a_last_piece_that_rests_as_long_as_the_others_is_not_held_back(rtt_ms: 
     assert left_open(RULES, pieces).get(Id.TCP_NAGLE_DELAYED_ACK) in {None, NotJudgedReason.UNSTEADY}
 
 
+def test_a_server_that_thinks_as_long_as_an_end_is_held_hides_nothing_of_that() -> None:
+    """Before its answer it does not send by pieces."""
+    held = deep(Path(nagle=True), Server(head_apart=True, think_us=(122_000,)))
+    assert Id.TCP_NAGLE_DELAYED_ACK in found(transport.RULES, held)
+
+
 def test_a_segment_that_came_once_fits_through_the_way() -> None:
     (trial,) = in_pieces(deep(Path(), PIECES, trials=[Trial.FULL])).trials
     assert (mss_of(trial), packet_time_us(trial)) == (MSS, 0)
