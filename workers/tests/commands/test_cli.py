@@ -47,7 +47,7 @@ def test_a_probe_is_drawn_and_progress_stays_out_of_the_way(site: str) -> None:
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0] == f"{site}/"
-    assert lines[1].startswith("  200  http/1.1  127.0.0.1:")
+    assert lines[1].startswith("  200  http/1.0  127.0.0.1:")
     assert any(line.startswith("  Wait") and "█" in line for line in lines)
     assert any(line.startswith("first byte") for line in lines)
     assert "\x1b" not in done.stdout
