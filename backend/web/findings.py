@@ -1,6 +1,6 @@
 """What a diagnosis says on pages: causes in the order in which to mend them, open questions, the checklist. No I/O."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -9,7 +9,17 @@ from backend.runs.queries import FoundCause
 from backend.web import units
 from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.text import printable
-from workers.diagnosis.catalogue import Counts, Setting, column, entry, reason_text, settings_of, title_of
+from workers.diagnosis.catalogue import (
+    Counts,
+    Setting,
+    column,
+    entry,
+    fact_words,
+    reason_text,
+    settings_of,
+    title_of,
+    unit_of,
+)
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
     Answer,
@@ -188,7 +198,7 @@ def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
         explanation=told.explanation,
         advice=told.advice,
         settings=settings_of(finding),
-        evidence=tuple((_name(fact.name), _value(fact)) for fact in finding.evidence if fact.value is not None),
+        evidence=tuple((fact_words(fact.name), _value(fact)) for fact in finding.evidence if fact.value is not None),
         seen=tuple((one.deep.region.name, one.deep.run.run_id) for one in seen),
         rows=finding.rows,
     )
@@ -261,27 +271,6 @@ def _checked(check: Check) -> Checked:
 _EXACT_BYTES = 100_000
 # What rounds to no millisecond costs nobody anything.
 _LEAST_COST_US = 500
-# How the end of a fact's name is written behind its value.
-_UNITS: Mapping[str, str] = {"_s": "s", "_days": "days", "_rtt": "RTT", "_pct": "%", "_kbit_s": "kbit/s"}
-
-
-# Names of facts that say more to a program than to a reader.
-_FACTS: Mapping[str, str] = {
-    "alpn": "agreed on",
-    "seen": "seen in",
-    "slow_ms": "median of the slow answers",
-    "spread": "95th percentile to median",
-    "think_ms": "server's time, median",
-    "think_p95_ms": "server's time, 95th percentile",
-}
-
-
-def _name(name: str) -> str:
-    if name in _FACTS:
-        return _FACTS[name]
-    for ending in ("_ms", "_bytes", *_UNITS):
-        name = name.removesuffix(ending)
-    return name.replace("_", " ")
 
 
 def _value(fact: Fact) -> str:
@@ -296,5 +285,4 @@ def _value(fact: Fact) -> str:
         return units.duration(round(value * 1000))
     if fact.name.endswith("_bytes") or fact.name.startswith("bytes_"):
         return f"{value:,.0f} B" if value < _EXACT_BYTES else units.size(round(value))
-    unit = next((text for ending, text in _UNITS.items() if fact.name.endswith(ending)), "")
-    return f"{value:,} {unit}".strip()
+    return f"{value:,} {unit_of(fact.name) or ''}".strip()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
-from workers.diagnosis.catalogue import entry, setting_for, settings_of, title_of
+from workers.diagnosis.catalogue import entry, fact_words, setting_for, settings_of, title_of, unit_of
 from workers.diagnosis.units import ms
 from workers.measurement.canvas import DIM, RED, Canvas, columns_of, fit, hanging
 from workers.measurement.finding import Confidence, Fact, Finding, Severity
@@ -92,13 +92,7 @@ def _as_many(facts: Sequence[str], begin: str, canvas: Canvas) -> str:
 
 
 def _evidence(facts: Iterable[Fact]) -> list[str]:
-    return [f"{_plain(fact.name)} {_value(fact)}" for fact in facts if fact.value not in (None, ())]
-
-
-def _plain(name: str) -> str:
-    for unit in ("_ms", "_bytes", "_s", "_kbit_s"):
-        name = name.removesuffix(unit)
-    return name.replace("_", " ")
+    return [f"{fact_words(fact.name)} {_value(fact)}" for fact in facts if fact.value not in (None, ())]
 
 
 def _value(fact: Fact) -> str:
@@ -110,4 +104,7 @@ def _value(fact: Fact) -> str:
     if fact.name.endswith("_ms") and isinstance(fact.value, int | float):
         return ms(fact.value * 1000)
     in_bytes = fact.name.endswith("_bytes") or fact.name.startswith("bytes_")
-    return f"{fact.value:,} B" if in_bytes and isinstance(fact.value, int) else str(fact.value)
+    if in_bytes and isinstance(fact.value, int):
+        return f"{fact.value:,} B"
+    unit = unit_of(fact.name) if isinstance(fact.value, int | float) else None
+    return str(fact.value) if unit is None else f"{fact.value:,} {unit}"

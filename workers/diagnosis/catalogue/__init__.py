@@ -7,6 +7,7 @@ from workers.diagnosis.catalogue import answers, certificates, handshake, pages,
 from workers.diagnosis.catalogue.cases import settings_of
 from workers.diagnosis.catalogue.columns import Column, column
 from workers.diagnosis.catalogue.entry import Counts, Entry, Setting
+from workers.diagnosis.catalogue.fact_words import fact_words, unit_of
 from workers.diagnosis.catalogue.reasons import reason_text
 from workers.diagnosis.catalogue.servers import setting_for
 from workers.diagnosis.catalogue.settings import SETTINGS
@@ -20,10 +21,12 @@ __all__ = [
     "Setting",
     "column",
     "entry",
+    "fact_words",
     "reason_text",
     "setting_for",
     "settings_of",
     "title_of",
+    "unit_of",
 ]
 
 _WRITTEN: Mapping[FindingId, Entry] = {

@@ -60,6 +60,24 @@ def test_a_finding_says_what_it_costs_what_was_seen_and_what_to_do() -> None:
     assert lines[3].startswith("  → ")
 
 
+def test_evidence_is_told_in_words_and_with_units() -> None:
+    evidence = (
+        Fact(name="false_start_possible", value=True),
+        Fact(name="spread", value=1.5),
+        Fact(name="openssl", value="self-signed certificate"),
+        Fact(name="ticket_lifetime_s", value=7_200),
+        Fact(name="gap_rtt", value=0.98),
+        Fact(name="key_bits", value=4096),
+    )
+
+    told = drawn(diagnosed(replace(OVERFLOW, evidence=evidence)), width=240)[2].strip()
+
+    assert told == (
+        "browsers can send early (False Start) yes, 95th percentile to median 1.5, "
+        "OpenSSL says self-signed certificate, tickets live 7,200 s, gap 0.98 RTT, key bits 4096"
+    )
+
+
 def test_what_is_less_than_sure_says_so() -> None:
     lines = drawn(diagnosed(replace(OVERFLOW, confidence=Confidence.LOW)), width=140)
 
