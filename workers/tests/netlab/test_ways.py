@@ -26,7 +26,6 @@ pytestmark = pytest.mark.usefixtures("ahead")
 
 RTT_MS = 80
 # What this machine's kernel can do (ip-sysctl.rst).
-_CONGESTION = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # Every third packet with data arrives behind the next ones of its flight.
 MIXED = Overtaken(direction=Direction.DOWN, every=3, by_us=2000)
 SITES = {
@@ -71,7 +70,6 @@ def test_a_way_of_more_than_a_second_loses_nothing(tmp_path: Path, vault: Vault)
     assert NotJudgedReason.LOSS not in {one.reason for one in diagnosis.not_judged}
 
 
-@pytest.mark.skipif("bbr" not in _CONGESTION.read_text().split(), reason="this kernel has no bbr")
 @undisturbed
 def test_a_server_whose_kernel_paces_is_not_an_unsteady_way(tmp_path: Path, vault: Vault) -> None:
     """Linux with bbr: its second flight is no slow start's."""
