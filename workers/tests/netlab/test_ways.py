@@ -25,7 +25,6 @@ from workers.tests.waiting import undisturbed
 pytestmark = pytest.mark.usefixtures("ahead")
 
 RTT_MS = 80
-# What this machine's kernel can do (ip-sysctl.rst).
 # Every third packet with data arrives behind the next ones of its flight.
 MIXED = Overtaken(direction=Direction.DOWN, every=3, by_us=2000)
 SITES = {
