@@ -9,7 +9,7 @@ from backend.alerts.judgement.samples import from_us
 from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import METRICS, written, written_apart
 from backend.alerts.states import State
-from workers.diagnosis.catalogue import entry
+from workers.diagnosis.catalogue import advice_of
 from workers.diagnosis.catalogue import title_of as cause_title
 from workers.measurement.finding import FindingId
 
@@ -244,7 +244,7 @@ def _about_finding(facts: Mapping[str, Any]) -> list[str]:
     looks = "page loads" if str(facts["finding"]).startswith("page.") else "deep probes"
     told = [f"Seen in {facts['seen']} of the last {facts['looked']} {looks}."]
     if facts["finding"] in set(FindingId):
-        told.append(_first_sentence(entry(FindingId(facts["finding"])).advice))
+        told.append(_first_sentence(advice_of(FindingId(facts["finding"]), facts.get("severity", ""))))
     return told
 
 

@@ -12,6 +12,7 @@ from backend.web.waterfall.text import printable
 from workers.diagnosis.catalogue import (
     Counts,
     Setting,
+    advice_of,
     column,
     entry,
     fact_words,
@@ -196,7 +197,7 @@ def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
         unsure="" if finding.confidence == "high" else f"{finding.confidence.value} confidence",
         host=printable(finding.host or "", 200),
         explanation=told.explanation,
-        advice=told.advice,
+        advice=advice_of(finding.id, finding.severity),
         settings=settings_of(finding),
         evidence=tuple((fact_words(fact.name), _value(fact)) for fact in finding.evidence if fact.value is not None),
         seen=tuple((one.deep.region.name, one.deep.run.run_id) for one in seen),

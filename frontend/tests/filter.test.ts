@@ -47,6 +47,11 @@ test("rows are sorted by a column in both directions, those without a value last
   assert.deepEqual(numbers("nonsense"), [7, 8, 9]);
 });
 
+test("what was left open is sorted by how long it was", () => {
+  const rows = [ROW, { ...ROW, number: 8, total_us: null }, { ...ROW, number: 9, total_us: null, open_us: 5_620_000 }];
+  assert.deepEqual(sorted(rows, "-time").map((row) => row.number), [9, 7, 8]);
+});
+
 test("the address holds what is asked for, and leaves other parts alone", () => {
   const href = "https://x.example/runs/1/?view=connections&from=301&host=old#details";
   const url = urlWith(href, { q: "a b", host: "", kind: "h2", zoom: "10-20.5", request: "3" });

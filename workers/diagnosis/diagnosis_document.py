@@ -1,6 +1,6 @@
 """What a diagnosis says, as parts of the JSON documents of `firstbyte probe` and `firstbyte page`."""
 
-from workers.diagnosis.catalogue import entry, settings_of, title_of
+from workers.diagnosis.catalogue import advice_of, settings_of, title_of
 from workers.measurement.document import Document, milliseconds
 from workers.measurement.finding import Diagnosis, Finding, NotJudged
 
@@ -14,7 +14,6 @@ def diagnosis_parts(diagnosis: Diagnosis) -> Document:
 
 
 def _finding(finding: Finding) -> Document:
-    told = entry(finding.id)
     return {
         "id": str(finding.id),
         "severity": str(finding.severity),
@@ -22,7 +21,7 @@ def _finding(finding: Finding) -> Document:
         "title": title_of(finding.id, finding.severity),
         "saving_ms": milliseconds(finding.saving_us),
         "evidence": {fact.name: fact.value for fact in finding.evidence},
-        "advice": told.advice,
+        "advice": advice_of(finding.id, finding.severity),
         "settings": [{"server": setting.server, "setting": setting.setting} for setting in settings_of(finding)],
         "host": finding.host,
     }

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
-from workers.diagnosis.catalogue import entry, fact_words, setting_for, settings_of, title_of, unit_of
+from workers.diagnosis.catalogue import advice_of, fact_words, setting_for, settings_of, title_of, unit_of
 from workers.diagnosis.units import ms
 from workers.measurement.canvas import DIM, RED, Canvas, columns_of, fit, hanging
 from workers.measurement.finding import Confidence, Fact, Finding, Severity
@@ -25,12 +25,12 @@ class Detail(Enum):
 def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: Detail) -> list[str]:
     """Lines; `server` is whose setting is told. What is cut, but not what is left out, ends with a sign."""
     head, told_before = _head(finding, canvas)
-    told = entry(finding.id)
+    advice = advice_of(finding.id, finding.severity)
     fitting = setting_for(settings_of(finding), server)
     setting = "" if fitting is None else f"({fitting})"
-    whole = hanging(_ADVICE, f"{told.advice} {setting}".rstrip(), canvas)
+    whole = hanging(_ADVICE, f"{advice} {setting}".rstrip(), canvas)
     if detail is Detail.BRIEF:
-        return [head, _in_one_line(whole, hanging(_ADVICE, told.advice, canvas), canvas)]
+        return [head, _in_one_line(whole, hanging(_ADVICE, advice, canvas), canvas)]
     seen = [*([] if told_before else _confidence(finding)), *_evidence(finding.evidence)]
     if detail is Detail.WHOLE:
         return [head, *hanging(_BESIDE, ", ".join(seen), canvas, DIM), *whole]

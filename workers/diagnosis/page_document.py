@@ -131,6 +131,7 @@ def _rows(waterfall: Waterfall) -> Document:
     return {
         "requests": [_request(row) for row in waterfall.requests],
         "truncated": waterfall.truncated,
+        "watched_until_ms": milliseconds(waterfall.watched_until_us),
         "connections": [_connection(each) for each in waterfall.connections],
     }
 

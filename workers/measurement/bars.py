@@ -3,12 +3,10 @@
 import math
 from collections.abc import Iterable
 
-from workers.measurement.canvas import COLOURS, DIM, OPEN, SHADES, Canvas
+from workers.measurement.canvas import COLOURS, DIM, GAP, OPEN, SHADES, Canvas
 from workers.measurement.timing import PHASES, Span, Timing
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
-# The gaps between phases are the browser's own time, or ours.
-_GAP = "·"
 _SHADES = SHADES | {"open": OPEN}
 
 
@@ -41,7 +39,7 @@ def shared_bar(
             span = getattr(timing, phase)
             if span is not None and span.duration_us > 0:
                 _fill(cells, span.start_us, span.end_us, scale_us, phase)
-    drawn = [" " if cell is None else canvas.paint(_SHADES.get(cell, _GAP), COLOURS.get(cell, DIM)) for cell in cells]
+    drawn = [" " if cell is None else canvas.paint(_SHADES.get(cell, GAP), COLOURS.get(cell, DIM)) for cell in cells]
     return "".join(drawn).rstrip()
 
 

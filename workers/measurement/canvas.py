@@ -9,8 +9,8 @@ MIN_WIDTH = 48
 MAX_ROWS = 60
 # Without colour phases differ by their shade.
 SHADES = {"dns": "░", "connect": "▒", "tls": "▓", "send": "╴", "wait": "━", "download": "█"}
-# What was still open when it was left.
-OPEN = "┄"
+# What was still open when it was left, and what is in no phase: the browser's own time, or ours.
+OPEN, GAP = "┄", "·"
 LABELS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "send": "Send", "wait": "Wait", "download": "Download"}
 # Terminal colours (SGR) in the spirit of the dashboard's palette.
 COLOURS = {"dns": "36", "connect": "33", "tls": "35", "send": "90", "wait": "32", "download": "34"}
@@ -45,9 +45,12 @@ class Canvas:
         return self.paint(f"… and {next((text for text in told if columns_of(text) <= room), told[-1])}{end}", DIM)
 
 
-def legend(canvas: Canvas) -> str:
-    """Which shade is which phase."""
-    return " ".join(f"{canvas.paint(shade, COLOURS[phase])} {LABELS[phase].lower()}" for phase, shade in SHADES.items())
+def legend(canvas: Canvas, before: str = "") -> str:
+    """Which shade is which phase, and what a dot is where there is room for that, behind what stands `before`."""
+    phases = [f"{canvas.paint(shade, COLOURS[phase])} {LABELS[phase].lower()}" for phase, shade in SHADES.items()]
+    gap = f"{GAP} in no phase"
+    width = columns_of(" ".join([before, *(f"{shade} {LABELS[phase]}" for phase, shade in SHADES.items()), gap])) - 1
+    return before + " ".join([*phases, canvas.paint(gap, DIM)] if width <= canvas.columns else phases)
 
 
 def counted(number: int, noun: str) -> str:

@@ -16,6 +16,7 @@ from workers.measurement.canvas import (
     legend,
 )
 from workers.measurement.connection import Connection
+from workers.measurement.evidence import Trial
 from workers.measurement.messages import Hop, ProbeMeasurement
 from workers.measurement.timing import PHASES, phases_of
 
@@ -44,7 +45,10 @@ def _ways(probe: ProbeMeasurement, connections: dict[int, Connection], canvas: C
     scale_us = max(hop.timing.last_us for hop in probe.hops)
 
     def whole(hop: Hop, shaded: bool) -> list[str]:
-        return _hop(hop, connections.get(hop.connection), scale_us, canvas, shaded=shaded)
+        connection = connections.get(hop.connection)
+        also_spoken = _also_spoken(probe, connection.protocol) if hop is last and connection is not None else ()
+        facts = _connection_facts(connection, also_spoken)
+        return _hop(hop, facts, scale_us, canvas, shaded=shaded)
 
     yield [line for hop in probe.hops for line in whole(hop, shaded=False)]
     if redirects:
@@ -52,12 +56,12 @@ def _ways(probe: ProbeMeasurement, connections: dict[int, Connection], canvas: C
     if len(redirects) > 1:
         yield [*_folded(redirects, scale_us, canvas), *whole(last, shaded=True)]
     before = _folded(redirects, scale_us, canvas) if redirects else []
-    yield [*before, *_folded([last], scale_us, canvas), f"  {legend(canvas)}"]
+    yield [*before, *_folded([last], scale_us, canvas), legend(canvas, "  ")]
 
 
-def _hop(hop: Hop, connection: Connection | None, scale_us: int, canvas: Canvas, *, shaded: bool) -> list[str]:
-    facts = [str(hop.status or "no answer"), *_connection_facts(connection)]
-    lines = [canvas.paint(fit(hop.url, canvas.columns), BOLD), fit(f"  {'  '.join(facts)}", canvas.columns)]
+def _hop(hop: Hop, facts: Sequence[str], scale_us: int, canvas: Canvas, *, shaded: bool) -> list[str]:
+    told = "  ".join([str(hop.status or "no answer"), *facts])
+    lines = [canvas.paint(fit(hop.url, canvas.columns), BOLD), fit(f"  {told}", canvas.columns)]
     for phase in PHASES:
         span = getattr(hop.timing, phase)
         if span is not None:
@@ -83,12 +87,23 @@ def _label(name: str, duration_us: int) -> str:
     return f"  {name:<{_NAME_COLUMNS}}{format_duration(duration_us):>{_VALUE_COLUMNS}}  "
 
 
-def _connection_facts(connection: Connection | None) -> list[str]:
+def _also_spoken(probe: ProbeMeasurement, protocol: str | None) -> list[str]:
+    """What other connections were answered in: the first one only offers HTTP/1.1, whose answers show more plainly how
+    a server sends."""
+    trials = () if probe.evidence is None else probe.evidence.of(Trial.HTTP2, Trial.HTTP3)
+    answered = [trial.handshake for trial in trials if trial.failure is None and trial.exchanges]
+    spoken = {handshake.protocol for handshake in answered if handshake is not None and handshake.protocol is not None}
+    return sorted(spoken - {protocol})
+
+
+def _connection_facts(connection: Connection | None, also_spoken: Sequence[str]) -> list[str]:
     if connection is None:
         return []
     address = f"[{connection.address}]" if ":" in (connection.address or "") else connection.address
     where = f"{address}:{connection.port}" if address else None
-    return [fact for fact in (connection.protocol, connection.tls_version, where) if fact]
+    too = f" ({', '.join(also_spoken)} too)" if also_spoken else ""
+    protocol = f"{connection.protocol}{too}" if connection.protocol else None
+    return [fact for fact in (protocol, connection.tls_version, where) if fact]
 
 
 def _summary(probe: ProbeMeasurement, connection: Connection | None) -> list[str]:

@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 
 from backend.api.v1.shapes import Ms, Out, ms
 from backend.runs.queries import FoundCause as FoundRow
-from workers.diagnosis.catalogue import Counts, column, entry, reason_text, settings_of, title_of
+from workers.diagnosis.catalogue import Counts, advice_of, column, entry, reason_text, settings_of, title_of
 from workers.measurement.finding import (
     Answer,
     Check,
@@ -138,7 +138,7 @@ def told_fields(finding: Finding) -> dict[str, Any]:
         "saving_ms": ms(finding.saving_us),
         "host": finding.host,
         "explanation": told.explanation,
-        "advice": told.advice,
+        "advice": advice_of(finding.id, finding.severity),
         "settings": [ServerSetting(server=one.server, setting=one.setting) for one in settings_of(finding)],
         "counts": told.counts,
         "evidence": {fact.name: fact.value for fact in finding.evidence},

@@ -16,13 +16,13 @@ from workers.measurement.document import place_part
 from workers.measurement.messages import Hop, Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Timing
 from workers.measurement.timing import Span as SpanSeen
-from workers.measurement.waterfall import Blocking, ResourceType, ServedFrom, TimingSource
+from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom, TimingSource
 from workers.measurement.waterfall import Request as RequestSeen
 
 _SAME_IN_REQUESTS = (
     "number", "url", "method", "resource_type", "timing_source", "served_from", "status", "protocol", "connection",
     "reused", "address", "mime_type", "transferred_bytes", "body_bytes", "priority", "initiator_url",
-    "blocking", "render_blocking", "redirected_to", "failure",
+    "blocking", "render_blocking", "redirected_to", "failure", "flags",
 )  # fmt: skip
 _SAME_IN_CONNECTIONS = (
     "number", "host", "port", "address", "protocol", "tls_round_trips", "tls_version", "cipher", "resumed",
@@ -58,7 +58,8 @@ class WaterfallRequest(Out):
 
     `transferred_bytes` is what came over the wire, head included; `body_bytes` the body. `failure` is the browser's.
     `blocking` is Chrome's word for what waits for it, `render_blocking` whether every paint does. Line and column, from
-    1, are where in the document at `initiator_url` its tag ends, null for what no tag named.
+    1, are where in the document at `initiator_url` its tag ends, null for what no tag named. `flags` are what else is
+    to be known of it, such as `resumed`, `coalesced` or `preflight`.
     """
 
     number: int
@@ -83,6 +84,7 @@ class WaterfallRequest(Out):
     render_blocking: bool | None
     redirected_to: str | None
     failure: str | None
+    flags: list[RowFlag]
     start_ms: Ms
     end_ms: Ms | None
     spans: Spans
@@ -132,6 +134,8 @@ class Waterfall(Out):
     """`document` is the number of the page's own request, after redirects; `truncated` says that there were more rows.
 
     `started_at` is when the clock of all spans began, by the agent's wall clock. `deliveries` are of a page's hosts.
+    `watched_until_ms` is when a page load was left: a request without an end or a failure was still open then. Null of
+    probes and imports, and where it is not known.
     """
 
     run_id: UUID
@@ -142,6 +146,7 @@ class Waterfall(Out):
     browser_version: str | None
     document: int | None
     truncated: bool
+    watched_until_ms: Ms | None
     warnings: list[str]
     requests: list[WaterfallRequest]
     connections: list[WaterfallConnection]
@@ -151,11 +156,12 @@ class Waterfall(Out):
 def waterfall_of(detail: RunDetail, seen: Measurement | None) -> Waterfall:
     """What was seen, also before a failure; of nothing, no rows."""
     measurement = ProbeMeasurement() if seen is None else as_probe(seen)
+    began_at = measurement.began_at if isinstance(measurement, PageMeasurement) else None
     return Waterfall(
         run_id=detail.run.run_id,
         kind=MonitorKind(detail.run.kind),
         url=detail.monitor.url,
-        started_at=detail.run.started_at or detail.run.scheduled_for,
+        started_at=began_at or detail.run.started_at or detail.run.scheduled_for,
         **(_of_page(measurement) if isinstance(measurement, PageMeasurement) else _of_probe(measurement)),
     )
 
@@ -177,6 +183,7 @@ def _of_page(page: PageMeasurement) -> dict[str, Any]:
         "browser_version": page.browser_version,
         "document": page.document,
         "truncated": page.waterfall.truncated,
+        "watched_until_ms": ms(page.waterfall.watched_until_us),
         "warnings": list(page.warnings),
         "requests": [_request(row) for row in page.waterfall.requests],
         "connections": [_connection(connection) for connection in page.waterfall.connections],
@@ -192,6 +199,7 @@ def _of_probe(probe: ProbeMeasurement) -> dict[str, Any]:
         "browser_version": None,
         "document": len(probe.hops) or None,
         "truncated": False,
+        "watched_until_ms": None,
         "warnings": [],
         "requests": [_hop(number, hop, by_number.get(hop.connection)) for number, hop in hops],
         "connections": [_connection(connection) for connection in probe.connections],
@@ -221,6 +229,7 @@ def _hop(number: int, hop: Hop, connection: ConnectionSeen | None) -> WaterfallR
             "address": None if connection is None else connection.address,
             "transferred_bytes": sum(sizes) if sizes else None,
             "body_bytes": hop.body_bytes,
+            "flags": (),
         }
     )
     return WaterfallRequest(**same, **_timed(hop.timing), **_sent((), hop.response_headers))

@@ -245,7 +245,7 @@ def _row(row: Row, query: str, box: str, prefix: str, look: _Look) -> str:
     at = "" if look.at is None else f' aria-rowindex="{look.at}"'
     return (
         f'<tr role="row" class="{classes}"{place} data-kind="{escape(row.kind)}" data-is="{" ".join(row.traits)}"'
-        f' data-v="{row.start_us},{_value(row.total_us)},{_value(row.size_bytes)}"{_match(row)}'
+        f' data-v="{row.start_us},{_value(row.lasted_us)},{_value(row.size_bytes)}"{_match(row)}'
         f"{at}{' hidden' if look.hidden else ''}>"
         f'<td role="cell" class="wf-number">{row.number}</td>'
         f'<th scope="row" role="rowheader" class="wf-name">{link} {_notes(row)}'

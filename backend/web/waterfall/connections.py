@@ -7,7 +7,7 @@ from backend.runs.differences import UNTOLD
 from backend.web.units import duration, size
 from backend.web.waterfall.axis import Axis
 from backend.web.waterfall.moments import page_moments
-from backend.web.waterfall.rows import Bar, Chart, Row, Tint, bars_of, own_axis, spoken
+from backend.web.waterfall.rows import Bar, Chart, Row, bars_of, own_axis, spoken
 from backend.web.waterfall.segments import Segment, connection_segments, segments_of
 from backend.web.waterfall.shapes import MAX_LANES
 from backend.web.waterfall.text import authority, host_of, hostname_of, name_of, printable
@@ -54,6 +54,7 @@ def _row(connection: Connection, requests: Sequence[Request], waterfall: Waterfa
     begin_us = stretches[0].start_us if stretches else min((one.timing.start_us for one in requests), default=0)
     total_us = max(segment.end_us for segment in stretches) - begin_us if stretches else None
     told = spoken(begin_us - axis.zero_us, stretches) if stretches else "times not known"
+    refused = _is_refused(connection, requests)
     return Row(
         number=connection.number,
         name=printable(connection.host, 120),
@@ -63,9 +64,9 @@ def _row(connection: Connection, requests: Sequence[Request], waterfall: Waterfa
         status=connection.protocol or UNTOLD,
         size=size(connection.received_bytes),
         time=duration(total_us),
-        notes=_notes(connection, hosts_on(connection, requests)),
-        tint=_tint(connection),
-        traits=("failed",) if connection.certificate_error else (),
+        notes=_notes(connection, hosts_on(connection, requests), refused=refused),
+        tint="error" if refused else "",
+        traits=("failed",) if refused else (),
         spoken=_spoken(connection, told, max(lanes, default=0) + 1),
         start_us=begin_us,
         total_us=total_us,
@@ -108,7 +109,7 @@ def _extent(travel: Sequence[Segment]) -> tuple[int, int]:
     return (travel[0].start_us, travel[-1].end_us) if travel else (0, 0)
 
 
-def _notes(connection: Connection, hosts: Sequence[str]) -> tuple[str, ...]:
+def _notes(connection: Connection, hosts: Sequence[str], *, refused: bool) -> tuple[str, ...]:
     notes = [_use(connection)]
     if len(hosts) > 1:
         more = f" and {len(hosts) - 1 - _MAX_HOSTS} more" if len(hosts) - 1 > _MAX_HOSTS else ""
@@ -118,7 +119,8 @@ def _notes(connection: Connection, hosts: Sequence[str]) -> tuple[str, ...]:
     if connection.resumed:
         notes.append("TLS resumed")
     if connection.certificate_error:
-        notes.insert(0, printable(connection.certificate_error, 60))
+        error = printable(connection.certificate_error, 60)
+        notes.insert(0, error if refused else f"accepted all the same: {error}")
     return tuple(notes)
 
 
@@ -128,8 +130,9 @@ def _use(connection: Connection) -> str:
     return f"{connection.requests} request{'' if connection.requests == 1 else 's'}"
 
 
-def _tint(connection: Connection) -> Tint:
-    return "error" if connection.certificate_error else ""
+def _is_refused(connection: Connection, requests: Sequence[Request]) -> bool:
+    """Whether its certificate ended it: what was accepted all the same has brought an answer."""
+    return connection.certificate_error is not None and all(request.status is None for request in requests)
 
 
 def _spoken(connection: Connection, bars: str, at_once: int) -> str:

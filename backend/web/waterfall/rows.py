@@ -42,7 +42,7 @@ class Bar:
 class Row:
     """One line. `spoken` says in words what the bars show; `kind` is what a filter by type looks at.
 
-    `notes` are remarks beside the name, the gravest first. `start_us`, `total_us` and `size_bytes` are for sorting.
+    `notes` are remarks beside the name, the gravest first. `start_us`, `lasted_us` and `size_bytes` are for sorting.
     `open_us` is for how long one that had no end was seen.
     `match` is the number of the same request in the other one of two waterfalls.
     """
@@ -66,6 +66,11 @@ class Row:
     open_us: int | None = None
     lanes: int = 1
     match: int | None = None
+
+    @property
+    def lasted_us(self) -> int | None:
+        """From its start to its end, or to when it was left still open."""
+        return self.total_us if self.open_us is None else self.open_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

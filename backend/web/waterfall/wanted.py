@@ -170,7 +170,7 @@ def _sort_value(row: Row, column: str) -> tuple[int, str] | None:
     texts = {"name": row.name, "host": row.host, "status": row.status}
     if column in texts:
         return (0, texts[column].lower())
-    numbers = {"start": row.start_us, "number": row.number, "size": row.size_bytes, "time": row.total_us}
+    numbers = {"start": row.start_us, "number": row.number, "size": row.size_bytes, "time": row.lasted_us}
     value = numbers[column]
     return None if value is None else (value, "")
 

@@ -11,6 +11,8 @@ export interface Filterable {
   readonly traits?: readonly string[];
   readonly start_us: number;
   readonly total_us?: number | null;
+  /** How long it had been open when the load was left, of what was open then. */
+  readonly open_us?: number | null;
   readonly size_bytes?: number | null;
   /** The number of the same request in the other waterfall. */
   readonly match?: number | null;
@@ -48,7 +50,7 @@ const VALUES: Readonly<Record<string, (row: Filterable) => number | string | nul
   host: (row) => row.host?.toLowerCase() ?? "",
   status: (row) => row.status.toLowerCase(),
   size: (row) => row.size_bytes ?? null,
-  time: (row) => row.total_us ?? null,
+  time: (row) => row.open_us ?? row.total_us ?? null,
 };
 
 function compared(one: number | string | null, other: number | string | null, direction: number): number {

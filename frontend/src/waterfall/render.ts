@@ -25,7 +25,7 @@ export function rowHtml(row: RowData, { href, selected, box, prefix, index }: Dr
   const notes = (row.notes ?? []).map((note) => `<span class="wf-note">${sign(note)}${escape(note)}</span> `).join("");
   return (
     `<tr role="row" class="${classes}" id="${prefix}${row.number}" data-kind="${escape(row.kind ?? "")}" data-is="${(row.traits ?? []).join(" ")}"` +
-    ` data-v="${row.start_us},${row.total_us ?? ""},${row.size_bytes ?? ""}"${row.match == null ? "" : ` data-match="${row.match}"`}${place}>` +
+    ` data-v="${row.start_us},${row.open_us ?? row.total_us ?? ""},${row.size_bytes ?? ""}"${row.match == null ? "" : ` data-match="${row.match}"`}${place}>` +
     `<td role="cell" class="wf-number">${row.number}</td>` +
     `<th scope="row" role="rowheader" class="wf-name">${link} ${notes}<span class="wf-host">${escape(row.host ?? "")}</span></th>` +
     `<td role="cell" class="wf-status">${escape(row.status)}</td>` +

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workers.diagnosis.catalogue import answers, certificates, handshake, pages, path
+from workers.diagnosis.catalogue.by_severity import ADVICE, TITLES
 from workers.diagnosis.catalogue.cases import settings_of
 from workers.diagnosis.catalogue.columns import Column, column
 from workers.diagnosis.catalogue.entry import Counts, Entry, Setting
@@ -11,7 +12,6 @@ from workers.diagnosis.catalogue.fact_words import fact_words, unit_of
 from workers.diagnosis.catalogue.reasons import reason_text
 from workers.diagnosis.catalogue.servers import setting_for
 from workers.diagnosis.catalogue.settings import SETTINGS
-from workers.diagnosis.catalogue.titles import TITLES
 from workers.measurement.finding import FindingId
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Counts",
     "Entry",
     "Setting",
+    "advice_of",
     "column",
     "entry",
     "fact_words",
@@ -48,3 +49,8 @@ def title_of(id: FindingId, severity: str) -> str:
     """What a finding is called, where `entry` has the name of all that its cause may be. `severity` may be a word that
     only a newer agent knows."""
     return TITLES.get(id, {}).get(severity, entry(id).title)
+
+
+def advice_of(id: FindingId, severity: str) -> str:
+    """What to do about a finding, where `entry` has what to do about all that its cause may be."""
+    return ADVICE.get(id, {}).get(severity, entry(id).advice)

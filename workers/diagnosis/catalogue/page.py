@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from workers.diagnosis.catalogue import Counts, column, entry, reason_text
-from workers.diagnosis.catalogue.titles import TITLES
+from workers.diagnosis.catalogue.by_severity import TITLES
 from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason
 
 _INTRODUCTION = """\

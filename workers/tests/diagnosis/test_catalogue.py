@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.diagnosis.catalogue import Setting, column, entry, reason_text, title_of
+from workers.diagnosis.catalogue import Setting, advice_of, column, entry, reason_text, title_of
 from workers.diagnosis.catalogue.page import page
 from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason, Severity
 
@@ -46,6 +46,26 @@ def test_a_finding_is_called_what_it_is_and_not_all_that_its_cause_may_be(
 ) -> None:
     assert title_of(id, severity) == title
     assert len(title) <= _LONGEST_TITLE
+
+
+@pytest.mark.parametrize(
+    ("id", "severity", "first"),
+    [
+        (FindingId.HTTP_H2_MISSING, Severity.MEDIUM, "Switch HTTP/2 on"),
+        (FindingId.HTTP_H2_MISSING, Severity.CRITICAL, "Mend what speaks HTTP/2"),
+        (FindingId.HTTP_H3, Severity.INFO, "Offer it"),
+        (FindingId.HTTP_H3, Severity.MEDIUM, "Let UDP port 443 through"),
+        (FindingId.TLS_PQ, Severity.INFO, "OpenSSL 3.5"),
+        (FindingId.TLS_PQ, Severity.CRITICAL, "Update or remove the firewall"),
+        (FindingId.TLS_ZERO_RTT, Severity.INFO, entry(FindingId.TLS_ZERO_RTT).advice),
+    ],
+)
+def test_what_to_do_is_told_of_the_finding_and_not_of_all_that_its_cause_may_be(
+    id: FindingId, severity: Severity, first: str
+) -> None:
+    advice = advice_of(id, severity)
+    assert advice.startswith(first)
+    assert advice.endswith(".")
 
 
 def test_settings_name_each_server_once_and_fit_a_line() -> None:

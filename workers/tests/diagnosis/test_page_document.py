@@ -60,6 +60,13 @@ def test_a_row_says_where_in_the_document_its_tag_ends() -> None:
     assert [(row["initiator_line"], row["initiator_column"]) for row in told[:2]] == [(None, None), (3, 18)]
 
 
+def test_what_has_no_end_was_still_open_when_the_load_was_left() -> None:
+    built = build_page()
+    left = replace(built, waterfall=replace(built.waterfall, watched_until_us=6_000_000))
+    assert page_document(URL, Measured(measurement=left))["watched_until_ms"] == 6_000.0
+    assert page_document(URL, FAILED)["watched_until_ms"] is None
+
+
 def test_a_failure_has_the_same_fields_with_null_for_what_was_not_seen() -> None:
     failed = page_document(URL, FAILED)
     assert failed.keys() == page().keys()

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from workers.measurement.canvas import MIN_WIDTH, Canvas, format_bytes, format_duration
 from workers.measurement.drawing import draw
+from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Hop, Measured, Missed, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Span, Timing
 from workers.measurement.vitals import CpuTime, Vitals
 from workers.tests.builders import build_page, build_probe
+from workers.tests.diagnosis.sites import deep_site, trial
 
 PROBE = Measured(measurement=build_probe())
 PAGE = Measured(measurement=build_page())
@@ -195,6 +197,22 @@ def test_redirects_become_one_bar_each_where_rows_are_few_and_the_last_hop_expla
     assert lines[-1].startswith("first byte ")
 
 
+def test_what_other_connections_were_answered_in_stands_beside_the_protocol_of_the_first() -> None:
+    built = build_probe()
+    answered = (trial(Trial.FULL), trial(Trial.HTTP2), trial(Trial.HTTP3))
+    silent = trial(Trial.HTTP2, failure=failure(FailureKind.RESPONSE_INVALID, "nonsense"))
+
+    def told(*trials: TrialEvidence) -> list[str]:
+        connections = tuple(replace(one, protocol="http/1.1") for one in built.connections)
+        probe = replace(built, connections=connections, evidence=deep_site(trials=trials))
+        return [line for line in draw(Measured(measurement=probe)).splitlines() if "http/1.1" in line]
+
+    redirect, answer = told(*answered)
+    assert "(" not in redirect
+    assert "  http/1.1 (h2, h3 too)  " in answer
+    assert not any("too" in line for line in told(trial(Trial.FULL), silent))
+
+
 def test_many_redirects_become_one_bar_and_in_the_end_all_hops_do() -> None:
     lines = draw(Measured(measurement=redirected(9)), Canvas(width=80, rows=11)).splitlines()
     assert lines[0] == "https://hop0.example.org/ and 7 more redirects"
@@ -202,7 +220,9 @@ def test_many_redirects_become_one_bar_and_in_the_end_all_hops_do() -> None:
     assert len(lines) == 11
     lines = draw(Measured(measurement=redirected(9)), Canvas(width=80, rows=1)).splitlines()
     assert lines[2] == "https://hop8.example.org/"
-    assert lines[4] == "  ░ dns ▒ connect ▓ tls ╴ send ━ wait █ download"
+    assert lines[4] == "  ░ dns ▒ connect ▓ tls ╴ send ━ wait █ download · in no phase"
+    narrow = draw(Measured(measurement=redirected(9)), Canvas(width=61, rows=1)).splitlines()
+    assert narrow[4] == "  ░ dns ▒ connect ▓ tls ╴ send ━ wait █ download"
     assert len(lines) == 6
 
 

@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Timer
@@ -22,7 +23,9 @@ from backend.runs.models import PendingRun, RunDocument
 from backend.runs.queries import listing
 from backend.runs.tests.factories import NOW, make_pending, make_region
 from backend.runs.tests.results import FAILED, line_of, page
-from workers.measurement.messages import Missed, MissedReason
+from workers.measurement.messages import Measured, Missed, MissedReason, PageMeasurement
+from workers.measurement.timing import Timing
+from workers.measurement.waterfall import RowFlag
 
 pytestmark = pytest.mark.django_db
 
@@ -212,6 +215,20 @@ def test_the_waterfall_has_every_row_on_one_clock(program: Program, world: World
     assert first["spans"]["tls"] == {"start_ms": 28.0, "end_ms": 62.0}
     assert (first["start_ms"], first["end_ms"], first["connection"]) == (0.0, 110.0, 2)
     assert found["connections"][0]["certificate"]["issuer"] == "CN=Example CA"
+
+
+def test_a_waterfall_says_when_its_load_began_and_was_left_and_what_is_flagged(program: Program, world: World) -> None:
+    measured = page(3).measurement
+    assert isinstance(measured, PageMeasurement)
+    *rows, last = measured.waterfall.requests
+    hung = replace(last, timing=Timing(start_us=380_000), status=None, flags=(RowFlag.WORKER,))
+    waterfall = replace(measured.waterfall, requests=(*rows, hung), watched_until_us=6_000_000)
+    began_at = NOW - timedelta(seconds=9, milliseconds=250)
+    pending = world.ended("page", Measured(measurement=replace(measured, waterfall=waterfall, began_at=began_at)))
+    found = program.get(f"runs/{pending.run_id}/waterfall").json()
+    assert datetime.fromisoformat(found["started_at"]) == began_at
+    assert (found["watched_until_ms"], found["requests"][-1]["end_ms"]) == (6_000.0, None)
+    assert (found["requests"][0]["flags"], found["requests"][-1]["flags"]) == ([], ["worker"])
 
 
 def test_a_probe_has_a_waterfall_of_its_hops(program: Program, world: World) -> None:

@@ -204,6 +204,23 @@ def test_a_connection_that_no_request_used_says_so_first() -> None:
     assert row.spoken.endswith("; never used")
 
 
+def test_only_a_connection_that_its_certificate_ended_is_told_as_failed() -> None:
+    measured = measurements.page(3)
+    wrong = replace(measured.waterfall.connections[0], certificate_error="ERR_CERT_DATE_INVALID")
+    answered = replace(measured.waterfall.requests[0], connection=wrong.number)
+    unanswered = replace(answered, status=None, failure="ERR_CERT_DATE_INVALID")
+
+    def row(*requests: Request) -> Row:
+        waterfall = Waterfall(requests=requests, connections=(wrong,))
+        return connection_chart(replace(measured, waterfall=waterfall)).rows[0]
+
+    refused, accepted = row(unanswered), row(answered)
+    assert (refused.tint, refused.traits, refused.notes[0]) == ("error", ("failed",), "ERR_CERT_DATE_INVALID")
+    assert (accepted.tint, accepted.traits) == ("", ())
+    assert accepted.notes[0] == "accepted all the same: ERR_CERT_DATE_INVALID"
+    assert row().tint == "error"
+
+
 def test_the_setting_up_of_a_connection_is_drawn_once_over_all_lanes() -> None:
     bars = connection_chart(measurements.page(30)).rows[1].bars
     assert [bar.phase for bar in bars if bar.lane == -1] == ["dns", "connect", "tls"]

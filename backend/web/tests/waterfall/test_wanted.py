@@ -82,6 +82,11 @@ def test_the_address_keeps_zoom_order_and_hidden_lines() -> None:
     assert wanted.query_with(sort="", hide="") == "zoom=-1-12.5"
 
 
+def test_what_was_left_open_is_sorted_by_how_long_it_was() -> None:
+    hung = replace(ROWS[0], number=99, total_us=None, open_us=5_620_000)
+    assert next(row.number for row in sorted_rows([*ROWS, hung], "-time")) == 99
+
+
 def test_rows_are_sorted_with_those_last_that_have_no_value() -> None:
     by_size = [row.size_bytes for row in sorted_rows([*ROWS, replace(ROWS[0], size_bytes=None)], "-size")]
     assert by_size[-1] is None
