@@ -7,7 +7,7 @@ from enum import Enum
 from fcntl import ioctl
 from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT, TCP_QUICKACK, socket
 
-from workers.measurement.compute.tcp_info import tcp_state
+from workers.measurement.compute.tcp_info import disorder
 from workers.measurement.thresholds import MIN_RTT_US
 from workers.probes.faults import broken_fault
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
@@ -81,12 +81,8 @@ class Wire:
         counted packets out of order since we began to wait for it."""
         if since_ns < _HELD_NS:
             return False
-        state = tcp_state(self.tcp_info())
-        if state is None:
-            return False
-        self._out_of_order = state.out_of_order_packets or 0
-        is_more = self._out_of_order > self._out_of_order_before
-        return is_more and since_ns >= _HELD_RTT * (state.min_rtt_us or 0) * 1000
+        self._out_of_order, min_rtt_us = disorder(self.tcp_info())
+        return self._out_of_order > self._out_of_order_before and since_ns >= _HELD_RTT * min_rtt_us * 1000
 
     async def write(self, data: bytes) -> int:
         """Sends all of it. Gives when its last part left, read before that call (after it, another thread may run

@@ -6,7 +6,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.tcp_info import tcp_state
+from workers.measurement.compute.tcp_info import disorder, tcp_state
 
 
 def test_a_real_connection_is_read_whole() -> None:
@@ -43,3 +43,10 @@ def test_an_old_kernel_says_less() -> None:
 def test_no_bytes_break_it(info: bytes) -> None:
     state = tcp_state(info)
     assert (state is None) == (len(info) < 104)
+
+
+@given(st.binary(max_size=300))
+def test_who_reads_in_haste_reads_the_same(info: bytes) -> None:
+    state = tcp_state(info)
+    told = (0, 0) if state is None else (state.out_of_order_packets or 0, state.min_rtt_us or 0)
+    assert disorder(info) == told

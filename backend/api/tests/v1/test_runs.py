@@ -223,8 +223,9 @@ def test_a_waterfall_says_when_its_load_began_and_was_left_and_what_is_flagged(p
     *rows, last = measured.waterfall.requests
     hung = replace(last, timing=Timing(start_us=380_000), status=None, flags=(RowFlag.WORKER,))
     waterfall = replace(measured.waterfall, requests=(*rows, hung), watched_until_us=6_000_000)
-    began_at = NOW - timedelta(seconds=9, milliseconds=250)
-    pending = world.ended("page", Measured(measurement=replace(measured, waterfall=waterfall, began_at=began_at)))
+    began_at = NOW - timedelta(seconds=58, milliseconds=250)
+    outcome = Measured(measurement=replace(measured, waterfall=waterfall, began_at=began_at))
+    pending = world.ended("page", outcome, ago_s=60)
     found = program.get(f"runs/{pending.run_id}/waterfall").json()
     assert datetime.fromisoformat(found["started_at"]) == began_at
     assert (found["watched_until_ms"], found["requests"][-1]["end_ms"]) == (6_000.0, None)
