@@ -45,14 +45,14 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.DNS_CNAME_CHAIN: _settings(cloudflare="DNS setting flatten_all_cnames: true"),
     FindingId.IPV6_BROKEN_OR_SLOW: _settings(
         nginx="listen [::]:443 ssl;",
-        apache="Listen [::]:443 https",
+        apache="Listen 443 https  (in place of one with an address; and <VirtualHost *:443>)",
         haproxy="bind :::443 v4v6 ssl crt /etc/haproxy/site.pem",
         caddy="listens on both families by itself",
         cloudfront="IsIPV6Enabled: true",
     ),
     FindingId.HTTP_REDIRECT_COST: _settings(
         nginx=f'add_header Strict-Transport-Security "{_HSTS}" always;',
-        apache=f'Header always set Strict-Transport-Security "{_HSTS}"',
+        apache=f'Header always set Strict-Transport-Security "{_HSTS}"  (mod_headers)',
         haproxy=f'http-response set-header Strict-Transport-Security "{_HSTS}"',
         caddy=f'header Strict-Transport-Security "{_HSTS}"',
         cloudflare="zone setting security_header: strict_transport_security enabled, max_age 31536000",
@@ -85,25 +85,26 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     ),
     FindingId.TLS_HELLO_RETRY: _settings(
         nginx="ssl_ecdh_curve auto;  (or X25519:prime256v1:secp384r1)",
-        apache="SSLOpenSSLConfCmd Groups X25519:P-256:P-384",
+        apache="SSLOpenSSLConfCmd Groups X25519:P-256:P-384  (outside of each <VirtualHost>)",
         haproxy="ssl-default-bind-curves X25519:P-256:P-384",
         caddy="tls {\n    curves x25519mlkem768 x25519 secp256r1\n}",
     ),
     FindingId.TLS_PQ: _settings(
         nginx="ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1;  (OpenSSL 3.5)",
-        apache="SSLOpenSSLConfCmd Groups X25519MLKEM768:X25519:P-256  (OpenSSL 3.5)",
+        apache="SSLOpenSSLConfCmd Groups X25519MLKEM768:X25519:P-256  (OpenSSL 3.5; outside of each <VirtualHost>)",
         haproxy="ssl-default-bind-curves X25519MLKEM768:X25519:P-256  (OpenSSL 3.5)",
         caddy="tls {\n    curves x25519mlkem768 x25519 secp256r1\n}",
     ),
     FindingId.TLS_CHAIN_INCOMPLETE: _settings(
         nginx="ssl_certificate /etc/letsencrypt/live/www.example.org/fullchain.pem;",
-        apache="SSLCertificateFile /etc/letsencrypt/live/www.example.org/fullchain.pem",
+        apache="SSLCertificateFile /etc/letsencrypt/live/www.example.org/fullchain.pem  "
+        "(and no SSLCertificateChainFile)",
         haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates), or issuers-chain-path <dir>",
         caddy="tls fullchain.pem privkey.pem",
     ),
     FindingId.TLS_CHAIN_NEEDLESS: _settings(
         nginx="ssl_certificate fullchain.pem;  (the certificate, then its intermediates, and no root)",
-        apache="SSLCertificateFile fullchain.pem  (the certificate, then its intermediates, and no root)",
+        apache="SSLCertificateFile fullchain.pem  (then its intermediates, and no root; no SSLCertificateChainFile)",
         haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates, and no root)",
         caddy="tls fullchain.pem privkey.pem",
     ),
@@ -130,13 +131,16 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     ),
     FindingId.TLS_RESUMPTION_MISSING: _settings(
         nginx="ssl_session_cache shared:TLS:10m; ssl_session_timeout 1d; ssl_session_tickets on;",
-        apache='SSLSessionCache "shmcb:logs/ssl_scache(512000)"\nSSLSessionTickets on',
+        apache='SSLSessionCache "shmcb:logs/ssl_scache(512000)"  (mod_socache_shmcb)\n'
+        "SSLSessionTickets on  (both outside of each <VirtualHost>)",
         haproxy="tune.ssl.cachesize 100000  (and no no-tls-tickets)",
         caddy="continues sessions by itself",
     ),
     FindingId.TLS_RESUMPTION_FLAKY: _settings(
         nginx="ssl_session_ticket_key /etc/nginx/ticket.key;  (the same file on each server)\nssl_session_timeout 1d;",
-        apache="SSLSessionTicketKeyFile /etc/apache2/ticket.key  (the same file on each server)",
+        apache="SSLSessionTickets off  (with OpenSSL 3 key files do not make servers read each other's)\n"
+        "SSLSessionCache redis:redis.example.org:6379  (mod_socache_redis; the same for each server)\n"
+        "SSLSessionCacheTimeout 86400  (all three outside of each <VirtualHost>)",
         haproxy="tls-ticket-keys /run/haproxy/ticket.keys  (on the bind line, the same file on each server)",
     ),
     FindingId.TLS_ZERO_RTT: _settings(
@@ -146,15 +150,14 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     ),
     FindingId.TLS_OCSP: _settings(
         nginx="ssl_stapling on; resolver 192.0.2.53;  (ssl_certificate with its intermediates)",
-        apache='SSLStaplingCache "shmcb:logs/ssl_stapling(32768)"  (outside of each <VirtualHost>)\n'
-        "SSLUseStapling on\nSSLStaplingReturnResponderErrors off",
+        apache='SSLStaplingCache "shmcb:logs/ssl_stapling(32768)"  (mod_socache_shmcb; outside of each <VirtualHost>)\n'
+        "SSLUseStapling on\nSSLStaplingReturnResponderErrors off\nSSLStaplingFakeTryLater off",
         haproxy="ocsp-update.mode on",
         caddy="staples by itself",
     ),
     FindingId.TLS_CERT_COMPRESSION: COMPRESSION,
     FindingId.TLS_RECORD_OVERFLOW: _settings(
         nginx="ssl_buffer_size 4k;",
-        apache="H2TLSWarmUpSize 1048576  (for HTTP/2: small records first, which is the default)",
         haproxy="tune.ssl.maxrecord 2859",
         caddy="begins with small records by itself",
     ),
@@ -180,7 +183,8 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.HTTP_THINK_TIME: _settings(
         nginx="proxy_cache_path /var/cache/nginx keys_zone=site:10m;\n"
         "proxy_cache site; proxy_cache_valid 200 1m; proxy_cache_use_stale updating; proxy_cache_background_update on;",
-        apache="CacheRoot /var/cache/apache2/mod_cache_disk\nCacheEnable disk /\nCacheDefaultExpire 60",
+        apache="CacheRoot /var/cache/apache2/mod_cache_disk  (mod_cache, mod_cache_disk)\nCacheEnable disk /\n"
+        "CacheDefaultExpire 60\nCacheIgnoreNoLastMod On\nCacheIgnoreHeaders Set-Cookie",
         haproxy="cache site\n    total-max-size 64\n    max-age 60\n"
         "http-request cache-use site\nhttp-response cache-store site",
         cloudflare="cache rule: eligible for cache, edge TTL 60 s",
@@ -218,7 +222,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     ),
     FindingId.HTTP_BUFFERED_RESPONSE: _settings(
         nginx="proxy_buffering off;  early_hints $http2$http3;  (1.29, passes on what the application sends)",
-        apache="H2EarlyHints on",
+        apache="H2EarlyHints on  (mod_http2; passes on what the application sends)",
         haproxy='http-request early-hint Link "</style.css>; rel=preload; as=style"',
         caddy="reverse_proxy app:8000 {\n    flush_interval -1\n}",
         cloudflare="zone setting early_hints: on",
@@ -247,8 +251,9 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.PAGE_UNCOMPRESSED: _settings(
         nginx="gzip on; gzip_vary on;\n"
         "gzip_types text/css text/javascript application/javascript application/json image/svg+xml;",
-        apache="AddOutputFilterByType BROTLI_COMPRESS text/html text/css text/javascript application/json "
-        "image/svg+xml",
+        apache="AddOutputFilterByType BROTLI_COMPRESS;DEFLATE text/html text/css image/svg+xml  "
+        "(mod_brotli, mod_deflate, mod_filter)\n"
+        "AddOutputFilterByType BROTLI_COMPRESS;DEFLATE text/javascript application/javascript application/json",
         haproxy="compression algo gzip\n"
         "compression type text/html text/css text/javascript application/json image/svg+xml",
         caddy="encode zstd gzip",
@@ -256,7 +261,8 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     ),
     FindingId.PAGE_UNCACHED: _settings(
         nginx='location /assets/ { add_header Cache-Control "public, max-age=31536000, immutable"; }',
-        apache='<Location "/assets/">\n    Header set Cache-Control "public, max-age=31536000, immutable"\n</Location>',
+        apache='<Location "/assets/">  (mod_headers)\n'
+        '    Header set Cache-Control "public, max-age=31536000, immutable"\n</Location>',
         haproxy="http-request set-var(txn.path) path\n"
         'http-response set-header Cache-Control "public, max-age=31536000, immutable" '
         "if { var(txn.path) -m beg /assets/ }",
