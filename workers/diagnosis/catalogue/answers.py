@@ -69,8 +69,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
             "always or for some of the requests. Neither the network nor the handshake explains it."
         ),
         advice=(
-            "Keep answers in a cache, look at the slowest queries and calls behind the page, and send Server-Timing to "
-            "see which part it is."
+            "Keep answers that are the same for everybody in a cache, look at the slowest queries and calls behind the "
+            "page, and send Server-Timing to see which part it is."
         ),
         counts=Counts.EACH_REQUEST,
     ),

@@ -29,6 +29,7 @@ _NAMES = _SERVERS | {
 }
 _HSTS = "max-age=31536000"
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+_HAPROXY_ALPN = "alpn h2,http/1.1  (on the bind line; the default since 2.8)"
 # Options of all sites stand in a block of their own (Caddyfile, global options).
 _CADDY_HEAD = "at the head of the Caddyfile"
 _CADDY_PROTOCOLS = "{\n    servers {\n        protocols h1 h2 h3\n    }\n}"
@@ -53,7 +54,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.HTTP_REDIRECT_COST: _settings(
         nginx=f'add_header Strict-Transport-Security "{_HSTS}" always;',
         apache=f'Header always set Strict-Transport-Security "{_HSTS}"  (mod_headers)',
-        haproxy=f'http-response set-header Strict-Transport-Security "{_HSTS}"',
+        haproxy=f'http-response set-header Strict-Transport-Security "{_HSTS}"  (in the frontend)',
         caddy=f'header Strict-Transport-Security "{_HSTS}"',
         cloudflare="zone setting security_header: strict_transport_security enabled, max_age 31536000",
         fastly=f'set resp.http.Strict-Transport-Security = "{_HSTS}";  (in vcl_deliver)',
@@ -63,7 +64,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.HTTP_NO_TLS: _settings(
         nginx="return 301 https://$host$request_uri;  (in the server of port 80)",
         apache="Redirect permanent / https://www.example.org/  (in the <VirtualHost> of port 80)",
-        haproxy="http-request redirect scheme https code 301 unless { ssl_fc }",
+        haproxy="http-request redirect scheme https code 301 unless { ssl_fc }  (in the frontend)",
         caddy="does it by itself for every site that is named by its host",
         cloudflare="zone setting always_use_https: on",
         fastly="request setting force_ssl: 1",
@@ -72,7 +73,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.TLS_VERSION_OLD: _settings(
         nginx="ssl_protocols TLSv1.2 TLSv1.3;",
         apache="SSLProtocol -all +TLSv1.2 +TLSv1.3",
-        haproxy="ssl-default-bind-options ssl-min-ver TLSv1.2  (and no ssl-max-ver)",
+        haproxy="ssl-default-bind-options ssl-min-ver TLSv1.2  (in global; and no ssl-max-ver)",
         caddy="tls {\n    protocols tls1.2 tls1.3\n}  (the default)",
         cloudflare="zone setting tls_1_3: on",
         akamai="TLS 1.3 in the deployment settings of the certificate",
@@ -80,26 +81,27 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.TLS_NO_FALSE_START: _settings(
         nginx=f"ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {_CIPHERS};",
         apache=f"SSLProtocol -all +TLSv1.2 +TLSv1.3\nSSLCipherSuite {_CIPHERS}",
-        haproxy=f"ssl-default-bind-ciphers {_CIPHERS}",
+        haproxy=f"ssl-default-bind-ciphers {_CIPHERS}  (in global)\n{_HAPROXY_ALPN}",
         cloudflare="zone setting tls_1_3: on",
     ),
     FindingId.TLS_HELLO_RETRY: _settings(
         nginx="ssl_ecdh_curve auto;  (or X25519:prime256v1:secp384r1)",
         apache="SSLOpenSSLConfCmd Groups X25519:P-256:P-384  (outside of each <VirtualHost>)",
-        haproxy="ssl-default-bind-curves X25519:P-256:P-384",
+        haproxy="ssl-default-bind-curves X25519:P-256:P-384  (in global)",
         caddy="tls {\n    curves x25519mlkem768 x25519 secp256r1\n}",
     ),
     FindingId.TLS_PQ: _settings(
         nginx="ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1;  (OpenSSL 3.5)",
         apache="SSLOpenSSLConfCmd Groups X25519MLKEM768:X25519:P-256  (OpenSSL 3.5; outside of each <VirtualHost>)",
-        haproxy="ssl-default-bind-curves X25519MLKEM768:X25519:P-256  (OpenSSL 3.5)",
+        haproxy="ssl-default-bind-curves X25519MLKEM768:X25519:P-256  (in global; OpenSSL 3.5)",
         caddy="tls {\n    curves x25519mlkem768 x25519 secp256r1\n}",
     ),
     FindingId.TLS_CHAIN_INCOMPLETE: _settings(
         nginx="ssl_certificate /etc/letsencrypt/live/www.example.org/fullchain.pem;",
         apache="SSLCertificateFile /etc/letsencrypt/live/www.example.org/fullchain.pem  "
         "(and no SSLCertificateChainFile)",
-        haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates), or issuers-chain-path <dir>",
+        haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates)\n"
+        "or issuers-chain-path <dir>  (in global)",
         caddy="tls fullchain.pem privkey.pem",
     ),
     FindingId.TLS_CHAIN_NEEDLESS: _settings(
@@ -133,7 +135,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         nginx="ssl_session_cache shared:TLS:10m; ssl_session_timeout 1d; ssl_session_tickets on;",
         apache='SSLSessionCache "shmcb:logs/ssl_scache(512000)"  (mod_socache_shmcb)\n'
         "SSLSessionTickets on  (both outside of each <VirtualHost>)",
-        haproxy="tune.ssl.cachesize 100000  (and no no-tls-tickets)",
+        haproxy="tune.ssl.cachesize 100000  (in global; and no no-tls-tickets)",
         caddy="continues sessions by itself",
     ),
     FindingId.TLS_RESUMPTION_FLAKY: _settings(
@@ -141,7 +143,10 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         apache="SSLSessionTickets off  (with OpenSSL 3 key files do not make servers read each other's)\n"
         "SSLSessionCache redis:redis.example.org:6379  (mod_socache_redis; the same for each server)\n"
         "SSLSessionCacheTimeout 86400  (all three outside of each <VirtualHost>)",
-        haproxy="tls-ticket-keys /run/haproxy/ticket.keys  (on the bind line, the same file on each server)",
+        haproxy="for i in 1 2 3; do openssl rand -base64 48; done > /etc/haproxy/ticket.keys  "
+        "(the same file on each server)\n"
+        "tls-ticket-keys /etc/haproxy/ticket.keys  (on the bind line)\n"
+        "tune.ssl.lifetime 86400  (in global; and no no-tls-tickets, which Debian's file has)",
     ),
     FindingId.TLS_ZERO_RTT: _settings(
         nginx="ssl_early_data on; proxy_set_header Early-Data $ssl_early_data;",
@@ -152,18 +157,18 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         nginx="ssl_stapling on; resolver 192.0.2.53;  (ssl_certificate with its intermediates)",
         apache='SSLStaplingCache "shmcb:logs/ssl_stapling(32768)"  (mod_socache_shmcb; outside of each <VirtualHost>)\n'
         "SSLUseStapling on\nSSLStaplingReturnResponderErrors off\nSSLStaplingFakeTryLater off",
-        haproxy="ocsp-update.mode on",
+        haproxy="ocsp-update.mode on  (in global; 3.0)",
         caddy="staples by itself",
     ),
     FindingId.TLS_CERT_COMPRESSION: COMPRESSION,
     FindingId.TLS_RECORD_OVERFLOW: _settings(
         nginx="ssl_buffer_size 4k;",
-        haproxy="tune.ssl.maxrecord 2859",
+        haproxy="tune.ssl.maxrecord 2859  (in global)",
         caddy="begins with small records by itself",
     ),
     FindingId.TLS_RECORD_TINY: _settings(
         nginx="ssl_buffer_size 4k;",
-        haproxy="tune.ssl.maxrecord 2859  (which grows; tune.ssl.hard-maxrecord does not)",
+        haproxy="tune.ssl.maxrecord 2859  (in global; and no tune.ssl.hard-maxrecord)",
     ),
     FindingId.TLS_CERT_FLUSH_STALL: _settings(nginx="version 1.5.6 or later"),
     FindingId.TCP_IW_SMALL: _settings(
@@ -185,8 +190,10 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         "proxy_cache site; proxy_cache_valid 200 1m; proxy_cache_use_stale updating; proxy_cache_background_update on;",
         apache="CacheRoot /var/cache/apache2/mod_cache_disk  (mod_cache, mod_cache_disk)\nCacheEnable disk /\n"
         "CacheDefaultExpire 60\nCacheIgnoreNoLastMod On\nCacheIgnoreHeaders Set-Cookie",
-        haproxy="cache site\n    total-max-size 64\n    max-age 60\n"
-        "http-request cache-use site\nhttp-response cache-store site",
+        haproxy="cache site  (a section of its own)\n    total-max-size 64\n    max-age 60\n"
+        "http-request cache-use site  (and what follows in the frontend)\n"
+        "http-response set-header Cache-Control s-maxage=60 unless { res.hdr(Cache-Control) -m found }\n"
+        "http-response cache-store site unless { res.hdr(Set-Cookie) -m found }",
         cloudflare="cache rule: eligible for cache, edge TTL 60 s",
         fastly="set beresp.ttl = 60s;  (in vcl_fetch)",
         cloudfront="cache policy: MinTTL 60",
@@ -199,13 +206,13 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.HTTP_KEEPALIVE_OFF: _settings(
         nginx="keepalive_timeout 65s;",
         apache="KeepAlive On\nKeepAliveTimeout 15",
-        haproxy="option http-keep-alive\ntimeout http-keep-alive 15s",
+        haproxy="option http-keep-alive  (in the frontend, in place of option httpclose)\ntimeout http-keep-alive 15s",
         caddy=f"{{\n    servers {{\n        timeouts {{\n            idle 2m\n        }}\n    }}\n}}  ({_CADDY_HEAD})",
     ),
     FindingId.HTTP_H2_MISSING: _settings(
         nginx="http2 on;  (before 1.25.1: listen 443 ssl http2;)",
         apache="Protocols h2 http/1.1  (mod_http2, not with the prefork MPM)",
-        haproxy="alpn h2,http/1.1  (on the bind line)",
+        haproxy=_HAPROXY_ALPN,
         caddy=f"{_CADDY_PROTOCOLS}  (the default; {_CADDY_HEAD})",
         cloudflare="zone setting http2: on",
         cloudfront="HttpVersion: http2and3",
@@ -213,7 +220,8 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.HTTP_H3: _settings(
         nginx="listen 443 quic reuseport; add_header Alt-Svc 'h3=\":443\"; ma=86400';  (beside listen 443 ssl)",
         haproxy="bind quic4@:443 ssl crt /etc/haproxy/site.pem alpn h3\n"
-        "http-response set-header alt-svc 'h3=\":443\"; ma=86400'",
+        "http-response set-header alt-svc 'h3=\":443\"; ma=86400'  (both in the frontend; built with USE_QUIC)\n"
+        "limited-quic  (in global, where haproxy -c asks for it)",
         caddy=f"{_CADDY_PROTOCOLS}  (the default; {_CADDY_HEAD}; open UDP port 443)",
         cloudflare="zone setting http3: on",
         fastly="POST /service/<id>/version/<number>/http3",
@@ -223,7 +231,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.HTTP_BUFFERED_RESPONSE: _settings(
         nginx="proxy_buffering off;  early_hints $http2$http3;  (1.29, passes on what the application sends)",
         apache="H2EarlyHints on  (mod_http2; passes on what the application sends)",
-        haproxy='http-request early-hint Link "</style.css>; rel=preload; as=style"',
+        haproxy='http-request early-hint Link "</style.css>; rel=preload; as=style"  (in the frontend)',
         caddy="reverse_proxy app:8000 {\n    flush_interval -1\n}",
         cloudflare="zone setting early_hints: on",
         fastly="set beresp.do_stream = true;  (in vcl_fetch)",
@@ -254,8 +262,8 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         apache="AddOutputFilterByType BROTLI_COMPRESS;DEFLATE text/html text/css image/svg+xml  "
         "(mod_brotli, mod_deflate, mod_filter)\n"
         "AddOutputFilterByType BROTLI_COMPRESS;DEFLATE text/javascript application/javascript application/json",
-        haproxy="compression algo gzip\n"
-        "compression type text/html text/css text/javascript application/json image/svg+xml",
+        haproxy="compression algo gzip  (both in the frontend)\n"
+        "compression type text/html text/css text/javascript application/javascript application/json image/svg+xml",
         caddy="encode zstd gzip",
         cloudfront="Compress: true  (cache policy: EnableAcceptEncodingGzip, EnableAcceptEncodingBrotli)",
     ),
@@ -263,7 +271,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         nginx='location /assets/ { add_header Cache-Control "public, max-age=31536000, immutable"; }',
         apache='<Location "/assets/">  (mod_headers)\n'
         '    Header set Cache-Control "public, max-age=31536000, immutable"\n</Location>',
-        haproxy="http-request set-var(txn.path) path\n"
+        haproxy="http-request set-var(txn.path) path  (both in the frontend)\n"
         'http-response set-header Cache-Control "public, max-age=31536000, immutable" '
         "if { var(txn.path) -m beg /assets/ }",
         caddy='header /assets/* Cache-Control "public, max-age=31536000, immutable"',

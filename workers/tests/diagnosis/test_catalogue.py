@@ -87,6 +87,9 @@ def test_a_setting_brings_along_what_it_does_not_work_without() -> None:
     # Pages of an application have no date, which it wants; and it hands out cookies with what it keeps.
     kept = written_for("Apache", cache)
     assert all(one in kept for one in ("CacheRoot ", "CacheIgnoreNoLastMod On", "CacheIgnoreHeaders Set-Cookie"))
+    # HAProxy keeps nothing that says neither until when nor which version it is.
+    assert "set-header Cache-Control s-maxage=60 unless" in written_for("HAProxy", cache)
+    assert "cache-store site unless { res.hdr(Set-Cookie) -m found }" in written_for("HAProxy", cache)
 
 
 def test_caddys_options_of_all_sites_stand_in_the_block_at_the_head_of_its_file() -> None:
