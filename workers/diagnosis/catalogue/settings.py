@@ -32,6 +32,8 @@ _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 _HAPROXY_ALPN = "alpn h2,http/1.1  (on the bind line; the default since 2.8)"
 # Options of all sites stand in a block of their own (Caddyfile, global options).
 _CADDY_HEAD = "at the head of the Caddyfile"
+_CADDY_CURVES = "tls {\n    curves x25519mlkem768 x25519 secp256r1\n}  (2.10, whose default has all of them)"
+_CADDY_KEY = "tls {\n    key_type p256\n}  (the default; holds from the next certificate on)"
 _CADDY_PROTOCOLS = "{\n    servers {\n        protocols h1 h2 h3\n    }\n}"
 
 
@@ -88,13 +90,13 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         nginx="ssl_ecdh_curve auto;  (or X25519:prime256v1:secp384r1)",
         apache="SSLOpenSSLConfCmd Groups X25519:P-256:P-384  (outside of each <VirtualHost>)",
         haproxy="ssl-default-bind-curves X25519:P-256:P-384  (in global)",
-        caddy="tls {\n    curves x25519mlkem768 x25519 secp256r1\n}",
+        caddy=_CADDY_CURVES,
     ),
     FindingId.TLS_PQ: _settings(
         nginx="ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1;  (OpenSSL 3.5)",
         apache="SSLOpenSSLConfCmd Groups X25519MLKEM768:X25519:P-256  (OpenSSL 3.5; outside of each <VirtualHost>)",
         haproxy="ssl-default-bind-curves X25519MLKEM768:X25519:P-256  (in global; OpenSSL 3.5)",
-        caddy="tls {\n    curves x25519mlkem768 x25519 secp256r1\n}",
+        caddy=_CADDY_CURVES,
     ),
     FindingId.TLS_CHAIN_INCOMPLETE: _settings(
         nginx="ssl_certificate /etc/letsencrypt/live/www.example.org/fullchain.pem;",
@@ -108,7 +110,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         nginx="ssl_certificate fullchain.pem;  (the certificate, then its intermediates, and no root)",
         apache="SSLCertificateFile fullchain.pem  (then its intermediates, and no root; no SSLCertificateChainFile)",
         haproxy="crt /etc/haproxy/site.pem  (key, certificate, then its intermediates, and no root)",
-        caddy="tls fullchain.pem privkey.pem",
+        caddy="tls fullchain.pem privkey.pem  (the certificate, then its intermediates, and no root)",
     ),
     FindingId.TLS_CHAIN_LARGE: _ECDSA,
     FindingId.TLS_CHAIN_EXCEEDS_IW: (*_ECDSA, *COMPRESSION),
@@ -125,11 +127,11 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.TLS_CERT_EXPIRING: _settings(certbot='certbot renew --deploy-hook "systemctl reload nginx"'),
     FindingId.TLS_KEY_WEAK: _settings(
         certbot="certbot certonly --key-type ecdsa -d www.example.org",
-        caddy="tls {\n    key_type p256\n}",
+        caddy=_CADDY_KEY,
     ),
     FindingId.TLS_KEY_COST: _settings(
         certbot="certbot certonly --key-type ecdsa -d www.example.org",
-        caddy="tls {\n    key_type p256\n}",
+        caddy=_CADDY_KEY,
     ),
     FindingId.TLS_RESUMPTION_MISSING: _settings(
         nginx="ssl_session_cache shared:TLS:10m; ssl_session_timeout 1d; ssl_session_tickets on;",
@@ -274,7 +276,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         haproxy="http-request set-var(txn.path) path  (both in the frontend)\n"
         'http-response set-header Cache-Control "public, max-age=31536000, immutable" '
         "if { var(txn.path) -m beg /assets/ }",
-        caddy='header /assets/* Cache-Control "public, max-age=31536000, immutable"',
+        caddy='header /assets/* {\n    defer\n    Cache-Control "public, max-age=31536000, immutable"\n}',
     ),
     FindingId.PAGE_IMAGE_OVERSIZED: _settings(
         html='<img src="/hero-800.webp" srcset="/hero-800.webp 800w, /hero-1600.webp 1600w" sizes="50vw">'
