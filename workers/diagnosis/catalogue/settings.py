@@ -220,7 +220,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         cloudfront="HttpVersion: http2and3",
     ),
     FindingId.HTTP_H3: _settings(
-        nginx="listen 443 quic reuseport; add_header Alt-Svc 'h3=\":443\"; ma=86400';  (beside listen 443 ssl)",
+        nginx="listen 443 quic reuseport; add_header Alt-Svc 'h3=\":443\"; ma=86400';  (1.25, beside listen 443 ssl)",
         haproxy="bind quic4@:443 ssl crt /etc/haproxy/site.pem alpn h3\n"
         "http-response set-header alt-svc 'h3=\":443\"; ma=86400'  (both in the frontend; built with USE_QUIC)\n"
         "limited-quic  (in global, where haproxy -c asks for it)",
@@ -270,7 +270,8 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         cloudfront="Compress: true  (cache policy: EnableAcceptEncodingGzip, EnableAcceptEncodingBrotli)",
     ),
     FindingId.PAGE_UNCACHED: _settings(
-        nginx='location /assets/ { add_header Cache-Control "public, max-age=31536000, immutable"; }',
+        nginx='add_header Cache-Control "public, max-age=31536000, immutable";  (in the location of the files)\n'
+        "proxy_hide_header Cache-Control;  (there too, where an application sends one)",
         apache='<Location "/assets/">  (mod_headers)\n'
         '    Header set Cache-Control "public, max-age=31536000, immutable"\n</Location>',
         haproxy="http-request set-var(txn.path) path  (both in the frontend)\n"
