@@ -196,7 +196,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         "http-request cache-use site  (and what follows in the frontend)\n"
         "http-response set-header Cache-Control s-maxage=60 unless { res.hdr(Cache-Control) -m found }\n"
         "http-response cache-store site unless { res.hdr(Set-Cookie) -m found }",
-        cloudflare="cache rule: eligible for cache, edge TTL 60 s",
+        cloudflare="cache rule: eligible for cache, edge TTL 60 s  (two hours at least on Free, one on Pro)",
         fastly="set beresp.ttl = 60s;  (in vcl_fetch)",
         cloudfront="cache policy: MinTTL 60",
         akamai="behavior caching, behavior: MAX_AGE, ttl: 1m",
