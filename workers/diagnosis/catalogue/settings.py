@@ -28,6 +28,8 @@ _NAMES = _SERVERS | {
     "html": "HTML",
 }
 _HSTS = "max-age=31536000"
+# Of these, those of the port's default server hold, whichever name is asked for.
+_NGINX_EACH = "in each server block of the port"
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 _HAPROXY_ALPN = "alpn h2,http/1.1  (on the bind line; the default since 2.8)"
 # Options of all sites stand in a block of their own (Caddyfile, global options).
@@ -73,7 +75,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         cloudfront="ViewerProtocolPolicy: redirect-to-https",
     ),
     FindingId.TLS_VERSION_OLD: _settings(
-        nginx="ssl_protocols TLSv1.2 TLSv1.3;",
+        nginx=f"ssl_protocols TLSv1.2 TLSv1.3;  ({_NGINX_EACH})",
         apache="SSLProtocol -all +TLSv1.2 +TLSv1.3",
         haproxy="ssl-default-bind-options ssl-min-ver TLSv1.2  (in global; and no ssl-max-ver)",
         caddy="tls {\n    protocols tls1.2 tls1.3\n}  (the default)",
@@ -81,19 +83,19 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         akamai="TLS 1.3 in the deployment settings of the certificate",
     ),
     FindingId.TLS_NO_FALSE_START: _settings(
-        nginx=f"ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {_CIPHERS};",
+        nginx=f"ssl_protocols TLSv1.2 TLSv1.3; ssl_ciphers {_CIPHERS};  ({_NGINX_EACH})",
         apache=f"SSLProtocol -all +TLSv1.2 +TLSv1.3\nSSLCipherSuite {_CIPHERS}",
         haproxy=f"ssl-default-bind-ciphers {_CIPHERS}  (in global)\n{_HAPROXY_ALPN}",
         cloudflare="zone setting tls_1_3: on",
     ),
     FindingId.TLS_HELLO_RETRY: _settings(
-        nginx="ssl_ecdh_curve auto;  (or X25519:prime256v1:secp384r1)",
+        nginx=f"ssl_ecdh_curve auto;  (or X25519:prime256v1:secp384r1; {_NGINX_EACH})",
         apache="SSLOpenSSLConfCmd Groups X25519:P-256:P-384  (outside of each <VirtualHost>)",
         haproxy="ssl-default-bind-curves X25519:P-256:P-384  (in global)",
         caddy=_CADDY_CURVES,
     ),
     FindingId.TLS_PQ: _settings(
-        nginx="ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1;  (OpenSSL 3.5)",
+        nginx=f"ssl_ecdh_curve X25519MLKEM768:X25519:prime256v1;  (OpenSSL 3.5; {_NGINX_EACH})",
         apache="SSLOpenSSLConfCmd Groups X25519MLKEM768:X25519:P-256  (OpenSSL 3.5; outside of each <VirtualHost>)",
         haproxy="ssl-default-bind-curves X25519MLKEM768:X25519:P-256  (in global; OpenSSL 3.5)",
         caddy=_CADDY_CURVES,
@@ -134,14 +136,15 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         caddy=_CADDY_KEY,
     ),
     FindingId.TLS_RESUMPTION_MISSING: _settings(
-        nginx="ssl_session_cache shared:TLS:10m; ssl_session_timeout 1d; ssl_session_tickets on;",
+        nginx=f"ssl_session_cache shared:TLS:10m; ssl_session_timeout 1d; ssl_session_tickets on;  ({_NGINX_EACH})",
         apache='SSLSessionCache "shmcb:logs/ssl_scache(512000)"  (mod_socache_shmcb)\n'
         "SSLSessionTickets on  (both outside of each <VirtualHost>)",
         haproxy="tune.ssl.cachesize 100000  (in global; and no no-tls-tickets)",
         caddy="continues sessions by itself",
     ),
     FindingId.TLS_RESUMPTION_FLAKY: _settings(
-        nginx="ssl_session_ticket_key /etc/nginx/ticket.key;  (the same file on each server)\nssl_session_timeout 1d;",
+        nginx="openssl rand 80 > /etc/nginx/ticket.key  (the same file on each server)\n"
+        f"ssl_session_ticket_key /etc/nginx/ticket.key; ssl_session_timeout 1d;  ({_NGINX_EACH})",
         apache="SSLSessionTickets off  (with OpenSSL 3 key files do not make servers read each other's)\n"
         "SSLSessionCache redis:redis.example.org:6379  (mod_socache_redis; the same for each server)\n"
         "SSLSessionCacheTimeout 86400  (all three outside of each <VirtualHost>)",
@@ -151,7 +154,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         "tune.ssl.lifetime 86400  (in global; and no no-tls-tickets, which Debian's file has)",
     ),
     FindingId.TLS_ZERO_RTT: _settings(
-        nginx="ssl_early_data on; proxy_set_header Early-Data $ssl_early_data;",
+        nginx=f"ssl_early_data on; proxy_set_header Early-Data $ssl_early_data;  ({_NGINX_EACH})",
         haproxy="allow-0rtt  (on the bind line)",
         cloudflare="zone setting 0rtt: on",
     ),
