@@ -152,8 +152,8 @@ def packet_time_us(trial: TrialEvidence) -> int:
     Shorter ones may have been held back, so that they tell nothing; but where they come sooner behind others than full
     ones do, it is not the link that keeps those.
     """
-    each = _packet_times(trial)
-    full = [took_us for size, took_us in each if size >= _NEARLY_FULL * mss_of(trial)]
+    each, full_bytes = _packet_times(trial), _NEARLY_FULL * mss_of(trial)
+    full = [took_us for size, took_us in each if size >= full_bytes]
     if len(full) < 2:
         return 0
     least_us = min(_lower_quarter(full), _lower_quarter([took_us for _, took_us in each]))
@@ -191,7 +191,8 @@ def _packets(trial: TrialEvidence) -> Iterator[Transfer]:
     """In order, with those reads as one that were of one packet: they have its stamp."""
     for _, reads in groupby(sorted(_kept(trial), key=_when), key=lambda one: (one.at_us, one.direction)):
         first, *others = reads
-        yield replace(first, size_bytes=first.size_bytes + sum(one.size_bytes for one in others))
+        more_bytes = sum(one.size_bytes for one in others)
+        yield replace(first, size_bytes=first.size_bytes + more_bytes) if others else first
 
 
 def quiet_us(trial: TrialEvidence) -> int:

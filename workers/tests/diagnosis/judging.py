@@ -4,13 +4,15 @@ from collections.abc import Iterable
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule
+from workers.diagnosis.once import one_diagnosis
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason
 
 
 def said(rules: Iterable[Rule], evidence: ProbeEvidence) -> list[Finding | NotJudged]:
     case = Case(evidence=evidence)
-    return [one for rule in rules for one in rule(case)]
+    with one_diagnosis():
+        return [one for rule in rules for one in rule(case)]
 
 
 def found(rules: Iterable[Rule], evidence: ProbeEvidence) -> dict[FindingId, Finding]:

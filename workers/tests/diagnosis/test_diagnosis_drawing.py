@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.catalogue import entry, reason_text, setting_for
+from workers.diagnosis.catalogue import advice_of, entry, reason_text, setting_for
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.measurement.canvas import Canvas, columns_of
 from workers.measurement.connection import Header
@@ -155,7 +155,7 @@ def test_who_wants_all_is_spared_nothing() -> None:
     text = " ".join(" ".join(drawn(diagnosed(*some(45), not_judged=left_open), width=60, rows=None)).split())
 
     for finding in some(45):
-        assert entry(finding.id).advice in text
+        assert advice_of(finding.id, finding.severity) in text
     assert all(reason_text(one.reason) in text for one in left_open)
     assert "--all" not in text
 

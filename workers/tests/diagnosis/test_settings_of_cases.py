@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.catalogue import entry, settings_of
+from workers.diagnosis.catalogue import advice_of, entry, settings_of
 from workers.diagnosis.diagnosis_document import diagnosis_parts
 from workers.diagnosis.finding_drawing import Detail, draw_finding
 from workers.measurement.canvas import Canvas
@@ -53,7 +53,7 @@ def test_what_lacks_is_told_how_to_switch_it_on(finding: Finding) -> None:
 @pytest.mark.parametrize("finding", OTHER)
 def test_where_it_is_on_already_or_would_not_help_no_setting_is_told(finding: Finding) -> None:
     (document,) = diagnosis_parts(Diagnosis(findings=(finding,)))["findings"]
-    advice = " ".join(entry(finding.id).advice.split())
+    advice = " ".join(advice_of(finding.id, finding.severity).split())
     drawn = " ".join(" ".join(draw_finding(finding, Canvas(width=100), "nginx", Detail.WHOLE)).split())
 
     assert settings_of(finding) == ()
