@@ -102,8 +102,10 @@ def _download(exchange: Exchange, hop: NetHop, first_us: int) -> Span | None:
 def devtools_spans(marks: Marks, *, is_quic: bool) -> dict[str, Span]:
     """The phases as DevTools tells them, for a Chrome whose network log we cannot read.
 
-    `connect` there contains `tls`; of QUIC, whose handshake is one, it is the same. The end of sending is noted when
-    Chrome comes to it, at times after the first byte: then nobody knows it, and `wait` lasts since it began.
+    `connect` there contains `tls`; of QUIC, whose handshake is one, it is the same. Through a proxy no lookup is told,
+    and `connect` contains that and all else on the way to the site: then nobody knows how long TCP took. The end of
+    sending is noted when Chrome comes to it, at times after the first byte: then nobody knows it, and `wait` lasts
+    since it began.
     """
     tls = _marked(marks, "sslStart", "sslEnd")
     # What was begun with TLS ends there, also where only a part of that is told.
@@ -113,7 +115,7 @@ def devtools_spans(marks: Marks, *, is_quic: bool) -> dict[str, Span]:
     is_late = marks.get("sendStart", 0) <= marks.get(head, -1) < marks.get("sendEnd", 0)
     named = {
         "dns": _marked(marks, "dnsStart", "dnsEnd"),
-        "connect": None if is_quic else _marked(marks, "connectStart", connected),
+        "connect": None if is_quic or "dnsStart" not in marks else _marked(marks, "connectStart", connected),
         "tls": tls,
         "send": None if is_late else _marked(marks, "sendStart", "sendEnd"),
         "wait": _marked(marks, "sendStart" if is_late else "sendEnd", head),

@@ -41,9 +41,17 @@ def test_minus_one_is_unknown_and_zero_is_an_instant() -> None:
 
 
 def test_connect_ends_where_tls_begins() -> None:
-    marks = {"connectStart": 0, "sslStart": 10, "sslEnd": 30, "connectEnd": 30}
+    marks = {"dnsStart": 0, "dnsEnd": 0, "connectStart": 0, "sslStart": 10, "sslEnd": 30, "connectEnd": 30}
     spans = devtools_spans(marks, is_quic=False)
-    assert spans == {"connect": Span(start_us=0, end_us=10), "tls": Span(start_us=10, end_us=30)}
+    opened = {"connect": Span(start_us=0, end_us=10), "tls": Span(start_us=10, end_us=30)}
+    assert spans == opened | {"dns": Span(start_us=0, end_us=0)}
+
+
+def test_on_the_way_through_a_proxy_nobody_knows_how_long_tcp_took() -> None:
+    """Chrome tells no lookup then, and calls that, TCP, TLS with the proxy and the asking for a way all connecting."""
+    tunnel = {"connectStart": 0, "sslStart": 431, "sslEnd": 536, "connectEnd": 536}
+    assert devtools_spans(tunnel, is_quic=False) == {"tls": Span(start_us=431, end_us=536)}
+    assert devtools_spans({"connectStart": 0, "connectEnd": 148}, is_quic=False) == {}
 
 
 def test_an_answer_that_came_before_its_request_was_called_sent_was_waited_for_since_that_was_begun() -> None:
