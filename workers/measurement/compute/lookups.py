@@ -41,11 +41,13 @@ def _held_back(log: NetworkLog, socket: NetSocket, hop: NetHop, began_ms: int) -
     opener = log.opener_of(socket)
     if opener is None or socket.quic:
         return
+    # On a busy machine who was made as the name was known dials milliseconds later.
+    made_ms = began_ms if opener.made_ms is None else min(opener.made_ms, began_ms)
     askers = log.askers.get(opener.origin, [])
     end = bisect_right(askers, began_ms, key=lambda asker: asker[0])
     for _, source in askers[max(0, end - _MAX_ASKERS) : end]:
         wait = log.dns_of(log.openers.get(source))
-        if wait is not None and hop.started_ms < wait[1] and began_ms - TICK_MS <= wait[1] <= began_ms:
+        if wait is not None and hop.started_ms < wait[1] and made_ms - TICK_MS <= wait[1] <= made_ms:
             yield wait
 
 

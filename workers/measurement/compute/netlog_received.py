@@ -122,6 +122,9 @@ class Received:
         return None if number in session.mixed else session.sizes.get(number)
 
     def _session(self, event: NetEvent) -> None:
+        socket = self._log.sockets.get(event.dependency or 0)
+        if socket is not None and socket.wrapped:
+            return
         if event.dependency is not None and len(self._sessions) < MAX_SOURCES and self._log.known >= _FRAMES:
             self._by_socket[event.dependency] = self._sessions[event.source] = _Session()
 

@@ -131,7 +131,9 @@ class Requests:
     def _alive(self, event: NetEvent) -> None:
         if event.phase is Phase.BEGIN:
             self._seen(event)
-            if event.text("url") and event.source not in self._hops and len(self._waiting) < MAX_HOPS:
+            # What was led elsewhere before the log began is told by its first URL, and not since when it has the last.
+            is_known = event.text("url") and "url_chain" not in event.params
+            if is_known and event.source not in self._hops and len(self._waiting) < MAX_HOPS:
                 self._waiting[event.source] = event
             if (leading := self._current.get(event.source)) is not None:
                 leading.ended_ms = leading.head_ms
@@ -196,6 +198,8 @@ class Requests:
         hop = self._hop(event)
         if hop.controller is not None and len(hop.former) < MAX_TRIES:
             hop.former.append(hop.controller)
+            if hop.manager is not None:
+                self._log.add_try(hop.controller, hop.manager)
         hop.controller = event.dependency
         # What follows is about another connection than that of an attempt before.
         hop.job = hop.manager = hop.session = hop.follows = None

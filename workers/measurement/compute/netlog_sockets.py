@@ -5,7 +5,7 @@ import binascii
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_links import Handlers
-from workers.measurement.compute.network_log import MAX_SOURCES, NetSocket, NetworkLog, Stretch
+from workers.measurement.compute.network_log import MAX_SOURCES, NetSocket, NetworkLog, Opener, Stretch
 from workers.measurement.compute.quic_handshake import QuicHandshake
 
 # A server's chain is a few certificates; more is somebody's experiment.
@@ -16,6 +16,8 @@ _MAX_WORD_CHARS = 300
 _MAX_OWNERS = 3
 # Chrome's word for a session that sent its first request with its first flight, and was heard.
 _EARLY = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False, "NotAttempted": False}
+# The search for a name, which Chrome notes before it says who waits for it.
+_LOOKUPS = frozenset({"HOST_RESOLVER_MANAGER_JOB", "HOST_RESOLVER_IMPL_JOB"})
 _HANDSHAKE_ENDS = frozenset({"QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE", "QUIC_SESSION_ZERO_RTT_STATE"})
 
 
@@ -47,6 +49,7 @@ class Sockets:
             "UDP_CONNECT": self._datagrams,
             "TCP_CONNECT_ATTEMPT": self._attempt,
             "TCP_CONNECT": self._connected,
+            "HTTP_TRANSACTION_TUNNEL_SEND_REQUEST": self._tunnel,
             "SSL_CONNECT": self._tls,
             "SSL_CERTIFICATES_RECEIVED": self._certificates,
             "SSL_HANDSHAKE_MESSAGE_SENT": self._we_spoke,
@@ -62,12 +65,19 @@ class Sockets:
         log = self._log
         for source, opener in list(log.openers.items()):
             if opener.resolver is not None:
-                _narrow(opener.dns, self._lookups.get(opener.resolver, Stretch()))
+                self._narrow(opener, self._lookups.get(opener.resolver, Stretch()))
             for socket in opener.sockets if opener.manager is not None and opener.manager != source else ():
                 log.adopt(opener.manager or 0, socket)
         idle = [one.source for one in log.sockets.values() if one.connect == one.tls == Stretch() and not one.quic]
         for source in idle:
             del log.sockets[source]
+
+    def _narrow(self, opener: Opener, lookup: Stretch) -> None:
+        """To the lookup itself. Of one that began before the log nobody knows how long it took."""
+        if lookup.begin_ms is None and not _LOOKUPS.isdisjoint(self._log.known):
+            opener.dns = Stretch()
+        else:
+            _narrow(opener.dns, lookup)
 
     def _of(self, event: NetEvent) -> NetSocket | None:
         return self._log.sockets.get(event.source)
@@ -78,6 +88,7 @@ class Sockets:
         group = event.text("group_id") or event.text("group_name")
         if group is not None:
             opener = self._log.opener(event.source)
+            opener.made_ms = event.time_ms
             opener.group, opener.backup = group[:_MAX_WORD_CHARS], event.params.get("backup_job") is True
             opener.origin = _origin_of(opener.group)
 
@@ -176,8 +187,16 @@ class Sockets:
 
     # TLS
 
+    def _tunnel(self, event: NetEvent) -> None:
+        """Whatever handshake there was before a proxy is asked for a way to the site was made with the proxy."""
+        socket = self._of(event)
+        if socket is not None and event.phase is Phase.BEGIN and socket.is_secure:
+            _wrap(socket)
+
     def _tls(self, event: NetEvent) -> None:
         if (socket := self._of(event)) is not None:
+            if event.phase is Phase.BEGIN and socket.tls.end_ms is not None:
+                _wrap(socket)
             socket.tls.mark(event.phase, event.time_ms)
             if event.phase is Phase.END:
                 socket.tls_facts = event.params
@@ -316,6 +335,12 @@ class Sessions:
             socket.tls_facts = {**socket.tls_facts, "net_error": event.params.get("net_error")}
 
 
+def _wrap(socket: NetSocket) -> None:
+    """Forgets the handshake with a proxy: that with the site is to come, within it."""
+    socket.wrapped, socket.tls, socket.tls_facts, socket.certificates = True, Stretch(), {}, ()
+    socket.flights, socket.spoke_last = 0, False
+
+
 def _learn(socket: NetSocket, handshake: QuicHandshake) -> None:
     """In the words in which Chrome tells the same of TCP's handshakes."""
     said = {"cipher_suite": handshake.cipher, "is_resumed": handshake.resumed}
@@ -331,8 +356,10 @@ def _der_of(pems: list[str]) -> tuple[bytes, ...]:
 
 
 def is_carried(event: NetEvent, socket: NetSocket) -> bool:
-    """Whether these bytes are of what was asked and answered, and none of the handshake or its tickets."""
-    return event.name.startswith("SSL_") == socket.is_secure
+    """Whether these bytes are of what was asked and answered, and none of the handshake or its tickets. Of TLS within
+    TLS the log tells those of both by one name: there nobody knows.
+    """
+    return not socket.wrapped and event.name.startswith("SSL_") == socket.is_secure
 
 
 def _narrow(wait: Stretch, lookup: Stretch) -> None:

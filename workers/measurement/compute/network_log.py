@@ -126,12 +126,13 @@ class NetHop:
 class Opener:
     """A connect job, attempt or QUIC job.
 
-    `resolver` is the lookup it waited for, from `dns.begin_ms` on; of several questions `dns` is the longest and
-    `asked_ms` begins the last. `group` is what the pool calls those who may share its connection, all of one `origin`.
-    `manager` made this attempt; a `backup` dials once more when the first job takes long; `address` is where its
-    datagrams went.
+    `made_ms` is when it was made, where the log says so. `resolver` is the lookup it waited for, from `dns.begin_ms`
+    on; of several questions `dns` is the longest and `asked_ms` begins the last. `group` is what the pool calls those
+    who may share its connection, all of one `origin`. `manager` made this attempt; a `backup` dials once more when the
+    first job takes long; `address` is where its datagrams went.
     """
 
+    made_ms: int | None = None
     dns: Stretch = field(default_factory=Stretch)
     resolver: int | None = None
     asked_ms: int | None = None
@@ -149,7 +150,7 @@ class NetSocket:
 
     `flights` counts turns from our handshake messages to the server's. `turns` are when the server began to speak after
     we had (`asks`), in what TLS carries where there is TLS, `turn_bytes` what it said then. `origin` is known when it
-    says so itself; `older` that it was there before the log began.
+    says so itself; `older` that it was there before the log began; `wrapped` that it leads through TLS with a proxy.
     """
 
     source: int
@@ -157,6 +158,7 @@ class NetSocket:
     opener: int | None = None
     quic: bool = False
     older: bool = False
+    wrapped: bool = False
     origin: str = ""
     connect: Stretch = field(default_factory=Stretch)
     tls: Stretch = field(default_factory=Stretch)
@@ -295,9 +297,11 @@ class NetworkLog:
             self.askers.setdefault(host, []).append((time_ms, opener))
 
     def waits_of(self, hop: NetHop) -> Iterator[Wait]:
-        """Every lookup that was made to get this request a connection."""
+        """Every lookup that was made to get this request a connection, also at tries of it before the last."""
         own = () if hop.opener is None else (hop.opener,)
-        return self.waits_for(hop.controller, own)
+        for former in hop.former:
+            yield from self.waits_for(former)
+        yield from self.waits_for(hop.controller, own)
 
     def waits_for(self, controller: int | None, more: Sequence[int] = ()) -> Iterator[Wait]:
         """The lookups of everybody who tried for a controller, and of these openers."""
@@ -324,7 +328,9 @@ class NetworkLog:
         spans = [socket.connect.whole for socket in sockets if socket.connect.whole is not None]
         connect = (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else None
         tls = next((socket.tls.whole for socket in reversed(sockets) if socket.tls.whole is not None), None)
-        return self.own_wait(hop), connect, tls
+        # What was dialled ahead looked the name up before the request began.
+        waits = (wait for wait in self.waits_of(hop) if wait[1] > hop.started_ms)
+        return max(waits, key=length_of, default=None), connect, tls
 
     def connect_of(self, socket: NetSocket) -> Wait | None:
         """From the first attempt at any of the host's addresses to the end of the one that was kept."""

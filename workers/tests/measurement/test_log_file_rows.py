@@ -348,3 +348,20 @@ def test_whether_a_connection_older_than_the_log_was_used_is_known_where_the_log
     assert first_after_the_beginning("one-connection-h2", "/0.png", stream_id=None).reused is None
     assert first_after_the_beginning("six-h1", "/0.js").reused is True
     assert first_after_the_beginning("forced-h3", "/0.png").reused is None
+
+
+@pytest.mark.parametrize("chain", [None, ["http://shop.test/", "https://shop.test/"]])
+def test_what_was_led_elsewhere_before_the_log_began_is_no_row_of_where_it_began(chain: list[str] | None) -> None:
+    """Chrome tells of what is under way by its first URL, with all that it has had since."""
+    alive = {"url": "http://shop.test/"} | ({} if chain is None else {"url_chain": chain})
+    events = [
+        NetEvent("REQUEST_ALIVE", Phase.BEGIN, 1, 10, alive),
+        NetEvent("HTTP_TRANSACTION_SEND_REQUEST", Phase.BEGIN, 1, 300, {}),
+        NetEvent("HTTP_TRANSACTION_SEND_REQUEST", Phase.END, 1, 300, {}),
+        NetEvent("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", Phase.NONE, 1, 340, {"headers": ["HTTP/1.1 200 OK"]}),
+        NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 2, 350, {"url": "http://shop.test/a.png"}),
+    ]
+    types = {event.name: number for number, event in enumerate(events)}
+    names = names_of({"logEventTypes": types, "logEventPhase": {"PHASE_BEGIN": 1}})
+    told = [request.url for request in rows_of(gather(names, events), limit=10).waterfall.requests]
+    assert told == (["http://shop.test/"] if chain is None else []) + ["http://shop.test/a.png"]

@@ -1,5 +1,9 @@
 """Lookups that somebody else made, and connections that Chrome's newer pool hands out without ALPN."""
 
+from dataclasses import replace
+
+import pytest
+
 from workers.measurement.compute.log_rows import rows_of
 from workers.measurement.compute.netlog import gather
 from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of
@@ -17,6 +21,13 @@ def points_to(source: int) -> dict[str, dict[str, int]]:
 
 def log_of(events: list[NetEvent]) -> NetworkLog:
     return gather(names_of({"logEventTypes": {event.name: number for number, event in enumerate(events)}}), events)
+
+
+def rows_told(events: list[NetEvent]) -> tuple[Request, ...]:
+    """By a log that tells of nothing but these events."""
+    types = {event.name: number for number, event in enumerate(events)}
+    names = names_of({"logEventTypes": types, "logEventPhase": {"PHASE_BEGIN": 1, "PHASE_END": 2}})
+    return rows_of(gather(names, events), limit=10).waterfall.requests
 
 
 def only_row(events: list[NetEvent]) -> Request:
@@ -64,6 +75,15 @@ def test_who_dials_as_a_lookup_of_its_host_ends_waited_for_it() -> None:
         assert found.timing.dns.duration_us == 80_000
 
 
+def test_who_was_made_as_a_lookup_of_its_host_ends_waited_for_it_though_it_dials_late() -> None:
+    """As on a busy machine."""
+    start = NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 110, URL)
+    asked, (made, *late) = asked_for(HOST, 100, 180), dialled(184)
+    found = only_row([*asked[:3], start, *asked[3:], replace(made, time_ms=180), *late])
+    assert found.timing.dns is not None
+    assert found.timing.dns.duration_us == 80_000
+
+
 def test_what_another_host_another_time_or_an_earlier_wish_looked_up_is_nobodys_wait() -> None:
     start = NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 110, URL)
     late = NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 180, URL)
@@ -92,6 +112,60 @@ def test_a_lookup_stands_at_its_request_though_credentials_were_asked_for_since(
     found = only_row(events)
     assert found.timing.dns is not None
     assert (found.timing.dns.start_us, found.timing.dns.duration_us) == (10_000, 80_000)
+
+
+@pytest.mark.parametrize("in_new_pool", [False, True])
+def test_what_an_earlier_try_looked_up_stands_at_the_request_that_a_later_one_was_opened_for(
+    *, in_new_pool: bool
+) -> None:
+    """HTTP/1.1 was required, a certificate was asked for, or the server closed with its 401."""
+    tries = [
+        NetEvent("HTTP_STREAM_JOB", Phase.BEGIN, 14, 96, points_to(12)),
+        NetEvent("BOUND_TO_QUIC_SESSION_POOL_JOB", Phase.NONE, 14, 96, points_to(57)),
+    ]
+    managed = [NetEvent("HTTP_STREAM_POOL_ATTEMPT_MANAGER_JOB_BOUND", Phase.NONE, 1, 96, points_to(57))]
+    events = [
+        NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 90, URL),
+        NetEvent("HTTP_STREAM_JOB_CONTROLLER_BOUND", Phase.NONE, 1, 95, points_to(12)),
+        *(managed if in_new_pool else tries),
+        *asked_for(HOST, 100, 180),
+        NetEvent("HTTP_STREAM_JOB_CONTROLLER_BOUND", Phase.NONE, 1, 300, points_to(30)),
+        NetEvent("HTTP_STREAM_JOB", Phase.BEGIN, 15, 300, points_to(30)),
+        *dialled(300),
+    ]
+    found = only_row(events)
+    assert found.timing.dns is not None
+    assert (found.timing.dns.start_us, found.timing.dns.duration_us) == (10_000, 80_000)
+
+
+def test_a_request_that_failed_waited_for_the_lookup_that_was_begun_ahead_of_it() -> None:
+    events = [
+        *asked_for(HOST, 100, 180)[:3],
+        NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 110, URL),
+        NetEvent("HTTP_STREAM_JOB_CONTROLLER_BOUND", Phase.NONE, 1, 112, points_to(12)),
+        NetEvent("HTTP_STREAM_JOB", Phase.BEGIN, 14, 112, points_to(12)),
+        NetEvent("BOUND_TO_QUIC_SESSION_POOL_JOB", Phase.NONE, 14, 112, points_to(57)),
+        *asked_for(HOST, 100, 180)[3:],
+        NetEvent("REQUEST_ALIVE", Phase.END, 1, 182, {"net_error": -105}),
+    ]
+    found = only_row(events)
+    assert found.timing.dns is not None
+    assert found.timing.dns.duration_us == 80_000
+
+
+def test_of_a_lookup_that_began_before_the_log_nobody_knows_how_long_it_took() -> None:
+    """Who joins it says since when it waits, which is not since when somebody asked."""
+    events = [
+        NetEvent("URL_REQUEST_START_JOB", Phase.BEGIN, 1, 90, URL),
+        NetEvent("HOST_RESOLVER_MANAGER_REQUEST", Phase.BEGIN, 67, 100, {"host": HOST}),
+        NetEvent("HOST_RESOLVER_MANAGER_JOB_ATTACH", Phase.NONE, 67, 100, points_to(58)),
+        NetEvent("HOST_RESOLVER_MANAGER_JOB", Phase.END, 58, 180, {}),
+        NetEvent("HOST_RESOLVER_MANAGER_REQUEST", Phase.END, 67, 180, {}),
+        *(event for event in dialled(180) if event.name != "HOST_RESOLVER_MANAGER_CACHE_HIT"),
+    ]
+    begun = NetEvent("HOST_RESOLVER_MANAGER_JOB", Phase.BEGIN, 58, 60, {})
+    assert [shown(row) for row in rows_told(events)] == ["connect send wait"]
+    assert [shown(row) for row in rows_told([begun, *events])] == ["dns connect send wait"]
 
 
 def handed_out(protocol: str, net_error: int) -> list[NetEvent]:
