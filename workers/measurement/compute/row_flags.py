@@ -10,7 +10,8 @@ def connection_flags(used: Connection, url: str, *, early_data: bool | None, pay
     """Flags of a connection stand at the row that its cost stands at; `coalesced` at every row of another host."""
     told = {
         RowFlag.PRECONNECTED: pays and used.preconnected,
-        RowFlag.COALESCED: used.host != host_and_port(url)[0],
+        # In clear HTTP/2 is spoken with a proxy, whose connection is no other host's.
+        RowFlag.COALESCED: used.host != host_and_port(url)[0] and not url.startswith(("http:", "ws:")),
         RowFlag.RESUMED: pays and used.resumed is True,
         RowFlag.EARLY_DATA: pays and early_data is True,
     }

@@ -6,8 +6,10 @@ from workers.measurement.compute.log_rows import rows_of
 from workers.measurement.compute.netlog import gather
 from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of
 from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.row_flags import connection_flags
+from workers.measurement.connection import Connection
 from workers.measurement.timing import Span
-from workers.measurement.waterfall import Request
+from workers.measurement.waterfall import Request, RowFlag
 from workers.tests.measurement.log_files import shown
 
 # A lookup of 100 to 180, TCP until 220, TLS with the proxy until 360, the way through it until 480, TLS with the site
@@ -158,3 +160,9 @@ def test_of_http2_within_tls_with_a_proxy_no_size_is_known() -> None:
     ]
     (hop,) = log_of(events).hops
     assert hop.received_bytes is None
+
+
+def test_what_shares_a_connection_with_a_proxy_is_over_no_other_hosts() -> None:
+    used = Connection(number=1, host="shop.test", port=80, protocol="h2", requests=2)
+    for url, flags in (("http://img.test/a.png", ()), ("https://img.test/a.png", (RowFlag.COALESCED,))):
+        assert connection_flags(used, url, early_data=None, pays=False) == flags
