@@ -17,6 +17,8 @@ ON_THE_NETWORK = frozenset({ServedFrom.NETWORK})
 _PREFETCH = "Prefetch"
 # Where an answer comes from that a service worker made up, or did not give.
 _NO_SOURCE = "fallback-code"
+# The header of an answer that Chrome makes up.
+_REASON = "non-authoritative-reason"
 # Of HTTP/3, its drafts and Google's QUIC before it.
 _QUIC = ("h3", "quic", "http/2+quic", "hq")
 # What the page carries in itself is no request to the network, though DevTools tells of it as of one.
@@ -99,12 +101,23 @@ class Exchange:
         return self.text("serviceWorkerResponseSource") == _NO_SOURCE and settled is not None and settled < 0
 
     @property
+    def is_made_up(self) -> bool:
+        """Whether the browser itself led it elsewhere, as for a server that once asked never to be asked in clear
+        (HSTS): Chrome makes up an answer then, with a header that says why, and with instants.
+        """
+        told = (self.response or {}).get("headers")
+        named = isinstance(told, dict) and any(str(name).lower() == _REASON for name in told)
+        return named and self.text("remoteIPAddress") is None
+
+    @property
     def is_quic(self) -> bool:
         return (self.text("protocol") or "").startswith(_QUIC)
 
     @property
     def found_connection(self) -> bool | None:
         """Whether DevTools says that the connection had been used before; None where it does not say when it sent."""
+        if self.is_made_up:
+            return None
         told = (self.response or {}).get("connectionReused")
         sent = clock_of((self.timing or {}).get("sendStart"))
         return told if isinstance(told, bool) and sent is not None and sent >= 0 else None

@@ -62,7 +62,8 @@ def _protocol(exchange: Exchange, hop: NetHop | None) -> str | None:
     """DevTools tells none of a WebSocket, nor of a request that nobody answered."""
     if exchange.served_from not in ON_THE_NETWORK:
         return None
-    return exchange.text("protocol") or (None if hop is None else hop.protocol)
+    told = None if exchange.is_made_up else exchange.text("protocol")
+    return told or (None if hop is None else hop.protocol)
 
 
 def _flags(network: Network, index: int, used: Connection | None, *, pays: bool) -> tuple[RowFlag, ...]:

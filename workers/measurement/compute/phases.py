@@ -13,6 +13,8 @@ from workers.measurement.compute.numbers import clock_of
 from workers.measurement.timing import Span
 
 Marks = Mapping[str, int]
+# A head is read at once, but for a very large one.
+_ONE_HEAD_US = 10_000
 
 _NAMES = (
     "dnsStart",
@@ -105,7 +107,8 @@ def devtools_spans(marks: Marks, *, is_quic: bool) -> dict[str, Span]:
     `connect` there contains `tls`; of QUIC, whose handshake is one, it is the same. Through a proxy no lookup is told,
     and `connect` contains that and all else on the way to the site: then nobody knows how long TCP took. The end of
     sending is noted when Chrome comes to it, at times after the first byte: then nobody knows it, and `wait` lasts
-    since it began.
+    since it began. The first byte may be that of an early answer (103), of which DevTools tells for few requests: where
+    the head's end comes much later nobody knows whose it was, nor how long the wait.
     """
     tls = _marked(marks, "sslStart", "sslEnd")
     # What was begun with TLS ends there, also where only a part of that is told.
@@ -113,12 +116,13 @@ def devtools_spans(marks: Marks, *, is_quic: bool) -> dict[str, Span]:
     # Older Chromes tell only the head's end, which is in the same packet as its beginning, or in one soon after.
     head = "receiveHeadersStart" if "receiveHeadersStart" in marks else "receiveHeadersEnd"
     is_late = marks.get("sendStart", 0) <= marks.get(head, -1) < marks.get("sendEnd", 0)
+    is_split = marks.get("receiveHeadersEnd", 0) - marks.get(head, 0) > _ONE_HEAD_US
     named = {
         "dns": _marked(marks, "dnsStart", "dnsEnd"),
         "connect": None if is_quic or "dnsStart" not in marks else _marked(marks, "connectStart", connected),
         "tls": tls,
         "send": None if is_late else _marked(marks, "sendStart", "sendEnd"),
-        "wait": _marked(marks, "sendStart" if is_late else "sendEnd", head),
+        "wait": None if is_split else _marked(marks, "sendStart" if is_late else "sendEnd", head),
     }
     return {name: span for name, span in named.items() if span is not None}
 

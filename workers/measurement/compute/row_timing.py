@@ -82,6 +82,8 @@ def _from_ms(pair: tuple[int, int] | None, zero_us: int) -> Span | None:
 
 
 def _devtools_timing(exchange: Exchange, zero_us: int, bare: Timing) -> Timing:
+    if exchange.is_made_up:
+        return bare
     marks = marks_of(exchange.timing)
     if exchange.hinted and "receiveHeadersEnd" in marks:
         # What DevTools calls the first byte is that of the early answer.

@@ -127,10 +127,12 @@ def test_the_first_byte_of_an_answer_is_not_that_of_an_early_one() -> None:
     timing = {"sendStart": 1, "sendEnd": 1, "receiveHeadersStart": 3, "receiveHeadersEnd": 60}
     page = [asked("1", "https://a.test/", "F", "other", type="Document"), answered("1", **timing)]
     # The hint is told before the request itself.
-    for events, waited_us in (([hint, *page], 59_000), (page, 2_000)):
-        (row,) = read(json.dumps(events)).waterfall.requests
-        assert row.timing.wait is not None
-        assert (row.timing.wait.duration_us, RowFlag.EARLY_HINTS in row.flags) == (waited_us, hint in events)
+    (row,) = read(json.dumps([hint, *page])).waterfall.requests
+    assert row.timing.wait is not None
+    assert (row.timing.wait.duration_us, RowFlag.EARLY_HINTS in row.flags) == (59_000, True)
+    # Of most early answers DevTools tells nothing else.
+    (row,) = read(json.dumps(page)).waterfall.requests
+    assert (row.timing.wait, RowFlag.EARLY_HINTS in row.flags) == (None, False)
 
 
 @pytest.mark.parametrize(
@@ -365,3 +367,17 @@ def test_why_there_is_no_websocket_is_told_with_its_end(
     ended_us = None if row.timing.end_us is None else (row.timing.end_us - row.timing.start_us) / 1000
     assert (row.status, row.failure, ended_us) == told
     assert (row.timing.send, row.timing.wait) == (None, None)
+
+
+def test_what_the_browser_itself_leads_elsewhere_went_nowhere() -> None:
+    """As by HSTS; DevTools tells of it as of an answer that came at once."""
+    timing = {**UNOPENED, "sendStart": 0.1, "sendEnd": 0.1, "receiveHeadersStart": 0.1, "receiveHeadersEnd": 0.1}
+    answer = answered("1", status=307, **timing)["params"]["response"]
+    answer |= {"protocol": "http/1.1", "connectionReused": False, "remoteIPAddress": ""}
+    first = asked("1", "http://a.test/", "F", "other", type="Document")
+    led = asked("1", "https://a.test/", "F", "other", type="Document", redirectResponse=answer)
+    for headers, told in (({"Non-Authoritative-Reason": "HSTS"}, False), ({}, True)):
+        answer["headers"] = headers
+        row, _ = read(json.dumps([first, led])).waterfall.requests
+        assert (row.status, row.timing.wait is not None, row.protocol is not None) == (307, told, told)
+        assert row.reused is (False if told else None)

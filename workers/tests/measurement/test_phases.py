@@ -61,3 +61,11 @@ def test_an_answer_that_came_before_its_request_was_called_sent_was_waited_for_s
     at_once = marks | {"receiveHeadersStart": 45}
     spans = devtools_spans(at_once, is_quic=False)
     assert spans == {"send": Span(start_us=10, end_us=45), "wait": Span(start_us=45, end_us=45)}
+
+
+def test_where_a_head_ends_long_after_its_first_byte_nobody_knows_whose_that_was() -> None:
+    """DevTools tells of an early answer (103) to documents over HTTP/2 alone, and always counts its first byte."""
+    marks = {"sendStart": 0, "sendEnd": 0, "receiveHeadersStart": 142_000, "receiveHeadersEnd": 443_000}
+    assert devtools_spans(marks, is_quic=False) == {"send": Span(start_us=0, end_us=0)}
+    at_once = marks | {"receiveHeadersStart": 441_000}
+    assert devtools_spans(at_once, is_quic=False)["wait"] == Span(start_us=0, end_us=441_000)
