@@ -12,8 +12,11 @@ from typing import Any
 _STAND_INS = {
     **dict.fromkeys("█▉▊▋▌", "#"),
     **dict.fromkeys("▍▎▏┤├│", "|"),
-    **dict.fromkeys("─━╴\N{EN DASH}\N{MINUS SIGN}", "-"),
-    **dict.fromkeys("·░", "."),
+    **dict.fromkeys("─━\N{EN DASH}\N{MINUS SIGN}", "-"),
+    # The shades of phases, and what is in none, stay apart.
+    "╴": "_",
+    "·": ".",
+    "░": "%",
     "▒": ":",
     "▓": "=",
     "▶": ">",

@@ -93,7 +93,7 @@ def test_a_folder_that_was_removed_is_told(tmp_path: Path) -> None:
 def test_a_terminal_that_knows_no_blocks_gets_bars_of_what_it_knows() -> None:
     done = firstbyte("netlog", LOG, env=PLAIN | {"PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == ". dns : connect = tls - send - wait # download"
+    assert done.stdout.splitlines()[-1] == "% dns : connect = tls _ send - wait # download . in no phase"
     assert "?" not in done.stdout
 
 
