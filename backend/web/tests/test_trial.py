@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from backend.cast import Member
 from backend.fleet.models import Agent, Region
@@ -200,9 +201,7 @@ def test_runs_of_another_organisation_cannot_be_followed(client: Client, eu: Reg
     assert "Nothing is under way" in text
 
 
-def test_when_the_broker_is_away_the_test_waits_in_the_database(
-    client: Client, eu: Region, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("django.conf.settings.REDIS_URL", "unix:///nowhere/redis.sock")
+def test_when_the_broker_is_away_the_test_waits_in_the_database(client: Client, eu: Region, settings: Settings) -> None:
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"
     assert client.get(start(client)).status_code == 200
     assert PendingRun.objects.filter(published_at=None).count() == 2
