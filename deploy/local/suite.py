@@ -39,6 +39,8 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
     # Short, for the sockets made below it; all that tests leave behind goes with it.
     scratch = Path(tempfile.mkdtemp(prefix="fbt-", dir="/tmp"))
     env = tool_environment(places) | {"TMPDIR": str(scratch)}
+    # The tests name it once their servers run: else whoever debugs in one process reads it before there are any.
+    del env["DJANGO_SETTINGS_MODULE"]
     try:
         pytest = [*_PYTEST, "-o", f"cache_dir={places.state}/caches/pytest"]
         if arguments:
