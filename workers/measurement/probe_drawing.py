@@ -88,12 +88,12 @@ def _label(name: str, duration_us: int) -> str:
 
 
 def _also_spoken(probe: ProbeMeasurement, protocol: str | None) -> list[str]:
-    """What other connections were answered in: the first one only offers HTTP/1.1, whose answers show more plainly how
-    a server sends."""
+    """What other connections that browsers take were answered in: the first one only offers HTTP/1.1, whose answers
+    show more plainly how a server sends."""
     trials = () if probe.evidence is None else probe.evidence.of(Trial.HTTP2, Trial.HTTP3)
     answered = [trial.handshake for trial in trials if trial.failure is None and trial.exchanges]
-    spoken = {handshake.protocol for handshake in answered if handshake is not None and handshake.protocol is not None}
-    return sorted(spoken - {protocol})
+    taken = [handshake for handshake in answered if handshake is not None and not handshake.faults]
+    return sorted({handshake.protocol for handshake in taken if handshake.protocol is not None} - {protocol})
 
 
 def _connection_facts(connection: Connection | None, also_spoken: Sequence[str]) -> list[str]:

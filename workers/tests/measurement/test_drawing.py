@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from workers.measurement.canvas import MIN_WIDTH, Canvas, format_bytes, format_duration
 from workers.measurement.drawing import draw
-from workers.measurement.evidence import Trial, TrialEvidence
+from workers.measurement.evidence import CertificateFault, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Hop, Measured, Missed, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Span, Timing
 from workers.measurement.vitals import CpuTime, Vitals
 from workers.tests.builders import build_page, build_probe
-from workers.tests.diagnosis.sites import deep_site, trial
+from workers.tests.diagnosis.sites import deep_site, handshake, trial
 
 PROBE = Measured(measurement=build_probe())
 PAGE = Measured(measurement=build_page())
@@ -201,6 +201,8 @@ def test_what_other_connections_were_answered_in_stands_beside_the_protocol_of_t
     built = build_probe()
     answered = (trial(Trial.FULL), trial(Trial.HTTP2), trial(Trial.HTTP3))
     silent = trial(Trial.HTTP2, failure=failure(FailureKind.RESPONSE_INVALID, "nonsense"))
+    expired = CertificateFault(code=10, depth=0, text="certificate has expired")
+    refused = trial(Trial.HTTP3, handshake=handshake(Trial.HTTP3, faults=(expired,)))
 
     def told(*trials: TrialEvidence) -> list[str]:
         connections = tuple(replace(one, protocol="http/1.1") for one in built.connections)
@@ -210,7 +212,7 @@ def test_what_other_connections_were_answered_in_stands_beside_the_protocol_of_t
     redirect, answer = told(*answered)
     assert "(" not in redirect
     assert "  http/1.1 (h2, h3 too)  " in answer
-    assert not any("too" in line for line in told(trial(Trial.FULL), silent))
+    assert not any("too" in line for line in told(trial(Trial.FULL), silent, refused))
 
 
 def test_many_redirects_become_one_bar_and_in_the_end_all_hops_do() -> None:
