@@ -254,12 +254,12 @@ class NetworkLog:
         was there. None where there was no answer.
         """
         socket = None if hop.link is None else self.sockets.get(hop.link)
-        sent_ms, head_ms = hop.send.begin_ms, hop.head_ms
+        sent, head_ms = hop.send.whole, hop.head_ms
         is_alone = (hop.protocol or "").startswith("http/1") and hop.hints_ms is None
-        if head_ms is None or sent_ms is None or socket is None or not is_alone:
+        if head_ms is None or sent is None or socket is None or not is_alone:
             return head_ms
-        at, after = bisect_left(socket.asks, sent_ms), bisect_right(socket.asks, sent_ms)
-        # Of two that were sent within one tick nobody knows which came first.
+        at, after = bisect_left(socket.asks, sent[0]), bisect_right(socket.asks, sent[1])
+        # Of two that were sent while this one was, to the tick, nobody knows which it is.
         return head_ms if after - at > 1 else min([head_ms, *socket.turns[at : at + 1]])
 
     def opener_of(self, socket: NetSocket) -> Opener | None:

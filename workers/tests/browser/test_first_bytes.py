@@ -41,6 +41,13 @@ def test_an_answer_that_began_as_the_next_request_was_sent_is_not_that_ones(load
     page = Slow(body=f"<!doctype html><script>{ask}</script>".encode())
     with slowly_serving({"/": page, "/quick": quick, "/slow": slow}) as site:
         rows = rows_of_the_log(load(site.url()))
-    waits = [wait_us(row) for row in rows if "/slow" in row.url]
-    assert len(waits) == 30
-    assert min(waits) > 50_000 - _ROUNDED_US
+    answered = [answered_us(row) for row in rows if "/slow" in row.url]
+    assert len(answered) == 30
+    assert min(answered) > 50_000 - _ROUNDED_US
+
+
+def answered_us(row: Request) -> int:
+    """From the first moment in which it can have been on the wire: a busy machine lets Chrome wait within sending."""
+    assert row.timing.send is not None
+    assert row.timing.wait is not None
+    return row.timing.wait.end_us - row.timing.send.start_us

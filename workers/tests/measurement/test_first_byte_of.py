@@ -7,9 +7,12 @@ from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLo
 _URL = "http://shop.test/"
 
 
-def first_byte(sent_ms: int, head_ms: int, *, asks: list[int], turns: list[int]) -> int | None:
+def first_byte(
+    sent_ms: int, head_ms: int, *, asks: list[int], turns: list[int], sent_by_ms: int | None = None
+) -> int | None:
     socket = NetSocket(5, 90, asks=asks, turns=turns)
-    hop = NetHop(1, _URL, "GET", 95, send=Stretch(sent_ms, sent_ms), head_ms=head_ms, link=5, protocol="http/1.1")
+    send = Stretch(sent_ms, sent_ms if sent_by_ms is None else sent_by_ms)
+    hop = NetHop(1, _URL, "GET", 95, send=send, head_ms=head_ms, link=5, protocol="http/1.1")
     return NetworkLog(sockets={5: socket}).first_byte_of(hop)
 
 
@@ -32,6 +35,17 @@ def test_of_two_that_were_sent_in_one_millisecond_only_the_heads_tell() -> None:
     asks, turns = [100, 100], [100, 150]
     assert first_byte(100, 100, asks=asks, turns=turns) == 100
     assert first_byte(100, 155, asks=asks, turns=turns) == 155
+
+
+def test_of_two_that_were_sent_while_it_was_sent_only_the_heads_tell() -> None:
+    """One was sent and answered within a millisecond; the next began in that one and was sent in the next."""
+    asks, turns = [100, 101], [100, 151]
+    assert first_byte(100, 155, asks=asks, turns=turns, sent_by_ms=101) == 155
+    assert first_byte(100, 100, asks=asks, turns=turns) == 100
+
+
+def test_what_was_sent_slowly_is_still_told_from_what_came_after() -> None:
+    assert first_byte(100, 155, asks=[103, 160], turns=[150, 190], sent_by_ms=110) == 150
 
 
 def test_an_answer_of_which_the_socket_tells_nothing_began_with_its_head() -> None:
