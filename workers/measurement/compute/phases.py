@@ -1,7 +1,9 @@
 """The spans of one row, from the network log where it has them and from DevTools where it has not.
 
 The log counts whole milliseconds, DevTools microseconds. Where both saw the same instant (they agree to the
-millisecond) DevTools' fraction is taken; where they differ, the log is right and keeps its resolution.
+millisecond) DevTools' fraction is taken; where they differ, the log is right and keeps its resolution. It leaves
+fractions out: beside an instant with a fraction, one of the log's is put in the middle of its millisecond, so that a
+stretch between the two is neither too long nor too short on average.
 """
 
 from collections.abc import Mapping
@@ -13,6 +15,7 @@ from workers.measurement.compute.numbers import clock_of
 from workers.measurement.timing import Span
 
 Marks = Mapping[str, int]
+_HALF_A_TICK_US = 500
 # A head is read at once, but for a very large one.
 _ONE_HEAD_US = 10_000
 
@@ -41,8 +44,13 @@ def marks_of(timing: Mapping[str, Any] | None) -> dict[str, int]:
 
 def refine(log_ms: int, devtools_us: int | None) -> int:
     """An instant of the log in microseconds, with DevTools' fraction when both mean the same instant."""
+    told_us = _fraction(log_ms, devtools_us)
+    return log_ms * 1000 if told_us is None else told_us
+
+
+def _fraction(log_ms: int, devtools_us: int | None) -> int | None:
     agree = devtools_us is not None and abs(devtools_us // 1000 - log_ms) <= 1
-    return devtools_us if devtools_us is not None and agree else log_ms * 1000
+    return devtools_us if agree else None
 
 
 def span_between(pair: tuple[int, int] | None, marks: Marks, start: str, end: str) -> Span | None:
@@ -52,7 +60,9 @@ def span_between(pair: tuple[int, int] | None, marks: Marks, start: str, end: st
     """
     if pair is None:
         return None
-    start_us, end_us = refine(pair[0], marks.get(start)), refine(pair[1], marks.get(end))
+    told = _fraction(pair[0], marks.get(start)), _fraction(pair[1], marks.get(end))
+    rest_us = 0 if told == (None, None) else _HALF_A_TICK_US
+    start_us, end_us = (ms * 1000 + rest_us if us is None else us for ms, us in zip(pair, told, strict=True))
     if end_us >= start_us:
         return Span(start_us=start_us, end_us=end_us)
     return Span(start_us=pair[0] * 1000, end_us=pair[1] * 1000)

@@ -20,6 +20,20 @@ def test_the_log_is_right_where_they_differ() -> None:
     assert refine(100, None) == 100_000
 
 
+def test_beside_an_instant_with_a_fraction_one_of_the_log_is_in_the_middle_of_its_millisecond() -> None:
+    """It had left between 0 and 1 ms out: a lookup that a preconnect began seemed half a millisecond too long."""
+    assert span_between((100, 140), {"b": 140_700}, "a", "b") == Span(start_us=100_500, end_us=140_700)
+    assert span_between((100, 140), {"a": 100_200}, "a", "b") == Span(start_us=100_200, end_us=140_500)
+
+
+def test_two_instants_of_the_log_keep_its_resolution() -> None:
+    assert span_between((100, 140), {"a": 90_000, "b": 150_000}, "a", "b") == Span(start_us=100_000, end_us=140_000)
+
+
+def test_what_began_and_ended_within_a_millisecond_keeps_its_order() -> None:
+    assert span_between((100, 100), {"b": 100_200}, "a", "b") == Span(start_us=100_000, end_us=100_000)
+
+
 @given(st.integers(0, 1000), st.integers(0, 50), st.integers(0, 1_100_000), st.integers(0, 1_100_000))
 def test_a_refined_span_never_ends_before_it_starts_and_stays_near_the_log(
     begin: int, length: int, start: int, end: int
