@@ -189,7 +189,10 @@ def test_what_the_last_answer_sets_off_blocks_and_is_seen(load: Load, site: Site
     page = measured(load(site.page("/", HYDRATED)))
     assert page.vitals.long_tasks is not None
     task = max(page.vitals.long_tasks, key=lambda one: one.duration_us)
-    assert (page.vitals.tbt_us or 0) >= task.duration_us - 50_000 >= 750_000
+    # What is there already may be drawn for the first time while it begins: TBT counts from then on.
+    counted_us = task.end_us - max(task.start_us, page.vitals.fcp_us or 0)
+    assert (page.vitals.tbt_us or 0) >= counted_us - 50_000
+    assert task.duration_us >= 800_000
     assert page.vitals.cpu is not None
     assert page.vitals.cpu.script_us + page.vitals.cpu.other_us >= 800_000
     assert page.vitals.lcp_us is not None
