@@ -14,6 +14,8 @@ from workers.diagnosis.windows import (
     first_answer,
     known_window,
     needed_us,
+    unfilled_at_first,
+    unfilled_bytes,
     usual_window_after,
     window_for,
     with_tickets_whole,
@@ -134,12 +136,16 @@ def _short_pauses_us(trial: TrialEvidence, ruler: Ruler) -> list[int]:
 
 def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) -> int:
     """What the answer takes from its first byte to its last without its own pauses: the round trips of its window, and
-    the packets one after the other where the link is narrow. What came with it before take segments of their own."""
-    first, *others = turn.flights
-    unfilled = with_tickets_whole(trial, trial.exchanges[0], turn) - turn.size_bytes
-    whole = replace(turn, flights=(replace(first, size_bytes=first.size_bytes + unfilled), *others))
+    the packets one after the other where the link is narrow. What came with it before take segments of their own, and
+    so do records of some servers."""
+    exchange = trial.exchanges[0]
+    ahead = with_tickets_whole(trial, exchange, turn) - turn.size_bytes
+    first, *others = unfilled_bytes(trial, exchange, turn, ruler)
+    flights = zip(turn.flights, (ahead + first, *others), strict=True)
+    whole = replace(turn, flights=tuple(replace(one, size_bytes=one.size_bytes + left) for one, left in flights))
     window = window_for(whole, ruler, {gap.start_us for gap in own}, usual_window_after(trial))
-    return needed_us(whole.size_bytes, ruler, window, packet_time_us(trial))
+    left = unfilled_at_first(trial, exchange, window, ruler.mss) if any((first, *others)) else 0
+    return needed_us(turn.size_bytes + ahead + left, ruler, window, packet_time_us(trial))
 
 
 def _is_stalled(pauses: Sequence[KnownGap]) -> bool:

@@ -181,6 +181,36 @@ def needed_us(size_bytes: int, ruler: Ruler, window: int, packet_us: int) -> int
     return at_us + (segments - 1) * packet_us
 
 
+def unfilled_bytes(trial: TrialEvidence, exchange: Exchange, turn: Turn, ruler: Ruler) -> list[int]:
+    """What the segments of each flight of an answer had left, of a server whose records leave in segments of their own
+    where the window has room, as Go's do. It shows by a flight that is whole from the record on that it ends in."""
+    ends = list(accumulate(_record_sizes(trial, exchange), initial=0))
+    at = 0 if behind_tickets_us(trial, exchange, turn) is None else -tickets_before(trial, exchange)
+    unfilled = []
+    for flight in turn.flights:
+        begin, at = max(0, at), at + flight.size_bytes
+        ended = [end for end in ends if begin < end <= at]
+        rest = at - ended[-1] if ended else 0
+        shows = ruler.is_whole(rest) and not ruler.is_whole(at - begin)
+        unfilled.append(sum(-size % ruler.mss for size in _sizes_between(begin, ended)) if shows else 0)
+    return unfilled
+
+
+def unfilled_at_first(trial: TrialEvidence, exchange: Exchange, window: int, mss: int) -> int:
+    """What so many segments of such a server have left at the beginning of an answer."""
+    unfilled = 0
+    for size in _record_sizes(trial, exchange):
+        window -= ceil(size / mss)
+        if window < 0:
+            break
+        unfilled += -size % mss
+    return unfilled
+
+
+def _sizes_between(begin: int, ends: Sequence[int]) -> list[int]:
+    return [end - start for start, end in pairwise((begin, *ends))]
+
+
 def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = (), usual: int = USUAL_WINDOW) -> int:
     """With how many segments the server would have begun an answer that it interrupted: as is known of it, else the
     usual window as its handshake left it, unless what it sent at once is more, or what it then waited for is less. Its

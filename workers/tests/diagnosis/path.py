@@ -72,6 +72,7 @@ class Wire:
         self._random = Random(path.seed)
         self._numbers = count()
         self._events: list[_Event] = []
+        self._writes: list[tuple[int, ...]] = []
         self._queue: deque[int] = deque()
         self._flying: dict[int, int] = {}
         self._window = float(path.iw)
@@ -91,8 +92,10 @@ class Wire:
         half = self._path.rtt_us / 2
         return half + self._random.random() * self._path.jitter * self._path.rtt_us / 2
 
-    def write(self, at_us: float, size: int) -> None:
-        self._put(at_us, "write", size)
+    def write(self, at_us: float, *sizes: int) -> None:
+        """Several writes right one after the other."""
+        self._writes.append(sizes)
+        self._put(at_us, "write", len(self._writes) - 1)
 
     def rest(self) -> None:
         """The connection was idle: what the kernel does to the window."""
@@ -104,8 +107,7 @@ class Wire:
         while self._events:
             event = heapq.heappop(self._events)
             if event.kind == "write":
-                self._queue.append(event.value)
-                self._send(event.at_us)
+                self._write(event.at_us, self._writes[event.value])
             elif event.kind == "ack":
                 self._acknowledged(event)
             elif event.kind == "again":
@@ -115,6 +117,16 @@ class Wire:
 
     def _put(self, at_us: float, kind: str, value: int = 0) -> None:
         heapq.heappush(self._events, _Event(at_us, next(self._numbers), kind, value))
+
+    def _write(self, now_us: float, sizes: tuple[int, ...]) -> None:
+        """Each leaves by itself where it may leave at once. Those that wait are one to the kernel."""
+        waiting = len(self._queue)
+        for size in sizes:
+            self._queue.append(size)
+            self._send(now_us)
+        late = [self._queue.pop() for _ in range(len(self._queue) - waiting)]
+        if late:
+            self._queue.append(sum(late))
 
     def _send(self, now_us: float) -> None:
         while self._queue and len(self._flying) < int(self._window):

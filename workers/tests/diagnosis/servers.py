@@ -45,7 +45,7 @@ class Server:
     bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer, and
     `trickle` the same again and again; `stops` are such stalls one after the other. Requests take the `think_us` in
     turn. With `settings_bytes` it speaks HTTP/2 alone, and says so many of settings before its first answer; with
-    `hints_bytes` it gives early hints, then thinks.
+    `hints_bytes` it gives early hints, then thinks. With `records_apart` it writes each record by itself, as Go does.
     """
 
     handshake_bytes: int = 3000
@@ -67,6 +67,7 @@ class Server:
     content_type: str = "text/html"
     settings_bytes: int = 0
     hints_bytes: int = 0
+    records_apart: bool = False
 
 
 class Connection:
@@ -221,7 +222,7 @@ class Connection:
         for size, pause_us in writes:
             at_us += pause_us
             pieces = self._records(size) if application else [size]
-            self.wire.write(at_us, sum(pieces))
+            self.wire.write(at_us, *(pieces if self.server.records_apart else [sum(pieces)]))
             for piece in pieces:
                 self._pending.append((self._end, self._end + piece, content_type, application))
                 self._end += piece

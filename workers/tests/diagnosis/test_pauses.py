@@ -67,6 +67,20 @@ def test_tickets_and_settings_take_segments_of_the_window_that_a_page_with_a_pau
     assert told.saving_us == pytest.approx(real_us, rel=0.03)
 
 
+@pytest.mark.parametrize(("record_bytes", "body_bytes"), [(3_500, 30_000), (3_000, 30_000), (5_000, 32_000)])
+@pytest.mark.parametrize("rtt_ms", [40, 80])
+def test_records_that_leave_in_segments_of_their_own_fill_a_window_that_is_not_small(
+    rtt_ms: int, record_bytes: int, body_bytes: int
+) -> None:
+    """As Go sends them: ten segments then hold as much as seven whole ones would."""
+    page = Server(
+        records_apart=True, record_bytes=record_bytes, tickets_bytes=144, head_bytes=239, body_bytes=body_bytes
+    )
+    paused, smooth = (deep(Path(rtt_ms=rtt_ms), replace(page, body_stall=one)) for one in ((1_500, 300_000), None))
+    told = found(RULES, paused)[Id.HTTP_BODY_STALL]
+    assert told.saving_us == pytest.approx(whole_us(paused) - whole_us(smooth), rel=0.05)
+
+
 @pytest.mark.parametrize("pause_ms", [200, 330])
 @pytest.mark.parametrize("window", [3, 4])
 def test_a_pause_that_a_small_window_hides_costs_nothing_although_it_comes_again(window: int, pause_ms: int) -> None:
