@@ -7,6 +7,7 @@ from workers.diagnosis.case import Case, Verdicts, lost_packets
 from workers.diagnosis.flights import Gap, answer_turn
 from workers.diagnosis.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.thinking import begun_us
+from workers.diagnosis.tls_visits import over_http2
 from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, jitter_us, ms_of, weigh
 from workers.diagnosis.windows import first_answer
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
@@ -47,11 +48,27 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
     held = weigh(case, id, delayed, look, counts_round_trips=False, unsure=_may_be_held)
     hurried = held if is_short(quick) else weigh(case, id, quick, look, unsure=_may_be_held)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
-        yield from _compared(held, hurried, quick, delayed, jitter)
+        severity = Severity.LOW if _is_free_over_http2(case, held.trials) else Severity.HIGH
+        yield from _compared(held, hurried, quick, delayed, jitter, severity)
     elif isinstance(held, NotJudged) and hurried is not None:
         yield held
     elif isinstance(hurried, NotJudged):
         yield hurried
+
+
+def _is_free_over_http2(case: Case, held: Sequence[TrialEvidence]) -> bool:
+    """Whether browsers are spared, since they would use HTTP/2, over which the end of the same answer, the first of a
+    connection, comes at once. Where nothing else is spoken, it is HTTP/2's that does not."""
+    over = [trial for trial in case.evidence.of(Trial.HTTP2) if over_http2(trial) and _can_hold(trial)]
+    alone = any(map(over_http2, case.evidence.of(*_ASKED)))
+    first = all(_may_hold(trial, trial.exchanges[:1]) for trial in held)
+    return bool(over) and not alone and first and not any(_may_hold(trial, _holding(trial)) for trial in over)
+
+
+def _may_hold(trial: TrialEvidence, exchanges: Sequence[Exchange]) -> bool:
+    ruler = ruler_of(trial)
+    known = (one for exchange in exchanges for one in answer_gaps(trial, exchange, ruler))
+    return any(one.kind is GapKind.HELD or _is_unclear(one, ruler) for one in known)
 
 
 def _held_behind_windows(case: Case) -> Finding | None:
@@ -149,7 +166,11 @@ def _may_be_held(trial: TrialEvidence) -> bool:
     """Whether a pause before the small end of an answer has more than one explanation."""
     ruler = ruler_of(trial)
     known = (one for exchange in _holding(trial) for one in answer_gaps(trial, exchange, ruler))
-    return any(one.kind is GapKind.UNCLEAR and one.gap.bytes_after < ruler.mss and not one.turn.cut for one in known)
+    return any(_is_unclear(one, ruler) for one in known)
+
+
+def _is_unclear(one: KnownGap, ruler: Ruler) -> bool:
+    return one.kind is GapKind.UNCLEAR and one.gap.bytes_after < ruler.mss and not one.turn.cut
 
 
 def _longest_us(trial: TrialEvidence) -> int:
@@ -199,7 +220,12 @@ def _stops_behind_full_packets(trial: TrialEvidence, exchange: Exchange, gap: Ga
 
 
 def _compared(
-    held: Sure[int], hurried: Sure[int], quick: list[TrialEvidence], delayed: list[TrialEvidence], jitter: int
+    held: Sure[int],
+    hurried: Sure[int],
+    quick: list[TrialEvidence],
+    delayed: list[TrialEvidence],
+    jitter: int,
+    severity: Severity,
 ) -> Verdicts:
     """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
     clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
@@ -218,11 +244,12 @@ def _compared(
         return
     yield Finding(
         id=FindingId.TCP_NAGLE_DELAYED_ACK,
-        severity=Severity.HIGH,
+        severity=severity,
         confidence=held.confidence,
         saving_us=round(delayed_us),
         evidence=held.facts(
             fact("gap_delayed_ack_ms", ms_of(delayed_us)),
             fact("gap_quick_ack_ms", ms_of(quick_us)),
+            *([fact("alpn", "http/1.1")] if severity is Severity.LOW else []),
         ),
     )
