@@ -32,18 +32,21 @@ _APPLICATION = 23
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Overflow:
-    """The first record of an answer that did not fit: until when it kept us waiting that a small one would not have."""
+    """The first record of an answer that did not fit: until when it kept us waiting that a small one would not have.
+    `behind_head` where that was not for the first byte, but for the first of the body."""
 
     saving_us: int
+    behind_head: bool
     length_bytes: int
     bytes_before: int
     wait_us: int
 
 
 def record_overflow(case: Case) -> Verdicts:
-    """tls.record_overflow: the first record of the answer is larger than the window, so nothing of it can be read."""
+    """tls.record_overflow: the first record of the answer, or behind its head of the body, is larger than the window,
+    so nothing of it can be read."""
     id = FindingId.TLS_RECORD_OVERFLOW
-    trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if _first_record(trial) is not None]
+    trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if _telling_record(trial) is not None]
     sure = weigh(case, id, trials, _overflow)
     if isinstance(sure, Sure):
         yield _overflowing(sure)
@@ -108,8 +111,18 @@ def _first_record(trial: TrialEvidence) -> TlsRecord | None:
     return next((one for one in answer_records(trial, exchange) if one.end_us is None or one.end_us >= until_us), None)
 
 
+def _telling_record(trial: TrialEvidence) -> TlsRecord | None:
+    """The first, or where that is small and brings nothing but the head, the one that brings the first of the body."""
+    first = _first_record(trial)
+    body_us = trial.exchanges[0].first_body_us if trial.exchanges else None
+    if first is None or body_us is None or first.end_us is None or first.length_bytes > LARGE_RECORD_BYTES:
+        return first
+    own = (one for one in answer_records(trial, trial.exchanges[0]) if one.end_us is None or one.end_us >= body_us)
+    return next(own, first) if first.end_us < body_us else first
+
+
 def _overflow(trial: TrialEvidence) -> _Overflow | None:
-    found, record, rtt_us = first_answer(trial), _first_record(trial), rtt_of(trial)
+    found, record, rtt_us = first_answer(trial), _telling_record(trial), rtt_of(trial)
     if found is None or record is None or record.end_us is None or rtt_us is None:
         return None
     if record.length_bytes <= LARGE_RECORD_BYTES:
@@ -120,18 +133,28 @@ def _overflow(trial: TrialEvidence) -> _Overflow | None:
         return None
     mss, tickets = mss_of(trial), tickets_before(trial, found[0])
     least, most = (USUAL_WINDOW - _SPARE_SEGMENTS) * mss, (USUAL_WINDOW + _GROWN_SEGMENTS) * mss + tickets
-    if not least <= before <= most:
+    first = _first_record(trial)
+    behind_head = first is not None and first is not record
+    # What brings a head by itself takes a segment of the window.
+    left = -(RECORD_HEADER_BYTES + first.length_bytes) % mss if first is not None and behind_head else 0
+    if not least <= before + left <= most:
         return None
     saving_us = record.end_us - _readable_us(trial, record)
     if saving_us < _LEAST_WAIT_RTT * rtt_us:
         # Where segments are small a repaired server's first record waits for as long.
         return None
-    return _Overflow(saving_us=saving_us, length_bytes=record.length_bytes, bytes_before=before, wait_us=wait_us)
+    return _Overflow(
+        saving_us=saving_us,
+        behind_head=behind_head,
+        length_bytes=record.length_bytes,
+        bytes_before=before,
+        wait_us=wait_us,
+    )
 
 
 def _waits(trial: TrialEvidence) -> bool:
     """Whether the first record took as long as one that waits for a window, whatever the reason."""
-    record, rtt_us = _first_record(trial), rtt_of(trial)
+    record, rtt_us = _telling_record(trial), rtt_of(trial)
     if record is None or record.end_us is None or rtt_us is None:
         return False
     return record.end_us - record.at_us >= _LEAST_WAIT_RTT * rtt_us
@@ -167,7 +190,7 @@ def _stream_place(trial: TrialEvidence, record: TlsRecord) -> int | None:
 def _overflowing(sure: Sure[_Overflow]) -> Finding:
     return Finding(
         id=FindingId.TLS_RECORD_OVERFLOW,
-        severity=Severity.HIGH,
+        severity=Severity.MEDIUM if any(one.behind_head for one in sure.seen) else Severity.HIGH,
         confidence=sure.confidence,
         saving_us=round(median(one.saving_us for one in sure.seen)),
         evidence=sure.facts(
@@ -181,7 +204,7 @@ def _overflowing(sure: Sure[_Overflow]) -> Finding:
 
 def _stopped_by_small_window(trial: TrialEvidence) -> bool:
     """Whether the record had to wait after fewer bytes than the usual window has."""
-    found, record = first_answer(trial), _first_record(trial)
+    found, record = first_answer(trial), _telling_record(trial)
     if found is None or record is None or lost_packets(trial):
         return False
     before = _bytes_before_wait(found[1], record)

@@ -154,7 +154,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
         explanation=(
             "The server packs its answer into TLS records that are larger than what a new connection can carry at "
             "once, and a record can be read only when it is whole. The first byte was here a round trip before it "
-            "could be used."
+            "could be used; where the head of the answer has a record of its own, the first byte of the page."
         ),
         advice="Let the server write records of 4 KB, or records that begin small and grow.",
         counts=Counts.NEW_VISIT,
