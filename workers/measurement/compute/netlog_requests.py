@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from itertools import islice
 
+from workers.measurement.compute.header_lines import header_of, headers_in
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import follows
@@ -22,6 +23,8 @@ _MAX_LINES_CHARS = 16_000_000
 # What Chrome tells, there and on the console, of an answer other than 101.
 _UPGRADE_REFUSED = re.compile(r"Unexpected response code: (\d{3})$")
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
+# RFC 9110, 15.3.5 and 15.3.6: answers that never have a body.
+_BODYLESS = frozenset({204, 205})
 # How Chrome notes that a document or a worker asks: hashes of "blink_resource_loader" and "websocket_stream" (Chromium,
 # tools/traffic_annotation). Scripts of workers, documents, and what the browser itself asks for have others.
 _PAGES_OWN = frozenset({101_845_102, 17_188_928})
@@ -155,11 +158,16 @@ class Requests:
     def _cancelled(self, event: NetEvent) -> None:
         hop = self._current.get(event.source)
         # What has led elsewhere was not given up, though Chrome calls it that when the next request has begun.
-        if hop is not None and event.source not in self._leading:
-            # What is answered and becomes no WebSocket Chrome itself gives up.
-            hop.cancelled, hop.ended_ms = not (hop.is_socket and hop.status is not None), event.time_ms
-            # Without a reason it is nobody's but the page's.
-            hop.net_error = event.number("net_error") or ABORTED
+        if hop is None or event.source in self._leading:
+            return
+        hop.ended_ms = event.time_ms
+        if _is_bodyless(hop):
+            # Nothing more was to come, as behind a beacon of a page that has gone.
+            return
+        # What is answered and becomes no WebSocket Chrome itself gives up.
+        hop.cancelled = not (hop.is_socket and hop.status is not None)
+        # Without a reason it is nobody's but the page's.
+        hop.net_error = event.number("net_error") or ABORTED
 
     def _preflight(self, event: NetEvent) -> None:
         if event.dependency is not None and len(self._preflights) < MAX_HOPS:
@@ -315,6 +323,12 @@ class Requests:
 
 def _url(event: NetEvent) -> str:
     return (event.text("url") or "").removesuffix(_REDACTED)[:_MAX_URL_CHARS]
+
+
+def _is_bodyless(hop: NetHop) -> bool:
+    """Whether its answer has come and has no body (RFC 9110, 6.4.1)."""
+    length = header_of(headers_in(hop.answer_lines), "content-length")
+    return hop.status in _BODYLESS or (hop.status is not None and (hop.method == "HEAD" or length == "0"))
 
 
 def _status_line(event: NetEvent) -> re.Match[str] | None:

@@ -1,6 +1,7 @@
 """Chrome's network log: what recorded logs say, and what damaged or foreign ones must not do."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,18 +12,21 @@ from workers.measurement.compute.netlog import gather, read_netlog
 from workers.measurement.compute.netlog_events import NEEDED, NetEvent, Phase, names_of, read_events
 from workers.measurement.compute.network_log import NetworkLog
 from workers.tests.captures import store
+from workers.tests.shapes import golden
 
 GOLDEN = ("cold-h2", "new-pool", "six-connections", "untrusted", "untrusted-ignored")
 CONSTANTS = store.load("cold-h2").netlog.constants  # type: ignore[union-attr]  # every kept capture has a log
 
 
-def line(name: str, phase: Phase, source: int, time_ms: int, **params: Any) -> bytes:
+def line(
+    name: str, phase: Phase, source: int, time_ms: int, constants: Mapping[str, Any] = CONSTANTS, **params: Any
+) -> bytes:
     event = {
         "params": params,
         "phase": int(phase),
         "source": {"id": source, "start_time": "0", "type": 1},
         "time": str(time_ms),
-        "type": CONSTANTS["logEventTypes"][name],
+        "type": constants["logEventTypes"][name],
     }
     return json.dumps(event, separators=(",", ":")).encode() + b",\n"
 
@@ -255,6 +259,42 @@ def test_session_tickets_after_the_handshake_are_no_round_trip() -> None:
         line("SSL_HANDSHAKE_MESSAGE_RECEIVED", Phase.NONE, 8, 9),
     ]
     assert read_netlog(names_of(CONSTANTS), lines).sockets[8].flights == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "method", "given_up"),
+    [
+        (("HTTP/1.1 204 No Content",), "POST", False),
+        (("HTTP/1.1 200 OK", "Content-Length: 0"), "POST", False),
+        (("HTTP/1.1 200 OK", "Content-Length: 7"), "HEAD", False),
+        (("HTTP/1.1 200 OK", "Content-Length: 7"), "GET", True),
+        ((), "POST", True),
+    ],
+)
+def test_who_leaves_when_nothing_more_was_to_come_gives_nothing_up(
+    head: tuple[str, ...], method: str, given_up: bool
+) -> None:
+    """As a page does that sends a beacon when it goes."""
+    capture = golden.load("beacon").netlog
+    assert capture is not None
+    known = capture.constants
+    lines = [
+        line("URL_REQUEST_START_JOB", Phase.BEGIN, 9, 1, known, url="https://two.test/bye", method=method),
+        line("HTTP_TRANSACTION_SEND_REQUEST", Phase.BEGIN, 9, 2, known),
+        line("HTTP_TRANSACTION_SEND_REQUEST", Phase.END, 9, 2, known),
+        *(
+            [line("HTTP_TRANSACTION_READ_RESPONSE_HEADERS", Phase.NONE, 9, 5, known, headers=list(head))]
+            if head
+            else []
+        ),
+        line("CANCELLED", Phase.NONE, 9, 6, known),
+        line("REQUEST_ALIVE", Phase.END, 9, 6, known),
+    ]
+    log = read_netlog(names_of(known), lines)
+    (hop,) = log.hops
+    assert hop.cancelled is given_up
+    assert log.failure_of(hop) == ("ERR_ABORTED" if given_up else None)
+    assert hop.ended_ms == 6
 
 
 @pytest.mark.parametrize("gone", sorted(NEEDED))
