@@ -89,21 +89,17 @@ class Received:
         }
 
     def count(self, hops: Iterable[NetHop]) -> None:
-        """Sets `received_bytes` of what was answered once and to its end, once hops lead to their connections."""
+        """Sets `received_bytes` of what was answered once, as far as it came, once hops lead to their connections."""
         alone: dict[int, list[NetHop]] = defaultdict(list)
         for session in self._sessions.values():
             session.close()
         for hop in hops:
             if (hop.protocol or "").startswith("http/1") and hop.link is not None and hop.head_ms is not None:
                 alone[hop.link].append(hop)
-            elif hop.stream is not None and self._is_whole(hop):
+            elif hop.stream is not None and _is_answered_once(hop):
                 hop.received_bytes = self._of_stream(hop.stream)
         for link, users in alone.items():
             self._count_turns(link, users)
-
-    def _is_whole(self, hop: NetHop) -> bool:
-        is_over = hop.over or hop.redirected_to is not None
-        return is_over and hop.transactions == 1 and not hop.is_socket and self._log.failure_of(hop) is None
 
     def _count_turns(self, link: int, users: list[NetHop]) -> None:
         """Of a connection of HTTP/1.1, where as many requests were answered as there were turns."""
@@ -113,7 +109,7 @@ class Received:
         if socket is None or not len(users) == len(instants) == len(socket.turn_bytes):
             return
         for hop, size in zip(users, socket.turn_bytes, strict=True):
-            hop.received_bytes = size if self._is_whole(hop) else None
+            hop.received_bytes = size if _is_answered_once(hop) else None
 
     def _of_stream(self, stream: Stream) -> int | None:
         session, number = self._sessions.get(stream[0]), stream[1]
@@ -162,3 +158,8 @@ class Received:
         stream = event.source, number
         if stream in self._quic or len(self._quic) < MAX_SOURCES:
             self._quic[stream] = max(self._quic.get(stream, 0), offset + size)
+
+
+def _is_answered_once(hop: NetHop) -> bool:
+    """What follows on a WebSocket is no answer."""
+    return hop.transactions == 1 and not hop.is_socket

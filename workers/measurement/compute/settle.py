@@ -43,6 +43,8 @@ def settle(
             _settle_end(exchange, hop, log)
         if _was_whole(exchange, hop):
             exchange.net_error, exchange.cancelled = None, False
+        elif _broke_off(exchange, hop):
+            exchange.net_error, exchange.transferred_bytes = log.failure_of(hop), hop.received_bytes
         if not exchange.is_sent_known and hop.sent_lines and exchange.kind != SOCKET:
             exchange.request_headers = headers_in(hop.sent_lines)
         if exchange.response is not None:
@@ -166,10 +168,10 @@ def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
 
 
 def _settle_received(exchange: Exchange, hop: NetHop) -> None:
-    """Where DevTools counted nothing of an answer or its head alone, as of redirects, the log may have counted all."""
-    whole = exchange.net_error is None and exchange.ended_us is not None
+    """Where DevTools counted nothing of an answer, as of one that was given up or goes on, or its head alone, as of
+    redirects, the log may have counted all that came."""
     told = exchange.transferred_bytes not in (None, exchange.number("encodedDataLength"))
-    if hop.received_bytes is not None and whole and not told and exchange.served_from in ON_THE_NETWORK:
+    if hop.received_bytes is not None and not told and exchange.served_from in ON_THE_NETWORK:
         exchange.transferred_bytes = hop.received_bytes
 
 
@@ -180,6 +182,12 @@ def _is_empty(exchange: Exchange) -> bool:
 
 def _was_whole(exchange: Exchange, hop: NetHop) -> bool:
     return _is_given_up(exchange) and hop.ended_ms is not None and not hop.cancelled and hop.net_error is None
+
+
+def _broke_off(exchange: Exchange, hop: NetHop) -> bool:
+    """Of a picture that is cut short Chrome shows what came, and DevTools calls it finished, with some of its bytes."""
+    called_finished = exchange.net_error is None and exchange.ended_us is not None and exchange.response is not None
+    return called_finished and hop.over and not hop.cancelled and hop.net_error is not None and not hop.is_socket
 
 
 def _is_given_up(exchange: Exchange) -> bool:

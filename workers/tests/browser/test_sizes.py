@@ -3,11 +3,12 @@
 import itertools
 import socket
 import ssl
+from collections.abc import Iterator
 from dataclasses import replace
 
 from workers.measurement.waterfall import RowFlag
 from workers.tests.browser.conftest import Load, measured
-from workers.tests.browser.sites import AUTHORITY, Answer, Site
+from workers.tests.browser.sites import AUTHORITY, Answer, Site, picture
 
 
 def sent_bytes(site: Site, path: str) -> int:
@@ -42,6 +43,40 @@ def test_a_redirect_whose_answer_has_a_body_is_counted_with_it(load: Load, site:
     rows = measured(load(site.page("/", "<img src=/old.png>"))).waterfall.requests
     (moved,) = [row for row in rows if row.url.endswith("/old.png")]
     assert moved.transferred_bytes == sent_bytes(site, "/old.png")
+
+
+def test_what_is_given_up_is_counted_as_far_as_it_came(load: Load, site: Site) -> None:
+    """As films are, of which a page wants the beginning."""
+
+    def film() -> Iterator[bytes]:
+        yield b"x" * 300_000
+        site.released.wait(60)
+
+    site.answers["/film"] = Answer(body=film, kind="video/mp4")
+    script = (
+        "const wish = new AbortController(); fetch('/film', { signal: wish.signal }).then(async answer => {"
+        "let size = 0; for await (const piece of answer.body) if ((size += piece.length) >= 3e5) wish.abort(); })"
+    )
+    page = measured(load(site.page("/", f"<script>{script}</script>")))
+    (row,) = [row for row in page.waterfall.requests if row.url.endswith("/film")]
+    assert RowFlag.CANCELLED in row.flags
+    assert row.body_bytes == 300_000
+    assert row.transferred_bytes is not None
+    assert 300_000 < row.transferred_bytes < 301_000
+
+
+def test_a_picture_that_is_cut_short_has_failed_and_is_counted_as_far_as_it_came(load: Load, site: Site) -> None:
+    """Chrome shows what came of it, and DevTools calls it finished."""
+    head = (("Content-Length", "5000"),)
+    site.answers["/cut.png"] = Answer(body=lambda: iter([picture()[:60]]), kind="image/png", headers=head)
+    (row,) = [
+        row
+        for row in measured(load(site.page("/", "<img src=/cut.png>"))).waterfall.requests
+        if row.url.endswith("/cut.png")
+    ]
+    assert row.failure == "ERR_CONTENT_LENGTH_MISMATCH"
+    assert row.status == 200
+    assert row.transferred_bytes == sent_bytes(site, "/cut.png")
 
 
 def test_of_many_requests_for_one_address_each_has_the_phases_of_its_own_answer(load: Load, site: Site) -> None:

@@ -77,8 +77,16 @@ def test_a_request_that_was_answered_twice_is_left_to_devtools() -> None:
     assert row_of("login-given", "/secret").transferred_bytes == 79
 
 
-def test_what_is_still_open_has_no_size() -> None:
-    assert row_of("event-stream", "/events").transferred_bytes is None
+def test_what_is_still_open_is_counted_as_far_as_it_came() -> None:
+    row = row_of("event-stream", "/events")
+    assert row.timing.end_us is None
+    assert row.body_bytes is not None
+    assert row.transferred_bytes is not None
+    assert row.transferred_bytes > row.body_bytes
+
+
+def test_a_socket_has_no_size_since_its_messages_are_no_answer() -> None:
+    assert row_of("websocket", "/talk").transferred_bytes is None
 
 
 SESSION, SOCKET = 7, 5
@@ -127,9 +135,12 @@ class Told:
         self._add("SOCKET_BYTES_RECEIVED", SOCKET, byte_count=size)
         self._add("HTTP2_SESSION_RECV_HEADERS", SESSION, stream_id=stream, headers=[":status: 103"])
 
-    def sizes(self) -> dict[str, int | None]:
-        """Once all are over."""
-        for stream in (1, 3, 5):
+    def gives_up(self, stream: int) -> None:
+        self._add("CANCELLED", 100 + stream)
+
+    def sizes(self, over: tuple[int, ...] = (1, 3, 5)) -> dict[str, int | None]:
+        """Once these are over."""
+        for stream in over:
             self._add("REQUEST_ALIVE", 100 + stream, "END")
         lines = [json.dumps(event, sort_keys=True, separators=(",", ":")).encode() for event in self._events]
         log = read_netlog(names_of(self._constants), lines)
@@ -172,6 +183,17 @@ def test_of_answers_that_take_turns_nobody_knows_where_one_read_ends(told: Told)
     told.reads(90, ("DATA", 1))
     told.reads(20, ("HEADERS", 5))
     assert told.sizes() == {"1": None, "3": None, "5": 20}
+
+
+def test_what_came_of_an_answer_that_was_given_up_or_goes_on_is_counted(told: Told) -> None:
+    told.asks(1)
+    told.reads(60, ("HEADERS", 1))
+    told.reads(1000, ("DATA", 1))
+    told.gives_up(1)
+    told.asks(3)
+    told.reads(50, ("HEADERS", 3))
+    told.asks(5)
+    assert told.sizes(over=(1,)) == {"1": 1060, "3": 50, "5": None}
 
 
 def test_frames_of_the_connection_itself_are_no_answers(told: Told) -> None:

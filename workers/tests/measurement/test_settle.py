@@ -128,6 +128,27 @@ def test_what_goes_on_has_no_end_though_it_is_given_up_with_the_load(over: bool,
     assert (exchange.ended_us, exchange.net_error, exchange.cancelled) == (None, None, False)
 
 
+@pytest.mark.parametrize(("received_bytes", "size"), [(239, 239), (None, None)])
+def test_an_answer_that_broke_off_failed_though_devtools_calls_it_finished(
+    received_bytes: int | None, size: int | None
+) -> None:
+    """As of pictures, of which Chrome shows as much as came."""
+    exchange = script(response={"status": 200, "encodedDataLength": 139})
+    hop = NetHop(1, SCRIPT, "GET", 10, status=200, ended_ms=40, over=True, net_error=-320, body_bytes=100)
+    hop.received_bytes = received_bytes
+    settled(exchange, hop)
+    assert exchange.net_error == "ERR_INVALID_RESPONSE"
+    assert not exchange.cancelled
+    assert exchange.transferred_bytes == size
+
+
+def test_what_devtools_calls_finished_and_the_log_given_up_is_left_to_devtools() -> None:
+    """Chrome's reader may drop a connection once it has all that it wants."""
+    hop = NetHop(1, SCRIPT, "GET", 10, status=200, ended_ms=40, over=True, net_error=-3, cancelled=True)
+    exchange = settled(script(response={"status": 200}), hop)
+    assert exchange.net_error is None
+
+
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
 def test_an_answer_without_a_body_has_the_size_of_its_head(method: str) -> None:
     status = 200 if method == "HEAD" else 204
