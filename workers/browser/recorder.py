@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent, PieceSeen
@@ -67,6 +67,8 @@ class Recorder:
         self._carried: set[str] = set()
         self._streams: set[str] = set()
         self._received: defaultdict[str, int] = defaultdict(int)
+        # When the last piece of each came, on Chrome's own clock in seconds.
+        self._heard: dict[str, object] = {}
         self._document = ""
         self.pieces: list[PieceSeen] = []
         self._closed = False
@@ -85,6 +87,7 @@ class Recorder:
 
     def _count(self, request_id: str, params: Json) -> None:
         self._received[request_id] += int(params.get("dataLength", 0))
+        self._heard[request_id] = params.get("timestamp")
         if request_id == self._document and len(self.pieces) < _MAX_PIECES:
             self.pieces.append(PieceSeen(float(params.get("timestamp", 0)), self._received[request_id]))
 
@@ -99,12 +102,23 @@ class Recorder:
         self.changed.set()
 
     def close(self) -> tuple[DevToolsEvent, ...]:
-        """Everything so far; later events are another page's. The pieces of a body are told as one."""
+        """Everything so far; later events are another page's. The pieces of a body are told as one, the last."""
         self._closed = True
-        pieces = [DevToolsEvent(_DATA, {"requestId": key, "dataLength": size}) for key, size in self._received.items()]
-        # Before the ends of their requests, as they came.
-        first_end = next((i for i, event in enumerate(self._events) if event.method in _ENDED), len(self._events))
-        return (*self._events[:first_end], *pieces, *self._events[first_end:])
+        return tuple(self._with_pieces())
+
+    def _with_pieces(self) -> Iterator[DevToolsEvent]:
+        """Those of a request before its end, or behind everything where it has none."""
+        left = dict(self._received)
+        for event in self._events:
+            if event.method in _ENDED:
+                yield from self._pieces_of(str(event.params.get("requestId")), left)
+            yield event
+        for key in tuple(left):
+            yield from self._pieces_of(key, left)
+
+    def _pieces_of(self, key: str, left: dict[str, int]) -> Iterator[DevToolsEvent]:
+        if (size := left.pop(key, None)) is not None:
+            yield DevToolsEvent(_DATA, {"requestId": key, "dataLength": size, "timestamp": self._heard[key]})
 
     @property
     def is_idle(self) -> bool:

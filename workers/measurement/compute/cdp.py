@@ -188,6 +188,7 @@ class _Reader:
         if hop is not None and count and (at_us is None or (at_us, count) not in told):
             told.add((at_us, count))
             hop.body_bytes = (hop.body_bytes or 0) + count
+            hop.heard_us = max(hop.heard_us or 0, at_us or 0) or None
 
     def finished(self, params: Json) -> None:
         request_id = str(params.get("requestId"))

@@ -13,6 +13,8 @@ SOCKET = "WebSocket"
 # … and for who asked, where it was one.
 SERVICE_WORKER = "service_worker"
 ON_THE_NETWORK = frozenset({ServedFrom.NETWORK})
+# … and for that of a stream of events, which is open as long as its page.
+STREAM = "EventSource"
 # … and for that of what is fetched ahead.
 _PREFETCH = "Prefetch"
 # Where an answer comes from that a service worker made up, or did not give.
@@ -30,10 +32,10 @@ class Exchange:
     """One hop of one request: a redirect is an exchange of its own.
 
     `net_started_us` is when the network began with it. `document` is on whose behalf it was asked for; `asker` is
-    "worker" or "service_worker" where it was one. `hinted` says that an early answer (103) came; `cancelled` is
-    DevTools' word for a page that gave up; `from_cache` is the log's word that the cache answered; `untold` is what the
-    network log alone shows, `pages_own` whether that says that a document or a worker asked; `is_sent_known` whether
-    its headers are those that were sent.
+    "worker" or "service_worker" where it was one. `heard_us` is when the last piece of its body came. `hinted` says
+    that an early answer (103) came; `cancelled` is DevTools' word for a page that gave up; `from_cache` is the log's
+    word that the cache answered; `untold` is what the network log alone shows, `pages_own` whether that says that a
+    document or a worker asked; `is_sent_known` whether its headers are those that were sent.
     """
 
     request_id: str
@@ -58,6 +60,7 @@ class Exchange:
     has_extra_response: bool = False
     net_started_us: int | None = None
     responded_us: int | None = None
+    heard_us: int | None = None
     ended_us: int | None = None
     transferred_bytes: int | None = None
     body_bytes: int | None = None

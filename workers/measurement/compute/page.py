@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from workers.measurement.captures_page import BodySeen, PageCapture
 from workers.measurement.compute.blocking import with_places, with_preloads
 from workers.measurement.compute.cdp import PageEvents, read_devtools
-from workers.measurement.compute.exchange import Exchange, monotonic_us
+from workers.measurement.compute.exchange import STREAM, Exchange, monotonic_us
 from workers.measurement.compute.join import join
 from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
@@ -149,8 +149,7 @@ def _milestones(capture: PageCapture, events: PageEvents, exchanges: Sequence[Ex
     load_us = _since(events.load_us, zero_us)
     # What the page carried in itself came over no network: it may go on for ever.
     asked = [exchange for exchange in events.exchanges if exchange.served_from is not ServedFrom.DATA]
-    ends = [exchange.ended_us for exchange in asked if exchange.ended_us is not None]
-    last_us = max([*ends, events.load_us or 0], default=0)
+    last_us = max([*filter(None, map(_last_us, asked)), events.load_us or 0])
     quiet_us = _quiet_us(capture, last_us, exchanges) if capture.went_quiet else None
     zero = zero_of(capture.events)
     wall_s = None if zero is None else zero.wall_s
@@ -162,6 +161,12 @@ def _milestones(capture: PageCapture, events: PageEvents, exchanges: Sequence[Ex
         until_us=_since(capture.told_us, zero_us),
         responsive=capture.responsive,
     )
+
+
+def _last_us(exchange: Exchange) -> int | None:
+    """Its end or, of one that stays open, when something of it last came; the messages of a stream are no load."""
+    open_us = None if exchange.kind == STREAM else exchange.heard_us
+    return open_us if exchange.ended_us is None else exchange.ended_us
 
 
 def _quiet_us(capture: PageCapture, last_us: int, exchanges: Sequence[Exchange]) -> int | None:

@@ -63,3 +63,19 @@ def test_a_page_that_is_only_fetched_ahead_does_not_begin_the_load_anew() -> Non
     assert loaded.load_seen
     loaded.take(*goes_to("Document"))
     assert not loaded.load_seen
+
+
+def test_the_pieces_of_a_body_are_told_as_one_that_came_with_the_last_and_before_its_end() -> None:
+    def piece(request_id: str, size: int, at_s: int) -> tuple[str, dict[str, Any]]:
+        return "Network.dataReceived", {"requestId": request_id, "dataLength": size, "timestamp": at_s}
+
+    def end(request_id: str) -> tuple[str, dict[str, Any]]:
+        return "Network.loadingFinished", {"requestId": request_id}
+
+    page, later = asked("1", "https://shop.test/"), asked("2", "https://shop.test/a.js")
+    film = asked("3", "https://shop.test/film", "Media")
+    begun = (page, piece("1", 1, 1), piece("1", 2, 2), end("1"), later, piece("2", 5, 3), end("2"))
+    told = recorder_of(*begun, film, piece("3", 7, 4)).close()
+    assert [(one.method, dict(one.params)) for one in told] == [
+        page, piece("1", 3, 2), end("1"), later, piece("2", 5, 3), end("2"), film, piece("3", 7, 4)
+    ]  # fmt: skip

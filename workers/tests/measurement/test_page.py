@@ -44,6 +44,27 @@ def test_the_browsers_own_page_of_an_error_is_none_that_loaded(net_error: str | 
     assert [figure is not None for figure in told] == [loads] * 5
 
 
+@pytest.mark.parametrize(("kind", "counts"), [("Fetch", True), ("Media", True), ("EventSource", False)])
+def test_what_came_of_an_answer_that_stays_open_counts_as_load_unless_it_is_a_stream_of_events(
+    kind: str, counts: bool
+) -> None:
+    """As of a film, of which Chrome takes as much as it needs for now."""
+    capture = replace(golden.load("streaming"), netlog=None)
+    asked = [params for method, params in capture.events if method == "Network.requestWillBeSent"]
+    (stream,) = [params["requestId"] for params in asked if params["request"]["url"].endswith("/stream")]
+    told = {"requestId": stream, "dataLength": 4, "timestamp": asked[0]["timestamp"] + 0.9}
+    others = [one for one in capture.events if one.method not in ("Network.dataReceived", "Network.loadingFinished")]
+    events = [
+        one if one.params.get("requestId") != stream else one._replace(params={**one.params, "type": kind})
+        for one in others
+    ]
+    page = compute_page(replace(capture, events=(*events, DevToolsEvent("Network.dataReceived", told))))
+    vitals = page.measurement.vitals
+    assert vitals.load_us is not None
+    assert vitals.load_us < 800_000
+    assert vitals.fully_loaded_us == (900_000 if counts else vitals.load_us)
+
+
 def row(page: PageMeasurement, part: str) -> Request:
     return next(request for request in page.waterfall.requests if part in request.url)
 
