@@ -192,6 +192,8 @@ class PageLoad:
             if navigation.done() and (error := navigation.result().get("errorText")):
                 is_download = bool(navigation.result().get("isDownload"))
                 return replace(bare, net_error=str(error).removeprefix("net::"), is_download=is_download)
+            if navigation.done() and recorder.document_error is not None:
+                return replace(bare, net_error=recorder.document_error)
             if recorder.requests > told and now_s - told_s >= _PROGRESS_S:
                 told_s, told = now_s, recorder.requests
                 self._tell(ProgressStage.LOADING, told)

@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent, PieceSeen
@@ -23,7 +24,8 @@ _REPORT = "Runtime.bindingCalled"
 BINDING = "firstbyteReport"
 # A worker of the page, or of one of its workers.
 WORKER_BEGAN = "Target.attachedToTarget"
-_ENDED = ("Network.loadingFinished", "Network.loadingFailed")
+_FAILED = "Network.loadingFailed"
+_ENDED = ("Network.loadingFinished", _FAILED)
 EVENTS = (
     _ASKED,
     _DATA,
@@ -45,6 +47,14 @@ _ENDLESS = frozenset({"EventSource", "WebSocket", "Ping"})
 _STREAM = "EventSource"
 # What a page is about to become; of one that it only fetches ahead DevTools tells in all else the same.
 _DOCUMENT = "Document"
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    document: str
+    pieces: list[PieceSeen]
+    load_seen: bool
+    load_s: float | None
 
 
 class Recorder:
@@ -71,6 +81,10 @@ class Recorder:
         self._heard: dict[str, object] = {}
         self._document = ""
         self.pieces: list[PieceSeen] = []
+        # What stood when the frame set out for that document, as long as nothing of it has come.
+        self._before: _Standing | None = None
+        # Chrome's name (ERR_…) for what kept the last document from coming, or from coming whole.
+        self.document_error: str | None = None
         self._closed = False
 
     def take(self, method: str, params: Json) -> None:
@@ -131,6 +145,8 @@ class Recorder:
             self._asked(request_id, params)
         elif method in _ENDED:
             self._open.pop(request_id, None)
+            if method == _FAILED and request_id == self._document:
+                self._document_failed(request_id, params)
         elif method == WORKER_BEGAN:
             self._has_script(_url_in(params, "targetInfo"))
         elif method == _LOAD:
@@ -165,8 +181,22 @@ class Recorder:
             self._open[request_id] = url
         if kind == _DOCUMENT and params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
             # The page gives way to another document: its load is what now counts.
-            self.load_seen, self.load_s = False, None
+            if self._document in self._received:
+                self._before = _Standing(self._document, self.pieces, self.load_seen, self.load_s)
+            self.load_seen, self.load_s, self.document_error = False, None, None
             self._document, self.pieces = request_id, []
+
+    def _document_failed(self, request_id: str, params: Json) -> None:
+        """What gives nothing up but its way leaves the page as it stands: a download, an answer without a page, the
+        address of a mailbox or an app."""
+        if not params.get("canceled"):
+            self.document_error = str(params.get("errorText") or "ERR_FAILED").removeprefix("net::")
+            self.changed.set()
+        elif request_id not in self._received and (before := self._before) is not None:
+            self._document, self.pieces = before.document, before.pieces
+            if not self.load_seen:
+                self.load_seen, self.load_s = before.load_seen, before.load_s
+            self.changed.set()
 
 
 def _url_in(params: Json, name: str) -> str:

@@ -205,6 +205,7 @@ class _Reader:
             blocked = params.get("blockedReason")
             hop.net_error = str(params.get("errorText") or blocked or "ERR_FAILED").removeprefix("net::")
             hop.cancelled = params.get("canceled") is True
+            hop.came_to_nothing = hop.cancelled and not hop.body_bytes
 
     def extra_sent(self, params: Json) -> None:
         self._extras.keep_sent(params)

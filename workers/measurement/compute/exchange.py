@@ -33,9 +33,10 @@ class Exchange:
 
     `net_started_us` is when the network began with it. `document` is on whose behalf it was asked for; `asker` is
     "worker" or "service_worker" where it was one. `heard_us` is when the last piece of its body came. `hinted` says
-    that an early answer (103) came; `cancelled` is DevTools' word for a page that gave up; `from_cache` is the log's
-    word that the cache answered; `untold` is what the network log alone shows, `pages_own` whether that says that a
-    document or a worker asked; `is_sent_known` whether its headers are those that were sent.
+    that an early answer (103) came; `cancelled` is DevTools' word for a page that gave up, `came_to_nothing` whether it
+    had brought no body by then; `from_cache` is the log's word that the cache answered; `untold` is what the network
+    log alone shows, `pages_own` whether that says that a document or a worker asked; `is_sent_known` whether its
+    headers are those that were sent.
     """
 
     request_id: str
@@ -52,6 +53,7 @@ class Exchange:
     preloaded: bool = False
     hinted: bool = False
     cancelled: bool = False
+    came_to_nothing: bool = False
     loader: str | None = None
     request_headers: Json = field(default_factory=dict)
     response: Json | None = None

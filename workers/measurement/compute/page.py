@@ -114,14 +114,16 @@ def _network_log(capture: PageCapture, zero_us: int) -> NetworkLog:
 
 
 def _document(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None:
-    """The number of the last document of the top frame that did not lead elsewhere."""
+    """The number of the last document of the top frame that did not lead elsewhere. A page that goes on to a download,
+    or to an answer without a page, stays where it is."""
     documents = [
         index
         for index, exchange in enumerate(exchanges)
         if exchange.is_document and exchange.frame == capture.main_frame and exchange.redirected_to is None
     ]
     answered = [index for index in documents if exchanges[index].response is not None]
-    return (answered or documents)[-1] + 1 if documents else None
+    shown = [index for index in answered if not exchanges[index].came_to_nothing]
+    return (shown or answered or documents)[-1] + 1 if documents else None
 
 
 def _body(capture: PageCapture) -> BodySeen:

@@ -1,5 +1,7 @@
 """Ordinary pages in a real Chromium."""
 
+import pytest
+
 from workers.browser.pool import BrowserPool
 from workers.measurement.failure import FailureKind
 from workers.measurement.messages import PageMeasurement, ProgressStage
@@ -131,6 +133,41 @@ def test_a_page_that_replaces_itself_is_measured_to_the_last_document(load: Load
     assert final.url.endswith("/second")
     assert page.vitals.fcp_us is not None
     assert page.vitals.fcp_us > final.timing.start_us
+
+
+@pytest.mark.parametrize("target", ["/file.zip", "/nothing", "mailto:shop@shop.test", "app:shop"])
+def test_a_page_that_goes_on_to_what_is_no_page_stays_and_is_measured(load: Load, site: Site, target: str) -> None:
+    """As to a download that begins by itself."""
+    saved = (("Content-Disposition", "attachment"),)
+    site.answers["/file.zip"] = Answer(body=b"zip" * 100, kind="application/zip", headers=saved)
+    site.answers["/nothing"] = Answer(status=204)
+    page = measured(
+        load(
+            site.page("/", f"<h1>first</h1><script>onload = () => setTimeout(() => location = '{target}', 99)</script>")
+        )
+    )
+    assert page.document == 1
+    assert page.vitals.fcp_us is not None
+    assert page.vitals.load_us is not None
+    assert page.vitals.fully_loaded_us is not None
+    assert [row.url for row in page.waterfall.requests if target in row.url]
+
+
+def test_a_page_that_goes_on_to_where_nobody_answers_has_failed(load: Load, site: Site) -> None:
+    target = f"https://localhost:{closed_port()}/"
+    script = f"<script>onload = () => setTimeout(() => location = '{target}', 99)</script>"
+    outcome = failed(load(site.page("/", f"<h1>first</h1>{script}")))
+    assert outcome.failure.kind is FailureKind.CONNECT_REFUSED
+
+
+def test_a_document_that_breaks_off_is_told_as_such_and_not_waited_for(load: Load, site: Site) -> None:
+    """Chrome never says of it that it has loaded."""
+    head = (("Content-Length", "5000"),)
+    site.answers["/"] = Answer(body=lambda: iter([b"<!doctype html><title>Page</title><h1>first</h1>"]), headers=head)
+    outcome = failed(load(site.url("/"), timeout_us=60_000_000))
+    assert outcome.failure.kind is FailureKind.DOWNLOAD_INCOMPLETE
+    assert isinstance(outcome.measurement, PageMeasurement)
+    assert outcome.measurement.waterfall.requests[0].failure == "ERR_CONTENT_LENGTH_MISMATCH"
 
 
 def test_what_the_cache_answers_has_no_phases(load: Load, site: Site) -> None:

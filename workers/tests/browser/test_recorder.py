@@ -79,3 +79,36 @@ def test_the_pieces_of_a_body_are_told_as_one_that_came_with_the_last_and_before
     assert [(one.method, dict(one.params)) for one in told] == [
         page, piece("1", 3, 2), end("1"), later, piece("2", 5, 3), end("2"), film, piece("3", 7, 4)
     ]  # fmt: skip
+
+
+def goes_to(request_id: str) -> tuple[str, dict[str, Any]]:
+    name, params = asked(request_id, f"https://shop.test/{request_id}", "Document")
+    return name, {**params, "frameId": "", "loaderId": request_id}
+
+
+def gives_up(request_id: str) -> tuple[str, dict[str, Any]]:
+    return "Network.loadingFailed", {"requestId": request_id, "errorText": "net::ERR_ABORTED", "canceled": True}
+
+
+def test_a_page_stands_where_what_it_goes_on_to_comes_to_nothing() -> None:
+    came = (goes_to("1"), ("Network.dataReceived", {"requestId": "1", "dataLength": 9, "timestamp": 1}))
+    loaded = ("Page.loadEventFired", dict[str, Any]())
+    assert not recorder_of(*came, loaded, goes_to("2")).load_seen
+    stands = recorder_of(*came, loaded, goes_to("2"), gives_up("2"))
+    assert stands.load_seen
+    assert [piece.bytes_so_far for piece in stands.pieces] == [9]
+    # Also of two at once, and of one that it set out for before it had loaded.
+    assert recorder_of(*came, loaded, goes_to("2"), goes_to("3"), gives_up("2"), gives_up("3")).load_seen
+    assert recorder_of(*came, goes_to("2"), loaded, gives_up("2")).load_seen
+    assert not recorder_of(*came, goes_to("2"), gives_up("2")).load_seen
+    # What has begun to come is the page.
+    begun = ("Network.dataReceived", {"requestId": "2", "dataLength": 5})
+    assert not recorder_of(*came, loaded, goes_to("2"), begun, gives_up("2")).load_seen
+
+
+def test_a_document_that_does_not_come_or_breaks_off_says_why() -> None:
+    fails = ("Network.loadingFailed", {"requestId": "1", "errorText": "net::ERR_CONTENT_LENGTH_MISMATCH"})
+    assert recorder_of(goes_to("1"), fails).document_error == "ERR_CONTENT_LENGTH_MISMATCH"
+    assert recorder_of(goes_to("1"), gives_up("1")).document_error is None
+    assert recorder_of(goes_to("1"), asked("2", "https://shop.test/a.js"), fails, goes_to("3")).document_error is None
+    assert recorder_of(goes_to("3"), asked("1", "https://shop.test/a.js"), fails).document_error is None
