@@ -14,6 +14,8 @@ _ABORTED = "ERR_ABORTED"
 _EMPTY = frozenset({204, 205})
 # RFC 9110, 15.4.5: nor has this, whose headers speak of what the cache holds.
 _UNCHANGED = 304
+# Chrome's names for redirects that it does not follow (net/base/net_error_list.h).
+_REFUSALS = frozenset({"ERR_UNSAFE_REDIRECT", "ERR_TOO_MANY_REDIRECTS", "ERR_INVALID_REDIRECT"})
 # RFC 9110, 15.4: those that are followed.
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
@@ -109,9 +111,10 @@ def _settle_untold_answer(exchange: Exchange, hop: NetHop) -> None:
     exchange.response = answer_in(hop)
     exchange.response_headers = exchange.response_headers or headers_in(hop.answer_lines)
     if (target := _target_of(hop)) is not None:
-        # What was told of its end is that of another hop.
+        # What was told of its end is that of another hop, but for where the browser does not go.
         exchange.redirected_to, exchange.body_bytes, exchange.transferred_bytes = target, 0, None
-        exchange.net_error, exchange.cancelled = None, False
+        exchange.net_error = exchange.net_error if exchange.net_error in _REFUSALS else None
+        exchange.cancelled = False
     if exchange.net_error is not None or hop.ended_ms is None:
         return
     exchange.ended_us = hop.ended_ms * 1000

@@ -128,6 +128,19 @@ def test_what_goes_on_has_no_end_though_it_is_given_up_with_the_load(over: bool,
     assert (exchange.ended_us, exchange.net_error, exchange.cancelled) == (None, None, False)
 
 
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [("ERR_UNSAFE_REDIRECT", True), ("ERR_TOO_MANY_REDIRECTS", True), ("ERR_ABORTED", False), ("ERR_FAILED", False)],
+)
+def test_a_redirect_that_the_browser_does_not_follow_has_failed(told: str, kept: bool) -> None:
+    """What else is told of the end is that of a later hop."""
+    exchange = Exchange(request_id="1", url=SCRIPT, method="GET", started_us=10_000, ended_us=50_000, net_error=told)
+    hop = NetHop(1, SCRIPT, "GET", 10, status=302, ended_ms=50, cancelled=True, answer_lines=("location: data:,x",))
+    settled(exchange, hop)
+    assert exchange.net_error == (told if kept else None)
+    assert exchange.redirected_to == "data:,x"
+
+
 @pytest.mark.parametrize(("received_bytes", "size"), [(239, 239), (None, None)])
 def test_an_answer_that_broke_off_failed_though_devtools_calls_it_finished(
     received_bytes: int | None, size: int | None
