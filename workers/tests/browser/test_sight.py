@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from workers.browser import capture
 from workers.browser.processes import ProcessClock
 from workers.browser.seen import PageRun
 from workers.browser.sight import MAX_FILM_BYTES
@@ -48,6 +49,13 @@ new PerformanceObserver(() => {{
   setTimeout(() => layouts(performance.now() + 200), 700);
   setTimeout(() => {DONE}, 1200);
 }}).observe({{ type: "paint", buffered: true }});
+</script>"""
+# Six shifts of what stands below, then a task of 300 ms.
+SHIFTING = f"""<div id=d></div><p>Text</p>{HELD}<script>
+let left = 6;
+function shift() {{ d.style.height = (7 - left) * 40 + "px"; setTimeout(--left ? shift : busy, 60); }}
+function busy() {{ const end = performance.now() + 300; while (performance.now() < end); {DONE}; }}
+setTimeout(shift, 300);
 </script>"""
 # A render of 800 ms with what the page fetched last.
 HYDRATED = """<p id=p>Text</p><script>
@@ -181,6 +189,17 @@ def test_a_page_that_does_nothing_blocks_nothing(load: Load, site: Site) -> None
     assert page.console == ()
     assert page.vitals.start_render_us is not None
     assert page.vitals.fcp_us is not None
+
+
+def test_a_page_that_shifts_more_often_than_is_told_still_tells_of_its_tasks(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = capture._INJECTION.replace("LIMIT = 2000", "LIMIT = 3")
+    assert few != capture._INJECTION
+    monkeypatch.setattr(capture, "_INJECTION", few)
+    page = measured(shown(SHIFTING))
+    assert len(page.vitals.shifts) == 2
+    assert (page.vitals.tbt_us or 0) >= 250_000
 
 
 def test_what_the_last_answer_sets_off_blocks_and_is_seen(load: Load, site: Site) -> None:
