@@ -51,6 +51,8 @@ _DOCUMENT = "Document"
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
+    """A document that stands in the frame: its request, the pieces it came in, and its load, in seconds of `now`."""
+
     document: str
     pieces: list[PieceSeen]
     load_seen: bool

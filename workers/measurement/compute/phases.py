@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.measurement.compute.exchange import Exchange, monotonic_us
-from workers.measurement.compute.network_log import NetHop
+from workers.measurement.compute.network_log import TICK_MS, NetHop
 from workers.measurement.compute.numbers import clock_of
 from workers.measurement.timing import Span
 
 Marks = Mapping[str, int]
-_HALF_A_TICK_US = 500
+_HALF_A_TICK_US = TICK_MS * 1000 // 2
 # A head is read at once, but for a very large one.
 _ONE_HEAD_US = 10_000
 
