@@ -177,7 +177,7 @@ def _packet_times(trial: TrialEvidence) -> list[tuple[int, int]]:
     mss = mss_of(trial)
     return [
         (later.size_bytes, round((later.at_us - earlier.at_us) * mss / later.size_bytes))
-        for earlier, later in pairwise(_packets(trial))
+        for earlier, later in pairwise(packets_of(trial))
         if _received(earlier) and _received(later) and later.size_bytes >= _LEAST_TELLING * mss
     ]
 
@@ -187,7 +187,7 @@ def _lower_quarter(times_us: list[int]) -> int:
     return sorted(times_us)[len(times_us) // 4]
 
 
-def _packets(trial: TrialEvidence) -> Iterator[Transfer]:
+def packets_of(trial: TrialEvidence) -> Iterator[Transfer]:
     """In order, with those reads as one that were of one packet: they have its stamp."""
     for _, reads in groupby(sorted(_kept(trial), key=_when), key=lambda one: (one.at_us, one.direction)):
         first, *others = reads

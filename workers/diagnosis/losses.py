@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import ceil, inf
 
 from workers.diagnosis.case import SYN_TIMER_US, lost_syn, rtt_of, said_again
-from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of, tickets_before
+from workers.diagnosis.flights import Gap, Turn, answer_turn, handshake_turns, mss_of, packets_of, tickets_before
 from workers.diagnosis.full_packets import is_stuck
 from workers.diagnosis.gaps import Ruler, ruler_of, splits_record
-from workers.measurement.evidence import TcpState, Trial, TrialEvidence
+from workers.measurement.evidence import Direction, TcpState, Trial, TrialEvidence
 from workers.measurement.thresholds import MIN_RTT_US
 
 # The server hears of a hole with the packet behind it, so that nothing fills it sooner. Round trips are rounded.
@@ -25,6 +25,8 @@ _LATE_RTT, _MOST_LATE = 0.25, 0.25
 # Only a process that was late by a round trip leaves the stamps of a hole that was filled, and then hardly ever.
 _AS_LATE_AS_A_HOLE_RTT, _MOST_AS_LATE = 0.85, 0.5
 _SILENCE_RTT = 0.5
+# What filled it comes in one go with all that lay behind it.
+_AT_ONCE_RTT = 0.02
 # A head that leaves alone is one segment more than an answer needs. What is above came twice; once may be chance.
 _SPARE_SEGMENTS = 1
 _LEAST_DOUBLED = 2
@@ -38,7 +40,7 @@ _QUEUED_SYN = 0.25
 class Losses:
     """`certain` lost packets, `disturbed` lost some or had them come out of order. For some of these only time could
     tell, but the way is too `short`, or our process was too `late`; of some it cannot, since packets `queued`, or came
-    twice (`doubled`)."""
+    twice (`doubled`), or the server `paced` them."""
 
     certain: tuple[TrialEvidence, ...]
     disturbed: tuple[TrialEvidence, ...]
@@ -46,6 +48,7 @@ class Losses:
     late: bool
     queued: bool
     doubled: bool
+    paced: bool
 
 
 def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
@@ -68,6 +71,7 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
         late=late,
         queued=any((_unanswered(trial) and _queues(trial)) or (lost_syn(trial) and unsteady) for trial in trials),
         doubled=doubled,
+        paced=any(_has_hole(trial, at_once=False) for trial in far if trial not in repaired),
     )
 
 
@@ -84,14 +88,21 @@ def _count_doubled(overtaken: Sequence[TrialEvidence], trials: Sequence[TrialEvi
 
 def _surplus_segments(trial: TrialEvidence) -> float | None:
     """How many segments more than it needed an answer took; None where not all is known."""
+    spare = _spare_segments(trial)
+    if spare is None:
+        return None
+    tickets = sum(tickets_before(trial, exchange) > 0 for exchange in trial.exchanges)
+    return max(0, spare - tickets) / len(trial.exchanges)
+
+
+def _spare_segments(trial: TrialEvidence) -> int | None:
+    """How many more came than full ones would have been, tickets in one of their own among them."""
     came = _ended(trial).data_segments_in
     answers = [answer_turn(trial, exchange) for exchange in trial.exchanges]
     turns = [*handshake_turns(trial), *(turn for turn in answers if turn is not None)]
     if came is None or trial.truncated or not answers or None in answers:
         return None
-    tickets = sum(tickets_before(trial, exchange) > 0 for exchange in trial.exchanges)
-    needed = sum(ceil(turn.size_bytes / mss_of(trial)) for turn in turns) + tickets
-    return max(0, came - needed) / len(answers)
+    return came - sum(ceil(turn.size_bytes / mss_of(trial)) for turn in turns)
 
 
 def _count_late(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence], trips: float) -> int:
@@ -127,7 +138,7 @@ def _is_held(trial: TrialEvidence, trips: float) -> bool:
     return (trial.scheduling_lag_us or 0) >= trips * max(rtt_of(trial) or 0, MIN_RTT_US)
 
 
-def _has_hole(trial: TrialEvidence) -> bool:
+def _has_hole(trial: TrialEvidence, *, at_once: bool = True) -> bool:
     """Whether, after a silence of a round trip, more came than slow start lets follow: the hole had been filled.
 
     The kernel hands on with the repair what came behind it, and with it the stamp of the last. A server that had
@@ -135,12 +146,28 @@ def _has_hole(trial: TrialEvidence) -> bool:
     """
     ruler = ruler_of(trial)
     gaps = (gap for turn in _turns(trial, ruler) for gap in turn.gaps() if ruler.near(gap.duration_us))
-    return any(_brings_more(gap, ruler.mss) and _may_be_cut(trial, gap) for gap in gaps)
+    return any(_brings_more(trial, gap, ruler, at_once=at_once) and _may_be_cut(trial, gap) for gap in gaps)
 
 
-def _brings_more(gap: Gap, mss: int) -> bool:
-    """Whether more packets came behind it than twice those before. The last of these may be a small one."""
-    return gap.next_bytes > (2 * ceil(gap.flight_bytes / mss) + 1) * mss
+def _brings_more(trial: TrialEvidence, gap: Gap, ruler: Ruler, *, at_once: bool) -> bool:
+    """Whether more packets came behind it than twice those before. A server that paces lets as many follow, but one
+    after the other and not `at_once`."""
+    begun_us, until_us = gap.end_us - gap.period_us, gap.end_us + round(_AT_ONCE_RTT * ruler.rtt_us)
+    came = [one for one in packets_of(trial) if one.direction is Direction.RECEIVED]
+    before = [one.size_bytes for one in came if begun_us <= one.at_us <= gap.start_us]
+    together = sum(one.size_bytes for one in came if gap.end_us <= one.at_us <= until_us)
+    behind = together if at_once else gap.next_bytes
+    return behind > (2 * _packets_in(trial, before, ruler) + 1) * ruler.mss
+
+
+def _packets_in(trial: TrialEvidence, sizes: Sequence[int], ruler: Ruler) -> float:
+    """How many packets these reads can have been. Small ones that were read together show only by how many more came
+    than an answer of full ones needs."""
+    seen, least = sum(ceil(size / ruler.mss) for size in sizes), ceil(sum(sizes) / ruler.mss)
+    if all(map(ruler.is_whole, sizes)):
+        return seen
+    spare = _spare_segments(trial)
+    return inf if spare is None else max(seen, least + ceil(spare / len(trial.exchanges)))
 
 
 def _may_be_cut(trial: TrialEvidence, gap: Gap) -> bool:

@@ -105,6 +105,8 @@ def _why_no_loss(case: Case, known: Losses) -> NotJudgedReason | None:
         return NotJudgedReason.LATE_CLOCK
     if known.queued or known.doubled:
         return NotJudgedReason.UNSTEADY
+    if known.paced:
+        return NotJudgedReason.PACED
     return NotJudgedReason.RTT_SHORT if known.short else None
 
 

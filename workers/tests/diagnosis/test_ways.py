@@ -158,8 +158,12 @@ def test_what_was_said_again_for_a_queue_is_left_open() -> None:
     assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.UNSTEADY
 
 
+# What the handshake of these servers takes.
+_SHAKEN_SEGMENTS = 3
+
+
 def filled_hole() -> TrialEvidence:
-    whole = connection(Path(), Server(body_bytes=20_000))
+    whole = connection(Path(), Server(body_bytes=20_000), Trial.CLASSICAL)
     ended = [one.at_us for one in whole.transfers][-1]
     sent = max(one.at_us for one in whole.transfers if one.direction is Direction.SENT)
     flights = (
@@ -195,6 +199,37 @@ def test_what_a_small_window_lets_follow_is_no_filled_hole() -> None:
     *shaken, early, late = hole.transfers
     grown = (replace(early, size_bytes=2 * 1448 + 250), replace(late, size_bytes=6 * 1448))
     assert Id.TCP_LOSS not in found(path.RULES, probe([replace(hole, transfers=(*shaken, *grown))] * 3))
+
+
+def followed_by(before: list[int], behind: list[int], apart_us: int, **changes: Any) -> TrialEvidence:
+    """Packets of these sizes, a silence of a round trip within a record, and others so far apart."""
+    hole = filled_hole()
+    *shaken, early, late = hole.transfers
+    first = [replace(early, at_us=early.at_us + number, size_bytes=size) for number, size in enumerate(before)]
+    then = [replace(late, at_us=late.at_us + n * apart_us, size_bytes=size) for n, size in enumerate(behind)]
+    ended = replace(hole.exchanges[0], ended_us=then[-1].at_us)
+    cut = replace(hole.records[-1], end_us=then[-1].at_us)
+    return replace(
+        hole, transfers=(*shaken, *first, *then), exchanges=(ended,), records=(*hole.records[:-1], cut), **changes
+    )
+
+
+@pytest.mark.parametrize(("apart_us", "told"), [(10, True), (5_000, False)])
+def test_what_a_server_that_paces_sends_one_after_the_other_is_no_filled_hole(apart_us: int, told: bool) -> None:
+    """Linux with bbr goes on as it is acknowledged, for more than twice as many packets as before."""
+    paced = followed_by([13_032], [2896] * 14, apart_us)
+    assert (Id.TCP_LOSS in found(path.RULES, probe([paced] * 4))) is told
+    if not told:
+        # Nor is it known that nothing got lost: a hole that a few packets lay behind looks no other way.
+        assert left_open(path.RULES, probe([paced] * 4))[Id.TCP_LOSS] is NotJudgedReason.PACED
+
+
+@pytest.mark.parametrize("before", [[510, 192, 1448], [702, 1448], [2150]])
+def test_small_packets_fill_a_small_window_as_large_ones_do(before: list[int]) -> None:
+    """Tickets, a head and the beginning of a page, however many of them were read in one go: six may follow."""
+    came = TcpState(out_of_order_packets=2, data_segments_in=_SHAKEN_SEGMENTS + 3 + 6)
+    small = followed_by(before, [1448] * 6, 20, tcp_ended=came)
+    assert Id.TCP_LOSS not in found(path.RULES, probe([small] * 4))
 
 
 @pytest.mark.parametrize(("lag_rtt", "told"), [(0.2, True), (0.6, True), (1.2, False)])

@@ -57,6 +57,18 @@ def test_packets_that_overtake_each_other_are_neither_lost_nor_a_servers_fault(t
         assert not ids(diagnosis_of(measurement)) & (SHY_OF_LOSS | {Id.TCP_LOSS}), name
 
 
+@pytest.mark.parametrize("server_iw", [10, 3])
+@undisturbed
+def test_packets_that_overtake_each_other_are_not_lost_where_the_server_paces(
+    tmp_path: Path, vault: Vault, server_iw: int
+) -> None:
+    """Behind its first flight come more than twice as many, one after the other."""
+    with Lab(rtt_ms=RTT_MS, server_congestion="bbr", server_iw=server_iw, overtaken=MIXED) as lab:
+        seen = probed(lab, vault, tmp_path, SITES | {"long": _LONG})
+    for name, measurement in seen.items():
+        assert Id.TCP_LOSS not in ids(diagnosis_of(measurement)), name
+
+
 def test_a_way_of_more_than_a_second_loses_nothing(tmp_path: Path, vault: Vault) -> None:
     """The kernel says each SYN again before it can have been answered."""
     with Lab(rtt_ms=1_100) as lab:
