@@ -85,7 +85,7 @@ def loss(case: Case) -> Verdicts:
     yield Finding(
         id=FindingId.TCP_LOSS,
         severity=Severity.MEDIUM,
-        confidence=Confidence.HIGH if len(trials) >= LEAST_SEEN else Confidence.MEDIUM,
+        confidence=_loss_confidence(known, len(trials)),
         saving_us=_lost_us(lossy, trials),
         evidence=(
             fact("seen", f"{len(lossy)} of {len(trials)}"),
@@ -95,6 +95,12 @@ def loss(case: Case) -> Verdicts:
             fact("connect_ms", ms_of(median(trial.connect_us or 0 for trial in lossy))),
         ),
     )
+
+
+def _loss_confidence(known: Losses, made: int) -> Confidence:
+    if known.strange:
+        return Confidence.LOW
+    return Confidence.HIGH if made >= LEAST_SEEN else Confidence.MEDIUM
 
 
 def _why_no_loss(case: Case, known: Losses) -> NotJudgedReason | None:

@@ -138,8 +138,17 @@ def test_what_came_twice_had_not_been_lost(segments: int, told: bool) -> None:
 def test_many_small_packets_are_a_servers_way_of_writing_where_undisturbed_connections_have_them_too() -> None:
     lossy = delivered(25, scheduling_lag_us=81_000)
     undisturbed = replace(lossy, tcp_ended=TcpState(data_segments_in=25), scheduling_lag_us=1_000)
-    assert Id.TCP_LOSS in found(path.RULES, probe([lossy, lossy, lossy, undisturbed]))
-    assert Id.TCP_LOSS in found(path.RULES, probe([lossy, lossy, lossy]))
+    told = found(path.RULES, probe([lossy, lossy, lossy, undisturbed]))[Id.TCP_LOSS]
+    assert told.confidence is Confidence.HIGH
+
+
+@pytest.mark.parametrize(("segments", "confidence"), [(20, Confidence.HIGH), (25, Confidence.LOW)])
+def test_loss_is_unsure_where_more_came_than_needed_and_no_undisturbed_connection_tells_why(
+    segments: int, confidence: Confidence
+) -> None:
+    """The server's packets may be small, or may have come too late each time, and then twice."""
+    lossy = delivered(segments, scheduling_lag_us=81_000)
+    assert found(path.RULES, probe([lossy] * 3))[Id.TCP_LOSS].confidence is confidence
 
 
 def test_nearby_only_what_was_said_again_is_lost_for_certain() -> None:
