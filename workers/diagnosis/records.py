@@ -9,6 +9,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import RECORD_HEADER_BYTES, Turn, mss_of, tickets_before
 from workers.diagnosis.gaps import USUAL_WINDOW
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
+from workers.diagnosis.tls_visits import over_http2
 from workers.diagnosis.weighing import Sure, fact, ms_of, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
@@ -47,7 +48,7 @@ def record_overflow(case: Case) -> Verdicts:
     so nothing of it can be read."""
     id = FindingId.TLS_RECORD_OVERFLOW
     trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if _telling_record(trial) is not None]
-    sure = weigh(case, id, trials, _overflow)
+    sure = weigh(case, id, trials, _overflow) or _over_http2_alone(case)
     if isinstance(sure, Sure):
         yield _overflowing(sure)
     elif sure is not None:
@@ -58,6 +59,13 @@ def record_overflow(case: Case) -> Verdicts:
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif trials:
         yield from _not_triggered(trials)
+
+
+def _over_http2_alone(case: Case) -> Sure[_Overflow] | None:
+    """Where records over HTTP/1.1 fit: as browsers get them, whose answers begin behind what HTTP/2 says of itself."""
+    trials = [trial for trial in visits(case, (Trial.HTTP2,), ()) if over_http2(trial) and _telling_record(trial)]
+    sure = weigh(case, FindingId.TLS_RECORD_OVERFLOW, trials, _overflow)
+    return sure if isinstance(sure, Sure) else None
 
 
 def record_tiny(case: Case) -> Verdicts:
@@ -198,6 +206,7 @@ def _overflowing(sure: Sure[_Overflow]) -> Finding:
             fact("record_bytes", sure.seen[0].length_bytes),
             fact("bytes_before", sure.seen[0].bytes_before),
             fact("wait_ms", ms_of(median(one.wait_us for one in sure.seen))),
+            *([fact("alpn", "h2")] if all(map(over_http2, sure.trials)) else []),
         ),
     )
 

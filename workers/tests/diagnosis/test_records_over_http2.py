@@ -1,0 +1,56 @@
+"""Servers whose records over HTTP/1.1 are small, and whose first over HTTP/2, which browsers use, fills the window."""
+
+from dataclasses import replace
+from statistics import median
+from typing import Any
+
+import pytest
+
+from workers.diagnosis import records
+from workers.measurement.evidence import ProbeEvidence, Trial
+from workers.measurement.finding import FindingId as Id
+from workers.measurement.finding import Severity
+from workers.tests.diagnosis.judging import facts, found
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import DEEP, Server, connection, probe
+
+PAGE = Server(record_bytes=4_096, body_bytes=40_000)
+ANYWHERE = pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+
+
+def over_both(rtt_ms: float, visits: int = 3, **over_http2: Any) -> ProbeEvidence:
+    """With HTTP/2 settings come first, as Apache Traffic Server sends them."""
+    way, new = Path(rtt_ms=rtt_ms), replace(PAGE, settings_bytes=80, **over_http2)
+    made = [connection(way, PAGE, one) for one in DEEP]
+    return probe([*made, *[connection(way, new, Trial.HTTP2)] * visits])
+
+
+def first_byte_us(evidence: ProbeEvidence) -> float:
+    asked = [trial.exchanges[0] for trial in evidence.of(Trial.HTTP2)]
+    return median((one.first_readable_us or 0) - (one.sent_us or 0) for one in asked)
+
+
+@ANYWHERE
+def test_a_large_first_record_over_http2_alone_is_told(rtt_ms: float) -> None:
+    large, small = over_both(rtt_ms, record_bytes=16_384), over_both(rtt_ms)
+    finding = found(records.RULES, large)[Id.TLS_RECORD_OVERFLOW]
+    assert finding.severity is Severity.HIGH
+    assert finding.saving_us == pytest.approx(first_byte_us(large) - first_byte_us(small), rel=0.03)
+    assert facts(finding)["alpn"] == "h2"
+    assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, small)
+
+
+@ANYWHERE
+def test_large_records_over_http2_that_fit_into_the_window_keep_nobody_waiting(rtt_ms: float) -> None:
+    fitting = over_both(rtt_ms, record_bytes=16_384, body_bytes=9_000)
+    assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, fitting)
+
+
+@ANYWHERE
+def test_a_server_that_rests_over_http2_is_no_record_that_waits(rtt_ms: float) -> None:
+    resting = over_both(rtt_ms, body_stall=(1_000, round(rtt_ms * 1000)))
+    assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, resting)
+
+
+def test_what_was_seen_over_http2_once_is_not_told() -> None:
+    assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, over_both(80, 1, record_bytes=16_384))
