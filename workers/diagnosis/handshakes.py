@@ -31,7 +31,7 @@ from workers.diagnosis.weighing import (
     visits,
     weigh,
 )
-from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, spared_us
+from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, sooner_us, spared_us
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -184,12 +184,12 @@ def handshake_stall(case: Case) -> Verdicts:
         yield NotJudged(id=FindingId.TLS_HANDSHAKE_STALL, reason=NotJudgedReason.NOT_REPEATED)
         return
     # A small rest may have waited for our acknowledgement, and have got lost besides: that leaves no other trace.
-    may_be_held = all(
-        gaps[-1].gap.bytes_after < mss_of(trial) for gaps, trial in zip(sure.seen, sure.trials, strict=True)
-    )
-    late = min(pauses) > sure.rtt_us
-    confidence = Confidence.MEDIUM if may_be_held and late else sure.confidence
-    yield _paused(FindingId.TLS_HANDSHAKE_STALL, sure, confidence, Severity.MEDIUM)
+    small = (gaps[-1].gap.bytes_after < mss_of(trial) for gaps, trial in zip(sure.seen, sure.trials, strict=True))
+    may_be_held = all(small) and min(pauses) > sure.rtt_us
+    confidence = Confidence.MEDIUM if may_be_held else sure.confidence
+    told, window = _paused(FindingId.TLS_HANDSHAKE_STALL, sure, confidence, Severity.MEDIUM), known_window(case)
+    needless_us = round(median(sooner_us(*one, window) for one in zip(sure.seen, sure.trials, strict=True)))
+    yield replace(told, saving_us=max(0, min(told.saving_us or 0, needless_us)) or None)
 
 
 def key_cost(case: Case) -> Verdicts:

@@ -250,6 +250,17 @@ def spared_us(gaps: Sequence[KnownGap], mss: int) -> int:
     return sum(pauses[: max(0, needless)])
 
 
+def sooner_us(gaps: Sequence[KnownGap], trial: TrialEvidence, window: float | None) -> int:
+    """How much sooner turns of a server would have ended without these pauses of its own: where the window is too small
+    for all of one, its round trips pass meanwhile."""
+    ruler, own_us = ruler_of(trial, window_segments=window), {one.gap.start_us for one in gaps}
+    packet_us, sooner = packet_time_us(trial), 0
+    for turn in dict.fromkeys(one.turn for one in gaps):
+        needed = needed_us(turn.size_bytes, ruler, window_for(turn, ruler, own_us), packet_us)
+        sooner += turn.end_us - turn.start_us - needed
+    return sooner
+
+
 def usual_window_after(trial: TrialEvidence) -> int:
     """What the usual window has become in segments when the handshake was acknowledged. Linux lets it grow to twice
     what was under way at most."""

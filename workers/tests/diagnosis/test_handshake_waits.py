@@ -8,7 +8,7 @@ from workers.diagnosis import handshakes, transport
 from workers.measurement.evidence import Direction, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
-from workers.tests.diagnosis.judging import found, left_open
+from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep, postponed
 
@@ -167,3 +167,15 @@ def test_a_slow_key_before_a_small_first_flight_is_told_although_later_packets_o
     )
     told = found(RULES, replace(evidence, trials=tuple(mixed)))
     assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(344_000, rel=0.03)
+
+
+@pytest.mark.parametrize(("iw", "handshake_bytes"), [(10, 15_000), (10, 18_000), (4, 6_000), (3, 15_000), (2, 9_000)])
+@pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+def test_a_pause_costs_no_more_than_what_the_round_trips_of_a_long_handshake_leave_of_it(
+    rtt_ms: float, iw: int, handshake_bytes: int
+) -> None:
+    """These pass meanwhile: the first bytes are acknowledged before the server goes on."""
+    stalled = replace(PAGE, handshake_bytes=handshake_bytes, stall=(700, 150_000))
+    halted, fluent = (deep(Path(rtt_ms=rtt_ms, iw=iw), one) for one in (stalled, replace(stalled, stall=None)))
+    saved_us = found(handshakes.RULES, halted)[Id.TLS_HANDSHAKE_STALL].saving_us or 0
+    assert saved_us == pytest.approx(cost(halted, "handshake") - cost(fluent, "handshake"), rel=0.03, abs=500)
