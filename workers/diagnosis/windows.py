@@ -252,11 +252,14 @@ def spared_us(gaps: Sequence[KnownGap], mss: int) -> int:
 
 def sooner_us(gaps: Sequence[KnownGap], trial: TrialEvidence, window: float | None) -> int:
     """How much sooner turns of a server would have ended without these pauses of its own: where the window is too small
-    for all of one, its round trips pass meanwhile."""
-    ruler, own_us = ruler_of(trial, window_segments=window), {one.gap.start_us for one in gaps}
+    for all of one, its round trips pass meanwhile. One that is not small may be larger than an answer has shown."""
+    shown = window or USUAL_WINDOW
+    ruler = ruler_of(trial, window_segments=window if shown < SMALL_BELOW else None)
+    usual = max(USUAL_WINDOW, next((one for one in _USUAL if one >= shown - _DEFERRED_SEGMENTS), ceil(shown)))
+    own_us = {one.gap.start_us for one in gaps}
     packet_us, sooner = packet_time_us(trial), 0
     for turn in dict.fromkeys(one.turn for one in gaps):
-        needed = needed_us(turn.size_bytes, ruler, window_for(turn, ruler, own_us), packet_us)
+        needed = needed_us(turn.size_bytes, ruler, window_for(turn, ruler, own_us, usual), packet_us)
         sooner += turn.end_us - turn.start_us - needed
     return sooner
 

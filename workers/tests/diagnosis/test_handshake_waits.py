@@ -169,13 +169,16 @@ def test_a_slow_key_before_a_small_first_flight_is_told_although_later_packets_o
     assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(344_000, rel=0.03)
 
 
-@pytest.mark.parametrize(("iw", "handshake_bytes"), [(10, 15_000), (10, 18_000), (4, 6_000), (3, 15_000), (2, 9_000)])
+@pytest.mark.parametrize(
+    ("iw", "handshake_bytes"), [(20, 18_000), (10, 15_000), (10, 18_000), (4, 6_000), (3, 15_000), (2, 9_000)]
+)
+@pytest.mark.parametrize("body_bytes", [16_000, 40_000])
 @pytest.mark.parametrize("rtt_ms", [20, 80, 380])
 def test_a_pause_costs_no_more_than_what_the_round_trips_of_a_long_handshake_leave_of_it(
-    rtt_ms: float, iw: int, handshake_bytes: int
+    rtt_ms: float, body_bytes: int, iw: int, handshake_bytes: int
 ) -> None:
     """These pass meanwhile: the first bytes are acknowledged before the server goes on."""
-    stalled = replace(PAGE, handshake_bytes=handshake_bytes, stall=(700, 150_000))
+    stalled = Server(body_bytes=body_bytes, handshake_bytes=handshake_bytes, stall=(700, 150_000))
     halted, fluent = (deep(Path(rtt_ms=rtt_ms, iw=iw), one) for one in (stalled, replace(stalled, stall=None)))
     saved_us = found(handshakes.RULES, halted)[Id.TLS_HANDSHAKE_STALL].saving_us or 0
     assert saved_us == pytest.approx(cost(halted, "handshake") - cost(fluent, "handshake"), rel=0.03, abs=500)
