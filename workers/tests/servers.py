@@ -32,6 +32,8 @@ from cryptography.x509.oid import NameOID
 from dns.message import Message
 
 LOOPBACK = "127.0.0.1"
+# What these servers choose of what browsers offer: the hybrid group where their OpenSSL knows it.
+BROWSERS_GROUP = "X25519MLKEM768" if ssl.OPENSSL_VERSION_INFO >= (3, 5) else "x25519"
 Script = Callable[["Peer"], None]
 
 

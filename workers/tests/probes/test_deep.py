@@ -23,7 +23,7 @@ from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import NAME, Lab
 from workers.tests.probes.deep_probes import counted, deep, evidence_of
 from workers.tests.probes.real_nginx import serving
-from workers.tests.servers import Peer, Server, answering, keeping, redirect, response
+from workers.tests.servers import BROWSERS_GROUP, Peer, Server, answering, keeping, redirect, response
 from workers.tests.waiting import undisturbed, wait_for
 
 
@@ -90,7 +90,7 @@ def test_each_way_of_tls_is_what_it_says(named: Lab) -> None:
     assert resumptions(evidence, Trial.RESUMED) == [True] * 3
     assert resumptions(evidence, Trial.TLS12_TICKET) == [True]
     for kind, version, group in (
-        (Trial.FULL, "TLSv1.3", "x25519"),
+        (Trial.FULL, "TLSv1.3", BROWSERS_GROUP),
         (Trial.CLASSICAL, "TLSv1.3", "x25519"),
         (Trial.TLS12, "TLSv1.2", "x25519"),
     ):

@@ -11,7 +11,7 @@ from workers.measurement.messages import ProbeMeasurement
 from workers.measurement.timing import phases_of
 from workers.tests.ports import closed_port
 from workers.tests.probes.conftest import Lab
-from workers.tests.servers import Peer, Server, answering, finish, response
+from workers.tests.servers import BROWSERS_GROUP, Peer, Server, answering, finish, response
 from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
@@ -33,8 +33,8 @@ def only_trial(measurement: ProbeMeasurement) -> TrialEvidence:
     return trial
 
 
-@pytest.mark.parametrize("version", ["TLSv1_2", "TLSv1_3"])
-def test_a_light_probe_keeps_what_it_saw_of_its_connection(named: Lab, version: str) -> None:
+@pytest.mark.parametrize(("version", "group"), [("TLSv1_2", "x25519"), ("TLSv1_3", BROWSERS_GROUP)])
+def test_a_light_probe_keeps_what_it_saw_of_its_connection(named: Lab, version: str, group: str) -> None:
     context = named.authority.context(NAME)
     context.maximum_version = ssl.TLSVersion[version]
     with Server(answering(response(b"x" * 20_000)), context=context) as server:
@@ -47,7 +47,7 @@ def test_a_light_probe_keeps_what_it_saw_of_its_connection(named: Lab, version: 
     assert trial.kernel_clock
     handshake = trial.handshake
     assert handshake is not None
-    assert (handshake.version, handshake.group, handshake.resumed) == (version.replace("_", "."), "x25519", False)
+    assert (handshake.version, handshake.group, handshake.resumed) == (version.replace("_", "."), group, False)
     assert handshake.hello_bytes > 1500
     assert handshake.hello_retry is False
     assert handshake.tickets == (1 if version == "TLSv1_2" else 2)
