@@ -15,18 +15,21 @@ from workers.diagnosis.windows import (
     known_window,
     needed_us,
     unfilled_at_first,
+    unfilled_by_pieces,
     unfilled_bytes,
     usual_window_after,
     window_for,
     with_tickets_whole,
 )
 from workers.measurement.evidence import Trial, TrialEvidence
-from workers.measurement.finding import Finding, FindingId, Severity
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # Shorter pauses in a body are within what retransmissions and busy machines do.
 MIN_BODY_STALL_US = 150_000
 # What is to be told with medium severity costs so much at least.
 _WORTH_TELLING_US = 50_000
+# A saving is known where it is at least this part of what it may be.
+_KNOWN = 0.9
 # Beside pauses that are surely the server's, shorter ones are too that stand out of all that the way does.
 _SHORT_RTT, _LEAST_SHORT_US = 0.05, 10_000
 _JITTERS, _PACKETS = 3, 4
@@ -47,11 +50,18 @@ def body_stall(case: Case) -> Verdicts:
     trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if first_answer(trial) is not None]
     sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
     if isinstance(sure, Sure):
+        most_us, least_us = (
+            median(us) for us in zip(*((one.saving_us, one.least_us) for one in sure.seen), strict=True)
+        )
+        known = least_us >= _KNOWN * most_us
+        if not known and least_us < _WORTH_TELLING_US:
+            yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
+            return
         yield Finding(
             id=id,
             severity=Severity.MEDIUM,
-            confidence=sure.confidence,
-            saving_us=round(median(one.saving_us for one in sure.seen)),
+            confidence=sure.confidence if known else Confidence.MEDIUM,
+            saving_us=round(most_us if known else least_us),
             evidence=sure.facts(
                 fact("gap_ms", ms_of(median(one.pause_us for one in sure.seen))),
                 fact("pauses", sure.seen[0].pauses),
@@ -65,13 +75,15 @@ def body_stall(case: Case) -> Verdicts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stall:
-    """Pauses of the server within one answer, and how much sooner it would have ended without them. While a page needs
-    further round trips anyway, a pause may cost nothing."""
+    """Pauses of the server within one answer, and how much sooner it would have ended without them: all in one go, or
+    (`least_us`) in the same pieces, of which each takes segments of its own. While a page needs further round trips
+    anyway, a pause may cost nothing."""
 
     pauses: int
     pause_us: int
     bytes_before: int
     saving_us: int
+    least_us: int
 
 
 def pauses_in(trial: TrialEvidence, ruler: Ruler, kind: GapKind) -> list[KnownGap]:
@@ -89,11 +101,18 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     own = [one.gap for one in pauses] + _others(trial, ruler, pauses)
     lengths_us = [gap.duration_us for gap in own] + _short_pauses_us(trial, ruler)
     begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)
-    saving_us = min(sum(lengths_us), turn.end_us - begun - _needed_us(trial, turn, ruler, own))
+    saving_us, least_us = (
+        min(sum(lengths_us), turn.end_us - begun - needed_us) for needed_us in _needed_us(trial, turn, ruler, own)
+    )
     if saving_us < _WORTH_TELLING_US:
         return None
-    before = pauses[0].gap.bytes_before
-    return _Stall(pauses=len(lengths_us), pause_us=sum(lengths_us), bytes_before=before, saving_us=saving_us)
+    return _Stall(
+        pauses=len(lengths_us),
+        pause_us=sum(lengths_us),
+        bytes_before=pauses[0].gap.bytes_before,
+        saving_us=saving_us,
+        least_us=least_us,
+    )
 
 
 def _others(trial: TrialEvidence, ruler: Ruler, pauses: Sequence[KnownGap]) -> list[Gap]:
@@ -134,10 +153,10 @@ def _short_pauses_us(trial: TrialEvidence, ruler: Ruler) -> list[int]:
     return [gap.duration_us for gap in short if gap.start_us not in known]
 
 
-def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) -> int:
+def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) -> tuple[int, int]:
     """What the answer takes from its first byte to its last without its own pauses: the round trips of its window, and
     the packets one after the other where the link is narrow. What came with it before take segments of their own, and
-    so do records of some servers."""
+    so do records of some servers. Then the same, should its pieces still leave one by one."""
     exchange = trial.exchanges[0]
     ahead = with_tickets_whole(trial, exchange, turn) - turn.size_bytes
     first, *others = unfilled_bytes(trial, exchange, turn, ruler)
@@ -145,7 +164,13 @@ def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap
     whole = replace(turn, flights=tuple(replace(one, size_bytes=one.size_bytes + left) for one, left in flights))
     window = window_for(whole, ruler, {gap.start_us for gap in own}, usual_window_after(trial))
     left = unfilled_at_first(trial, exchange, window, ruler.mss) if any((first, *others)) else 0
-    return needed_us(turn.size_bytes + ahead + left, ruler, window, packet_time_us(trial))
+    packet_us = packet_time_us(trial)
+    apart = max(left, unfilled_by_pieces(trial, exchange, turn, ruler.mss, {gap.start_us for gap in own}))
+    together_us, apart_us = (
+        needed_us(turn.size_bytes + ahead + one, ruler, window, packet_us) for one in (left, apart)
+    )
+    # What is not there takes room in the window and no time on the link.
+    return together_us, max(together_us, apart_us - (apart - left) * packet_us // ruler.mss)
 
 
 def _is_stalled(pauses: Sequence[KnownGap]) -> bool:

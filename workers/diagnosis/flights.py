@@ -233,6 +233,12 @@ def answer_turn(trial: TrialEvidence, exchange: Exchange, longest_us: int | None
     )
 
 
+def read_sizes(trial: TrialEvidence, flight: Flight) -> list[int]:
+    """The bytes of each read of a flight, in order."""
+    came = (one for one in _kept(trial) if _received(one) and flight.start_us <= one.at_us <= flight.end_us)
+    return [one.size_bytes for one in sorted(came, key=_when)]
+
+
 def shakes_again(trial: TrialEvidence, exchange: Exchange) -> bool:
     """Whether a server of TLS 1.2 shook hands anew since it was asked. In TLS 1.3 what comes later looks otherwise."""
     sent_us, ended_us = exchange.sent_us, exchange.ended_us

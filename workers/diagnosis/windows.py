@@ -15,6 +15,7 @@ from workers.diagnosis.flights import (
     handshake_turns,
     mss_of,
     packet_time_us,
+    read_sizes,
     records_before,
     tickets_before,
 )
@@ -196,6 +197,23 @@ def unfilled_bytes(trial: TrialEvidence, exchange: Exchange, turn: Turn, ruler: 
     return unfilled
 
 
+def unfilled_by_pieces(
+    trial: TrialEvidence, exchange: Exchange, turn: Turn, mss: int, paused_us: Collection[int]
+) -> int:
+    """What segments have left at the ends of pieces behind which the server paused, at these instants: at most, as if
+    each record left by itself unless it came with others in nothing but full segments."""
+    ends = list(accumulate(_record_sizes(trial, exchange), initial=0))
+    at = 0 if behind_tickets_us(trial, exchange, turn) is None else -tickets_before(trial, exchange)
+    unfilled = 0
+    for flight in turn.flights:
+        for size_bytes in read_sizes(trial, flight):
+            begin, at = max(0, at), at + size_bytes
+            if flight.end_us in paused_us and size_bytes % mss:
+                ended = [end for end in ends if begin < end <= at]
+                unfilled += sum(-size % mss for size in _sizes_between(begin, ended))
+    return unfilled
+
+
 def unfilled_at_first(trial: TrialEvidence, exchange: Exchange, window: int, mss: int) -> int:
     """What so many segments of such a server have left at the beginning of an answer."""
     unfilled = 0
@@ -222,8 +240,11 @@ def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = (), usual: in
         sent = flight.size_bytes / ruler.mss
         # What was acknowledged meanwhile has let the window grow: of Linux to twice what was under way at most.
         at_once = sent if sent > 2 * (ceil(largest) + _DEFERRED_SEGMENTS + _OWN_SEGMENTS) else sent - before
-        # In what a narrow link spreads is also what the acknowledgement of its beginning let out.
-        shown = max(shown, 0 if flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us else at_once)
+        # In what a narrow link spreads is also what the acknowledgement of its beginning let out, and in what came
+        # behind a short pause what that of the piece before it did.
+        spread = flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us
+        told = spread or any(_is_told_meanwhile(one, flight, ruler) for one in turn.flights[:place])
+        shown = max(shown, 0 if told else at_once)
         before, largest = before + sent, max(largest, sent)
         waited = gap is not None and gap.start_us not in own_us and _is_let_out(gap, turn.flights[:place], ruler)
         since_us = flight.end_us - ruler.rtt_us
@@ -232,6 +253,11 @@ def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = (), usual: in
     if stopped:
         return max(1, floor(shown))
     return usual if floor(shown) <= usual else next((one for one in _USUAL if one >= floor(shown)), ceil(shown))
+
+
+def _is_told_meanwhile(earlier: Flight, flight: Flight, ruler: Ruler) -> bool:
+    """Whether the acknowledgement of an earlier flight came to the server while it sent this one."""
+    return flight.start_us < earlier.start_us + ruler.rtt_us <= flight.end_us
 
 
 def _is_let_out(gap: Gap, earlier: Sequence[Flight], ruler: Ruler) -> bool:

@@ -192,11 +192,12 @@ class Connection:
     def _answer(self) -> list[tuple[int, int]]:
         """The writes of an answer in bytes of the wire, each with the pause before it."""
         head, body = self.server.head_bytes, self.server.body_bytes
-        if self.server.head_apart:
-            return [(head, 0), (body, 0)]
         if self.server.body_stall is not None:
             after, pause_us = self.server.body_stall
-            return [(head + after, 0), (body - after, pause_us)]
+            begin = [(head, 0), (after, 0)] if self.server.head_apart else [(head + after, 0)]
+            return [*begin, (body - after, pause_us)]
+        if self.server.head_apart:
+            return [(head, 0), (body, 0)]
         if self.server.trickle is not None:
             after, pause_us = self.server.trickle
             return [(head, 0), *[(after, pause_us)] * (body // after)]
