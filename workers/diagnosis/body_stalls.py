@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import median, median_low
 
 from workers.diagnosis.case import Case, Verdicts
 from workers.diagnosis.flights import Gap, Turn, answer_turn, packet_time_us
@@ -30,6 +30,8 @@ MIN_BODY_STALL_US = 150_000
 _WORTH_TELLING_US = 50_000
 # A saving is known where it is at least this part of what it may be.
 _KNOWN = 0.9
+# By so many segments servers' pieces, and what windows have grown to, may differ from what is computed.
+_SLACK_SEGMENTS = 2
 # Beside pauses that are surely the server's, shorter ones are too that stand out of all that the way does.
 _SHORT_RTT, _LEAST_SHORT_US = 0.05, 10_000
 _JITTERS, _PACKETS = 3, 4
@@ -50,18 +52,18 @@ def body_stall(case: Case) -> Verdicts:
     trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if first_answer(trial) is not None]
     sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
     if isinstance(sure, Sure):
-        most_us, least_us = (
-            median(us) for us in zip(*((one.saving_us, one.least_us) for one in sure.seen), strict=True)
-        )
-        known = least_us >= _KNOWN * most_us
-        if not known and least_us < _WORTH_TELLING_US:
+        least_us, saving_us = min(one.least_us for one in sure.seen), median(one.saving_us for one in sure.seen)
+        agreed = least_us >= _KNOWN * saving_us
+        if not agreed:
+            saving_us = median_low(one.least_us for one in sure.seen)
+        if saving_us < _WORTH_TELLING_US:
             yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
             return
         yield Finding(
             id=id,
             severity=Severity.MEDIUM,
-            confidence=sure.confidence if known else Confidence.MEDIUM,
-            saving_us=round(most_us if known else least_us),
+            confidence=sure.confidence if agreed and all(one.known for one in sure.seen) else Confidence.MEDIUM,
+            saving_us=round(saving_us),
             evidence=sure.facts(
                 fact("gap_ms", ms_of(median(one.pause_us for one in sure.seen))),
                 fact("pauses", sure.seen[0].pauses),
@@ -75,15 +77,28 @@ def body_stall(case: Case) -> Verdicts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stall:
-    """Pauses of the server within one answer, and how much sooner it would have ended without them: all in one go, or
-    (`least_us`) in the same pieces, of which each takes segments of its own. While a page needs further round trips
-    anyway, a pause may cost nothing."""
+    """Pauses of the server within one answer, and how much sooner it would have ended without them. While a page needs
+    further round trips anyway, a pause may cost nothing: `saving_us` is of one that is sent in one go, `least_us` of
+    the same pieces, each in segments of its own. It is `known` where neither a segment or two more or less would change
+    it, nor a larger window where none has shown, nor pauses that may be the server's too."""
 
     pauses: int
     pause_us: int
     bytes_before: int
-    saving_us: int
     least_us: int
+    saving_us: int
+    known: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Needed:
+    """What an answer takes without its own pauses: in one go (`together_us`), in pieces that still leave one by one
+    (`apart_us`), and at least and at most for all that is not known of its segments and of its window."""
+
+    together_us: int
+    apart_us: int
+    least_us: int
+    most_us: int
 
 
 def pauses_in(trial: TrialEvidence, ruler: Ruler, kind: GapKind) -> list[KnownGap]:
@@ -101,17 +116,19 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     own = [one.gap for one in pauses] + _others(trial, ruler, pauses)
     lengths_us = [gap.duration_us for gap in own] + _short_pauses_us(trial, ruler)
     begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)
-    saving_us, least_us = (
-        min(sum(lengths_us), turn.end_us - begun - needed_us) for needed_us in _needed_us(trial, turn, ruler, own)
-    )
+    paused_us, span_us = sum(lengths_us), turn.end_us - begun
+    needed = _needed(trial, turn, ruler, own)
+    saving_us = min(paused_us, span_us - needed.together_us)
     if saving_us < _WORTH_TELLING_US:
         return None
     return _Stall(
         pauses=len(lengths_us),
-        pause_us=sum(lengths_us),
+        pause_us=paused_us,
         bytes_before=pauses[0].gap.bytes_before,
+        least_us=min(saving_us, span_us - needed.apart_us),
         saving_us=saving_us,
-        least_us=least_us,
+        known=min(paused_us, span_us - needed.most_us)
+        >= _KNOWN * min(paused_us + _unclear_us(trial, ruler, own), span_us - needed.least_us),
     )
 
 
@@ -124,6 +141,12 @@ def _others(trial: TrialEvidence, ruler: Ruler, pauses: Sequence[KnownGap]) -> l
     own = (gap for gap in unclear if not any(ruler.is_exact(gap.end_us - end_us) for end_us in ends_us))
     sure = [one.gap.duration_us for one in pauses]
     return [gap for gap in own if _is_behind_piece(trial, gap, ruler) or _is_alike(gap, sure, ruler)]
+
+
+def _unclear_us(trial: TrialEvidence, ruler: Ruler, own: Sequence[Gap]) -> int:
+    """How long the answer stopped besides, for whatever reason but a full window."""
+    other = (one.gap for kind in (GapKind.UNCLEAR, GapKind.HELD) for one in pauses_in(trial, ruler, kind))
+    return sum(gap.duration_us for gap in other if gap not in own)
 
 
 def _is_alike(gap: Gap, sure_us: Sequence[int], ruler: Ruler) -> bool:
@@ -153,24 +176,32 @@ def _short_pauses_us(trial: TrialEvidence, ruler: Ruler) -> list[int]:
     return [gap.duration_us for gap in short if gap.start_us not in known]
 
 
-def _needed_us(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) -> tuple[int, int]:
-    """What the answer takes from its first byte to its last without its own pauses: the round trips of its window, and
-    the packets one after the other where the link is narrow. What came with it before take segments of their own, and
-    so do records of some servers. Then the same, should its pieces still leave one by one."""
-    exchange = trial.exchanges[0]
+def _needed(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) -> _Needed:
+    """From the first byte to the last: the round trips of its window, and the packets one after the other where the
+    link is narrow. What came with it before take segments of their own, and so do records of some servers."""
+    exchange, packet_us = trial.exchanges[0], packet_time_us(trial)
     ahead = with_tickets_whole(trial, exchange, turn) - turn.size_bytes
     first, *others = unfilled_bytes(trial, exchange, turn, ruler)
     flights = zip(turn.flights, (ahead + first, *others), strict=True)
     whole = replace(turn, flights=tuple(replace(one, size_bytes=one.size_bytes + left) for one, left in flights))
-    window = window_for(whole, ruler, {gap.start_us for gap in own}, usual_window_after(trial))
+    paused_us = {gap.start_us for gap in own}
+    window = window_for(whole, ruler, paused_us, usual_window_after(trial))
     left = unfilled_at_first(trial, exchange, window, ruler.mss) if any((first, *others)) else 0
-    packet_us = packet_time_us(trial)
-    apart = max(left, unfilled_by_pieces(trial, exchange, turn, ruler.mss, {gap.start_us for gap in own}))
-    together_us, apart_us = (
-        needed_us(turn.size_bytes + ahead + one, ruler, window, packet_us) for one in (left, apart)
+    apart = max(left, unfilled_by_pieces(trial, exchange, turn, ruler.mss, paused_us))
+    slack, shown = _SLACK_SEGMENTS * ruler.mss, pauses_in(trial, ruler, GapKind.WINDOW)
+    any_window = window if ruler.window_segments or shown else max(window, turn.size_bytes)
+
+    def us(more: int, window: int = window) -> int:
+        # What is not there takes room in the window and no time on the link.
+        size_bytes, virtual = turn.size_bytes + ahead + more, more - left
+        return needed_us(size_bytes, ruler, window, packet_us) - virtual * packet_us // ruler.mss
+
+    return _Needed(
+        together_us=us(left),
+        apart_us=max(us(left), us(apart)),
+        least_us=us(left - slack, any_window),
+        most_us=us(apart + slack),
     )
-    # What is not there takes room in the window and no time on the link.
-    return together_us, max(together_us, apart_us - (apart - left) * packet_us // ruler.mss)
 
 
 def _is_stalled(pauses: Sequence[KnownGap]) -> bool:

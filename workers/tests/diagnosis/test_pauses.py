@@ -105,7 +105,7 @@ def test_short_pauses_before_a_full_window_cost_no_less_than_they_do_where_piece
 
 @pytest.mark.parametrize("after_bytes", [200, 1_500, 8_000])
 @pytest.mark.parametrize(
-    ("body_bytes", "confidence"), [(36_000, Confidence.HIGH), (40_000, Confidence.MEDIUM), (44_000, Confidence.HIGH)]
+    ("body_bytes", "confidence"), [(32_000, Confidence.HIGH), (40_000, Confidence.MEDIUM), (48_000, Confidence.HIGH)]
 )
 def test_what_ends_of_pieces_leave_of_their_segments_may_cost_a_page_a_round_trip_in_any_case(
     body_bytes: int, confidence: Confidence, after_bytes: int
@@ -116,6 +116,43 @@ def test_what_ends_of_pieces_leave_of_their_segments_may_cost_a_page_a_round_tri
     told = found(RULES, paused)[Id.HTTP_BODY_STALL]
     assert told.saving_us == pytest.approx(whole_us(paused) - whole_us(unpaused), rel=0.02)
     assert told.confidence is confidence
+
+
+@pytest.mark.parametrize(
+    ("way", "server", "confidence"),
+    [
+        # A window of 32 that no pause has shown: with the usual one the page would need a round trip more.
+        (Path(rtt_ms=380, iw=32), Server(body_bytes=28_000, body_stall=(143, 678_000)), Confidence.MEDIUM),
+        # The first pause begins where a packet ends by chance, and may be the way's.
+        (
+            Path(rtt_ms=20),
+            Server(tickets_bytes=0, body_bytes=6_000, stops=((2_874, 306_000), (872, 266_000), (808, 176_000))),
+            Confidence.MEDIUM,
+        ),
+        # Nearly as much as three flights take: a segment or two more, and a fourth is needed.
+        (Path(rtt_ms=380), Server(body_bytes=97_000, body_stall=(634, 553_000)), Confidence.MEDIUM),
+        (Path(rtt_ms=380), Server(body_bytes=75_000, body_stall=(634, 553_000)), Confidence.HIGH),
+    ],
+)
+def test_what_a_pause_costs_is_said_with_certainty_only_where_no_round_trip_hangs_on_what_is_not_known(
+    way: Path, server: Server, confidence: Confidence
+) -> None:
+    told = found(RULES, deep(way, server))[Id.HTTP_BODY_STALL]
+    assert told.confidence is confidence
+    if confidence is Confidence.HIGH:
+        whole = deep(way, replace(server, body_stall=None))
+        assert told.saving_us == pytest.approx(whole_us(deep(way, server)) - whole_us(whole), rel=0.02)
+
+
+def test_connections_that_differ_by_a_round_trip_are_no_mean_of_both() -> None:
+    """A little unsteadiness, and a window has grown to a packet less: two of four need a flight more without the pause
+    too."""
+    page = Server(version="TLSv1.2", handshake_bytes=4_345, head_bytes=191, body_bytes=45_037, think_us=(629_723,))
+    way = Path(rtt_ms=380, jitter=0.02, seed=159)
+    paused, smooth = deep(way, replace(page, body_stall=(4_623, 459_354))), deep(way, page)
+    told = found(RULES, paused)[Id.HTTP_BODY_STALL]
+    assert told.saving_us == pytest.approx(whole_us(paused) - whole_us(smooth), rel=0.03)
+    assert told.confidence is Confidence.MEDIUM
 
 
 @pytest.mark.parametrize(("rtt_ms", "pause_ms"), [(200, 160), (200, 190), (250, 190), (300, 220)])
