@@ -25,12 +25,12 @@ RULES = answers.RULES
 QUICK_US, SLOW_US = 50_000, 650_000
 
 
-def thinking(*thinks_us: int) -> ProbeEvidence:
+def thinking(*thinks_us: int, body_bytes: int = 4_000) -> ProbeEvidence:
     """A connection for each of them."""
     kinds = (Trial.FULL, Trial.CLASSICAL, Trial.RESUMED, Trial.TLS12)
     return probe(
         [
-            connection(Path(), Server(think_us=(think_us,)), kinds[number % len(kinds)])
+            connection(Path(), Server(think_us=(think_us,), body_bytes=body_bytes), kinds[number % len(kinds)])
             for number, think_us in enumerate(thinks_us)
         ]
     )
@@ -92,6 +92,20 @@ def test_a_small_answer_that_got_lost_alone_each_time_is_no_thinking(
     lossy = replace(evidence, trials=tuple(trials))
     assert (Id.HTTP_THINK_TIME in found(RULES, lossy)) is told
     assert told or left_open(RULES, lossy)[Id.HTTP_THINK_TIME] is NotJudgedReason.LOSS
+
+
+@pytest.mark.parametrize("slow", [6, 9])
+@pytest.mark.parametrize(("late_ms", "told"), [(200 + 80, False), (200 + 2 * 80, False), (650, True)])
+def test_small_answers_that_come_now_and_then_as_late_as_lost_ones_are_no_thinking(
+    slow: int, late_ms: int, told: bool
+) -> None:
+    """A packet that is lost alone leaves no trace but when it comes: by its sender's timer."""
+    thinks_us = [late_ms * 1000] * slow + [QUICK_US] * (12 - slow)
+    evidence = thinking(*thinks_us, body_bytes=700)
+    assert (Id.HTTP_THINK_TIME in found(RULES, evidence)) is told
+    assert told or left_open(RULES, evidence)[Id.HTTP_THINK_TIME] is NotJudgedReason.LOSS
+    assert Id.HTTP_THINK_TIME in found(RULES, thinking(*thinks_us, body_bytes=4_000))
+    assert Id.HTTP_THINK_TIME in found(RULES, thinking(*[late_ms * 1000] * 12, body_bytes=700))
 
 
 @pytest.mark.parametrize("slow", [1, 2])
