@@ -124,18 +124,27 @@ def mss_of(trial: TrialEvidence) -> int:
 
     The kernel knows it from what came, so only once enough came that full ones must have been among it. Until then it
     is taken to be what we may send, or the usual. Two small ones of the same size in a row let the kernel's estimate
-    fall to that: the largest of this connection is what its way carries.
+    fall to that: the largest of this connection is what its way carries, unless it was a piece too.
     """
     states = [state for state in (trial.tcp_ended, trial.tcp_secured, trial.tcp_connected) if state is not None]
     seen = [state.rcv_mss_bytes for state in states if state.rcv_mss_bytes]
     largest = max(seen, default=0)
-    if sum(one.size_bytes for one in trial.transfers if _received(one)) >= _ENOUGH_BYTES:
+    enough = sum(one.size_bytes for one in trial.transfers if _received(one)) >= _ENOUGH_BYTES
+    if enough and not _are_pieces(trial, largest):
         if largest >= _LEAST_MSS_BYTES:
             return largest
         if seen and _fills(trial.tcp_ended, seen[0]):
             return seen[0]
     ours = next((state.snd_mss_bytes for state in states if state.snd_mss_bytes), None)
     return max(largest, ours or USUAL_MSS_BYTES)
+
+
+def _are_pieces(trial: TrialEvidence, size_bytes: int) -> bool:
+    """Whether all that came in reads of that size ended where a record did: a server that writes small pieces leaves
+    none open, full segments of anything longer do."""
+    ends_us = [one.at_us for one in trial.transfers if _received(one) and one.size_bytes == size_bytes]
+    cut = any(record.at_us <= at_us < (record.end_us or 0) for at_us in ends_us for record in trial.records)
+    return bool(ends_us) and bool(trial.records) and not cut
 
 
 def _fills(ended: TcpState | None, mss: int) -> bool:

@@ -48,15 +48,44 @@ def test_a_segment_that_came_once_fits_through_the_way() -> None:
     assert (mss_of(trial), packet_time_us(trial)) == (MSS, 0)
 
 
+@pytest.mark.parametrize(("piece_bytes", "handshake_bytes"), [(1_024, 1_200), (1_024, 900), (800, 900)])
+@RTTS_MS
+def test_pieces_are_no_full_segments_where_the_handshake_has_not_had_any_either(
+    rtt_ms: int, piece_bytes: int, handshake_bytes: int
+) -> None:
+    """The kernel has seen none then, at any time; but each ends where a record does."""
+    whole = Server(handshake_bytes=handshake_bytes, body_bytes=12 * piece_bytes)
+    pieces = replace(whole, trickle=(piece_bytes, 300_000))
+    evidence = deep(Path(rtt_ms=rtt_ms), pieces)
+    largest = (max(handshake_bytes, piece_bytes + 22), piece_bytes + 22)
+    evidence = replace(evidence, trials=tuple(_seen_as(trial, *largest) for trial in evidence.trials))
+    assert {mss_of(trial) for trial in evidence.of(Trial.FULL)} == {MSS}
+    finding = found(RULES, evidence)[Id.HTTP_BODY_STALL]
+    real_us = cost(evidence, "whole") - cost(deep(Path(rtt_ms=rtt_ms), whole), "whole")
+    assert finding.saving_us == pytest.approx(real_us, rel=0.03)
+
+
+@pytest.mark.parametrize("record_bytes", [1_400, 4_096, 16_384])
+def test_segments_of_a_narrower_way_are_full_where_they_leave_records_open(record_bytes: int) -> None:
+    way = Path(mss=1_348)
+    (trial,) = deep(way, Server(body_bytes=20_000, record_bytes=record_bytes), trials=[Trial.FULL]).trials
+    assert mss_of(trial) == 1_348
+
+
 def in_pieces(evidence: ProbeEvidence) -> ProbeEvidence:
     return replace(evidence, trials=tuple(map(_taken_for_segments, evidence.trials)))
 
 
 def _taken_for_segments(trial: TrialEvidence) -> TrialEvidence:
     """After the handshake the kernel knew full segments, at the end it takes the pieces for such."""
+    return _seen_as(trial, MSS, PIECE_BYTES)
+
+
+def _seen_as(trial: TrialEvidence, secured_bytes: int, ended_bytes: int) -> TrialEvidence:
+    """With what the kernel took for a full segment after the handshake, and at the end."""
     ended = trial.tcp_ended or TcpState()
     return replace(
         trial,
-        tcp_secured=replace(ended, rcv_mss_bytes=MSS, received_bytes=None, data_segments_in=None),
-        tcp_ended=replace(ended, rcv_mss_bytes=PIECE_BYTES),
+        tcp_secured=replace(ended, rcv_mss_bytes=secured_bytes, received_bytes=None, data_segments_in=None),
+        tcp_ended=replace(ended, rcv_mss_bytes=ended_bytes),
     )
