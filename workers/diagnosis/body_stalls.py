@@ -92,8 +92,8 @@ class _Stall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Needed:
-    """What an answer takes without its own pauses: in one go (`together_us`), in pieces that still leave one by one
-    (`apart_us`), and at least and at most for all that is not known of its segments and of its window."""
+    """What an answer takes without its own pauses: in one go (`together_us`), in pieces that were seen to leave one
+    by one (`apart_us`), and at least and at most for all that is not known of its segments and of its window."""
 
     together_us: int
     apart_us: int
@@ -187,7 +187,8 @@ def _needed(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) 
     paused_us = {gap.start_us for gap in own}
     window = window_for(whole, ruler, paused_us, usual_window_after(trial))
     left = unfilled_at_first(trial, exchange, window, ruler.mss) if any((first, *others)) else 0
-    apart = max(left, unfilled_by_pieces(trial, exchange, turn, ruler.mss, paused_us))
+    pieces = unfilled_by_pieces(trial, exchange, turn, ruler.mss, paused_us)
+    apart, most = (max(left, one) for one in pieces)
     slack, shown = _SLACK_SEGMENTS * ruler.mss, pauses_in(trial, ruler, GapKind.WINDOW)
     any_window = window if ruler.window_segments or shown else max(window, turn.size_bytes)
 
@@ -200,7 +201,7 @@ def _needed(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) 
         together_us=us(left),
         apart_us=max(us(left), us(apart)),
         least_us=us(left - slack, any_window),
-        most_us=us(apart + slack),
+        most_us=us(most + slack),
     )
 
 
