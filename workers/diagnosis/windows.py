@@ -209,8 +209,9 @@ def unfilled_by_pieces(
     for flight in turn.flights:
         left = []
         for size_bytes in read_sizes(trial, flight):
-            begin, at = max(0, at), at + size_bytes
-            if at > 0 and size_bytes % mss:
+            begin, at = at, at + size_bytes
+            # What came in one read with tickets tells nothing of segments.
+            if begin >= 0 and size_bytes % mss:
                 ended = [end for end in ends if begin < end <= at]
                 left.append(sum(-size % mss for size in _sizes_between(begin, ended)))
         if flight.end_us in paused_us:
