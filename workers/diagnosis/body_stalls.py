@@ -22,7 +22,7 @@ from workers.diagnosis.windows import (
     with_tickets_whole,
 )
 from workers.measurement.evidence import Trial, TrialEvidence
-from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.finding import Confidence, Finding, FindingId, Severity
 
 # Shorter pauses in a body are within what retransmissions and busy machines do.
 MIN_BODY_STALL_US = 150_000
@@ -52,18 +52,15 @@ def body_stall(case: Case) -> Verdicts:
     trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if first_answer(trial) is not None]
     sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
     if isinstance(sure, Sure):
-        least_us, saving_us = min(one.least_us for one in sure.seen), median(one.saving_us for one in sure.seen)
-        agreed = least_us >= _KNOWN * saving_us
-        if not agreed:
-            saving_us = median_low(one.least_us for one in sure.seen)
-        if saving_us < _WORTH_TELLING_US:
-            yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
-            return
+        savings_us = [one.saving_us for one in sure.seen]
+        agreed = min(savings_us) >= _KNOWN * median(savings_us)
+        known = agreed and all(one.known for one in sure.seen)
         yield Finding(
             id=id,
             severity=Severity.MEDIUM,
-            confidence=sure.confidence if agreed and all(one.known for one in sure.seen) else Confidence.MEDIUM,
-            saving_us=round(saving_us),
+            confidence=sure.confidence if known else Confidence.MEDIUM,
+            # Connections that differ by a round trip have no mean.
+            saving_us=round(median(savings_us) if agreed else median_low(savings_us)),
             evidence=sure.facts(
                 fact("gap_ms", ms_of(median(one.pause_us for one in sure.seen))),
                 fact("pauses", sure.seen[0].pauses),
@@ -77,26 +74,24 @@ def body_stall(case: Case) -> Verdicts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stall:
-    """Pauses of the server within one answer, and how much sooner it would have ended without them. While a page needs
-    further round trips anyway, a pause may cost nothing: `saving_us` is of one that is sent in one go, `least_us` of
-    the same pieces, each in segments of its own. It is `known` where neither a segment or two more or less would change
-    it, nor a larger window where none has shown, nor pauses that may be the server's too."""
+    """Pauses of the server within one answer, and how much sooner it would have ended in one go. While a page needs
+    further round trips anyway, a pause may cost nothing. The saving is `known` where it would be the same for pieces
+    that still leave one by one, for a segment or two more or less, for a larger window where none has shown, and
+    without pauses that may be the server's too."""
 
     pauses: int
     pause_us: int
     bytes_before: int
-    least_us: int
     saving_us: int
     known: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Needed:
-    """What an answer takes without its own pauses: in one go (`together_us`), in pieces that were seen to leave one
-    by one (`apart_us`), and at least and at most for all that is not known of its segments and of its window."""
+    """What an answer takes in one go, and at least and at most for all that is not known of its segments and of its
+    window."""
 
-    together_us: int
-    apart_us: int
+    us: int
     least_us: int
     most_us: int
 
@@ -118,14 +113,13 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
     begun = max(turn.start_us, begun_us(trial, trial.exchanges[0]) or 0)
     paused_us, span_us = sum(lengths_us), turn.end_us - begun
     needed = _needed(trial, turn, ruler, own)
-    saving_us = min(paused_us, span_us - needed.together_us)
+    saving_us = min(paused_us, span_us - needed.us)
     if saving_us < _WORTH_TELLING_US:
         return None
     return _Stall(
         pauses=len(lengths_us),
         pause_us=paused_us,
         bytes_before=pauses[0].gap.bytes_before,
-        least_us=min(saving_us, span_us - needed.apart_us),
         saving_us=saving_us,
         known=min(paused_us, span_us - needed.most_us)
         >= _KNOWN * min(paused_us + _unclear_us(trial, ruler, own), span_us - needed.least_us),
@@ -187,8 +181,7 @@ def _needed(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) 
     paused_us = {gap.start_us for gap in own}
     window = window_for(whole, ruler, paused_us, usual_window_after(trial))
     left = unfilled_at_first(trial, exchange, window, ruler.mss) if any((first, *others)) else 0
-    pieces = unfilled_by_pieces(trial, exchange, turn, ruler.mss, paused_us)
-    apart, most = (max(left, one) for one in pieces)
+    apart = max(left, unfilled_by_pieces(trial, exchange, turn, ruler.mss, paused_us))
     slack, shown = _SLACK_SEGMENTS * ruler.mss, pauses_in(trial, ruler, GapKind.WINDOW)
     any_window = window if ruler.window_segments or shown else max(window, turn.size_bytes)
 
@@ -197,12 +190,7 @@ def _needed(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) 
         size_bytes, virtual = turn.size_bytes + ahead + more, more - left
         return needed_us(size_bytes, ruler, window, packet_us) - virtual * packet_us // ruler.mss
 
-    return _Needed(
-        together_us=us(left),
-        apart_us=max(us(left), us(apart)),
-        least_us=us(left - slack, any_window),
-        most_us=us(most + slack),
-    )
+    return _Needed(us=us(left), least_us=us(left - slack, any_window), most_us=us(apart + slack))
 
 
 def _is_stalled(pauses: Sequence[KnownGap]) -> bool:

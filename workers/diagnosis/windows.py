@@ -199,25 +199,20 @@ def unfilled_bytes(trial: TrialEvidence, exchange: Exchange, turn: Turn, ruler: 
 
 def unfilled_by_pieces(
     trial: TrialEvidence, exchange: Exchange, turn: Turn, mss: int, paused_us: Collection[int]
-) -> tuple[int, int]:
-    """What segments have left at the ends of pieces behind which the server paused, at these instants: of those that
-    were seen to leave one by one, as a head and what follows it, and of all at most. Each record counts as one, unless
-    it came with others in nothing but full segments."""
+) -> int:
+    """What segments have left at most at the ends of pieces behind which the server paused, at these instants: as if
+    each record left by itself, unless it came with others in nothing but full segments."""
     ends = list(accumulate(_record_sizes(trial, exchange), initial=0))
     at = 0 if behind_tickets_us(trial, exchange, turn) is None else -tickets_before(trial, exchange)
-    seen = most = 0
+    unfilled = 0
     for flight in turn.flights:
-        left = []
         for size_bytes in read_sizes(trial, flight):
             begin, at = at, at + size_bytes
             # What came in one read with tickets tells nothing of segments.
-            if begin >= 0 and size_bytes % mss:
+            if begin >= 0 and flight.end_us in paused_us and size_bytes % mss:
                 ended = [end for end in ends if begin < end <= at]
-                left.append(sum(-size % mss for size in _sizes_between(begin, ended)))
-        if flight.end_us in paused_us:
-            most += sum(left)
-            seen += sum(left) if len(left) > 1 else 0
-    return seen, most
+                unfilled += sum(-size % mss for size in _sizes_between(begin, ended))
+    return unfilled
 
 
 def unfilled_at_first(trial: TrialEvidence, exchange: Exchange, window: int, mss: int) -> int:
