@@ -9,9 +9,10 @@ import contextlib
 import functools
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 from workers.browser.capture import Tell
 from workers.browser.chromium import inspect_chromium
@@ -25,6 +26,7 @@ from workers.browser.views import Load
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import PageState
 
+T = TypeVar("T")
 TellFault = Callable[[str | None], None]
 
 _CLOSE_S = 30.0
@@ -50,6 +52,7 @@ class Seat:
         self._enter = enter
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._door, self._closed = threading.Lock(), False
         self._sessions: OrderedDict[Launch, Session] = OrderedDict()
         self._idle: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -59,23 +62,25 @@ class Seat:
     def load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> "Future[Load]":
         """The page, as soon as it has been seen; BrowserError when the browser could not be used.
 
-        Whatever is done for the browser afterwards, the next load waits for it.
+        Whatever is done for the browser afterwards, the next load waits for it. Raises BrowserError once it is closed.
         """
         seen: Future[Load] = Future()
-        work = asyncio.run_coroutine_threadsafe(self._load(request, carried, tell, seen), self._running())
+        work = self._begin(self._load(request, carried, tell, seen))
         work.add_done_callback(lambda done: _tell_of_failure(done, seen))
         return seen
 
     def carry_out(self, request: RunRequest) -> "Future[Carried]":
         """What the steps of a request leave; StepError for one that could not be done, BrowserError as for `load`."""
-        return asyncio.run_coroutine_threadsafe(self._carry_out(request), self._running())
+        return self._begin(self._carry_out(request))
 
     def prove(self) -> "Future[None]":
         """A browser started, and at our own page; BrowserError when that was not as it must be."""
-        return asyncio.run_coroutine_threadsafe(self._prove(), self._running())
+        return self._begin(self._prove())
 
     def close(self) -> None:
-        """Ends the browser and the thread. Whoever still waits for a page is told that none comes."""
+        """Ends the browser and the thread, for good. Whoever still waits for a page is told that none comes."""
+        with self._door:
+            self._closed = True
         if self._loop is None or self._thread is None:
             return
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(_CLOSE_S)
@@ -83,6 +88,14 @@ class Seat:
         self._thread.join(_CLOSE_S)
         self._loop.close()
         self._loop = self._thread = None
+
+    def _begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Raises BrowserError once it is closed: what begins before that is ended by it, and nothing begins after."""
+        with self._door:
+            if self._closed:
+                work.close()
+                raise BrowserError("it was closed before the page was asked for")
+            return asyncio.run_coroutine_threadsafe(work, self._running())
 
     def _running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:

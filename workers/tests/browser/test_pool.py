@@ -237,6 +237,16 @@ def test_every_spelling_of_an_inside_address_is_refused_to_the_browser(url: str)
     assert refusal.kind in {FailureKind.BLOCKED_DESTINATION, FailureKind.INVALID_URL}
 
 
+def test_a_load_that_has_not_come_to_its_browser_when_the_pool_is_closed_starts_none(ca_file: Path) -> None:
+    before = set(processes.descendants())
+    pool = BrowserPool(browser_settings(ca_file))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        request = page_request(f"http://127.0.0.1:{silent.getsockname()[1]}/", timeout_us=5_000_000)
+        outcome = pool.load(request, lambda stage, _: pool.close() if stage is ProgressStage.STARTING else None)
+    assert failed(outcome).failure.kind is FailureKind.BROWSER_FAILED
+    assert set(processes.descendants()) <= before
+
+
 @pytest.mark.parametrize("stage", [ProgressStage.STARTING, ProgressStage.CONNECTING])
 def test_who_closes_it_in_the_middle_of_a_load_waits_for_nothing_and_leaves_nothing(
     stage: ProgressStage, ca_file: Path, temporary: Path
