@@ -251,6 +251,8 @@ def test_a_load_that_has_not_come_to_its_browser_when_the_pool_is_closed_starts_
 def test_who_closes_it_in_the_middle_of_a_load_waits_for_nothing_and_leaves_nothing(
     stage: ProgressStage, ca_file: Path, temporary: Path
 ) -> None:
+    # Looked at before, so that the first process is the driver's.
+    inspect_chromium(browser_settings(ca_file).chromium)
     before = set(processes.descendants())
     reached = threading.Event()
     outcomes: list[PageRun] = []
