@@ -1,9 +1,10 @@
 """What a light probe costs beside prometheus-blackbox-exporter, curl, and the handshake alone, in CPU seconds.
 
 Every one of them makes a full handshake of TLS 1.3 with the same nginx, checks the chain, asks for 4 kB and reads
-them. Ours brings all evidence of it, computed from the kernel's stamps, every record, the chain and the kernel's
-counters. What it costs to capture these alone is told besides, and what an agent spends on a diagnosis; the peers say
-nothing of causes.
+them. Ours brings the whole evidence of it, the kernel's stamps, every record, the chain and the kernel's counters, and
+computes phases, flights and all else of them. The same targets hold for the capture of that evidence, as a prober is
+measured that only notes it, and for all that is computed. What an agent spends on a diagnosis is told besides; the
+peers say nothing of causes.
 
 Of ours the engine's thread is counted, of the exporter its process, of curl what each of its processes uses: what asks
 them is counted of none. Only a diagnosis is made by who asks, so that there all is counted.
@@ -69,7 +70,7 @@ _PROBES_A_ROUND, _CURLS_A_ROUND, _TURNS_A_ROUND = 96, 5, 5
 _IN_FLIGHT = 8
 _PATIENCE_S = 120
 _SEED = 1
-_MEASURED, _CAPTURED, _JUDGED = "all evidence", "only captured", "and its diagnosis"
+_MEASURED, _CAPTURED, _JUDGED = "all evidence", "captured evidence", "and its diagnosis"
 _MEMORY, _BAREST, _ONE_AUTHORITY = "handshake in memory", "bare blocking probe", "curl that trusts one authority"
 _TWO = "two processes"
 _READ_BYTES = 16 * 1024
@@ -132,7 +133,7 @@ def _ratios(means: dict[str, float]) -> list[Ratio]:
     ratios = [
         Ratio(peer=f"{name} ({ours})", ours_s=means[ours], peer_s=means[name], target=target)
         for ours in (_MEASURED, _CAPTURED, _JUDGED)
-        for name, target in (told | targets if ours == _MEASURED else told).items()
+        for name, target in (told if ours == _JUDGED else told | targets).items()
     ]
     alone = Ratio(peer="one process alone", ours_s=means[_TWO], peer_s=means[_MEASURED], target=TWO_TARGET)
     return [*ratios, alone]
