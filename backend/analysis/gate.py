@@ -47,7 +47,7 @@ def _holm(cases: Sequence[Case], plan: Plan) -> dict[int, float]:
     alphas, left = {}, len(cases)
     for case in sorted(cases, key=lambda case: -case.strength):
         alphas[id(case)] = plan.alpha / left
-        if case.estimate.shift > case.bound(quantile(plan.alpha / left, plan.planned_looks)):
+        if case.estimate.shift > case.too_high(quantile(plan.alpha / left, plan.planned_looks)):
             left -= 1
     return alphas
 

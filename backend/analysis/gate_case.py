@@ -50,10 +50,15 @@ class Case:
     @property
     def strength(self) -> float:
         """How far above zero the shift is, in its own uncertainty: what rules are ordered by."""
-        return self.estimate.shift / self.bound(2.0)
+        return self.estimate.shift / self.too_high(2.0)
 
-    def bound(self, normal_quantile: float) -> float:
-        """How far the true shift may be off."""
+    def too_high(self, normal_quantile: float) -> float:
+        """How far the true shift may lie below: with what history may hide."""
+        estimate = self.estimate
+        return _bound(normal_quantile, estimate.freedom, estimate.variance + estimate.hidden_variance)
+
+    def too_low(self, normal_quantile: float) -> float:
+        """How far the true shift may lie above."""
         return _bound(normal_quantile, self.estimate.freedom, self.estimate.variance)
 
     def value_at(self, shift: float) -> float:
@@ -114,16 +119,16 @@ def verdict_of(case: Case, quantiles: Quantiles) -> Verdict:
     """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure, as large as the floor, and was
     not there already."""
     shift = case.estimate.shift
-    if shift + case.bound(quantiles.high) < case.limit:
+    if shift + case.too_low(quantiles.high) < case.limit:
         return Verdict.PASS
-    is_slower = shift - case.bound(quantiles.low) > 0 and shift >= case.floor
+    is_slower = shift - case.too_high(quantiles.low) > 0 and shift >= case.floor
     return Verdict.FAIL if is_slower and not case.excuse else Verdict.INCONCLUSIVE
 
 
 def found_of(case: Case, quantiles: Quantiles, verdict: Verdict) -> Found:
     """What the runs say, in the metric's own unit."""
     estimate, noise = case.estimate, case.estimate.noise
-    low, high = estimate.shift - case.bound(quantiles.low), estimate.shift + case.bound(quantiles.high)
+    low, high = estimate.shift - case.too_high(quantiles.low), estimate.shift + case.too_low(quantiles.high)
     value = Interval(value=case.value_at(estimate.shift), low=case.value_at(low), high=case.value_at(high))
     pct = Interval(value=case.pct_at(estimate.shift), low=case.pct_at(low), high=case.pct_at(high))
     is_change = case.is_change
@@ -137,7 +142,7 @@ def found_of(case: Case, quantiles: Quantiles, verdict: Verdict) -> Found:
         failed=case.both.failed,
         robust_cv=expm1(float(np.mean(noise.run_sds**2))) ** 0.5,
         batch_sd=noise.batch_variance**0.5,
-        smallest_detectable_pct=100 * expm1(case.bound(quantiles.low)),
+        smallest_detectable_pct=100 * expm1(case.too_high(quantiles.low)),
         extra_runs_to_decide=_extra_runs(case, quantiles) if verdict is Verdict.INCONCLUSIVE else 0,
         regions=_regions(case, quantiles) if is_change else (),
         left_out=case.both.left_out,
@@ -148,7 +153,7 @@ def _regions(case: Case, quantiles: Quantiles) -> tuple[RegionChange, ...]:
     """Each alone: that all of them agree cannot be asked of so few runs."""
     freedom, changes = case.estimate.freedom, []
     for part in case.estimate.regions:
-        low = part.shift - _bound(quantiles.low, freedom, part.variance)
+        low = part.shift - _bound(quantiles.low, freedom, part.variance + part.hidden_variance)
         high = part.shift + _bound(quantiles.high, freedom, part.variance)
         pct = Interval(value=case.pct_at(part.shift), low=case.pct_at(low), high=case.pct_at(high))
         changes.append(RegionChange(region=part.region, pct=pct))
@@ -160,7 +165,8 @@ def _extra_runs(case: Case, quantiles: Quantiles) -> int | None:
     shift, freedom = case.estimate.shift, case.estimate.freedom
     rooms = [(case.limit - shift) / students(quantiles.high, freedom)]
     if shift >= case.floor:
-        rooms.append(shift / students(quantiles.low, freedom))
+        beside = (shift / students(quantiles.low, freedom)) ** 2 - case.estimate.hidden_variance
+        rooms.append(max(beside, 0.0) ** 0.5)
     room = max(rooms)
     return case.estimate.extra_runs(room) if room > 0 else None
 
@@ -171,7 +177,7 @@ def _p_value(case: Case) -> float:
     low, high = 0.0, 8.0
     while high - low > 1e-4:
         middle = (low + high) / 2
-        low, high = (middle, high) if case.bound(middle) < size else (low, middle)
+        low, high = (middle, high) if case.too_high(middle) < size else (low, middle)
     beyond = 1 - _NORMAL.cdf(high)
     return beyond if case.estimate.shift > 0 else 1 - beyond
 

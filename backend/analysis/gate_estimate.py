@@ -6,7 +6,7 @@ from math import ceil
 
 import numpy as np
 
-from backend.analysis.gate_noise import Noise, noise_of
+from backend.analysis.gate_noise import Noise, noise_of, unseen_variance
 from backend.analysis.gate_types import MIN_HISTORY, Values
 from backend.analysis.noise import Floats
 
@@ -42,11 +42,12 @@ class Sides:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionShift:
-    """The shift of one region, with the variance that it would have alone."""
+    """The shift of one region, with the variance that it would have alone, and what may be hidden of that."""
 
     region: str
     shift: float
     variance: float
+    hidden_variance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,7 @@ class Estimate:
     """A shift of logarithms: its variance by source, how many squares that is known by, and its parts by region.
 
     `fresh_variance` is what one fresh run a region would leave: it shrinks with their number, the other does not.
+    `hidden_variance` is what there may be besides, unseen in history: who says that a site became slower allows for it.
     `runs_each` is how many runs one more value takes.
     """
 
@@ -65,6 +67,7 @@ class Estimate:
     fresh_runs: int
     noise: Noise
     regions: tuple[RegionShift, ...]
+    hidden_variance: float = 0.0
     runs_each: int = 1
 
     def extra_runs(self, deviation: float) -> int | None:
@@ -120,7 +123,9 @@ def _estimate(both: Sides, noise: Noise, shifts: Sequence[float], others: Sequen
     history = float((squares * others).sum()) / count**2
     runs = float((squares / [values.size for values in both.fresh]).sum()) / count**2 + history
     whole_batch = noise.batch_variance * batches
-    batch = whole_batch * (noise.shared + (1 - noise.shared) / count)
+    together = noise.shared + (1 - noise.shared) / count
+    batch = whole_batch * together
+    hidden = unseen_variance(noise, both.fresh) * batches
     doubt = 2 * runs**2 / noise.run_freedom + 2 * batch**2 / noise.batch_freedom
     alone = squares * (np.array([1 / values.size for values in both.fresh]) + others) + whole_batch
     return Estimate(
@@ -132,9 +137,10 @@ def _estimate(both: Sides, noise: Noise, shifts: Sequence[float], others: Sequen
         fresh_runs=both.after,
         noise=noise,
         regions=tuple(
-            RegionShift(region=region, shift=shift, variance=float(variance))
+            RegionShift(region=region, shift=shift, variance=float(variance), hidden_variance=hidden)
             for region, shift, variance in zip(both.regions, shifts, alone, strict=True)
         ),
+        hidden_variance=hidden * together,
     )
 
 

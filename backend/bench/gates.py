@@ -1,7 +1,8 @@
 """How often a gate is wrong, and how often it gives no answer, counted over many gates whose truth is known.
 
 Three, six and twelve runs in each of five regions, 60 earlier ones, a tolerance of 10 %, confidence 0.99, batches that
-vary by 3 %, half of it in all regions alike. The same of two addresses in turns, with what drifts in place of batches.
+vary by 3 %, half of it in all regions alike. The same of two addresses in turns, with what drifts in place of batches,
+and of sites that are asked once an hour and drift by 15 %, whose history shows no batches.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +10,7 @@ from time import perf_counter
 
 from backend.analysis.gate_types import Verdict
 from backend.analysis.tests import pairs_world
-from backend.analysis.tests.gate_world import World, outcomes
+from backend.analysis.tests.gate_world import World, asked_each_hour, outcomes
 from backend.bench.figures import Figure
 
 GATES = 2_000
@@ -26,6 +27,8 @@ def measure() -> Iterator[Figure]:
         worlds = (pairs_world.World(cv=cv, slower=change) for change in (0.0, 0.2))
         same, slower = (pairs_world.outcomes(world, GATES, seed=round(100 * cv)) for world in worlds)
         yield from _figures(f"two addresses, {name}", same, slower)
+        drifting = outcomes(World(cv=cv, batch_sd=0.15), GATES, seed=round(100 * cv), drawn=asked_each_hour)
+        yield Figure(name=f"unchanged fails, asked each hour, {name}", value=_pct(drifting[Verdict.FAIL]), unit="%")
     yield Figure(name="a gate's arithmetic, world included", value=_ms_each(perf_counter() - began), unit="ms")
 
 
@@ -53,4 +56,4 @@ def _pct(count: int) -> float:
 
 
 def _ms_each(seconds: float) -> float:
-    return 1_000 * seconds / (12 * GATES)
+    return 1_000 * seconds / (15 * GATES)

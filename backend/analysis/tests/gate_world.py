@@ -1,7 +1,7 @@
 """Gates of a world in which the truth is known: batches vary, single runs spike, and a release may be slower."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from backend.analysis.gate_types import Comparison, Plan, Rule, Verdict
 from backend.analysis.noise import Floats
 
 SPIKES, PER_BATCH, BEFORE = 0.015, 5, 60
+HOURS = 48
 RUNS = (3, 6, 12)
 
 
@@ -27,10 +28,13 @@ class World:
     max_change_pct: float = 10.0
 
 
-def outcomes(world: World, gates: int, seed: int) -> Counter[Verdict]:
+Drawn = Callable[[World, np.random.Generator], tuple[Floats, Floats]]
+
+
+def outcomes(world: World, gates: int, seed: int, drawn: Drawn | None = None) -> Counter[Verdict]:
     """How many gates came to what, each looking at 3, 6 and 12 runs a region until it is decided."""
     rng = np.random.default_rng(seed)
-    return Counter(_gate(world, rng) for _ in range(gates))
+    return Counter(_gate(*(drawn or values)(world, rng), world) for _ in range(gates))
 
 
 def values(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -42,19 +46,40 @@ def values(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]:
     batch = world.batch_sd * (shared + own)
     before = rng.normal(0, sd, (world.regions, BEFORE)) + np.repeat(batch[:, :-1], PER_BATCH, axis=1)
     after = rng.normal(0, sd, (world.regions, RUNS[-1])) + batch[:, -1:] + np.log1p(world.slower)
-    for side in (before, after):
-        side += (rng.random(side.shape) < SPIKES) * np.log(rng.uniform(2, 12, side.shape))
-    return 200 * np.exp(before), 200 * np.exp(after)
+    return measured(before, rng), measured(after, rng)
 
 
-def _gate(world: World, rng: np.random.Generator) -> Verdict:
-    return next(
-        (verdict for verdict in _looks(world, rng) if verdict is not Verdict.INCONCLUSIVE), Verdict.INCONCLUSIVE
-    )
+def asked_each_hour(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The same with a history of two days, a run an hour, of a site that drifts by `batch_sd` within hours."""
+    sd = np.log1p(world.cv**2) ** 0.5
+    shared = _drift(rng, 1) * world.common**0.5
+    level = world.batch_sd * (shared + _drift(rng, world.regions) * (1 - world.common) ** 0.5)
+    before = level[:, :-1] + rng.normal(0, sd, (world.regions, HOURS))
+    after = level[:, -1:] + rng.normal(0, sd, (world.regions, RUNS[-1])) + np.log1p(world.slower)
+    return measured(before, rng), measured(after, rng)
 
 
-def _looks(world: World, rng: np.random.Generator) -> Iterator[Verdict]:
-    before, after = values(world, rng)
+def _drift(rng: np.random.Generator, places: int) -> Floats:
+    """What is remembered for three hours, hour by hour, of variance 1 (Ornstein and Uhlenbeck)."""
+    kept = np.exp(-1 / 3)
+    levels = [rng.normal(0, 1, places)]
+    for _ in range(HOURS):
+        levels.append(kept * levels[-1] + (1 - kept**2) ** 0.5 * rng.normal(0, 1, places))
+    return np.array(levels).T
+
+
+def measured(logarithms: Floats, rng: np.random.Generator) -> Floats:
+    """Milliseconds, with a spike now and then."""
+    spikes = (rng.random(logarithms.shape) < SPIKES) * np.log(rng.uniform(2, 12, logarithms.shape))
+    return 200 * np.exp(logarithms + spikes)
+
+
+def _gate(before: Floats, after: Floats, world: World) -> Verdict:
+    looks = _looks(before, after, world)
+    return next((verdict for verdict in looks if verdict is not Verdict.INCONCLUSIVE), Verdict.INCONCLUSIVE)
+
+
+def _looks(before: Floats, after: Floats, world: World) -> Iterator[Verdict]:
     history = {str(place): list(series) for place, series in enumerate(before)}
     rule = Rule(metric="ttfb_ms", max_change_pct=world.max_change_pct)
     for look, runs in enumerate(RUNS, start=1):

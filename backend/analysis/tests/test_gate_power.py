@@ -3,7 +3,7 @@
 import pytest
 
 from backend.analysis.gate_types import Verdict
-from backend.analysis.tests.gate_world import World, outcomes
+from backend.analysis.tests.gate_world import World, asked_each_hour, outcomes
 
 GATES = 300
 # Of 300 gates that are wrong in 2 (1) of a hundred, more than this many are wrong in one test of a thousand.
@@ -34,3 +34,21 @@ def test_a_fifth_slower_is_found(cv: float, least_pct: int) -> None:
 def test_most_quiet_sites_get_a_verdict(cv: float, least_pct: int) -> None:
     counts = outcomes(World(cv=cv), GATES, seed=20_264)
     assert counts[Verdict.PASS] >= least_pct / 100 * GATES
+
+
+@pytest.mark.parametrize("cv", [0.05, 0.15])
+def test_what_runs_of_one_batch_share_fails_no_unchanged_site_that_was_asked_each_hour(cv: float) -> None:
+    """A drift of 15 % over hours: its runs an hour apart show no batch, and scatter more than those of one."""
+    world = World(cv=cv, batch_sd=0.15, regions=3, confidence=0.95)
+    counts = outcomes(world, GATES, seed=20_265, drawn=asked_each_hour)
+    # Of what single runs show alone 14 and 18 of a hundred would.
+    assert counts[Verdict.FAIL] <= 0.10 * GATES
+    # Nor is a site refused its pass for it.
+    assert counts[Verdict.PASS] >= 0.35 * GATES
+
+
+def test_a_fifth_slower_is_found_of_a_quiet_site_that_was_asked_each_hour() -> None:
+    world = World(cv=0.10, batch_sd=0.0, slower=0.2, regions=3)
+    counts = outcomes(world, GATES, seed=20_266, drawn=asked_each_hour)
+    assert counts[Verdict.FAIL] >= 0.88 * GATES
+    assert counts[Verdict.PASS] <= MOST_AT_ONE_PER_CENT
