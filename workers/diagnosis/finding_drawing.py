@@ -64,7 +64,9 @@ def _in_two_lines(whole: Sequence[str], setting: str, canvas: Canvas) -> list[st
     """Advice at this length. A setting is told whole, since it is copied, at the cost of words before it."""
     if len(whole) <= 2:
         return [*whole]
-    apart = hanging(_BESIDE, setting, canvas) if setting else whole[1:]
+    if not setting:
+        return [whole[0], _cut(whole[1], canvas)]
+    apart = hanging(_BESIDE, setting, canvas)
     return [_cut(whole[0], canvas), apart[0] if len(apart) == 1 else _cut(apart[0], canvas)]
 
 

@@ -174,6 +174,19 @@ def test_a_setting_is_told_whole_since_people_copy_it() -> None:
     assert lines[3].endswith(" …")
 
 
+@pytest.mark.parametrize("id", [FindingId.TLS_KEY_COST, FindingId.TLS_RESUMPTION_BROKEN])
+def test_advice_without_a_setting_loses_words_at_its_end_alone(id: FindingId) -> None:
+    finding = Finding(
+        id=id, severity=Severity.MEDIUM, confidence=Confidence.HIGH, evidence=(Fact(name="gap_ms", value=1.0),)
+    )
+    remarks = [replace(finding, id=one, severity=Severity.INFO) for one in FindingId]
+
+    advice = " ".join(line.strip() for line in drawn(diagnosed(finding, *remarks), width=80, rows=6)[3:5])
+
+    assert advice.endswith(" …")
+    assert advice_of(id, Severity.MEDIUM).startswith(advice.removeprefix("→ ").removesuffix(" …"))
+
+
 def test_every_line_fits_the_terminal() -> None:
     findings = tuple(Finding(id=id, severity=Severity.LOW, confidence=Confidence.MEDIUM) for id in FindingId)
 
