@@ -5,7 +5,14 @@ from workers.diagnosis.catalogue import reason_text
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
 from workers.diagnosis.headers import hsts_max_age_s, values
 from workers.diagnosis.hsts import MIN_HSTS_S, is_address
-from workers.diagnosis.protocols import answer_headers, http2_answers, http3_announced, http3_answers, http3_refused
+from workers.diagnosis.protocols import (
+    answer_headers,
+    http2_answers,
+    http3_announced,
+    http3_answers,
+    http3_refused,
+    https_record_known,
+)
 from workers.diagnosis.records import LARGE_RECORD_BYTES, holds_back
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
@@ -84,10 +91,12 @@ def http3(judged: Judged) -> Told:
             if answers is None
             else no("announced, but it does not answer")
         )
-    if answers:
-        return no("it answers, but nothing announces it")
     if not answer_headers(judged.case) or judged.case.evidence.depth == "light":
         return unknown(judged)
+    if not https_record_known(judged.case):
+        return unknown(judged, "its HTTPS record is not known")
+    if answers:
+        return no("it answers, but nothing announces it")
     return no("not announced")
 
 
@@ -111,8 +120,7 @@ def ech(judged: Judged) -> Told:
         return yes("key in the HTTPS record")
     if records:
         return no("HTTPS record without a key")
-    asked = any(one.record_type == "HTTPS" and one.took_us is not None for name in mine for one in name.questions)
-    return no("no HTTPS record") if asked else unknown(judged)
+    return no("no HTTPS record") if https_record_known(judged.case) else unknown(judged)
 
 
 def initial_window(judged: Judged) -> Told:

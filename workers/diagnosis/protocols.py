@@ -4,6 +4,7 @@ from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.clocks import valid_there
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.headers import offers_http3
+from workers.diagnosis.hsts import is_address
 from workers.diagnosis.tls_visits import chain_of, completed, judged_chain, negotiated_protocol, over_http2
 from workers.measurement.connection import Header
 from workers.measurement.evidence import CertificateFault, Depth, Handshake, Trial
@@ -26,6 +27,8 @@ _UNREADABLE = frozenset({FailureKind.RESPONSE_INVALID})
 _FORGIVEN = frozenset({2, 20, 21})
 # …CERT_NOT_YET_VALID, …CERT_HAS_EXPIRED: by whose clock is the question.
 _OF_TIME = frozenset({9, 10})
+# With what else they answer, name servers say nothing of the name.
+_SAY_WHAT_IS = frozenset({"NOERROR", "NXDOMAIN"})
 # What a firewall near us does to UDP looks like this; a closed port is told by the host itself.
 _SILENCE = frozenset({FailureKind.CONNECT_TIMEOUT, FailureKind.CONNECT_UNREACHABLE})
 
@@ -87,6 +90,8 @@ def h3(case: Case) -> Verdicts:
         yield _not_judged(case, FindingId.HTTP_H3)
     elif not announced and case.evidence.depth is Depth.LIGHT:
         yield NotJudged(id=FindingId.HTTP_H3, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
+    elif not announced and not https_record_known(case):
+        yield _not_judged(case, FindingId.HTTP_H3)
     elif not announced:
         yield Finding(
             id=FindingId.HTTP_H3,
@@ -151,6 +156,15 @@ def http3_announced(case: Case) -> bool:
     records = (name.https for name in case.evidence.names if name.host == case.evidence.host)
     by_name = any(record is not None and "h3" in record.protocols for record in records)
     return by_name or offers_http3(answer_headers(case))
+
+
+def https_record_known(case: Case) -> bool:
+    """Whether it is known what the name's HTTPS record says, or that there is none: addresses have none, and of a name
+    that was not asked for, or whose name server failed, nothing is known."""
+    mine = [name for name in case.evidence.names if name.host == case.evidence.host]
+    questions = (one for name in mine for one in name.questions if one.record_type == "HTTPS")
+    answered = any(one.took_us is not None and one.code in _SAY_WHAT_IS for one in questions)
+    return answered or any(name.https is not None for name in mine) or is_address(case.evidence.host)
 
 
 def answer_headers(case: Case) -> tuple[Header, ...]:

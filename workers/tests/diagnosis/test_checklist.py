@@ -180,7 +180,9 @@ def test_http3_needs_an_announcement_and_an_answer() -> None:
     assert told(CheckColumn.HTTP3, deep_site()) == (Answer.YES, "announced, and it answers")
     dead = trial(Trial.HTTP3, handshake=None, exchanges=())
     assert told(CheckColumn.HTTP3, changed(deep_site(), (Trial.HTTP3,), lambda _: dead))[0] is Answer.NO
-    silent = answered(deep_site(names=()), set(Trial), headers=(HSTS,))
+    asked = Question(record_type="HTTPS", took_us=9_000, code="NOERROR")
+    names = tuple(replace(name, https=None, questions=(asked,)) for name in deep_site().names)
+    silent = answered(deep_site(names=names), set(Trial), headers=(HSTS,))
     assert told(CheckColumn.HTTP3, silent) == (Answer.NO, "it answers, but nothing announces it")
     nothing = without(silent, Trial.HTTP3)
     assert told(CheckColumn.HTTP3, nothing) == (Answer.NO, "not announced")

@@ -7,7 +7,7 @@ from email.utils import format_datetime
 import pytest
 
 from workers.measurement.connection import Header
-from workers.measurement.evidence import CertificateFault, HttpsRecord, ProbeEvidence, Trial
+from workers.measurement.evidence import CertificateFault, HttpsRecord, ProbeEvidence, Question, Trial
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Answer, CheckColumn, Confidence, FindingId, Severity
 from workers.tests.diagnosis.sites import (
@@ -31,8 +31,10 @@ from workers.tests.diagnosis.sites import (
 _H2, _H3 = FindingId.HTTP_H2_MISSING, FindingId.HTTP_H3
 
 
-def unannounced(evidence: ProbeEvidence) -> ProbeEvidence:
-    names = tuple(replace(name, https=None) for name in evidence.names)
+def unannounced(evidence: ProbeEvidence, *, code: str | None = "NOERROR") -> ProbeEvidence:
+    """By no header, and by no record that the name server told of."""
+    asked = Question(record_type="HTTPS", took_us=None if code is None else 9_000, code=code)
+    names = tuple(replace(name, https=None, questions=(*name.questions, asked)) for name in evidence.names)
     return replace(answered(evidence, set(Trial) - {Trial.PLAIN}, headers=(HSTS,)), names=names)
 
 
@@ -163,6 +165,20 @@ def test_an_https_record_announces_as_well() -> None:
     silent = unannounced(deep_site())
     names = tuple(replace(name, https=HttpsRecord(protocols=("h3",))) for name in silent.names)
     assert finding(_H3, replace(silent, names=names)) is None
+
+
+@pytest.mark.parametrize("code", [None, "SERVFAIL", "NOTIMP"])
+def test_a_name_whose_https_record_nobody_told_of_may_announce_http3(code: str | None) -> None:
+    site = without(unannounced(deep_site(), code=code), Trial.HTTP3)
+    assert finding(_H3, site) is None
+    assert left_open(_H3, site) == "not_measured"
+    assert [check(column, site).answer for column in (CheckColumn.HTTP3, CheckColumn.ECH)] == [Answer.UNKNOWN] * 2
+
+
+def test_an_address_has_no_https_record() -> None:
+    site = replace(without(unannounced(deep_site(), code=None), Trial.HTTP3), host="192.0.2.1")
+    assert finding(_H3, site) is not None
+    assert check(CheckColumn.HTTP3, site).answer is Answer.NO
 
 
 def test_one_connection_cannot_show_whether_udp_answers() -> None:
