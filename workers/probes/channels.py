@@ -92,10 +92,11 @@ class TlsChannel:
         self._held = b""
         wire.recorder.notes = party.notes
 
-    async def shake_hands(self, early: bytes = b"") -> None:
+    async def shake_hands(self, early: bytes = b"", deadline_ns: int | None = None) -> None:
         """Raises ProbeError when the handshake fails. What is wrong with the certificate is noted, no failure here.
 
-        `early` is a request that goes along with the ClientHello where the session allows it.
+        `early` is a request that goes along with the ClientHello where the session allows it. `deadline_ns` is the
+        wire's deadline from the server's first word on.
         """
         own_ns = 0
         recorder = self._wire.recorder
@@ -112,6 +113,8 @@ class TlsChannel:
             if output:
                 await self._say(output)
             await self._feed(_BULK_BYTES)
+            if recorder.records and deadline_ns is not None:
+                self._wire.deadline_ns = deadline_ns
             if recorder.received_bytes > _MAX_HANDSHAKE_BYTES:
                 raise ProbeError(FailureKind.TLS_FAILED, f"more than {_MAX_HANDSHAKE_BYTES} bytes", stage=Stage.TLS)
         recorder.handshake = self._capture(own_ns)

@@ -43,7 +43,7 @@ class Kit:
 class Manner:
     """How a connection is made. `instead` is dialled in place of what the target's name says, and judged like any
     answer of a name server. `early` is a request to be sent with the ClientHello. `sparing` leaves half of the time for
-    another try when the handshake comes to nothing.
+    another try when the server says nothing to the ClientHello.
     """
 
     instead: DialAddress | None = None
@@ -145,7 +145,7 @@ class Link(AbstractContextManager["Link"]):
         deadline_ns = wire.deadline_ns
         if self._manner.sparing:
             wire.deadline_ns = (time.monotonic_ns() + deadline_ns) // 2
-        await channel.shake_hands(self._manner.early)
+        await channel.shake_hands(self._manner.early, deadline_ns)
         wire.deadline_ns = deadline_ns
         recorder.tcp_secured = wire.tcp_info()
         if self._manner.offer.protocols == HTTP2 and recorder.handshake is not None and not recorder.handshake.protocol:

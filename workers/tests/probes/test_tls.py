@@ -10,6 +10,7 @@ import pytest
 from workers.measurement.connection import Header
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import ProbeMeasurement
+from workers.tests.netlab.odd_tls import Talk
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Authority, Peer, Server, answering, finish, response, self_signed_context
 from workers.tests.waiting import undisturbed
@@ -189,6 +190,30 @@ def test_a_server_that_keeps_silent_in_the_handshake_ends_in_time(lab: Lab) -> N
         failed, _ = lab.fail(server.url().replace("http:", "https:"), timeout_us=300_000)
     assert failed.failure.kind is FailureKind.TLS_TIMEOUT
     assert failed.failure.stage is Stage.TLS
+
+
+def test_a_server_that_has_begun_to_answer_has_all_of_the_time_for_it(named: Lab) -> None:
+    """Half of it is kept for another ClientHello only while nothing shows that the first one got through."""
+    context = named.authority.context(NAME)
+
+    def script(peer: Peer) -> None:
+        def in_two_parts(flight: bytes) -> bytes:
+            peer.send(flight[:100])
+            peer.pause(1.8)
+            return flight[100:]
+
+        talk = Talk(peer.sock, context, peer.gone)
+        talk.shake_hands(in_two_parts)
+        talk.request()
+        talk.say(response())
+        talk.flush()
+        peer.sock.recv(1)
+
+    with Server(script) as server:
+        url = server.url(host=NAME).replace("http:", "https:")
+        measurement = named.measure(url, timeout_us=3_000_000)
+    assert measurement.hops[-1].status == 200
+    assert server.connections == 1
 
 
 def test_an_alert_is_told_in_its_own_words(lab: Lab) -> None:
