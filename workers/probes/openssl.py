@@ -183,6 +183,8 @@ def session_of(connection: SSL.Connection) -> SSL.Session | None:
 
 def reason_of(error: SSL.Error) -> str:
     """OpenSSL's own words for the last thing that went wrong, such as "tlsv1 alert protocol version"."""
+    if isinstance(error, SSL.ZeroReturnError):
+        return "close notify"
     entries: list[Any] = error.args[0] if error.args and isinstance(error.args[0], list) else []
     reasons = [str(entry[2]) for entry in entries]
     telling = [reason for reason in reasons if reason != _SAYS_NOTHING] or reasons

@@ -41,4 +41,5 @@ def test_a_client_hello_names_the_host_but_never_an_address() -> None:
 
 def test_an_error_without_words_still_has_a_name() -> None:
     assert reason_of(SSL.Error()) == "Error"
+    assert reason_of(SSL.ZeroReturnError()) == "close notify"
     assert reason_of(SSL.Error([("SSL routines", "", "tlsv1 alert internal error")])) == "tlsv1 alert internal error"
