@@ -17,7 +17,7 @@ from workers.diagnosis.records import LARGE_RECORD_BYTES, holds_back
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.units import ms, size, span
-from workers.diagnosis.windows import LEAST_ANSWER_BYTES
+from workers.diagnosis.windows import LEAST_ANSWER_BYTES, filled_window
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import FindingId
 
@@ -134,7 +134,8 @@ def initial_window(judged: Judged) -> Told:
     idle = any(one.idle_us for trial in judged.case.evidence.of(Trial.FULL) for one in trial.exchanges)
     if max(bodies, default=0) < LEAST_ANSWER_BYTES or not idle:
         return unknown(judged, "the answer is too small to tell")
-    return yes("ten packets, also after a pause")
+    filled = filled_window(judged.case)
+    return yes(f"{'ten or more' if filled is None else filled} packets, also after a pause")
 
 
 def early_hints(judged: Judged) -> Told:

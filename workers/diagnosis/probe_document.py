@@ -15,6 +15,7 @@ from workers.diagnosis.probe_summary import (
     unreadable_us,
     was_kept,
 )
+from workers.diagnosis.tcp_document import tcp_part
 from workers.diagnosis.tls_document import tls_part
 from workers.measurement.connection import Connection
 from workers.measurement.document import (
@@ -63,6 +64,7 @@ def probe_document(url: str, samples: Sequence[Measured | Failed]) -> Document:
         "address": connection.address if connection else None,
         "status": last.status if last else None,
         **_times(probe),
+        "tcp": tcp_part(deep),
         "tls": tls_part(deep, _connection(deep)),
         "http": _http(last, connection, answer_of(probe)) | {"kept": was_kept(deep)},
         "hops": [_hop(hop) for hop in probe.hops],

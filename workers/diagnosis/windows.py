@@ -152,10 +152,21 @@ def keeps_coming(trial: TrialEvidence, ruler: Ruler) -> bool:
 
 def known_window(case: Case) -> float | None:
     """The smallest window that at least two connections agree on, in segments; None where none is known."""
+    return agreed(window.segments for window in _windows(case))
+
+
+def filled_window(case: Case) -> int | None:
+    """What the server is set to, in segments, as two connections agree that filled their initial window; None where
+    answers are too small for that."""
+    segments = agreed(window.segments for window in _windows(case) if not window.at_least)
+    return None if segments is None else usual_setting(segments)
+
+
+def _windows(case: Case) -> list[Window]:
     if is_short(case.evidence.of(*_ASKING)):
-        return None
+        return []
     clean = [trial for trial in telling_trials(case) if not lost_packets(trial) and not is_late(trial)]
-    return agreed(window.segments for trial in clean if (window := window_of(trial)) is not None)
+    return [window for trial in clean if (window := window_of(trial)) is not None]
 
 
 def agreed(segments: Iterable[float]) -> float | None:

@@ -13,7 +13,7 @@ from workers.measurement.nouns import noun
 
 
 class Depth(StrEnum):
-    """How much of a target a probe looks at: one connection, or about eight of them, each asking something else."""
+    """How much of a target a probe looks at: one connection, or about sixteen, each asking something else."""
 
     LIGHT = "light"
     DEEP = "deep"
