@@ -20,6 +20,7 @@ from workers.probes.trust import another_way_may_help
 
 _MAX_BYTES = 64 * 1024
 _MAX_FETCHES = 6
+# Of one address, and of all of them together.
 _MAX_ISSUERS = 8
 
 
@@ -40,7 +41,7 @@ async def verify_with_issuers(kit: Kit, shaken: HandshakeCapture, deadline_ns: i
             break
         asked.add(url)
         with suppress(ProbeError, DeadlineError, TargetError):
-            fetched += read_certificates(await _fetch(kit, url, deadline_ns))
+            fetched = (*fetched, *read_certificates(await _fetch(kit, url, deadline_ns)))[:_MAX_ISSUERS]
         if fetched and kit.contexts.trusts_another_way((*chain, *fetched)):
             return True
     return False if fetched else None

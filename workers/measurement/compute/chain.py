@@ -6,6 +6,7 @@ from dataclasses import replace
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.x509.oid import AuthorityInformationAccessOID, SignatureAlgorithmOID
 
 from workers.measurement.compute.certificate import MAX_NAMES, key_of, printable_text
@@ -13,6 +14,9 @@ from workers.measurement.compute.remembered import remembered
 from workers.measurement.evidence import ChainCertificate
 
 _MAX_URLS = 4
+# Chrome takes no longer exponent of an RSA key (BoringSSL's kMaxExponentBits). One of thousands of bits makes each
+# signature that it is tried on a hundred times as dear.
+_MOST_EXPONENT_BITS = 33
 _ALGORITHMS = {
     oid.dotted_string: name.replace("_WITH_", "-")
     for name, oid in vars(SignatureAlgorithmOID).items()
@@ -75,9 +79,13 @@ def _issuer_of(one: x509.Certificate, among: list[x509.Certificate | None]) -> i
 
 @remembered
 def is_signed_by(one: x509.Certificate, by: x509.Certificate) -> bool:
-    """By name and by signature. Remembered: to verify one by a key of 16,384 bits takes milliseconds, and the ways
-    through a chain ask for each of its pairs again and again, of which sixteen certificates have 240."""
+    """By name and by signature, with a key that browsers use. Remembered: to verify one by a key of 16,384 bits takes
+    milliseconds, and the ways through a chain ask for each of its pairs again and again, of which sixteen certificates
+    have 240."""
     try:
+        key = by.public_key()
+        if isinstance(key, RSAPublicKey) and key.public_numbers().e.bit_length() > _MOST_EXPONENT_BITS:
+            return False
         one.verify_directly_issued_by(by)
     except (InvalidSignature, TypeError, *UNREADABLE):
         return False

@@ -2,15 +2,22 @@
 
 import socket
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.evidence import Depth
+from workers.measurement.captures_probe import HandshakeCapture
+from workers.measurement.evidence import CertificateFault, Depth
 from workers.measurement.failure import FailureKind
 from workers.measurement.messages import Failed
+from workers.probes import issuers
 from workers.probes.issuers import read_certificates
+from workers.probes.link import Kit
+from workers.tests.netlab.certificates import make_authority
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -25,10 +32,10 @@ def test_a_missing_issuer_is_fetched_from_where_the_certificate_says(
 ) -> None:
     vault = Vault(tmp_path)
     named.configure(ca_file=vault.ca_file)
-    with Server(lambda peer: answering(response(issuers[0]))(peer)) as authority:
+    with Server(lambda peer: answering(response(known[0]))(peer)) as authority:
         url = authority.url("/issuer.der") if points_to_issuer else None
         chain = vault.chain(Recipe(names=(NAME,), intermediates_sent=False, issuer_url=url))
-        issuers = [chain.issuer]
+        known = [chain.issuer]
         with MisbehavingServer(socket.create_server(("127.0.0.1", 0)), Conduct(), chain) as server:
             outcome = named.probe(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
     assert isinstance(outcome, Failed)
@@ -47,6 +54,36 @@ def test_an_issuers_address_on_the_inside_is_not_asked(named: Lab, tmp_path: Pat
     handshake = evidence_of(outcome).trials[0].handshake
     assert handshake is not None
     assert handshake.verified_with_fetched_issuer is None
+
+
+def test_however_many_issuers_strangers_offer_few_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+
+    class Suspicious:
+        def trusts_another_way(self, chain: tuple[bytes, ...]) -> bool:
+            tried.append(len(chain))
+            return False
+
+    async def fetched(*_: object) -> bytes:
+        return b"".join(
+            make_authority(f"Stranger {number}").certificate.public_bytes(Encoding.PEM) for number in range(6)
+        )
+
+    monkeypatch.setattr(issuers, "_fetch", fetched)
+    monkeypatch.setattr(issuers, "missing_issuer_urls", lambda _: ("http://a/", "http://b/", "http://c/"))
+    shaken = HandshakeCapture(
+        flights_sent_ns=(),
+        own_ns=0,
+        reads=0,
+        version="TLSv1.3",
+        chain=(b"leaf",),
+        faults=(CertificateFault(code=20, depth=0, text=""),),
+    )
+    kit = cast("Kit", SimpleNamespace(contexts=Suspicious()))
+    with pytest.raises(StopIteration) as ended:
+        issuers.verify_with_issuers(kit, shaken, 0).send(None)
+    assert ended.value.value is False
+    assert tried == [7, 9, 9]
 
 
 @given(st.binary(max_size=300))
