@@ -165,6 +165,19 @@ def _canonical_ipv6(host: str) -> str:
 
 
 def _canonical_path(parts: SplitResult) -> str:
-    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
+    path = quote(_without_dots(parts.path), safe="/%:@!$&'()*+,;=~-._")
     query = quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]")
     return f"{path}?{query}" if parts.query else path
+
+
+def _without_dots(path: str) -> str:
+    """Without the segments that lead nowhere or up, as browsers ask for it (WHATWG URL, 4.4)."""
+    kept: list[str] = []
+    dots = "."
+    for segment in path.split("/")[1:]:
+        dots = segment.lower().replace("%2e", ".")
+        if dots == "..":
+            del kept[-1:]
+        elif dots != ".":
+            kept.append(segment)
+    return "/".join(["", *kept, *([""] if dots in (".", "..") else [])])
