@@ -131,13 +131,17 @@ async def resolve(host: str, local: LocalNames, settings: NameSettings, deadline
     known = local.addresses(host)
     if known:
         return Resolution(addresses=known)
-    return await _look_up(host, _Search(local.servers(), settings, deadline_ns, []))
+    return await _look_up(local.in_full(host), _Search(local.servers(), settings, deadline_ns, []))
 
 
-async def _look_up(host: str, search: _Search) -> Resolution:
+async def _look_up(names: tuple[str, ...], search: _Search) -> Resolution:
+    """The addresses of the first of the names that has any."""
     asked_ns = time.monotonic_ns()
-    answered = await search.follow(host, _ADDRESS_TYPES)
-    found = _records(answered)
+    for name in names:
+        answered = await search.follow(name, _ADDRESS_TYPES)
+        found = _records(answered)
+        if found:
+            break
     aliases = tuple(alias for inquiry in answered for alias in _longest(inquiry.replies.values()))
     addresses = tuple(address for reply in found for address in reply.addresses)[:_MAX_ADDRESSES]
     kept_s = [reply.ttl_s for reply in found or answered[-1].replies.values()]
@@ -169,7 +173,7 @@ async def look_deeper(
     again: list[LookupCapture] = []
     for _ in range(_REPEATS):
         with suppress(ProbeError, DeadlineError):
-            resolution = await _look_up(host, _Search(servers, settings, deadline_ns, []))
+            resolution = await _look_up(local.in_full(host), _Search(servers, settings, deadline_ns, []))
             again += [] if resolution.lookup is None else [resolution.lookup]
     search = _Search(servers, settings, deadline_ns, [])
     https = None

@@ -12,6 +12,7 @@ T = TypeVar("T")
 _MAX_FILE_BYTES = 1024 * 1024
 # resolv.conf(5): up to three are used, and the machine itself where none is named.
 _MAX_SERVERS = 3
+_MAX_SEARCHED = 6
 _DEFAULT_SERVERS = (NameServer(address="127.0.0.1"),)
 
 
@@ -20,6 +21,14 @@ def parse_resolv_conf(text: str) -> tuple[NameServer, ...]:
     words = [line.split() for line in text.splitlines()]
     named = [line[1] for line in words if len(line) > 1 and line[0] == "nameserver"]
     return tuple(NameServer(address=name) for name in named if _is_address(name))[:_MAX_SERVERS] or _DEFAULT_SERVERS
+
+
+def parse_search(text: str) -> tuple[str, ...]:
+    """The domains in which names of one label are looked for: of the last line that names any."""
+    words = [line.split() for line in text.splitlines()]
+    lines = [line[1:] for line in words if len(line) > 1 and line[0] in ("search", "domain")]
+    domains = (name.lower().strip(".") for name in (lines[-1] if lines else ()))
+    return tuple(name for name in domains if name)[:_MAX_SEARCHED]
 
 
 def parse_hosts(text: str) -> dict[str, tuple[str, ...]]:
@@ -71,10 +80,16 @@ class LocalNames:
     def __init__(self, settings: NameSettings) -> None:
         self._servers = settings.servers
         self._resolv_conf = _Watched(settings.resolv_conf, parse_resolv_conf)
+        self._search = _Watched(settings.resolv_conf, parse_search)
         self._hosts = _Watched(settings.hosts, parse_hosts)
 
     def servers(self) -> tuple[NameServer, ...]:
         return self._servers or self._resolv_conf.read()
+
+    def in_full(self, host: str) -> tuple[str, ...]:
+        """What to ask name servers for, one after the other. Names of several labels are taken for whole ones: with
+        others tried behind them, a wrong name would lead to somebody else's wildcard."""
+        return (host,) if "." in host else (*(f"{host}.{domain}" for domain in self._search.read()), host)
 
     def addresses(self, host: str) -> tuple[str, ...]:
         """Addresses that need no name server: literals, localhost and below (RFC 6761, 6.3), the hosts file."""

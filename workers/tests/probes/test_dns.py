@@ -2,6 +2,7 @@
 
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from threading import Event, Thread
@@ -228,6 +229,23 @@ def test_answers_to_other_questions_are_passed_over(resolver: Resolver) -> None:
 def test_a_flood_of_addresses_is_cut(resolver: Resolver) -> None:
     resolver.serve(Zone(a={"a.test": [f"192.0.2.{number}" for number in range(1, 61)]}).answer)
     assert len(resolver.resolve("a.test").addresses) == 32
+
+
+def test_a_name_of_one_label_is_looked_for_where_the_resolver_file_says(resolver: Resolver, tmp_path: Path) -> None:
+    """resolv.conf(5), as browsers and curl do. The last one is the name as it stands."""
+    (tmp_path / "resolv.conf").write_text("search other.test corp.test.\n")
+    resolver.settings = replace(resolver.settings, resolv_conf=tmp_path / "resolv.conf")
+    server = resolver.serve(Zone(a={"wiki.corp.test": ["192.0.2.1"], "bare": ["192.0.2.2"]}).answer)
+    found = resolver.resolve("wiki")
+    assert found.addresses == ("192.0.2.1",)
+    assert found.lookup is not None
+    assert found.lookup.aliases == ()
+    assert server.questions == 4
+    assert resolver.resolve("bare").addresses == ("192.0.2.2",)
+    assert not resolver.resolve("nothing").exists
+    assert not resolver.resolve("wiki.corp").exists
+    evidence = resolver.learn("wiki")
+    assert (evidence.host, evidence.addresses) == ("wiki", ("192.0.2.1",))
 
 
 def test_what_this_machine_knows_is_not_asked_for(resolver: Resolver, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.probes.names import LocalNames, parse_hosts, parse_resolv_conf
+from workers.probes.names import LocalNames, parse_hosts, parse_resolv_conf, parse_search
 from workers.probes.settings import NameServer, NameSettings
 
 
@@ -22,6 +22,12 @@ def test_three_name_servers_are_taken_from_the_file() -> None:
 
 def test_without_any_the_machine_itself_is_asked() -> None:
     assert addresses("") == ["127.0.0.1"]
+
+
+def test_the_last_line_says_where_else_names_are_looked_for() -> None:
+    assert parse_search("domain a.test\nsearch B.test c.test.\nsearch\noptions ndots:5\n") == ("b.test", "c.test")
+    assert parse_search("search a.test\ndomain b.test\n") == ("b.test",)
+    assert parse_search("search .\n") == parse_search("") == ()
 
 
 def test_the_hosts_file_gives_names_to_addresses() -> None:
@@ -53,3 +59,4 @@ def test_servers_that_are_set_come_before_the_file() -> None:
 def test_no_text_breaks_the_readers(text: str) -> None:
     assert 1 <= len(parse_resolv_conf(text)) <= 3
     parse_hosts(text)
+    assert len(parse_search(text)) <= 6
