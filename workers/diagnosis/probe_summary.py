@@ -71,11 +71,19 @@ def round_trips_of(probe: ProbeMeasurement) -> RoundTrips:
     last = probe.hops[-1]
     connection = next((one for one in probe.connections if one.number == last.connection), None)
     return RoundTrips(
-        dns=None if last.timing.dns is None else 1,
+        dns=None if last.timing.dns is None else _lookups(probe),
         connect=None if last.timing.connect is None or connection is None or connection.rtt_us is None else 1,
         tls=connection.tls_round_trips if connection is not None else None,
         wait=None if last.timing.wait is None else _waits(probe),
     )
+
+
+def _lookups(probe: ProbeMeasurement) -> int:
+    """One for each answered question: those for both families leave together, others follow an alias or an error."""
+    evidence = probe.evidence
+    names = () if evidence is None else (name for name in evidence.names if name.host == evidence.host)
+    asked = (one for name in names for one in name.questions if one.record_type == "A" and one.code is not None)
+    return max(1, sum(1 for _ in asked))
 
 
 def _waits(probe: ProbeMeasurement) -> int | None:

@@ -16,7 +16,9 @@ from workers.measurement.evidence import (
     Depth,
     Exchange,
     Handshake,
+    NameEvidence,
     ProbeEvidence,
+    Question,
     TlsRecord,
     Transfer,
     Trial,
@@ -161,6 +163,21 @@ def test_the_first_byte_on_the_wire_is_told_apart_from_the_first_that_could_be_r
     assert told["ttfb_decrypted_ms"] == 108.0
     assert told["ttfb_raw_ms"] == 87.9
     assert told["round_trips"] == {"dns": 1, "connect": 1, "tls": 1, "wait": 2}
+
+
+def test_a_lookup_has_a_round_trip_for_each_question_that_had_to_follow_another() -> None:
+    """Two aliases that the resolver left loose, and a question that got lost."""
+    answered = Question(record_type="A", took_us=20_000, code="NOERROR")
+    beside = replace(answered, record_type="AAAA")
+    lost = Question(record_type="A")
+    later = replace(answered, record_type="HTTPS")
+    probe = deep_probe()
+    assert probe.evidence is not None
+    name = NameEvidence(
+        host=probe.evidence.host, questions=(lost, answered, beside, answered, beside, answered, beside, later)
+    )
+    seen = replace(probe, evidence=replace(probe.evidence, names=(name, NameEvidence(host="other.example.org"))))
+    assert probe_document(URL, [Measured(measurement=seen)])["round_trips"]["dns"] == 3
 
 
 def test_it_lists_hops_connections_and_the_certificate() -> None:
