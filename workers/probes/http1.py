@@ -18,6 +18,8 @@ MAX_HEAD_BYTES = 64 * 1024
 _MAX_INTERIM = 16
 _MAX_LINE_BYTES = 4096
 _MAX_KNOWN_BYTES = 256
+# Pages that come word by word have thousands of small chunks. Each takes microseconds from all probes under way.
+_MAX_SPARE_CHUNKS, _LEAST_CHUNK_BYTES = 65_536, 64
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) +([1-9][0-9]{2})(?: .*)?")
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _FOLD = re.compile(rb"\n[ \t]+")
@@ -227,6 +229,7 @@ class _Chunked:
         self._line = bytearray()
         self._take_line = self._take_size
         self._trailer_bytes = 0
+        self._chunks = self._body_bytes = 0
 
     def feed(self, data: bytes) -> list[bytes]:
         payloads: list[bytes] = []
@@ -257,6 +260,10 @@ class _Chunked:
         if matched is None:
             raise _invalid(f"a chunk's size reads {printable(line[:40])!r}", stage=Stage.DOWNLOAD)
         self._left = int(matched[1], 16)
+        self._chunks += 1
+        self._body_bytes += self._left
+        if self._chunks > _MAX_SPARE_CHUNKS + self._body_bytes // _LEAST_CHUNK_BYTES:
+            raise _invalid("a flood of chunks that bring next to nothing", stage=Stage.DOWNLOAD)
         self._take_line = self._take_gap if self._left else self._take_trailer
 
     def _take_gap(self, line: bytes) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.faults import ProbeError
-from workers.probes.http1 import MAX_HEAD_BYTES, ResponseReader, printable
+from workers.probes.http1 import MAX_HEAD_BYTES, ResponseReader, look_away, printable
 
 LIMIT = 1000
 
@@ -151,6 +151,18 @@ def test_a_body_over_the_limit_is_refused_by_its_length_or_by_what_comes() -> No
     announced = fault(b"HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n")
     came = fault(b"HTTP/1.1 200 OK\r\n\r\n", *((b"a" * 100,) * 11))
     assert announced.failure.kind is came.failure.kind is FailureKind.RESPONSE_TOO_LARGE
+
+
+def test_a_body_of_crumbs_is_no_answer_and_one_of_small_parts_is() -> None:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    for chunk, count in ((b"1\r\nx\r\n", 50_000), (b"64\r\n" + b"x" * 100 + b"\r\n", 90_000)):
+        reader = ResponseReader(max_body_bytes=10_000_000, on_body=look_away)
+        reader.feed(head + chunk * count + b"0\r\n\r\n")
+        assert reader.complete
+    reader = ResponseReader(max_body_bytes=10_000_000, on_body=look_away)
+    with pytest.raises(ProbeError) as caught:
+        reader.feed(head + b"1\r\nx\r\n" * 90_000)
+    assert (caught.value.failure.kind, caught.value.failure.stage) == (FailureKind.RESPONSE_INVALID, Stage.DOWNLOAD)
 
 
 def test_an_early_end_is_told_by_where_it_came() -> None:
