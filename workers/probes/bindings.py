@@ -59,7 +59,8 @@ class Notes:
     `faults` are what verification held against the chain, `verdict` what it is remembered by; `spared` tells that it
     was in order a short while ago and was not verified again. `messages` are handshake messages received, decrypted,
     the long ones cut; `certificate` is the last one with certificates, whole. `inner_types` are content types inside
-    encrypted records of TLS 1.3, by the number of the record.
+    encrypted records of TLS 1.3, by the number of the record. `records` and `heard` count all records and handshake
+    messages.
     """
 
     host: str = ""
@@ -70,6 +71,7 @@ class Notes:
     certificate: bytes | None = None
     inner_types: list[tuple[int, int]] = field(default_factory=list)
     records: int = 0
+    heard: int = 0
 
 
 class Tap:
@@ -110,6 +112,7 @@ class Tap:
             if len(notes.inner_types) < _MAX_INNER_TYPES:
                 notes.inner_types.append((notes.records - 1, data[0]))
         elif kind == _HANDSHAKE:
+            notes.heard += 1
             if data[0] == _CERTIFICATE:
                 self._hear_certificate(notes, _read(data, size)[:], ssl)
             elif len(notes.messages) < (_MAX_TICKETS if data[0] == _TICKET else _MAX_MESSAGES):

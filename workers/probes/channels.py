@@ -24,6 +24,10 @@ _NO_PROTOCOL = "no application protocol"
 _MAX_HANDSHAKE_BYTES = 256 * 1024
 # Of ours to what is none of an answer: a further handshake takes two, and no server needs many.
 _MAX_REPLIES = 20
+# Handshake messages of one connection, tickets and new keys among them: honest servers send a dozen.
+_MAX_HEARD = 512
+# Pages that come word by word have thousands of small records. Each takes microseconds from all probes under way.
+_MAX_SPARE_RECORDS, _LEAST_RECORD_BYTES = 65_536, 64
 
 
 class Channel(Protocol):
@@ -88,6 +92,7 @@ class TlsChannel:
         self._ended = False
         self._unread = b""
         self._replies = 0
+        self._said_bytes = 0
         # What came of a record that is not whole yet: OpenSSL could do nothing with it.
         self._held = b""
         wire.recorder.notes = party.notes
@@ -149,10 +154,19 @@ class TlsChannel:
             if not await self._feed(_BULK_BYTES if begun else self._framer.wanted):
                 return b""
             data = b"" if self._held else self._decrypted()
+            self._said_bytes += len(data)
+            self._bear_with_it()
             if data:
                 return data
             await self._reply()
         return b""
+
+    def _bear_with_it(self) -> None:
+        """Not for long with a server that keeps OpenSSL busy and says next to nothing."""
+        notes = self._party.notes
+        spare = notes.records - self._said_bytes // _LEAST_RECORD_BYTES
+        if notes.heard > _MAX_HEARD or spare > _MAX_SPARE_RECORDS:
+            raise ProbeError(FailureKind.RESPONSE_INVALID, "a flood of records that bring next to nothing")
 
     async def _reply(self) -> None:
         """What OpenSSL has to say to the server's TLS: to a new handshake of TLS 1.2, which browsers follow too, or to
