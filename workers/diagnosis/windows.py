@@ -156,8 +156,7 @@ def known_window(case: Case) -> float | None:
 
 
 def filled_window(case: Case) -> int | None:
-    """What the server is set to, in segments, as two connections agree that filled their initial window; None where
-    answers are too small for that."""
+    """What the server is set to in segments, as two connections agree that filled their window; None without such."""
     segments = agreed(window.segments for window in _windows(case) if not window.at_least)
     return None if segments is None else usual_setting(segments)
 

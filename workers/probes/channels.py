@@ -166,7 +166,8 @@ class TlsChannel:
         notes = self._party.notes
         spare = notes.records - self._said_bytes // _LEAST_RECORD_BYTES
         if notes.heard > _MAX_HEARD or spare > _MAX_SPARE_RECORDS:
-            raise ProbeError(FailureKind.RESPONSE_INVALID, "a flood of records that bring next to nothing")
+            evidence = "a flood of records that bring next to nothing"
+            raise ProbeError(FailureKind.RESPONSE_INVALID, evidence, stage=self._wire.recorder.stage)
 
     async def _reply(self) -> None:
         """What OpenSSL has to say to the server's TLS: to a new handshake of TLS 1.2, which browsers follow too, or to
