@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median, median_low
 
+from workers.diagnosis.begun_windows import begun
 from workers.diagnosis.case import Case, Verdicts
 from workers.diagnosis.flights import Gap, Turn, answer_turn, packet_time_us
 from workers.diagnosis.gaps import LEAST_RTT, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
@@ -121,7 +122,8 @@ def _stall(trial: TrialEvidence, ruler: Ruler) -> _Stall | None:
         pause_us=paused_us,
         bytes_before=pauses[0].gap.bytes_before,
         saving_us=saving_us,
-        known=min(paused_us, span_us - needed.most_us)
+        known=paused_us >= _KNOWN * (span_us - needed.us)
+        and min(paused_us, span_us - needed.most_us)
         >= _KNOWN * min(paused_us + _unclear_us(trial, ruler, own), span_us - needed.least_us),
     )
 
@@ -138,9 +140,19 @@ def _others(trial: TrialEvidence, ruler: Ruler, pauses: Sequence[KnownGap]) -> l
 
 
 def _unclear_us(trial: TrialEvidence, ruler: Ruler, own: Sequence[Gap]) -> int:
-    """How long the answer stopped besides, for whatever reason but a full window."""
-    other = (one.gap for kind in (GapKind.UNCLEAR, GapKind.HELD) for one in pauses_in(trial, ruler, kind))
-    return sum(gap.duration_us for gap in other if gap not in own)
+    """How long the answer stopped besides, for whatever reason but what is surely a full window."""
+    kinds = (GapKind.UNCLEAR, GapKind.HELD, GapKind.WINDOW)
+    other = (one for kind in kinds for one in pauses_in(trial, ruler, kind) if one.gap not in own)
+    return sum(
+        one.gap.duration_us for one in other if one.kind is not GapKind.WINDOW or _may_end(trial, one.gap, ruler)
+    )
+
+
+def _may_end(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
+    """Whether what came before a full window's pause may be all that the server had: it is no round trip by just that,
+    and ends with a record."""
+    exact = any(map(ruler.may_be_exact, (gap.duration_us, gap.period_us)))
+    return not exact and not ruler.is_whole(gap.flight_bytes) and not splits_record(trial, gap)
 
 
 def _is_alike(gap: Gap, sure_us: Sequence[int], ruler: Ruler) -> bool:
@@ -179,18 +191,22 @@ def _needed(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) 
     flights = zip(turn.flights, (ahead + first, *others), strict=True)
     whole = replace(turn, flights=tuple(replace(one, size_bytes=one.size_bytes + left) for one, left in flights))
     paused_us = {gap.start_us for gap in own}
-    window = window_for(whole, ruler, paused_us, usual_window_after(trial))
+    began = begun(trial, whole, ruler, paused_us)
+    window = began.nearest(window_for(whole, ruler, paused_us, usual_window_after(trial)))
     left = unfilled_at_first(trial, exchange, window, ruler.mss) if any((first, *others)) else 0
     apart = max(left, unfilled_by_pieces(trial, exchange, turn, ruler.mss, paused_us))
-    slack, shown = _SLACK_SEGMENTS * ruler.mss, pauses_in(trial, ruler, GapKind.WINDOW)
-    any_window = window if ruler.window_segments or shown else max(window, turn.size_bytes)
+    slack = _SLACK_SEGMENTS * ruler.mss
 
     def us(more: int, window: int = window) -> int:
         # What is not there takes room in the window and no time on the link.
         size_bytes, virtual = turn.size_bytes + ahead + more, more - left
         return needed_us(size_bytes, ruler, window, packet_us) - virtual * packet_us // ruler.mss
 
-    return _Needed(us=us(left), least_us=us(left - slack, any_window), most_us=us(apart + slack))
+    return _Needed(
+        us=us(left),
+        least_us=min(us(left - slack), us(left, began.most or max(window, turn.size_bytes))),
+        most_us=max(us(apart + slack), us(left, began.least)),
+    )
 
 
 def _is_stalled(pauses: Sequence[KnownGap]) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise, zip_longest
+from itertools import accumulate, pairwise
 from math import ceil, floor
 
 from workers.diagnosis.case import Case, lost_packets
@@ -246,24 +246,39 @@ def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = (), usual: in
     own pauses, which began at these instants, are no waits."""
     if ruler.window_segments is not None:
         return round(ruler.window_segments)
-    shown, stopped, before, largest = 0.0, False, 0.0, 0.0
-    for place, (flight, gap) in enumerate(zip_longest(turn.flights, turn.gaps())):
-        sent = flight.size_bytes / ruler.mss
+    sent = [flight.size_bytes / ruler.mss for flight in turn.flights]
+    shown = floor(shown_segments(turn, ruler, sent, _DEFERRED_SEGMENTS + _OWN_SEGMENTS))
+    if any(under_way < USUAL_WINDOW - _DEFERRED_SEGMENTS for _, under_way in waits(turn, ruler, sent, own_us)):
+        return max(1, shown)
+    return usual if shown <= usual else next((one for one in _USUAL if one >= shown), shown)
+
+
+def shown_segments(turn: Turn, ruler: Ruler, sent: Sequence[float], unseen: int) -> float:
+    """What of an answer came at once, of flights of so many segments and at most so many more, beyond what
+    acknowledgements of what came before may have let out."""
+    shown = 0.0
+    for place, flight in enumerate(turn.flights):
+        before, largest = sum(sent[:place]), max(sent[:place], default=0)
         # What was acknowledged meanwhile has let the window grow: of Linux to twice what was under way at most.
-        at_once = sent if sent > 2 * (ceil(largest) + _DEFERRED_SEGMENTS + _OWN_SEGMENTS) else sent - before
+        grown = 2 * (ceil(largest) + unseen)
+        at_once = sent[place] if sent[place] > grown else sent[place] - before
         # In what a narrow link spreads is also what the acknowledgement of its beginning let out, and in what came
         # behind a short pause what that of the piece before it did.
         spread = flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us
-        told = spread or any(_is_told_meanwhile(one, flight, ruler) for one in turn.flights[:place])
-        shown = max(shown, 0 if told else at_once)
-        before, largest = before + sent, max(largest, sent)
-        waited = gap is not None and gap.start_us not in own_us and _is_let_out(gap, turn.flights[:place], ruler)
-        since_us = flight.end_us - ruler.rtt_us
-        under_way = sum(one.size_bytes for one in turn.flights[: place + 1] if one.end_us > since_us) / ruler.mss
-        stopped = stopped or (waited and under_way < USUAL_WINDOW - _DEFERRED_SEGMENTS)
-    if stopped:
-        return max(1, floor(shown))
-    return usual if floor(shown) <= usual else next((one for one in _USUAL if one >= floor(shown)), ceil(shown))
+        if not spread and not any(_is_told_meanwhile(one, flight, ruler) for one in turn.flights[:place]):
+            shown = max(shown, at_once)
+    return shown
+
+
+def waits(turn: Turn, ruler: Ruler, sent: Sequence[float], own_us: Collection[int]) -> list[tuple[Gap, float]]:
+    """The pauses behind which came what an acknowledgement let out, each with how many segments were under way."""
+    found = []
+    for place, gap in enumerate(turn.gaps()):
+        flights, since_us = turn.flights[: place + 1], gap.start_us - ruler.rtt_us
+        if gap.start_us not in own_us and _is_let_out(gap, flights[:-1], ruler):
+            under_way = (size for one, size in zip(flights, sent, strict=False) if one.end_us > since_us)
+            found.append((gap, sum(under_way)))
+    return found
 
 
 def _is_told_meanwhile(earlier: Flight, flight: Flight, ruler: Ruler) -> bool:
