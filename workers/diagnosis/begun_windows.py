@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 
-from workers.diagnosis.flights import Flight, Gap, Turn, handshake_turns, mss_of, packets_of
+from workers.diagnosis.flights import Gap, Turn, handshake_turns, packets_of
 from workers.diagnosis.gaps import LEAST_GROWTH, Ruler, splits_record
-from workers.diagnosis.windows import shown_segments, waits
-from workers.measurement.evidence import Direction, TrialEvidence
+from workers.diagnosis.windows import SPREAD_BEFORE_PAUSE_RTT, is_let_out, is_told_meanwhile, usual_window_after
+from workers.measurement.evidence import Direction, Exchange, Transfer, TrialEvidence
 
 # No server begins with less (RFC 2581 allowed two).
 _LEAST_WINDOW = 2
@@ -29,65 +29,54 @@ class Begun:
         return max(self.least, window if self.most is None else min(window, self.most))
 
 
-def begun(trial: TrialEvidence, turn: Turn, ruler: Ruler, own_us: Collection[int]) -> Begun:
+def begun(trial: TrialEvidence, exchange: Exchange, turn: Turn, ruler: Ruler, own_us: Collection[int]) -> Begun:
     """What is certain of the window of an answer. The server's own pauses began at these instants."""
-    sent = [_packets(trial, flight, ruler) for flight in turn.flights]
-    shown = floor(shown_segments(turn, ruler, sent, _unseen_packets(trial, ruler)))
-    least = max(_LEAST_WINDOW, shown, _left_by_handshake(trial, turn, ruler), floor(ruler.window_segments or 0))
-    most = list(_stops(trial, turn, ruler, sent, own_us))
-    if ruler.window_segments is not None:
-        most.append(ceil(_grown(trial, ruler.window_segments)) + _SPARE_SEGMENTS)
+    known, mss = ruler.window_segments, ruler.mss
+    reads = [_reads(trial, one.start_us, one.end_us) for one in turn.flights]
+    ahead = _most_packets(_reads(trial, turn.asked_us, turn.start_us - 1), mss)
+    most_sent = [_most_packets(each, mss) for each in reads]
+    least_sent = [_least_packets(each, mss, exchange.first_application_us or 0) for each in reads]
+    shown = _shown(turn, ruler, least_sent, most_sent, ahead, _unseen_packets(trial, mss))
+    least = max(_LEAST_WINDOW, shown, _left_by_handshake(trial, turn, ruler), floor(known or 0))
+    most = list(_stops(trial, turn, ruler, most_sent, own_us))
+    if known is not None:
+        most.append(usual_window_after(trial, ceil(known)) + _SPARE_SEGMENTS)
     return Begun(least=least, most=max(least, min(most)) if most else None)
+
+
+def _shown(
+    turn: Turn, ruler: Ruler, least_sent: Sequence[int], most_sent: Sequence[int], ahead: int, unseen: int
+) -> int:
+    """What came at once at least, beyond what acknowledgements of what came before may have let out."""
+    shown = 0
+    for place, (flight, sent) in enumerate(zip(turn.flights, least_sent, strict=True)):
+        before = ahead + sum(most_sent[:place])
+        # Linux lets the window grow to twice what was under way at most.
+        grown = 2 * (max([ahead, *most_sent[:place]]) + unseen)
+        spread = flight.spread_us > SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us
+        if not spread and not any(is_told_meanwhile(one, flight, ruler) for one in turn.flights[:place]):
+            shown = max(shown, sent if sent > grown else sent - before)
+    return shown
 
 
 def _stops(
     trial: TrialEvidence, turn: Turn, ruler: Ruler, sent: Sequence[int], own_us: Collection[int]
 ) -> Iterator[int]:
-    """The largest windows that can have been full at each wait for one."""
-    for gap, under_way in waits(turn, ruler, sent, own_us):
-        if _is_full(trial, gap, ruler):
-            told = zip(turn.flights, sent, strict=True)
-            before = max((size for one, size in told if one.end_us <= gap.start_us - ruler.rtt_us), default=0)
-            yield _before_growth(ceil(under_way) + _SPARE_SEGMENTS, before)
-
-
-def _before_growth(window: int, acknowledged: int) -> int:
-    """The largest that can have grown to this one while so many packets that had been sent at once were acknowledged:
-    by one for each at least, as long as it is less than twice of what is under way."""
-    for began in range(window, 0, -1):
-        grown = next(more for more in range(acknowledged + 1) if 2 * (acknowledged - more) <= began + more)
-        if began + grown <= window:
-            return began
-    return 1
-
-
-def _unseen_packets(trial: TrialEvidence, ruler: Ruler) -> int:
-    """How many the kernel counted beyond those that can be told from what was read."""
-    counted = None if trial.tcp_ended is None else trial.tcp_ended.data_segments_in
-    if counted is None:
-        return _SPARE_SEGMENTS
-    came = (one for one in packets_of(trial) if one.direction is Direction.RECEIVED)
-    return max(0, counted - sum(ceil(one.size_bytes / ruler.mss) for one in came))
-
-
-def _packets(trial: TrialEvidence, flight: Flight, ruler: Ruler) -> int:
-    """Of how many a flight was at least: several may have been read in one go."""
-    came = (one for one in packets_of(trial) if one.direction is Direction.RECEIVED)
-    return sum(ceil(one.size_bytes / ruler.mss) for one in came if flight.start_us <= one.at_us <= flight.end_us)
-
-
-def _left_by_handshake(trial: TrialEvidence, turn: Turn, ruler: Ruler) -> int:
-    """What came of the handshake at once had room in the window, and when it was acknowledged the window grew, unless
-    the server has rested since."""
-    largest = max((_packets(trial, one, ruler) for each in handshake_turns(trial) for one in each.flights), default=0)
-    rested = turn.start_us - turn.asked_us - ruler.rtt_us > _LEAST_REST_US
-    return largest if rested else floor(LEAST_GROWTH * largest)
-
-
-def _grown(trial: TrialEvidence, window: float) -> float:
-    """What a window has become when the handshake was acknowledged: of Linux twice what was under way at most."""
-    sent = [ceil(turn.size_bytes / mss_of(trial)) for turn in handshake_turns(trial)]
-    return max(window, min(window + sum(sent), 2 * max(sent, default=0)))
+    """The largest windows that can have been full at each wait for one. Of what may have grown to that meanwhile it is
+    the usual one, if that is among them."""
+    usual, rested = usual_window_after(trial), turn.start_us - turn.asked_us - ruler.rtt_us > _LEAST_REST_US
+    for place, gap in enumerate(turn.gaps()):
+        flights = turn.flights[: place + 1]
+        if gap.start_us in own_us or not is_let_out(gap, flights[:-1], ruler) or not _is_full(trial, gap, ruler):
+            continue
+        since_us = gap.start_us - ruler.rtt_us
+        told = [size for one, size in zip(flights, sent, strict=False) if one.end_us <= since_us]
+        full = sum(sent[: place + 1]) - sum(told)
+        if full - max(told, default=0) <= usual <= full:
+            yield usual
+        else:
+            rested = rested or any(one.duration_us > _LEAST_REST_US for one in turn.gaps()[:place])
+            yield (usual_window_after(trial, full) if rested else full) + _SPARE_SEGMENTS
 
 
 def _is_full(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
@@ -95,3 +84,43 @@ def _is_full(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
     it had handed over."""
     exact = any(map(ruler.may_be_exact, (gap.duration_us, gap.period_us)))
     return exact and (ruler.is_whole(gap.flight_bytes) or splits_record(trial, gap))
+
+
+def _left_by_handshake(trial: TrialEvidence, turn: Turn, ruler: Ruler) -> int:
+    """What came of the handshake at once had room in the window, and when it was acknowledged the window grew, unless
+    the server has rested since."""
+    flights = (flight for one in handshake_turns(trial) for flight in one.flights)
+    largest = max((ceil(flight.size_bytes / ruler.mss) for flight in flights), default=0)
+    rested = turn.start_us - turn.asked_us - ruler.rtt_us > _LEAST_REST_US
+    return largest if rested else floor(LEAST_GROWTH * largest)
+
+
+def _reads(trial: TrialEvidence, since_us: int, until_us: int) -> list[Transfer]:
+    came = (one for one in packets_of(trial) if one.direction is Direction.RECEIVED)
+    return [one for one in came if since_us <= one.at_us <= until_us]
+
+
+def _most_packets(reads: Sequence[Transfer], mss: int) -> int:
+    """As if each read had begun with one, and those were full."""
+    return sum(ceil(one.size_bytes / mss) for one in reads)
+
+
+def _least_packets(reads: Sequence[Transfer], mss: int, begun_us: int) -> int:
+    """As if all had been full, but where one surely begins: with a read of nothing but full ones, and with the answer
+    behind tickets, which have their own."""
+    packets = left = 0
+    for place, one in enumerate(reads):
+        if one.size_bytes % mss == 0 or (place and reads[place - 1].at_us < begun_us <= one.at_us):
+            packets, left = packets + ceil(left / mss), 0
+        left += one.size_bytes
+    return packets + ceil(left / mss)
+
+
+def _unseen_packets(trial: TrialEvidence, mss: int) -> int:
+    """How many the kernel counted beyond those that can be told from what was read."""
+    counted = None if trial.tcp_ended is None else trial.tcp_ended.data_segments_in
+    if counted is None:
+        return _SPARE_SEGMENTS
+    return max(
+        0, counted - _most_packets([one for one in packets_of(trial) if one.direction is Direction.RECEIVED], mss)
+    )

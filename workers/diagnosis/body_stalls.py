@@ -30,7 +30,7 @@ MIN_BODY_STALL_US = 150_000
 # What is to be told with medium severity costs so much at least.
 _WORTH_TELLING_US = 50_000
 # A saving is known where it is at least this part of what it may be.
-_KNOWN = 0.9
+_KNOWN = 0.92
 # By so many segments servers' pieces, and what windows have grown to, may differ from what is computed.
 _SLACK_SEGMENTS = 2
 # Beside pauses that are surely the server's, shorter ones are too that stand out of all that the way does.
@@ -191,7 +191,7 @@ def _needed(trial: TrialEvidence, turn: Turn, ruler: Ruler, own: Sequence[Gap]) 
     flights = zip(turn.flights, (ahead + first, *others), strict=True)
     whole = replace(turn, flights=tuple(replace(one, size_bytes=one.size_bytes + left) for one, left in flights))
     paused_us = {gap.start_us for gap in own}
-    began = begun(trial, whole, ruler, paused_us)
+    began = begun(trial, exchange, whole, ruler, paused_us)
     window = began.nearest(window_for(whole, ruler, paused_us, usual_window_after(trial)))
     left = unfilled_at_first(trial, exchange, window, ruler.mss) if any((first, *others)) else 0
     apart = max(left, unfilled_by_pieces(trial, exchange, turn, ruler.mss, paused_us))

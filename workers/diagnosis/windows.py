@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, zip_longest
 from math import ceil, floor
 
 from workers.diagnosis.case import Case, lost_packets
@@ -50,7 +50,7 @@ _ASKING = (
 _LEAST_SEGMENTS = 0.95
 # A flight that takes longer than this part of a round trip is no flight: the sender, or the link, spreads it. One that
 # is followed by a pause, rather less: where the next would begin is then the sender's own choice too.
-_SPREAD_RTT, _SPREAD_BEFORE_PAUSE_RTT = 0.5, 0.3
+_SPREAD_RTT, SPREAD_BEFORE_PAUSE_RTT = 0.5, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,47 +246,32 @@ def window_for(turn: Turn, ruler: Ruler, own_us: Collection[int] = (), usual: in
     own pauses, which began at these instants, are no waits."""
     if ruler.window_segments is not None:
         return round(ruler.window_segments)
-    sent = [flight.size_bytes / ruler.mss for flight in turn.flights]
-    shown = floor(shown_segments(turn, ruler, sent, _DEFERRED_SEGMENTS + _OWN_SEGMENTS))
-    if any(under_way < USUAL_WINDOW - _DEFERRED_SEGMENTS for _, under_way in waits(turn, ruler, sent, own_us)):
-        return max(1, shown)
-    return usual if shown <= usual else next((one for one in _USUAL if one >= shown), shown)
-
-
-def shown_segments(turn: Turn, ruler: Ruler, sent: Sequence[float], unseen: int) -> float:
-    """What of an answer came at once, of flights of so many segments and at most so many more, beyond what
-    acknowledgements of what came before may have let out."""
-    shown = 0.0
-    for place, flight in enumerate(turn.flights):
-        before, largest = sum(sent[:place]), max(sent[:place], default=0)
+    shown, stopped, before, largest = 0.0, False, 0.0, 0.0
+    for place, (flight, gap) in enumerate(zip_longest(turn.flights, turn.gaps())):
+        sent = flight.size_bytes / ruler.mss
         # What was acknowledged meanwhile has let the window grow: of Linux to twice what was under way at most.
-        grown = 2 * (ceil(largest) + unseen)
-        at_once = sent[place] if sent[place] > grown else sent[place] - before
+        at_once = sent if sent > 2 * (ceil(largest) + _DEFERRED_SEGMENTS + _OWN_SEGMENTS) else sent - before
         # In what a narrow link spreads is also what the acknowledgement of its beginning let out, and in what came
         # behind a short pause what that of the piece before it did.
-        spread = flight.spread_us > _SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us
-        if not spread and not any(_is_told_meanwhile(one, flight, ruler) for one in turn.flights[:place]):
-            shown = max(shown, at_once)
-    return shown
+        spread = flight.spread_us > SPREAD_BEFORE_PAUSE_RTT * ruler.rtt_us
+        told = spread or any(is_told_meanwhile(one, flight, ruler) for one in turn.flights[:place])
+        shown = max(shown, 0 if told else at_once)
+        before, largest = before + sent, max(largest, sent)
+        waited = gap is not None and gap.start_us not in own_us and is_let_out(gap, turn.flights[:place], ruler)
+        since_us = flight.end_us - ruler.rtt_us
+        under_way = sum(one.size_bytes for one in turn.flights[: place + 1] if one.end_us > since_us) / ruler.mss
+        stopped = stopped or (waited and under_way < USUAL_WINDOW - _DEFERRED_SEGMENTS)
+    if stopped:
+        return max(1, floor(shown))
+    return usual if floor(shown) <= usual else next((one for one in _USUAL if one >= floor(shown)), ceil(shown))
 
 
-def waits(turn: Turn, ruler: Ruler, sent: Sequence[float], own_us: Collection[int]) -> list[tuple[Gap, float]]:
-    """The pauses behind which came what an acknowledgement let out, each with how many segments were under way."""
-    found = []
-    for place, gap in enumerate(turn.gaps()):
-        flights, since_us = turn.flights[: place + 1], gap.start_us - ruler.rtt_us
-        if gap.start_us not in own_us and _is_let_out(gap, flights[:-1], ruler):
-            under_way = (size for one, size in zip(flights, sent, strict=False) if one.end_us > since_us)
-            found.append((gap, sum(under_way)))
-    return found
-
-
-def _is_told_meanwhile(earlier: Flight, flight: Flight, ruler: Ruler) -> bool:
+def is_told_meanwhile(earlier: Flight, flight: Flight, ruler: Ruler) -> bool:
     """Whether the acknowledgement of an earlier flight came to the server while it sent this one."""
     return flight.start_us < earlier.start_us + ruler.rtt_us <= flight.end_us
 
 
-def _is_let_out(gap: Gap, earlier: Sequence[Flight], ruler: Ruler) -> bool:
+def is_let_out(gap: Gap, earlier: Sequence[Flight], ruler: Ruler) -> bool:
     """Whether what came behind that pause was waiting for the acknowledgement of the flight before it, or of one that
     another pause has parted from that."""
     near = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
@@ -316,11 +301,11 @@ def sooner_us(gaps: Sequence[KnownGap], trial: TrialEvidence, window: float | No
     return sooner
 
 
-def usual_window_after(trial: TrialEvidence) -> int:
-    """What the usual window has become in segments when the handshake was acknowledged. Linux lets it grow to twice
-    what was under way at most."""
+def usual_window_after(trial: TrialEvidence, window: int = USUAL_WINDOW) -> int:
+    """What the usual window, or another one, has become in segments when the handshake was acknowledged. Linux lets it
+    grow to twice what was under way at most."""
     sent = [ceil(turn.size_bytes / mss_of(trial)) for turn in handshake_turns(trial)]
-    return max(USUAL_WINDOW, min(USUAL_WINDOW + sum(sent), 2 * max(sent, default=0)))
+    return max(window, min(window + sum(sent), 2 * max(sent, default=0)))
 
 
 def with_tickets_whole(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> int:
@@ -394,7 +379,7 @@ def _unfilled_segments(trial: TrialEvidence, exchange: Exchange, flight_bytes: i
 
 
 def _is_spread(turn: Turn, ruler: Ruler) -> bool:
-    most = _SPREAD_BEFORE_PAUSE_RTT if turn.gaps() else _SPREAD_RTT
+    most = SPREAD_BEFORE_PAUSE_RTT if turn.gaps() else _SPREAD_RTT
     return turn.flights[0].spread_us > most * ruler.rtt_us
 
 
