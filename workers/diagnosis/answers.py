@@ -11,6 +11,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts, lost_once_connected, lo
 from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import GapKind, Ruler, answer_gaps, ruler_of
 from workers.diagnosis.path import loss
+from workers.diagnosis.quick_answers import hangs_on_window
 from workers.diagnosis.thinking import (
     THOUGHTFUL,
     always_late_us,
@@ -117,7 +118,7 @@ def think_time(case: Case) -> Verdicts:
         if some or _may_all_have_been_lost(case, clean, least_us + behind_us):
             yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
         else:
-            yield _thinking(clean, thinks, slow)
+            yield _thinking(case, clean, thinks, slow)
     elif len(thinks) >= LEAST_SEEN and median(thinks) > least_us:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
     elif len(thinks) < LEAST_SEEN and any(think > least_us for think in _thinks(trials)):
@@ -302,14 +303,16 @@ def _least_us(case: Case, law_us: int) -> float:
     return max(law_us, _THINK_RTT * (case.rtt_us or 0), _JITTERS * jitter_us(case))
 
 
-def _thinking(trials: Sequence[TrialEvidence], thinks: list[int], slow: list[int]) -> Finding:
+def _thinking(case: Case, trials: Sequence[TrialEvidence], thinks: list[int], slow: list[int]) -> Finding:
     middle, high = median(thinks), quantiles(thinks, n=20, method="inclusive")[-1]
-    timing = header(trials[0], "server-timing")
+    timing, saving_us = header(trials[0], "server-timing"), _spared_by_quick_answers_us(thinks, slow)
+    window = known_window(case)
+    known = not any(hangs_on_window(trial, window, saving_us) for trial in trials)
     return Finding(
         id=FindingId.HTTP_THINK_TIME,
         severity=Severity.HIGH if middle > VERY_SLOW_THINK_US else Severity.MEDIUM,
-        confidence=Confidence.HIGH if len(slow) == len(thinks) else Confidence.MEDIUM,
-        saving_us=_spared_by_quick_answers_us(thinks, slow),
+        confidence=Confidence.HIGH if known and len(slow) == len(thinks) else Confidence.MEDIUM,
+        saving_us=saving_us,
         evidence=(
             fact("think_ms", ms_of(middle)),
             fact("think_p95_ms", ms_of(high)),

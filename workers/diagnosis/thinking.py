@@ -4,10 +4,12 @@ Tickets of TLS 1.3 come first and would hide it, so the first record that carrie
 """
 
 from collections.abc import Iterable, Iterator
+from math import ceil
 from statistics import median
 
 from workers.diagnosis.case import Case, rtt_of
 from workers.diagnosis.flights import (
+    RECORD_HEADER_BYTES,
     answer_turn,
     handshake_turns,
     packet_time_us,
@@ -179,8 +181,9 @@ def _may_fill_window(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> 
         return True
     # Several packets may have been read in one go.
     before = records_before(trial, exchange.sent_us or 0, begun)
+    packets = sum(ceil((RECORD_HEADER_BYTES + one.length_bytes) / ruler.mss) for one in before)
     together = next((one.size_bytes for one in turn.flights if one.end_us >= begun), 0)
-    return len(before) > 1 and together < (USUAL_WINDOW - 1) * ruler.mss
+    return packets > 1 and together < (USUAL_WINDOW - 1) * ruler.mss
 
 
 def _thinks(trial: TrialEvidence) -> Iterator[int]:
