@@ -53,8 +53,9 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.TLS_CHAIN_EXCEEDS_IW: Entry(
         title="The certificate chain does not fit into the first window",
         explanation=(
-            "A new connection may carry about 14 KB before the client has acknowledged anything, and this server's "
-            "certificates are larger. The rest of the handshake has to wait for a round trip."
+            "Before the client has acknowledged anything, a new connection may carry no more than the server's first "
+            "window: about 14 KB where that is the usual one, and here what the evidence calls sent before the gap. "
+            "The certificates are larger, so that the rest of the handshake has to wait for a round trip."
         ),
         advice=(
             "Send fewer and smaller certificates: fewer host names in one, ECDSA instead of RSA, no root, no stranger. "

@@ -6,6 +6,7 @@ from statistics import median
 import pytest
 
 from workers.diagnosis import handshakes, records, transport
+from workers.diagnosis.catalogue import entry, fact_words
 from workers.diagnosis.windows import agreed, window_of
 from workers.measurement.evidence import (
     Direction,
@@ -123,6 +124,17 @@ def test_a_chain_too_long_for_any_window_claims_only_what_the_usual_one_would_wa
     long = replace(PAGE, handshake_bytes=18_500)
     here, alone = (found(RULES, probed(path, long))[Id.TLS_CHAIN_EXCEEDS_IW] for path in (SMALL, USUAL))
     assert here.saving_us == pytest.approx(alone.saving_us, rel=0.1)
+
+
+@pytest.mark.parametrize("window", [2, 3, 4])
+def test_a_chain_behind_a_small_window_is_told_by_what_was_sent_and_not_by_what_is_usual(window: int) -> None:
+    long = found(RULES, probed(replace(SMALL, iw=window), replace(PAGE, handshake_bytes=18_500)))[
+        Id.TLS_CHAIN_EXCEEDS_IW
+    ]
+    assert facts(long)["bytes_before"] == window * 1_448
+    explanation = entry(long.id).explanation
+    assert "about 14 KB where that is the usual one" in explanation
+    assert f"here what the evidence calls {fact_words('bytes_before')}" in explanation
 
 
 def test_a_chain_of_usual_size_is_no_cause_beside_a_small_window() -> None:
