@@ -12,8 +12,8 @@ from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, jitter_us, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     answer_alone,
+    exact_window,
     first_answer,
-    known_window,
     needed_us,
     unfilled_at_first,
     unfilled_by_pieces,
@@ -40,7 +40,7 @@ _JITTERS, _PACKETS = 3, 4
 
 def body_stall(case: Case) -> Verdicts:
     """http.body_stall: the answer begins in time and then stops, not for the network."""
-    id, jitter, window = FindingId.HTTP_BODY_STALL, jitter_us(case), known_window(case)
+    id, jitter, window = FindingId.HTTP_BODY_STALL, jitter_us(case), exact_window(case)
 
     def look(trial: TrialEvidence) -> _Stall | None:
         return _stall(trial, ruler_of(trial, jitter, window))

@@ -151,17 +151,23 @@ def keeps_coming(trial: TrialEvidence, ruler: Ruler) -> bool:
 
 
 def known_window(case: Case) -> float | None:
-    """The smallest window that at least two connections agree on, in segments; None where none is known."""
-    return agreed(window.segments for window in _windows(case))
+    """The window in segments that at least two connections agree on, or as much as usual at least; None where none."""
+    larger = (one.segments for one in _seen_windows(case) if one.at_least and one.segments >= USUAL_WINDOW)
+    return exact_window(case) or agreed(larger)
+
+
+def exact_window(case: Case) -> float | None:
+    """The smallest window by which at least two connections were stopped, in segments; None where none was."""
+    return agreed(one.segments for one in _seen_windows(case) if not one.at_least)
 
 
 def filled_window(case: Case) -> int | None:
-    """What the server is set to in segments, as two connections agree that filled their window; None without such."""
-    segments = agreed(window.segments for window in _windows(case) if not window.at_least)
+    """What the server is set to in segments, where answers filled its window; None without such."""
+    segments = exact_window(case)
     return None if segments is None else usual_setting(segments)
 
 
-def _windows(case: Case) -> list[Window]:
+def _seen_windows(case: Case) -> list[Window]:
     if is_short(case.evidence.of(*_ASKING)):
         return []
     clean = [trial for trial in telling_trials(case) if not lost_packets(trial) and not is_late(trial)]

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import answers
+from workers.diagnosis import answers, handshakes
+from workers.diagnosis.case import Case
+from workers.diagnosis.windows import exact_window, known_window
 from workers.measurement.finding import Confidence
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found
@@ -86,3 +88,19 @@ def test_what_a_pause_costs_is_certain_only_where_no_window_that_the_server_may_
     if told is not None and told.confidence is Confidence.HIGH:
         real_us = cost(deep(way, server), "whole") - cost(deep(way, replace(server, stops=())), "whole")
         assert told.saving_us == pytest.approx(real_us, rel=0.1, abs=2_000)
+
+
+def test_an_answer_that_nothing_stopped_shows_no_small_window_where_packets_are_large() -> None:
+    """Three packets carry all of it."""
+    way, server = Path(mss=8_948), Server(handshake_bytes=35_000, body_bytes=20_000, stall=(3_000, 300_000))
+    stalled = deep(way, server)
+    assert known_window(Case(evidence=stalled)) is None
+    told = found(handshakes.RULES, stalled)[Id.TLS_HANDSHAKE_STALL]
+    real_us = cost(stalled, "handshake") - cost(deep(way, replace(server, stall=None)), "handshake")
+    assert told.saving_us == pytest.approx(real_us, rel=0.03)
+
+
+def test_what_a_window_was_at_least_is_not_what_stops_an_answer() -> None:
+    case = Case(evidence=deep(Path(iw=32), replace(OLD, body_bytes=28_000)))
+    assert known_window(case) == pytest.approx(19.7, abs=0.2)
+    assert exact_window(case) is None
