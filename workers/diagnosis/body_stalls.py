@@ -77,8 +77,8 @@ def body_stall(case: Case) -> Verdicts:
 class _Stall:
     """Pauses of the server within one answer, and how much sooner it would have ended in one go. While a page needs
     further round trips anyway, a pause may cost nothing. The saving is `known` where it would be the same for pieces
-    that still leave one by one, for a segment or two more or less, for a larger window where none has shown, and
-    without pauses that may be the server's too."""
+    that still leave one by one, for a segment or two more or less, for every window that the connection may have begun
+    with, and without pauses that may be the server's too; and where the pauses that show are all that was lost."""
 
     pauses: int
     pause_us: int
