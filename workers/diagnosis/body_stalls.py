@@ -8,13 +8,13 @@ from workers.diagnosis.begun_windows import begun
 from workers.diagnosis.case import Case, Verdicts
 from workers.diagnosis.flights import Gap, Turn, answer_turn, packet_time_us
 from workers.diagnosis.gaps import LEAST_RTT, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
+from workers.diagnosis.slow_start import needed_us
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, jitter_us, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     answer_alone,
     exact_window,
     first_answer,
-    needed_us,
     unfilled_at_first,
     unfilled_by_pieces,
     unfilled_bytes,

@@ -6,7 +6,8 @@ from math import ceil
 from workers.diagnosis.case import rtt_of
 from workers.diagnosis.flights import RECORD_HEADER_BYTES, mss_of, records_before
 from workers.diagnosis.gaps import USUAL_WINDOW
-from workers.diagnosis.windows import SMALL_BELOW, rounds, usual_window_after
+from workers.diagnosis.slow_start import rounds
+from workers.diagnosis.windows import SMALL_BELOW, usual_window_after
 from workers.measurement.evidence import TlsRecord, TrialEvidence
 
 # What a round trip is at least of a saving that hangs on one.

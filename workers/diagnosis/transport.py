@@ -15,6 +15,7 @@ from workers.diagnosis.gaps import (
     ruler_of,
 )
 from workers.diagnosis.held_ends import LEAST_REST_US, nagle_delayed_ack
+from workers.diagnosis.slow_start import needed_us, rounds
 from workers.diagnosis.thinking import think_us
 from workers.diagnosis.weighing import Sure, fact, is_late, is_short, jitter_us, ms_of, visits, weigh
 from workers.diagnosis.windows import (
@@ -27,8 +28,6 @@ from workers.diagnosis.windows import (
     is_paced,
     keeps_coming,
     known_window,
-    needed_us,
-    rounds,
     spared_us,
     telling_trials,
     usual_setting,

@@ -21,6 +21,7 @@ from workers.diagnosis.flights import (
 )
 from workers.diagnosis.gaps import LEAST_GROWTH, LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.once import once_a_trial
+from workers.diagnosis.slow_start import needed_us, rounds
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import is_late, is_short
 from workers.measurement.evidence import Exchange, TlsRecord, Trial, TrialEvidence
@@ -177,25 +178,6 @@ def _seen_windows(case: Case) -> list[Window]:
 def agreed(segments: Iterable[float]) -> float | None:
     """The smallest that another is within a segment of: what was seen once may be a busy machine's pause."""
     return next((one for one, other in pairwise(sorted(segments)) if other - one <= 1), None)
-
-
-def rounds(size_bytes: int, mss: int, window: int = USUAL_WINDOW) -> int:
-    """How many flights so many bytes take in slow start: the window doubles with each."""
-    segments, count = ceil(size_bytes / mss), 0
-    while segments > 0:
-        segments -= window * 2**count
-        count += 1
-    return count
-
-
-def needed_us(size_bytes: int, ruler: Ruler, window: int, packet_us: int) -> int:
-    """How long so many bytes take from the first to the last in slow start, over a link that a packet takes so long."""
-    segments, at_us = ceil(size_bytes / ruler.mss), 0
-    while segments > window:
-        segments -= window
-        at_us += max(ruler.rtt_us, window * packet_us)
-        window *= 2
-    return at_us + (segments - 1) * packet_us
 
 
 def unfilled_bytes(trial: TrialEvidence, exchange: Exchange, turn: Turn, ruler: Ruler) -> list[int]:

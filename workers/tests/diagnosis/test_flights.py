@@ -8,10 +8,10 @@ from workers.diagnosis import answers, handshakes, path, records, transport
 from workers.diagnosis.case import Case
 from workers.diagnosis.flights import Flight, Turn, answer_turn, handshake_round_trips, handshake_turns
 from workers.diagnosis.gaps import Ruler
+from workers.diagnosis.slow_start import rounds
 from workers.diagnosis.weighing import is_blind, is_late
 from workers.diagnosis.windows import (
     known_window,
-    rounds,
     usual_setting,
     usual_window_after,
     window_for,
