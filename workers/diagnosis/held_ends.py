@@ -150,9 +150,13 @@ def _ends(trial: TrialEvidence) -> bool:
 
 def _held_us(trial: TrialEvidence, jitter: int) -> int | None:
     """How long the end of an answer was held back in this connection; None when it was not."""
+    return max((gap.duration_us for gap in _held(trial, jitter)), default=None)
+
+
+def _held(trial: TrialEvidence, jitter: int) -> list[Gap]:
     ruler = ruler_of(trial, jitter)
     known = (one for exchange in _holding(trial) for one in answer_gaps(trial, exchange, ruler))
-    return max((one.gap.duration_us for one in known if _is_held(one, trial, ruler)), default=None)
+    return [one.gap for one in known if _is_held(one, trial, ruler)]
 
 
 def _is_held(one: KnownGap, trial: TrialEvidence, ruler: Ruler) -> bool:
@@ -189,6 +193,12 @@ def _waits_within(trial: TrialEvidence) -> bool:
         for gap in turn.gaps()
     ]
     return bool(waits) and max(waits)[1]
+
+
+def _is_held_in_record(trial: TrialEvidence, jitter: int) -> bool:
+    """Whether what was held back longest is the end of a record that had begun: the kernel had all of it."""
+    held = _held(trial, jitter)
+    return bool(held) and splits_record(trial, max(held, key=lambda gap: gap.duration_us))
 
 
 def _is_held_each_time(trials: Sequence[TrialEvidence], jitter: int) -> bool:
@@ -233,9 +243,11 @@ def _compared(
     quick_us = median(map(_longest_us, clean)) if is_short(clean) else min(hurried.seen)
     delayed_us = median(held.seen)
     least, most = _DELAY_US
-    # Where something on the way delays all acknowledgements, ours included, the wait itself shows it.
+    # Where something on the way delays all acknowledgements, ours included, the wait itself shows it. So long an
+    # application may rest too.
     longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
-    always = all(longest) and bool(clean) and all(map(_waits_within, clean))
+    late = all(longest) and bool(clean) and all(map(_waits_within, clean))
+    always = late and all(_is_held_in_record(one, jitter) for one in (*clean, *held.trials))
     exactly = not is_short(clean) and _is_held_each_time(
         [one for one in (*quick, *delayed) if not lost_packets(one)], jitter
     )
