@@ -19,6 +19,8 @@ _DELAY_US = (30_000, 60_000)
 _ALWAYS_US = (180_000, 230_000)
 # After how long a rest a window is taken back: a timeout (RFC 2861), of Linux 200 ms at least.
 LEAST_REST_US = 200_000
+# A busy machine may be late for one of eight.
+_MOST_AS_LONG = 0.125
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
 
 
@@ -229,6 +231,11 @@ def _stops_behind_full_packets(trial: TrialEvidence, exchange: Exchange, gap: Ga
     return ruler_of(trial).is_whole(gap.bytes_before - (exchange.head_bytes or 0))
 
 
+def _stand_out(delayed_us: Sequence[int], quick_us: Sequence[int]) -> bool:
+    """Whether hardly a quick one is as long as any: what differs as much by itself is no wait for us."""
+    return sum(one >= min(delayed_us) for one in quick_us) <= _MOST_AS_LONG * len(quick_us)
+
+
 def _compared(
     held: Sure[int],
     hurried: Sure[int],
@@ -239,10 +246,12 @@ def _compared(
 ) -> Verdicts:
     """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
     clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
+    waits_us = list(map(_longest_us, clean)) if is_short(clean) else hurried.seen
     # A process that reads late acknowledges late: the least of them is the quick one.
-    quick_us = median(map(_longest_us, clean)) if is_short(clean) else min(hurried.seen)
+    quick_us = median(waits_us) if is_short(clean) else min(waits_us)
     delayed_us = median(held.seen)
     least, most = _DELAY_US
+    longer = least <= delayed_us - quick_us <= most + jitter and _stand_out(held.seen, waits_us)
     # Where something on the way delays all acknowledgements, ours included, the wait itself shows it. So long an
     # application may rest too.
     longest = (_ALWAYS_US[0] <= one <= _ALWAYS_US[1] for one in (quick_us - hurried.rtt_us, delayed_us - held.rtt_us))
@@ -251,7 +260,7 @@ def _compared(
     exactly = not is_short(clean) and _is_held_each_time(
         [one for one in (*quick, *delayed) if not lost_packets(one)], jitter
     )
-    if not least <= delayed_us - quick_us <= most + jitter and not always and not exactly:
+    if not (longer or always or exactly):
         yield NotJudged(id=FindingId.TCP_NAGLE_DELAYED_ACK, reason=NotJudgedReason.UNSTEADY)
         return
     yield Finding(

@@ -42,3 +42,14 @@ def test_nagle_on_a_way_that_delays_each_acknowledgement_shows_by_a_record_that_
     saving_us = found(RULES, held)[Id.TCP_NAGLE_DELAYED_ACK].saving_us
     assert saving_us == pytest.approx(cost(held, "again") - cost(free, "again"), rel=0.1)
     assert Id.TCP_NAGLE_DELAYED_ACK not in found(RULES, free)
+
+
+@pytest.mark.parametrize(("rest_ms", "jitter", "left"), [(412, 0.3, 1_200), (428, 0.3, 1_200), (405, 0.2, 400)])
+def test_rests_that_differ_among_connections_with_quick_acknowledgements_as_much_wait_for_none(
+    rest_ms: int, jitter: float, left: int
+) -> None:
+    """Some are longer than the shortest of the others by what an acknowledgement may be late."""
+    resting = Server(version="TLSv1.2", body_bytes=800 + left, body_stall=(800, rest_ms * 1000))
+    for seed in range(0, 1_000, 25):
+        evidence = deep(Path(rtt_ms=380, jitter=jitter, seed=seed), resting)
+        assert Id.TCP_NAGLE_DELAYED_ACK not in found(RULES, evidence)
