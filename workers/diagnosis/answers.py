@@ -253,17 +253,31 @@ def _may_all_have_been_lost(case: Case, trials: Sequence[TrialEvidence], least_u
     """Whether no answer is slower than that but such as may have got lost. Where others are quick that is enough, since
     nothing tells of a packet that is lost alone; all of them get lost only on a way that is known to lose as many."""
     slow = [trial for trial in trials if (_own_think_us(trial) or 0) > least_us]
-    loses = len(slow) < len(trials) or any(isinstance(one, Finding) for one in loss(case))
-    return loses and all(map(_may_have_been_lost, slow))
+    loses = len(slow) < len(trials) or _came_sooner(case, slow) or any(isinstance(one, Finding) for one in loss(case))
+    jitter = jitter_us(case)
+    once = [trial for trial in slow if any(map(ruler_of(trial, jitter).may_be_repeated, _alone_us(trial)))]
+    twice = [trial for trial in slow if any(map(ruler_of(trial, jitter).may_be_repeated_twice, _alone_us(trial)))]
+    # Those that got lost twice are fewer.
+    return loses and all(trial in once or trial in twice for trial in slow) and 2 * len(once) >= len(slow)
 
 
-def _may_have_been_lost(trial: TrialEvidence) -> bool:
-    """Whether an answer of one packet took as long as one that got lost and was sent again; where what came behind it
-    told of that, a round trip longer."""
-    ruler, exchange = ruler_of(trial), trial.exchanges[0]
-    alone = (exchange.head_bytes or 0) + (exchange.body_bytes or 0) < ruler.mss
-    told_us = ruler.rtt_us if answer_was_disturbed(trial) else 0
-    return alone and ruler.may_be_repeated((_own_think_us(trial) or 0) - told_us)
+def _came_sooner(case: Case, slow: Sequence[TrialEvidence]) -> bool:
+    """Whether there are others that came in less than half the time, although they may have been held back too."""
+    least_us = min((_own_think_us(trial) or 0 for trial in slow), default=0)
+    others = (one for one in case.evidence.of(*THOUGHTFUL) if one.exchanges and first_think_us(one) is None)
+    thinks = (think for one in others if (think := think_us(one, one.exchanges[0])) is not None)
+    return any(2 * think < least_us for think in thinks)
+
+
+def _alone_us(trial: TrialEvidence) -> list[int]:
+    """How long the answer took after its request, if it was one packet: a loss of that leaves no other trace. Where
+    what came behind it told of it, it came a round trip later; so does what is held back behind lost tickets."""
+    exchange, rtt_us = trial.exchanges[0], rtt_of(trial) or 0
+    if (exchange.head_bytes or 0) + (exchange.body_bytes or 0) >= mss_of(trial):
+        return []
+    think, told = _own_think_us(trial) or 0, answer_was_disturbed(trial)
+    behind = told or tickets_before(trial, exchange) > 0
+    return [*([] if told else [think]), *([think - rtt_us] if behind else [])]
 
 
 def _is_slow_by_lag(trial: TrialEvidence, least_us: float) -> bool:

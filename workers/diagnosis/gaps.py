@@ -102,9 +102,7 @@ class Ruler:
     def may_wait_for_ack(self, us: float) -> bool:
         """The same as `waits_for_ack`, on a path that is as unsteady as this one."""
         late_us = us - self.rtt_us
-        return self.may_be_near(us) or any(
-            least - self.jitter_us <= late_us <= most + 2 * self.jitter_us for least, most in _DELAYS_US
-        )
+        return self.may_be_near(us) or any(self._may_be(late_us, least, most) for least, most in _DELAYS_US)
 
     def waits_for_ack(self, us: float) -> bool:
         """A round trip, with or without a delayed acknowledgement."""
@@ -128,14 +126,27 @@ class Ruler:
 
     def may_be_repeated(self, us: float) -> bool:
         """Whether a last segment that got lost is sent again after so long. Nothing behind it tells of that loss."""
-        repeats = (trips * self.rtt_us for trips in _REPEATS_RTT)
         least, most = _DELAYS_US[-1]
-        alone = least <= us - 2 * self.rtt_us <= most
-        return self.waits_for_ack(us) or alone or any(LEAST_RTT * one <= us <= _MOST_RTT * one for one in repeats)
+        alone = self._may_be(us - 2 * self.rtt_us, least, most)
+        again = (trips * self.rtt_us for trips in _REPEATS_RTT)
+        return (
+            self.may_wait_for_ack(us)
+            or alone
+            or any(self._may_be(us, LEAST_RTT * one, _MOST_RTT * one) for one in again)
+        )
+
+    def may_be_repeated_twice(self, us: float) -> bool:
+        """The same, where what was sent again by the probe got lost as well: then the timer begins with that."""
+        least, most = _DELAYS_US[-1]
+        return any(self._may_be(us - trips * self.rtt_us, 2 * least, 2 * most) for trips in _REPEATS_RTT)
 
     def may_be_near(self, us: float) -> bool:
         """Whether that may be a round trip on a path that is as unsteady as this one."""
-        return LEAST_RTT * self.rtt_us - self.jitter_us <= us <= _MOST_RTT * self.rtt_us + 2 * self.jitter_us
+        return self._may_be(us, LEAST_RTT * self.rtt_us, _MOST_RTT * self.rtt_us)
+
+    def _may_be(self, us: float, least_us: float, most_us: float) -> bool:
+        """Whether it is between these on a path that is as unsteady as this one."""
+        return least_us - self.jitter_us <= us <= most_us + 2 * self.jitter_us
 
     def is_alike(self, us: float, others_us: Sequence[int]) -> bool:
         """Whether it is as long as one of the others, but for what this path adds to it."""

@@ -216,7 +216,7 @@ def key_cost(case: Case) -> Verdicts:
     loses = any(map(lost_packets, case.evidence.trials))
 
     def spoilt(trial: TrialEvidence) -> bool:
-        return lost_in_handshake(trial) or (loses and _may_have_been_lost(trial))
+        return lost_in_handshake(trial) or (loses and _may_have_been_lost(trial, jitter_us(case)))
 
     sure = weigh(
         case,
@@ -238,10 +238,10 @@ def key_cost(case: Case) -> Verdicts:
         yield sure
 
 
-def _may_have_been_lost(trial: TrialEvidence) -> bool:
+def _may_have_been_lost(trial: TrialEvidence, jitter: int) -> bool:
     """Whether a flight of one packet, whose loss leaves no other trace, came as late as one that was sent again. What
     is signed comes with the first, which is seldom so small."""
-    ruler = ruler_of(trial)
+    ruler = ruler_of(trial, jitter)
     alone = (turn for turn in handshake_turns(trial)[1:] if turn.size_bytes <= ruler.mss)
     return any(ruler.may_be_repeated(turn.start_us - turn.asked_us - ruler.rtt_us) for turn in alone)
 

@@ -108,6 +108,44 @@ def test_small_answers_that_come_now_and_then_as_late_as_lost_ones_are_no_thinki
     assert Id.HTTP_THINK_TIME in found(RULES, thinking(*[late_ms * 1000] * 12, body_bytes=700))
 
 
+@pytest.mark.parametrize("slow", [3, 4])
+def test_some_small_answers_that_got_lost_on_an_unsteady_way_are_no_thinking(slow: int) -> None:
+    """They are sent again after a round trip and 200 ms, and what that is the way itself does not know."""
+    server = Server(handshake_bytes=1_000, tickets_bytes=0, body_bytes=700)
+    for seed in range(0, 400, 20):
+        way = Path(rtt_ms=380, jitter=0.2, seed=seed)
+        lossy = probe(lost_in(way, server, slow, answer=1))
+        assert Id.HTTP_THINK_TIME not in found(RULES, lossy)
+        assert left_open(RULES, lossy)[Id.HTTP_THINK_TIME] is NotJudgedReason.LOSS
+
+
+@pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+def test_a_small_answer_that_is_held_behind_lost_tickets_is_no_thinking(rtt_ms: float) -> None:
+    """Nagle's algorithm keeps it until they have come at last and that was told."""
+    server = Server(handshake_bytes=1_000, body_bytes=700)
+    lossy = probe(lost_in(Path(rtt_ms=rtt_ms, nagle=True), server, 4, answer=1))
+    assert Id.HTTP_THINK_TIME not in found(RULES, lossy)
+    assert left_open(RULES, lossy)[Id.HTTP_THINK_TIME] in {NotJudgedReason.LOSS, NotJudgedReason.UNSTEADY}
+
+
+@pytest.mark.parametrize(("once", "told"), [(3, False), (1, True)])
+def test_of_small_answers_that_got_lost_some_were_lost_twice(once: int, told: bool) -> None:
+    """First the probe, then the timer sends them again: after two round trips and 400 ms."""
+    evidence = thinking(*[280_000] * once, *[560_000] * (5 - once - once // 3), *[QUICK_US] * 8, body_bytes=700)
+    assert (Id.HTTP_THINK_TIME in found(RULES, evidence)) is told
+
+
+def lost_in(way: Path, server: Server, lossy: int, *, answer: int) -> list[TrialEvidence]:
+    """Twelve connections that ask once; so many of them lose that segment of the server."""
+    kinds = (Trial.CLASSICAL, Trial.RESUMED)
+    return [
+        connection(
+            replace(way, seed=way.seed + number, lost=(answer,) if number < lossy else ()), server, kinds[number % 2]
+        )
+        for number in range(12)
+    ]
+
+
 @pytest.mark.parametrize("slow", [1, 2])
 def test_a_slow_answer_or_two_are_chance(slow: int) -> None:
     evidence = thinking(*[SLOW_US] * slow, *[QUICK_US] * (12 - slow))
