@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 
-from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
-from workers.diagnosis.flights import Gap, Turn, handshake_turns, mss_of, packet_time_us
+from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
+from workers.diagnosis.flights import Gap, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import (
     LEAST_RTT,
     USUAL_WINDOW,
@@ -19,33 +19,25 @@ from workers.diagnosis.gaps import (
     ruler_of,
     splits_record,
 )
-from workers.diagnosis.thinking import lead_us, plain_think_us, think_us, up_us_per_byte
+from workers.diagnosis.signatures import first_packet_bytes, key_cost, server_key
+from workers.diagnosis.thinking import lead_us
 from workers.diagnosis.weighing import (
     Sure,
     fact,
     is_blind,
     jitter_us,
-    lost_in_handshake,
     ms_of,
-    own_lag_us,
     visits,
     weigh,
 )
-from workers.diagnosis.windows import SMALL_BELOW, first_answer, known_window, sooner_us, spared_us
-from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
-from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.diagnosis.windows import SMALL_BELOW, known_window, sooner_us, spared_us
+from workers.measurement.evidence import Trial, TrialEvidence
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # A shorter silence may be a busy machine's.
 MIN_STALL_US = 50_000
-# What a signature costs more than this a visitor notices.
-MIN_KEY_COST_US = 15_000
-LARGE_RSA_BITS = 2048
 # A stall differs from one connection to the next by less than this part of it, or it is no property of the server.
 _STEADY = 0.5
-_SIGNED = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2, Trial.TLS12)
-# A pause must stand out of what the path itself does by so much.
-_JITTERS = 1.5
-_PACKETS = 3
 # The content type of all that is sealed in TLS 1.3 (RFC 8446, 5.2).
 _SEALED = 23
 # What a delayed acknowledgement adds at least to a wait for it (Linux delays by 40 ms).
@@ -135,7 +127,7 @@ def chain_exceeds_iw(case: Case) -> Verdicts:
 
 def _too_long(case: Case, sure: Sure[tuple[KnownGap, ...]], saving_us: int) -> Finding:
     """With the kind of the server's key, since one of ECDSA makes a shorter chain."""
-    told, key = _paused(FindingId.TLS_CHAIN_EXCEEDS_IW, sure, sure.confidence), _server_key(case)
+    told, key = _paused(FindingId.TLS_CHAIN_EXCEEDS_IW, sure, sure.confidence), server_key(case)
     key_type = fact("key_type", None if key is None else key.key_type)
     return replace(told, saving_us=saving_us, evidence=(*told.evidence, key_type))
 
@@ -190,65 +182,6 @@ def handshake_stall(case: Case) -> Verdicts:
     told, window = _paused(FindingId.TLS_HANDSHAKE_STALL, sure, confidence, Severity.MEDIUM), known_window(case)
     needless_us = round(median(sooner_us(*one, window) for one in zip(sure.seen, sure.trials, strict=True)))
     yield replace(told, saving_us=max(0, min(told.saving_us or 0, needless_us)) or None)
-
-
-def key_cost(case: Case) -> Verdicts:
-    """tls.key_cost: the server takes long before it says anything, or has a key that makes it."""
-    key = _server_key(case)
-    large = key is not None and is_large_rsa(key)
-    least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
-    trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
-    up_us = up_us_per_byte(case)
-
-    def lead(trial: TrialEvidence) -> int:
-        return max(0, round((lead_us(trial) or 0) - _on_narrow_link_us(trial, up_us)))
-
-    def stands_out(trial: TrialEvidence, lag_us: int = 0) -> bool:
-        link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
-        return lead(trial) - lag_us > max(least_us, link_us)
-
-    def look(trial: TrialEvidence) -> int | None:
-        return lead(trial) if stands_out(trial, own_lag_us(trial)) else None
-
-    def unsure(trial: TrialEvidence) -> bool:
-        return lead(trial) > max(MIN_KEY_COST_US, plain_think_us(case) or 0)
-
-    loses = any(map(lost_packets, case.evidence.trials))
-
-    def spoilt(trial: TrialEvidence) -> bool:
-        return lost_in_handshake(trial) or (loses and _may_have_been_lost(trial, jitter_us(case)))
-
-    sure = weigh(
-        case,
-        FindingId.TLS_KEY_COST,
-        trials,
-        look,
-        counts_round_trips=False,
-        spoilt=spoilt,
-        blind=stands_out,
-        unsure=unsure,
-    )
-    if isinstance(sure, Sure):
-        yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
-    elif large:
-        leads = [lead(trial) for trial in trials if not spoilt(trial)]
-        cost_us = round(median(leads)) - (plain_think_us(case) or 0) if leads else None
-        yield _slow_key(key, None if cost_us is None else max(0, cost_us), Confidence.HIGH, ())
-    elif sure is not None:
-        yield sure
-
-
-def _may_have_been_lost(trial: TrialEvidence, jitter: int) -> bool:
-    """Whether a flight of one packet, whose loss leaves no other trace, came as late as one that was sent again. What
-    is signed comes with the first, which is seldom so small."""
-    ruler = ruler_of(trial, jitter)
-    alone = (turn for turn in handshake_turns(trial)[1:] if turn.size_bytes <= ruler.mss)
-    return any(ruler.may_be_repeated(turn.start_us - turn.asked_us - ruler.rtt_us) for turn in alone)
-
-
-def is_large_rsa(key: ChainCertificate) -> bool:
-    """Whether signing with it takes the server several times what RSA 2048 takes."""
-    return (key.key_type or "").upper().startswith("RSA") and (key.key_bits or 0) > LARGE_RSA_BITS
 
 
 def _sight(
@@ -336,63 +269,14 @@ def _paused(
 def _spared_us(gaps: tuple[KnownGap, ...], trial: TrialEvidence) -> int:
     """A narrow link takes its time for the packet behind each pause; no longer than for the handshake's first."""
     mss = mss_of(trial)
-    first_us = (lead_us(trial) or 0) * mss / _first_packet_bytes(trial, gaps[0].turn)
+    first_us = (lead_us(trial) or 0) * mss / first_packet_bytes(trial, gaps[0].turn)
     packet_us = min(first_us, packet_time_us(trial))
     return round(_paused_us(gaps) - sum(packet_us * min(1, one.gap.next_bytes / mss) for one in gaps))
-
-
-def _on_narrow_link_us(trial: TrialEvidence, up_us_per_byte: float) -> float:
-    """What the way takes beyond a round trip for our hello, and for the first packet of what follows."""
-    hello_bytes = 0 if trial.handshake is None else trial.handshake.hello_bytes
-    first = _first_packet_bytes(trial, handshake_turns(trial)[0])
-    return up_us_per_byte * hello_bytes + packet_time_us(trial) * first / mss_of(trial)
-
-
-def _by_link_us(trial: TrialEvidence) -> float:
-    """What the first packet of the handshake may take on a narrow link, if that is why the answer's first took as long
-    as it did."""
-    answer, turns = first_answer(trial), handshake_turns(trial)
-    think = None if answer is None else think_us(trial, answer[0])
-    if answer is None or think is None or not turns:
-        return 0
-    return think * max(1, _first_packet_bytes(trial, turns[0]) / _first_packet_bytes(trial, answer[1]))
-
-
-def _first_packet_bytes(trial: TrialEvidence, turn: Turn) -> int:
-    """A full one where the flight has as much: reads are smaller than packets where the engine wants to know more."""
-    return min(turn.flights[0].size_bytes, mss_of(trial)) or 1
 
 
 def _fits_usual_window(sure: Sure[tuple[KnownGap, ...]]) -> bool:
     sizes = (gaps[0].turn.size_bytes / mss_of(trial) for gaps, trial in zip(sure.seen, sure.trials, strict=True))
     return max(sizes) <= USUAL_WINDOW
-
-
-def _server_key(case: Case) -> ChainCertificate | None:
-    """The server's own certificate, as the first full handshake brought it."""
-    certificates = case.evidence.certificates
-    for trial in case.evidence.of(*_SIGNED):
-        chain = trial.handshake.chain if trial.handshake is not None else ()
-        if chain and chain[0] < len(certificates):
-            return certificates[chain[0]]
-    return None
-
-
-def _slow_key(
-    key: ChainCertificate | None, saving_us: int | None, confidence: Confidence, facts: tuple[Fact, ...]
-) -> Finding:
-    return Finding(
-        id=FindingId.TLS_KEY_COST,
-        severity=Severity.MEDIUM,
-        confidence=confidence,
-        saving_us=saving_us,
-        evidence=(
-            fact("key_type", None if key is None else key.key_type),
-            fact("key_bits", None if key is None else key.key_bits),
-            fact("server_stall_ms", None if saving_us is None else ms_of(saving_us)),
-            *facts,
-        ),
-    )
 
 
 RULES: tuple[Rule, ...] = (cert_flush_stall, chain_exceeds_iw, handshake_stall, key_cost)

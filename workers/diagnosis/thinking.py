@@ -113,18 +113,18 @@ def up_us_per_byte(case: Case) -> float:
     larger, smaller = (_hellos(case, kinds) for kinds in ((Trial.FULL, Trial.HTTP2), (Trial.CLASSICAL,)))
     if not larger or not smaller:
         return 0.0
-    later_us = min(lead for lead, _ in larger) - min(lead for lead, _ in smaller)
+    later_us = min(us for us, _ in larger) - min(us for us, _ in smaller)
     longer_bytes = min(size for _, size in larger) - max(size for _, size in smaller)
     return later_us / longer_bytes if longer_bytes > 0 and later_us > _JITTERS * jitter_us(case) else 0.0
 
 
 def _hellos(case: Case, kinds: Iterable[Trial]) -> list[tuple[int, int]]:
-    """When full handshakes began, and the size of the hello before."""
+    """How long full handshakes took to begin, and the size of the hello before."""
     return [
-        (lead, trial.handshake.hello_bytes)
+        (turns[0].start_us - turns[0].asked_us, trial.handshake.hello_bytes)
         for trial in case.evidence.of(*kinds)
         if trial.handshake is not None and not trial.handshake.resumed and not lost_in_handshake(trial)
-        if (lead := lead_us(trial)) is not None
+        if (turns := handshake_turns(trial))
     ]
 
 

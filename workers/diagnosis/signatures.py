@@ -1,0 +1,143 @@
+"""The rule on the server's key: how long it takes before it says anything, as long as it signs."""
+
+from statistics import median
+
+from workers.diagnosis.case import Case, Verdicts, lost_packets
+from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
+from workers.diagnosis.gaps import ruler_of
+from workers.diagnosis.thinking import lead_us, plain_think_us, think_us, up_us_per_byte
+from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, own_lag_us, visits, weigh
+from workers.diagnosis.windows import first_answer
+from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
+from workers.measurement.finding import Confidence, Fact, Finding, FindingId, Severity
+
+# What a signature costs more than this a visitor notices.
+MIN_KEY_COST_US = 15_000
+LARGE_RSA_BITS = 2048
+_SIGNED = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2, Trial.TLS12)
+# What it takes must stand out of what the path itself does by so much.
+_JITTERS = 1.5
+_PACKETS = 3
+
+
+def key_cost(case: Case) -> Verdicts:
+    """tls.key_cost: the server takes long before it says anything, or has a key that makes it."""
+    key = server_key(case)
+    large = key is not None and _is_large_rsa(key)
+    least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
+    trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
+    up_us = up_us_per_byte(case)
+
+    def lead(trial: TrialEvidence) -> int:
+        return max(0, round((lead_us(trial) or 0) - _on_narrow_link_us(trial, up_us)))
+
+    def stands_out(trial: TrialEvidence, lag_us: int = 0) -> bool:
+        link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
+        return lead(trial) - lag_us > max(least_us, link_us)
+
+    def look(trial: TrialEvidence) -> int | None:
+        return lead(trial) if stands_out(trial, own_lag_us(trial)) else None
+
+    def unsure(trial: TrialEvidence) -> bool:
+        return lead(trial) > max(MIN_KEY_COST_US, plain_think_us(case) or 0)
+
+    loses = any(map(lost_packets, case.evidence.trials))
+    soonest_us, jitter = min(map(_begun_us, trials), default=0), jitter_us(case)
+
+    def may_be_lost(trial: TrialEvidence) -> bool:
+        return lost_in_handshake(trial) or _may_have_been_lost(trial, jitter, soonest_us)
+
+    def spoilt(trial: TrialEvidence) -> bool:
+        return may_be_lost(trial) if loses else lost_in_handshake(trial)
+
+    sure = weigh(
+        case,
+        FindingId.TLS_KEY_COST,
+        trials,
+        look,
+        counts_round_trips=False,
+        spoilt=spoilt,
+        blind=stands_out,
+        unsure=unsure,
+    )
+    if isinstance(sure, Sure):
+        yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
+    elif large:
+        leads = [lead(trial) for trial in trials if not may_be_lost(trial)]
+        cost_us = round(median(leads)) - (plain_think_us(case) or 0) if leads else 0
+        # What is no longer than thinking about an answer says nothing of the key.
+        yield _slow_key(key, cost_us if cost_us > 0 else None, Confidence.HIGH, ())
+    elif sure is not None:
+        yield sure
+
+
+def _begun_us(trial: TrialEvidence) -> int:
+    """How long after the hello the first flight came."""
+    first = handshake_turns(trial)[0]
+    return first.start_us - first.asked_us
+
+
+def _may_have_been_lost(trial: TrialEvidence, jitter: int, soonest_us: int) -> bool:
+    """Whether a flight of one packet, whose loss leaves no other trace, came as late as one that was sent again: the
+    first, with which what is signed comes, after the soonest."""
+    ruler = ruler_of(trial, jitter)
+    first, *later = handshake_turns(trial)
+    waits_us = [turn.start_us - turn.asked_us - ruler.rtt_us for turn in later if turn.size_bytes <= ruler.mss]
+    if first.size_bytes <= ruler.mss:
+        waits_us.append(_begun_us(trial) - soonest_us)
+    late_us = (us for us in waits_us if us > MIN_KEY_COST_US)
+    return any(ruler.may_be_repeated(us) or ruler.may_be_repeated_twice(us) for us in late_us)
+
+
+def _is_large_rsa(key: ChainCertificate) -> bool:
+    """Whether signing with it takes the server several times what RSA 2048 takes."""
+    return (key.key_type or "").upper().startswith("RSA") and (key.key_bits or 0) > LARGE_RSA_BITS
+
+
+def server_key(case: Case) -> ChainCertificate | None:
+    """The server's own certificate, as the first full handshake brought it."""
+    certificates = case.evidence.certificates
+    for trial in case.evidence.of(*_SIGNED):
+        chain = trial.handshake.chain if trial.handshake is not None else ()
+        if chain and chain[0] < len(certificates):
+            return certificates[chain[0]]
+    return None
+
+
+def _on_narrow_link_us(trial: TrialEvidence, up_us_per_byte: float) -> float:
+    """What the way takes beyond a round trip for our hello, and for the first packet of what follows."""
+    hello_bytes = 0 if trial.handshake is None else trial.handshake.hello_bytes
+    first = first_packet_bytes(trial, handshake_turns(trial)[0])
+    return up_us_per_byte * hello_bytes + packet_time_us(trial) * first / mss_of(trial)
+
+
+def _by_link_us(trial: TrialEvidence) -> float:
+    """What the first packet of the handshake may take on a narrow link, if that is why the answer's first took as long
+    as it did."""
+    answer, turns = first_answer(trial), handshake_turns(trial)
+    think = None if answer is None else think_us(trial, answer[0])
+    if answer is None or think is None or not turns:
+        return 0
+    return think * max(1, first_packet_bytes(trial, turns[0]) / first_packet_bytes(trial, answer[1]))
+
+
+def first_packet_bytes(trial: TrialEvidence, turn: Turn) -> int:
+    """A full one where the flight has as much: reads are smaller than packets where the engine wants to know more."""
+    return min(turn.flights[0].size_bytes, mss_of(trial)) or 1
+
+
+def _slow_key(
+    key: ChainCertificate | None, saving_us: int | None, confidence: Confidence, facts: tuple[Fact, ...]
+) -> Finding:
+    return Finding(
+        id=FindingId.TLS_KEY_COST,
+        severity=Severity.MEDIUM,
+        confidence=confidence,
+        saving_us=saving_us,
+        evidence=(
+            fact("key_type", None if key is None else key.key_type),
+            fact("key_bits", None if key is None else key.key_bits),
+            fact("server_stall_ms", None if saving_us is None else ms_of(saving_us)),
+            *facts,
+        ),
+    )
