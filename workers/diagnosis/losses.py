@@ -6,6 +6,7 @@ later at the earliest, and all behind it lies in the kernel until then: our proc
 A packet that was overtaken by more is sent again as well, and then comes twice.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, inf
@@ -33,6 +34,8 @@ _LEAST_DOUBLED = 2
 # Of 63 probes in the lab that lost packets in every connection none had such a surplus in more than a quarter of them,
 # of 38 whose packets only came later by a round trip 31 had it in most.
 _MOST_STRANGE = 0.5
+# Chance hits each time another packet. Of so many connections at least, and of this part as many packets are disturbed.
+_LEAST_ALIKE, _MOSTLY_ALIKE = 6, 0.75
 # The kernel's variance of the round trip begins at a half (RFC 6298, 2.2) and falls on a way without queues.
 _QUEUED_RTT = 0.75
 # Where round trips differ by this part of its timer a SYN may take as long as that.
@@ -44,7 +47,7 @@ class Losses:
     """`certain` lost packets, `disturbed` lost some or had them come out of order. For some of these only time could
     tell, but the way is too `short`, or our process was too `late`; of some it cannot, since packets `queued`, or came
     twice (`doubled`), or the server `paced` them. Most of the certain ones are `strange`: more came than they need, and
-    no connection tells whether of this server as much comes where nothing is lost."""
+    no connection tells whether of this server as much comes where nothing is lost; or the same happens in each."""
 
     certain: tuple[TrialEvidence, ...]
     disturbed: tuple[TrialEvidence, ...]
@@ -80,8 +83,19 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
         queued=any((_unanswered(trial) and _queues(trial)) or (lost_syn(trial) and unsteady) for trial in trials),
         doubled=doubled,
         paced=any(_has_hole(trial, at_once=False) for trial in far if trial not in repaired),
-        strange=len(strange) > _MOST_STRANGE * len(certain),
+        strange=len(strange) > _MOST_STRANGE * len(certain) or (not again and _happens_each_time(trials)),
     )
+
+
+def _happens_each_time(trials: Sequence[TrialEvidence]) -> bool:
+    """Whether it is a property of the way or of the server rather than chance: each connection of a kind that is
+    disturbed at all is so, and most by as many packets, as where the same one comes late each time."""
+    counts: dict[Trial, list[int]] = {}
+    for trial in trials:
+        counts.setdefault(trial.trial, []).append(_ended(trial).out_of_order_packets or 0)
+    several = [seen for seen in counts.values() if len(seen) > 1 and any(seen)]
+    made, alike = sum(map(len, several)), sum(Counter(seen).most_common(1)[0][1] for seen in several)
+    return all(map(all, several)) and made >= _LEAST_ALIKE and alike >= _MOSTLY_ALIKE * made
 
 
 def _usual_surplus(undisturbed: Sequence[TrialEvidence]) -> dict[Trial, float]:

@@ -151,6 +151,28 @@ def test_loss_is_unsure_where_more_came_than_needed_and_no_undisturbed_connectio
     assert found(path.RULES, probe([lossy] * 3))[Id.TCP_LOSS].confidence is confidence
 
 
+@pytest.mark.parametrize(
+    ("disturbed", "confidence"),
+    [
+        ((3, 3, 3, 3, 3, 3), Confidence.LOW),
+        ((3, 3, 3, 3, 3, 4), Confidence.LOW),
+        ((3, 1, 5, 3, 2, 8), Confidence.HIGH),
+        ((3, 3, 3, 3, 3, 0), Confidence.HIGH),
+        ((3, 3, 3, 3, 3), Confidence.HIGH),
+    ],
+)
+def test_loss_is_unsure_where_the_same_happens_in_each_connection(
+    disturbed: tuple[int, ...], confidence: Confidence
+) -> None:
+    """As where one packet comes later by a round trip each time: chance hits each time another one."""
+    lossy = delivered(20, scheduling_lag_us=81_000)
+    trials = [
+        replace(lossy, tcp_ended=TcpState(out_of_order_packets=count), scheduling_lag_us=81_000 if count else 1_000)
+        for count in disturbed
+    ]
+    assert found(path.RULES, probe(trials))[Id.TCP_LOSS].confidence is confidence
+
+
 def test_nearby_only_what_was_said_again_is_lost_for_certain() -> None:
     whole = connection(Path(rtt_ms=2), Server())
     order = replace(whole, tcp_ended=TcpState(out_of_order_packets=3), scheduling_lag_us=5_000)
