@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets
-from workers.diagnosis.flights import Gap, Turn, answer_turn, mss_of, packet_time_us, tickets_before
+from workers.diagnosis.flights import Flight, Gap, Turn, answer_turn, mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import (
     LONGEST_ROUND_RTT,
     USUAL_WINDOW,
@@ -24,6 +25,7 @@ from workers.diagnosis.windows import (
     agreed,
     answer_alone,
     first_answer,
+    grows,
     is_large,
     is_paced,
     keeps_coming,
@@ -36,21 +38,29 @@ from workers.diagnosis.windows import (
     with_tickets_whole,
 )
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
-from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
 # Tickets of TLS 1.3 and settings of HTTP/2 come in packets of their own, and fill a window of so many segments.
 _TICKETS_FILL = 3
 # A window that was taken back is so much smaller than the one of before at least.
 _LESS = 0.75
+# What a rest costs is told from the way's unsteadiness from this part of a round trip on.
+_TELLING_RTT = 0.25
+# Less than this part of a saving may be missing from it.
+_LITTLE = 0.1
+# What a server has written as a whole comes within this part of a round trip, or so many times what its link takes.
+_AT_ONCE_RTT, _AT_ONCE_LINK = 0.15, 1.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Restart:
-    """The first pause of an answer after a rest, and what all the pauses cost that the window of before spares."""
+    """The first pause of an answer after a rest, and what all the pauses cost that the window of before spares: with
+    `at_least` it may be more."""
 
     gap: Gap
     saving_us: int
+    at_least: bool = False
 
 
 def iw_small(case: Case) -> Verdicts:
@@ -96,12 +106,13 @@ def idle_restart(case: Case) -> Verdicts:
     if all(_fits_window(trial) for trial in trials):
         yield NotJudged(id=id, reason=NotJudgedReason.RESPONSE_SMALL)
         return
-    sure = weigh(case, id, trials, _restart, unsure=_may_have_restarted)
+    jitter = jitter_us(case)
+    sure = weigh(case, id, trials, lambda trial: _restart(trial, ruler_of(trial, jitter)), unsure=_may_have_restarted)
     if isinstance(sure, Sure):
         yield Finding(
             id=id,
             severity=Severity.LOW,
-            confidence=sure.confidence,
+            confidence=Confidence.MEDIUM if any(one.at_least for one in sure.seen) else sure.confidence,
             saving_us=round(median(one.saving_us for one in sure.seen)),
             evidence=sure.facts(
                 fact("gap_ms", ms_of(median(one.gap.duration_us for one in sure.seen))),
@@ -207,19 +218,78 @@ def _fits_window(trial: TrialEvidence) -> bool:
     return turns is None or turns[1].size_bytes < max(LEAST_ANSWER_BYTES, USUAL_WINDOW * mss_of(trial))
 
 
-def _restart(trial: TrialEvidence) -> _Restart | None:
+def _restart(trial: TrialEvidence, ruler: Ruler) -> _Restart | None:
     """The answer after the rest begins with less than the one before it did, and takes more flights than it needed."""
     turns = _kept_turns(trial)
     if turns is None:
         return None
-    gaps, ruler = turns[1].gaps(), ruler_of(trial)
-    needless = _needless_flights(trial)
-    if not needless or _begins_with_as_much(trial):
+    gaps, needless = turns[1].gaps(), _needless_flights(trial)
+    if not needless or _begins_with_as_much(trial) or not _pauses_alike(*turns, ruler):
         return None
     if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
         return None
-    rested = next(exchange for exchange in trial.exchanges if exchange.idle_us)
-    return _Restart(gap=gaps[0], saving_us=_longest_us(trial, rested, _waits(turns[1], ruler), needless))
+    saving_us, waited_us = _later_us(turns), _most_waited_us(turns[0], ruler, packet_time_us(trial))
+    counts = all(_is_slow_start(trial, turn) for turn in turns)
+    if counts:
+        rested = next(exchange for exchange in trial.exchanges if exchange.idle_us)
+        counted_us = _longest_us(trial, rested, _waits(turns[1], ruler), needless)
+        saving_us = max(saving_us, min(counted_us, saving_us + waited_us))
+    if saving_us < _TELLING_RTT * ruler.rtt_us:
+        return None
+    return _Restart(gap=gaps[0], saving_us=saving_us, at_least=not counts and waited_us > _LITTLE * saving_us)
+
+
+def _pauses_alike(again: Turn, rested: Turn, ruler: Ruler) -> bool:
+    """Whether the server's own pauses may be the same in both answers: the one after the rest waits longer than for its
+    window only where the one before it did too, and is never ahead of that."""
+    gaps_us, spreads_us = (gap.duration_us for gap in again.gaps()), (one.spread_us for one in again.flights)
+    longest_us = max(*gaps_us, *spreads_us, 0)
+    spare_us = _AT_ONCE_RTT * ruler.rtt_us + ruler.jitter_us
+
+    def known(gap: Gap) -> bool:
+        near = ruler.may_be_near(gap.duration_us) or ruler.may_be_near(gap.period_us)
+        return near or gap.duration_us <= longest_us + spare_us
+
+    def ahead(flight: Flight, size_bytes: int) -> bool:
+        came = next((one for one, end in zip(again.flights, _ends(again), strict=True) if end >= size_bytes), None)
+        since_us = flight.end_us - rested.start_us + spare_us
+        return came is not None and came.start_us - again.start_us > since_us
+
+    behind = not any(ahead(one, end) for one, end in zip(rested.flights, _ends(rested), strict=True))
+    return behind and all(map(known, rested.gaps()))
+
+
+def _ends(turn: Turn) -> list[int]:
+    """How many bytes of it had come with each flight."""
+    return list(accumulate(flight.size_bytes for flight in turn.flights))
+
+
+def _later_us(turns: tuple[Turn, Turn]) -> int:
+    """By how much longer than the answer before it the one after the rest took. With the window of before it would have
+    taken no longer, since the server's own pauses are in both; and less by what that one waited for its window."""
+    again, rested = turns
+    return (rested.end_us - rested.start_us) - (again.end_us - again.start_us)
+
+
+def _most_waited_us(turn: Turn, ruler: Ruler, packet_us: int) -> int:
+    """What an answer may have waited for its window: all that neither the link nor longer pauses explain."""
+    waits_us = sum(gap.duration_us for gap in _waits(turn, ruler))
+    spread_us = sum(flight.spread_us for flight in turn.flights)
+    return waits_us + max(0, spread_us - turn.size_bytes * packet_us // ruler.mss)
+
+
+def _is_slow_start(trial: TrialEvidence, turn: Turn) -> bool:
+    """Whether all its pauses may be a full window's, and all between these came as fast as the link lets it, or as
+    early hints before it were acknowledged: then the server has not paused itself."""
+    ruler, packet_us = ruler_of(trial), packet_time_us(trial)
+    hinted = any(one.interim for one in trial.exchanges)
+
+    def at_once(flight: Flight) -> bool:
+        link_us = flight.size_bytes * packet_us / ruler.mss
+        return hinted or flight.spread_us <= max(_AT_ONCE_RTT * ruler.rtt_us, _AT_ONCE_LINK * link_us)
+
+    stopped = all((ruler.near(gap.duration_us) or ruler.near(gap.period_us)) and grows(gap) for gap in turn.gaps())
+    return stopped and all(map(at_once, turn.flights))
 
 
 def _needless_flights(trial: TrialEvidence) -> int:

@@ -133,7 +133,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
         window.small and _may_have_paused(trial, exchange, gaps[0], answer_bytes, ruler)
     ):
         return None
-    return window if _is_slow_start(gaps[0], window, ruler) and all(map(_grows, gaps[:2])) else None
+    return window if _is_slow_start(gaps[0], window, ruler) and all(map(grows, gaps[:2])) else None
 
 
 def is_paced(trial: TrialEvidence) -> bool:
@@ -377,7 +377,7 @@ def _is_slow_start(gap: Gap, window: Window, ruler: Ruler) -> bool:
     return round_trip and gap.next_bytes <= (2 * window.segments + 1) * ruler.mss
 
 
-def _grows(gap: Gap) -> bool:
+def grows(gap: Gap) -> bool:
     """Whether more came behind it than before, as slow start lets it: a server that sends piece by piece as it has
     them does not. The last flight is what was left."""
     return gap.next_bytes >= LEAST_GROWTH * gap.flight_bytes or gap.next_bytes == gap.bytes_after
