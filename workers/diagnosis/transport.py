@@ -229,7 +229,7 @@ def _restart(trial: TrialEvidence, ruler: Ruler) -> _Restart | None:
     if not (ruler.near(gaps[0].duration_us) or ruler.near(gaps[0].period_us)):
         return None
     saving_us, waited_us = _later_us(turns), _most_waited_us(turns[0], ruler, packet_time_us(trial))
-    counts = all(_is_slow_start(trial, turn) for turn in turns)
+    counts = all(_is_slow_start(trial, turn, ruler) for turn in turns)
     if counts:
         rested = next(exchange for exchange in trial.exchanges if exchange.idle_us)
         counted_us = _longest_us(trial, rested, _waits(turns[1], ruler), needless)
@@ -278,18 +278,21 @@ def _most_waited_us(turn: Turn, ruler: Ruler, packet_us: int) -> int:
     return waits_us + max(0, spread_us - turn.size_bytes * packet_us // ruler.mss)
 
 
-def _is_slow_start(trial: TrialEvidence, turn: Turn) -> bool:
+def _is_slow_start(trial: TrialEvidence, turn: Turn, ruler: Ruler) -> bool:
     """Whether all its pauses may be a full window's, and all between these came as fast as the link lets it, or as
     early hints before it were acknowledged: then the server has not paused itself."""
-    ruler, packet_us = ruler_of(trial), packet_time_us(trial)
+    packet_us = packet_time_us(trial)
     hinted = any(one.interim for one in trial.exchanges)
 
     def at_once(flight: Flight) -> bool:
         link_us = flight.size_bytes * packet_us / ruler.mss
         return hinted or flight.spread_us <= max(_AT_ONCE_RTT * ruler.rtt_us, _AT_ONCE_LINK * link_us)
 
-    stopped = all((ruler.near(gap.duration_us) or ruler.near(gap.period_us)) and grows(gap) for gap in turn.gaps())
-    return stopped and all(map(at_once, turn.flights))
+    def full(gap: Gap) -> bool:
+        passed_us = (gap.duration_us, gap.period_us, gap.period_us - packet_us)
+        return grows(gap) and any(map(ruler.may_be_exact, passed_us))
+
+    return all(map(at_once, turn.flights)) and all(map(full, turn.gaps()))
 
 
 def _needless_flights(trial: TrialEvidence) -> int:
