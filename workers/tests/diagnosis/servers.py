@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from workers.measurement.connection import Header
@@ -138,7 +138,7 @@ class Connection:
                 first_application_us=own[0].at_us,
                 first_readable_us=own[0].end_us,
                 head_us=final[0].end_us,
-                first_body_us=final[min(1, len(final) - 1)].end_us,
+                first_body_us=self._first_body_us(final),
                 ended_us=self._arrived(self._end),
                 status=200,
                 interim=(103,) if self.server.hints_bytes else (),
@@ -203,6 +203,12 @@ class Connection:
             return [(head, 0), *[(after, pause_us)] * (body // after)]
         sizes, pauses_us = [size for size, _ in self.server.stops], [pause_us for _, pause_us in self.server.stops]
         return list(zip([*sizes, head + body - sum(sizes)], [0, *pauses_us], strict=True))
+
+    def _first_body_us(self, records: Sequence[TlsRecord]) -> int | None:
+        """The end of the record that brings what is behind the head."""
+        carried = accumulate(one.length_bytes - _SEALED for one in records)
+        behind = (one for one, total in zip(records, carried, strict=True) if total > self.server.head_bytes)
+        return next(behind, records[-1]).end_us
 
     def _say(self, size: int) -> float:
         """Gives the instant at which it is with the server."""
