@@ -179,8 +179,21 @@ def _answer_extra_us(trial: TrialEvidence, window: float | None, quick_us: int) 
         return 0
     began_us = turn.start_us if held else max(turn.start_us, exchange.first_application_us or 0)
     # Flights that a pause has parted come in turns, so that less is waited for than round trips.
-    most_us = turn.end_us - began_us - needed_us(size_bytes, ruler, usual, packet_time_us(trial))
+    least_us = max(needed_us(size_bytes, ruler, usual, packet_time_us(trial)), _wide_open_us(trial, turn))
+    most_us = turn.end_us - began_us - least_us
     return max(0, min(_longest_us(trial, exchange, waits, needless), most_us))
+
+
+def _wide_open_us(trial: TrialEvidence, first: Turn) -> int:
+    """How long an answer that the server itself interrupts takes from its first byte to its last where its window has
+    opened, as the same connection shows when asked again; 0 where that is not known."""
+    second = next((one for one in trial.exchanges[1:] if not one.idle_us), None)
+    turn = None if second is None else answer_turn(trial, second)
+    if second is None or turn is None or _is_slow_start(trial, first, ruler_of(trial)):
+        return 0
+    again = answer_alone(trial, second, turn)
+    opened = again.flights[0].size_bytes >= min(again.size_bytes, USUAL_WINDOW * mss_of(trial))
+    return again.end_us - again.start_us if opened else 0
 
 
 def _is_behind_tickets(trial: TrialEvidence, exchange: Exchange, window: float | None, quick_us: int) -> bool:

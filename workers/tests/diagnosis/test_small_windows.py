@@ -54,6 +54,16 @@ def test_a_small_window_costs_what_a_new_visitor_would_be_spared(handshake_bytes
     assert claimed_us == pytest.approx(visit_us(small) - visit_us(usual), rel=0.1)
 
 
+@pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+def test_a_small_window_costs_nothing_that_the_server_s_own_pause_takes_anyway(rtt_ms: float) -> None:
+    """Its last bytes are written only when a window that begins small has grown as well."""
+    server = replace(PAGE, body_bytes=60_000, stops=((58_000, 4_500 * round(rtt_ms)),))
+    small, usual = (probed(Path(rtt_ms=rtt_ms, iw=iw), server) for iw in (4, 10))
+    assert abs(visit_us(small) - visit_us(usual)) < 100 * rtt_ms
+    finding = found(RULES, small).get(Id.TCP_IW_SMALL)
+    assert finding is None or finding.saving_us is None
+
+
 def test_tickets_as_large_as_a_page_make_no_page_of_a_small_answer() -> None:
     """As Java's are, which hold the whole chain. The answer's end waits for its head, and not for a window."""
     server = Server(tickets_bytes=18_400, head_apart=True, body_bytes=1_000, think_us=(100_000,))
