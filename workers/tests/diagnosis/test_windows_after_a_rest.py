@@ -67,6 +67,16 @@ def test_where_the_answer_before_it_may_have_waited_too_a_rest_costs_what_is_cer
 
 
 @ANYWHERE
+@pytest.mark.parametrize("stop_rtt", [0.9, 1.07, 1.12])
+def test_a_pause_of_the_server_of_nearly_a_round_trip_is_no_wait_for_its_window(rtt_ms: float, stop_rtt: float) -> None:
+    stopping = Server(tickets_bytes=0, body_bytes=15_520, stops=((7_495, round(stop_rtt * rtt_ms * 1000)),))
+    finding, real_us, _ = restart_of(Path(rtt_ms=rtt_ms, iw=3, mss=1220), stopping)
+    assert finding is not None
+    assert finding.confidence is Confidence.MEDIUM
+    assert 0 < (finding.saving_us or 0) <= 1.01 * real_us
+
+
+@ANYWHERE
 @pytest.mark.parametrize("pause_rtt", [0.7, 1.3, 2.5])
 @pytest.mark.parametrize("exchange", [1, 2])
 @pytest.mark.parametrize("iw", [3, 10])
