@@ -6,6 +6,7 @@ from math import ceil, floor
 
 from workers.diagnosis.flights import Gap, Turn, handshake_turns, packets_of
 from workers.diagnosis.gaps import LEAST_GROWTH, Ruler, splits_record
+from workers.diagnosis.held_ends import LEAST_REST_US
 from workers.diagnosis.windows import SPREAD_BEFORE_PAUSE_RTT, is_let_out, is_told_meanwhile, usual_window_after
 from workers.measurement.evidence import Direction, Exchange, Transfer, TrialEvidence
 
@@ -13,8 +14,6 @@ from workers.measurement.evidence import Direction, Exchange, Transfer, TrialEvi
 _LEAST_WINDOW = 2
 # A segment that the sender may hold back.
 _SPARE_SEGMENTS = 1
-# After so long a rest a window may be taken back: a timeout (RFC 2861), of Linux 200 ms at least.
-_LEAST_REST_US = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,7 @@ def _stops(
 ) -> Iterator[int]:
     """The largest windows that can have been full at each wait for one. Of what may have grown to that meanwhile it is
     the usual one, if that is among them."""
-    usual, rested = usual_window_after(trial), turn.start_us - turn.asked_us - ruler.rtt_us > _LEAST_REST_US
+    usual, rested = usual_window_after(trial), turn.start_us - turn.asked_us - ruler.rtt_us > LEAST_REST_US
     for place, gap in enumerate(turn.gaps()):
         flights = turn.flights[: place + 1]
         if gap.start_us in own_us or not is_let_out(gap, flights[:-1], ruler) or not _is_full(trial, gap, ruler):
@@ -75,7 +74,7 @@ def _stops(
         if full - max(told, default=0) <= usual <= full:
             yield usual
         else:
-            rested = rested or any(one.duration_us > _LEAST_REST_US for one in turn.gaps()[:place])
+            rested = rested or any(one.duration_us > LEAST_REST_US for one in turn.gaps()[:place])
             yield (usual_window_after(trial, full) if rested else full) + _SPARE_SEGMENTS
 
 
@@ -91,7 +90,7 @@ def _left_by_handshake(trial: TrialEvidence, turn: Turn, ruler: Ruler) -> int:
     the server has rested since."""
     flights = (flight for one in handshake_turns(trial) for flight in one.flights)
     largest = max((ceil(flight.size_bytes / ruler.mss) for flight in flights), default=0)
-    rested = turn.start_us - turn.asked_us - ruler.rtt_us > _LEAST_REST_US
+    rested = turn.start_us - turn.asked_us - ruler.rtt_us > LEAST_REST_US
     return largest if rested else floor(LEAST_GROWTH * largest)
 
 

@@ -6,7 +6,7 @@ from math import ceil, log2
 from workers.diagnosis.flights import USUAL_MSS_BYTES
 from workers.diagnosis.gaps import USUAL_WINDOW, Ruler
 
-FIRST_FLIGHT_BYTES = 10 * USUAL_MSS_BYTES
+FIRST_FLIGHT_BYTES = USUAL_WINDOW * USUAL_MSS_BYTES
 
 
 def further_flights(count_bytes: float) -> int:
