@@ -9,8 +9,8 @@ from workers.measurement.messages import ProbeMeasurement
 
 
 def tcp_part(probe: ProbeMeasurement) -> Document | None:
-    """Of the first connection to the last hop's host, as the kernel counted at its end; the window is what all
-    connections of a deep probe agree on. None when none was made."""
+    """Of the first connection to the last hop's host, as the kernel counted at its end; the window is what two
+    connections at least agree on. None when none was made."""
     trial = main_trial(probe)
     if probe.evidence is None or trial is None or trial.connect_us is None:
         return None
