@@ -1,12 +1,16 @@
-"""How much a server that begins as most do can send at once: ten segments, and twice as many with each round trip
-(RFC 6928, RFC 5681)."""
+"""Slow start: a server that begins as most do can send ten segments at once, and twice as many with each round trip
+(RFC 6928, RFC 5681). How long that takes, and whether an answer came so."""
 
+from collections.abc import Sequence
 from math import ceil, log2
 
-from workers.diagnosis.flights import USUAL_MSS_BYTES
-from workers.diagnosis.gaps import USUAL_WINDOW, Ruler
+from workers.diagnosis.flights import USUAL_MSS_BYTES, Flight, Gap, Turn, mss_of, packet_time_us, tickets_before
+from workers.diagnosis.gaps import LEAST_GROWTH, LONGEST_ROUND_RTT, USUAL_WINDOW, Ruler
+from workers.measurement.evidence import Exchange, TrialEvidence
 
 FIRST_FLIGHT_BYTES = USUAL_WINDOW * USUAL_MSS_BYTES
+# What a server has written as a whole comes within this part of a round trip, or so many times what its link takes.
+AT_ONCE_RTT, _AT_ONCE_LINK = 0.15, 1.5
 
 
 def further_flights(count_bytes: float) -> int:
@@ -31,3 +35,40 @@ def needed_us(size_bytes: int, ruler: Ruler, window: int, packet_us: int) -> int
         at_us += max(ruler.rtt_us, window * packet_us)
         window *= 2
     return at_us + (segments - 1) * packet_us
+
+
+def grows(gap: Gap) -> bool:
+    """Whether more came behind it than before, as slow start lets it: a server that sends piece by piece as it has
+    them does not. The last flight is what was left."""
+    return gap.next_bytes >= LEAST_GROWTH * gap.flight_bytes or gap.next_bytes == gap.bytes_after
+
+
+def waits_of(turn: Turn, ruler: Ruler) -> list[Gap]:
+    """The pauses that are no longer than a full window's: in the others the server had nothing to send."""
+    return [gap for gap in turn.gaps() if gap.period_us <= LONGEST_ROUND_RTT * ruler.rtt_us]
+
+
+def longest_us(trial: TrialEvidence, exchange: Exchange, waits: Sequence[Gap], count: int) -> int:
+    """What so many of a full window's pauses cost. What came ahead of an answer is acknowledged ahead of it, which lets
+    a part of each flight out: then from the beginning of the flight before, less what a narrow link takes for that."""
+    mss, packet_us = mss_of(trial), packet_time_us(trial)
+    ahead = exchange.interim or tickets_before(trial, exchange)
+    costs = (gap.period_us - gap.flight_bytes * packet_us // mss if ahead else gap.duration_us for gap in waits)
+    return sum(sorted(costs)[-count:])
+
+
+def is_slow_start(trial: TrialEvidence, turn: Turn, ruler: Ruler) -> bool:
+    """Whether all its pauses may be a full window's, and all between these came as fast as the link lets it, or as
+    early hints before it were acknowledged: then the server has not paused itself."""
+    packet_us = packet_time_us(trial)
+    hinted = any(one.interim for one in trial.exchanges)
+
+    def at_once(flight: Flight) -> bool:
+        link_us = flight.size_bytes * packet_us / ruler.mss
+        return hinted or flight.spread_us <= max(AT_ONCE_RTT * ruler.rtt_us, _AT_ONCE_LINK * link_us)
+
+    def full(gap: Gap) -> bool:
+        passed_us = (gap.duration_us, gap.period_us, gap.period_us - packet_us)
+        return grows(gap) and any(map(ruler.may_be_exact, passed_us))
+
+    return all(map(at_once, turn.flights)) and all(map(full, turn.gaps()))

@@ -19,9 +19,9 @@ from workers.diagnosis.flights import (
     records_before,
     tickets_before,
 )
-from workers.diagnosis.gaps import LEAST_GROWTH, LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
+from workers.diagnosis.gaps import LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.once import once_a_trial
-from workers.diagnosis.slow_start import needed_us, rounds
+from workers.diagnosis.slow_start import grows, needed_us, rounds
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import is_late, is_short
 from workers.measurement.evidence import Exchange, TlsRecord, Trial, TrialEvidence
@@ -375,12 +375,6 @@ def _is_slow_start(gap: Gap, window: Window, ruler: Ruler) -> bool:
     """Whether that pause is a full window's: a round trip, and then at most twice as much as before."""
     round_trip = ruler.near(gap.duration_us) or ruler.near(gap.period_us)
     return round_trip and gap.next_bytes <= (2 * window.segments + 1) * ruler.mss
-
-
-def grows(gap: Gap) -> bool:
-    """Whether more came behind it than before, as slow start lets it: a server that sends piece by piece as it has
-    them does not. The last flight is what was left."""
-    return gap.next_bytes >= LEAST_GROWTH * gap.flight_bytes or gap.next_bytes == gap.bytes_after
 
 
 def _handshake_bytes(trial: TrialEvidence) -> int:
