@@ -1,8 +1,9 @@
 """The rule on the server's initial congestion window."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from statistics import median
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median_low
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
 from workers.diagnosis.flights import Turn, answer_turn, mss_of, packet_time_us, tickets_before
@@ -27,11 +28,22 @@ from workers.diagnosis.windows import (
     with_tickets_whole,
 )
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
-from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 _ASKED = (Trial.FULL, Trial.CLASSICAL)
 # Tickets of TLS 1.3 and settings of HTTP/2 come in packets of their own, and fill a window of so many segments.
 _TICKETS_FILL = 3
+# By so much may the cost differ between connections.
+_LITTLE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cost:
+    """What a small window costs one visit. `certain` where the answer waited for nothing else, and is far enough from
+    needing another round trip of the usual window."""
+
+    saving_us: int = 0
+    certain: bool = False
 
 
 def iw_small(case: Case) -> Verdicts:
@@ -70,14 +82,15 @@ def _small_window(trial: TrialEvidence) -> Window | None:
 
 
 def _small(case: Case, sure: Sure[Window]) -> Iterator[Finding]:
-    window = known_window(case)
+    window, jitter = known_window(case), jitter_us(case)
     new = [trial for trial in visits(case, _ASKED) if first_answer(trial) and not lost_packets(trial)]
     timely = [trial for trial in new if not is_late(trial)]
     quick_us = min(
         (us for trial in new for one in trial.exchanges if (us := think_us(trial, one)) is not None), default=0
     )
-    saving_us = round(median(_spared_us(trial, window, quick_us) for trial in timely or sure.trials))
-    if not saving_us and not any(_spared_us(trial, window, quick_us) for trial in sure.trials):
+    costs = [_cost(trial, window, quick_us, jitter) for trial in timely or sure.trials]
+    saving_us = median_low(cost.saving_us for cost in costs)
+    if not saving_us and not any(_cost(trial, window, quick_us, jitter).saving_us for trial in sure.trials):
         return
     segments = [one.segments for one in sure.seen]
     first = first_answer(sure.trials[0])
@@ -85,7 +98,7 @@ def _small(case: Case, sure: Sure[Window]) -> Iterator[Finding]:
         id=FindingId.TCP_IW_SMALL,
         # A long handshake may have opened the window for new visitors; for those who come back it is as small as ever.
         severity=Severity.HIGH if saving_us else Severity.MEDIUM,
-        confidence=sure.confidence,
+        confidence=sure.confidence if _is_certain(costs, jitter) else Confidence.MEDIUM,
         saving_us=saving_us or None,
         evidence=sure.facts(
             fact("initial_window_segments", usual_setting(agreed(segments) or min(segments))),
@@ -96,30 +109,73 @@ def _small(case: Case, sure: Sure[Window]) -> Iterator[Finding]:
     )
 
 
-def _spared_us(trial: TrialEvidence, window: float | None, quick_us: int) -> int:
+def _is_certain(costs: Sequence[_Cost], jitter: int) -> bool:
+    """Whether each connection shows the same cost, and leaves no doubt about it."""
+    least, most = min(cost.saving_us for cost in costs), max(cost.saving_us for cost in costs)
+    return all(cost.certain for cost in costs) and most - least <= _LITTLE * most + jitter
+
+
+def _cost(trial: TrialEvidence, window: float | None, quick_us: int, jitter: int) -> _Cost:
     """For a server that begins an answer so soon where nothing holds it back."""
-    return _answer_extra_us(trial, window, quick_us) + _handshake_extra_us(trial, window)
+    answer = _answer_cost(trial, window, quick_us, jitter)
+    return replace(answer, saving_us=answer.saving_us + _handshake_extra_us(trial, window))
 
 
-def _answer_extra_us(trial: TrialEvidence, window: float | None, quick_us: int) -> int:
+def _answer_cost(trial: TrialEvidence, window: float | None, quick_us: int, jitter: int) -> _Cost:
     """What the rounds of the answer cost that a usual window, grown by the handshake, would not have needed."""
     found = first_answer(trial)
     if found is None:
-        return 0
+        return _Cost()
     exchange, mss = found[0], mss_of(trial)
     held = _is_behind_tickets(trial, exchange, window, quick_us)
-    turn, ruler = found[1] if held else answer_alone(trial, *found), ruler_of(trial)
+    turn, ruler = found[1] if held else answer_alone(trial, *found), ruler_of(trial, jitter)
     waits = waits_of(turn, ruler)
     size_bytes = with_tickets_whole(trial, exchange, turn)
-    usual = usual_window_after(trial)
+    usual, packet_us = usual_window_after(trial), packet_time_us(trial)
     needless = 1 + len(waits) - rounds(size_bytes, mss, usual)
-    if needless <= 0:
-        return 0
+    counts = is_slow_start(trial, turn, ruler)
+    # On a narrow link larger flights leave less to be waited for between those that remain.
+    narrow = counts and packet_us * USUAL_WINDOW > _LITTLE * ruler.rtt_us
+    if needless <= 0 and not narrow:
+        return _Cost(certain=counts)
     began_us = turn.start_us if held else max(turn.start_us, exchange.first_application_us or 0)
     # Flights that a pause has parted come in turns, so that less is waited for than round trips.
-    least_us = max(needed_us(size_bytes, ruler, usual, packet_time_us(trial)), _wide_open_us(trial, turn))
+    least_us = max(needed_us(size_bytes, ruler, usual, packet_us), _wide_open_us(trial, turn))
     most_us = turn.end_us - began_us - least_us
-    return max(0, min(longest_us(trial, exchange, waits, needless), most_us))
+    saving_us = max(0, most_us if narrow else min(longest_us(trial, exchange, waits, needless), most_us))
+    certain = counts and _sends_evenly(trial, turn, saving_us)
+    if certain and not narrow:
+        certain = _most_rounds(trial, turn, size_bytes, window) == 1 + len(waits) - needless
+    return _Cost(saving_us=saving_us, certain=certain)
+
+
+def _taken_segments(trial: TrialEvidence, turn: Turn, window: float | None) -> float:
+    """What of its window the server did not fill with the answer, as tickets took it or waits for more to come."""
+    seen = window_of(trial)
+    segments = window if seen is None else seen.segments
+    return max(0.0, (segments or 0) - turn.flights[0].size_bytes / mss_of(trial))
+
+
+def _most_rounds(trial: TrialEvidence, turn: Turn, size_bytes: int, window: float | None) -> int:
+    """How many flights an answer that came in slow start takes with the usual window at most: where as much is taken
+    from its first flight as was from the one seen, the handshake has not let it grow, and each flight grows as slowly
+    as the slowest that was seen. The second has as much more as was let out by what came ahead of the answer."""
+    seen = [flight.size_bytes / mss_of(trial) for flight in turn.flights[:-1]]
+    growth = min([2.0, *(after / before for before, after in pairwise(seen[1:]))])
+    more = seen[1] - 2 * seen[0] if len(seen) > 1 else 0
+    flight, count = USUAL_WINDOW - _taken_segments(trial, turn, window), 0
+    segments = size_bytes / mss_of(trial)
+    while segments > 0:
+        segments -= max(1.0, flight)
+        flight = flight * growth if count else 2 * flight + more
+        count += 1
+    return count
+
+
+def _sends_evenly(trial: TrialEvidence, turn: Turn, saving_us: int) -> bool:
+    """Whether next to nothing of the cost can be what the server itself took between the packets of a flight."""
+    link_us = turn.size_bytes * packet_time_us(trial) / mss_of(trial)
+    return sum(flight.spread_us for flight in turn.flights) - link_us <= _LITTLE * saving_us
 
 
 def _wide_open_us(trial: TrialEvidence, first: Turn) -> int:

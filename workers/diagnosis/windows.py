@@ -32,6 +32,8 @@ LEAST_ANSWER_BYTES = 15_000
 SMALL_BELOW = 9
 # What servers are set to: old systems' 2 to 4, RFC 6928's 10, and what CDNs say of theirs.
 _USUAL = (2, 3, 4, 10, 16, 20, 25, 30)
+# A larger one is counted less exactly.
+_NEAR = 0.15
 # Acknowledgements of a longer handshake open the window before the answer begins.
 _SHORT_HANDSHAKE_SEGMENTS = 4
 # The last segment of the window waits to be filled up.
@@ -67,8 +69,9 @@ class Window:
 
 
 def usual_setting(segments: float) -> int:
-    """What servers are set to that is nearest."""
-    return min(_USUAL, key=lambda one: abs(one - segments))
+    """What servers are set to that is nearest, or the number of segments where none is near."""
+    nearest = min(_USUAL, key=lambda one: abs(one - segments))
+    return nearest if abs(nearest - segments) <= max(_DEFERRED_SEGMENTS, _NEAR * segments) else round(segments)
 
 
 @once_a_trial
