@@ -135,7 +135,7 @@ def _answer_cost(trial: TrialEvidence, window: float | None, quick_us: int, jitt
     needless = 1 + len(waits) - rounds(size_bytes, mss, usual)
     counts = is_slow_start(trial, turn, ruler)
     # On a narrow link larger flights leave less to be waited for between those that remain.
-    narrow = counts and packet_us * USUAL_WINDOW > _LITTLE * ruler.rtt_us
+    narrow = counts and size_bytes * packet_us / mss > _LITTLE * ruler.rtt_us
     if needless <= 0 and not narrow:
         return _Cost(certain=counts)
     began_us = turn.start_us if held else max(turn.start_us, exchange.first_application_us or 0)
@@ -144,9 +144,11 @@ def _answer_cost(trial: TrialEvidence, window: float | None, quick_us: int, jitt
     most_us = turn.end_us - began_us - least_us
     saving_us = max(0, most_us if narrow else min(longest_us(trial, exchange, waits, needless), most_us))
     certain = counts and _sends_evenly(trial, turn, saving_us)
-    if certain and not narrow:
-        certain = _most_rounds(trial, turn, size_bytes, window) == 1 + len(waits) - needless
-    return _Cost(saving_us=saving_us, certain=certain)
+    if narrow:
+        blurred_us = (2 + _taken_segments(trial, turn, window)) * packet_us
+        return _Cost(saving_us=saving_us, certain=certain and blurred_us <= _LITTLE * saving_us)
+    same = certain and _most_rounds(trial, turn, size_bytes, window) == 1 + len(waits) - needless
+    return _Cost(saving_us=saving_us, certain=same)
 
 
 def _taken_segments(trial: TrialEvidence, turn: Turn, window: float | None) -> float:
