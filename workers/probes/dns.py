@@ -6,7 +6,7 @@ answer that was used. A name that this machine knows by itself (`LocalNames`) ha
 
 import time
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 
 from dns.rdatatype import RdataType
@@ -19,7 +19,7 @@ from workers.measurement.failure import FailureKind, Stage
 from workers.probes.dns_wire import MAX_ALIASES, Reply
 from workers.probes.faults import ProbeError, is_ours
 from workers.probes.loop import DeadlineError
-from workers.probes.name_server import Inquiry, ask
+from workers.probes.name_server import Inquiry, Line
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
 
@@ -83,27 +83,33 @@ class _Search:
         """Each server in turn, then all again with twice the patience: once more after errors, more after silence.
         The last thing that went wrong is told."""
         fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
-        for turn in range(self.settings.rounds):
-            for server in self.servers:
-                patience_ns = int(self.settings.patience_s * 1e9) << turn
-                inquiry = Inquiry.of(name, types, server)
-                self.inquiries.append(inquiry)
-                try:
-                    await ask(inquiry, min(self.deadline_ns, time.monotonic_ns() + patience_ns))
-                    return inquiry
-                except DeadlineError:
-                    fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
-                    if time.monotonic_ns() >= self.deadline_ns:
-                        raise
-                except OSError as error:
-                    if is_ours(error):
-                        raise ProbeError(FailureKind.INTERNAL_ERROR, error.strerror, stage=Stage.DNS) from error
-                    fault = ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{name}: name server: {error.strerror}")
-                except ProbeError as caught:
-                    fault = caught
-            if fault.failure.kind is not FailureKind.DNS_TIMEOUT and turn + 1 >= _ROUNDS_OF_ERRORS:
-                break
+        with ExitStack() as lines:
+            open_lines = {server: lines.enter_context(Line(server)) for server in self.servers}
+            for turn in range(self.settings.rounds):
+                for server in self.servers:
+                    try:
+                        return await self._ask(open_lines[server], Inquiry.of(name, types, server), turn)
+                    except DeadlineError:
+                        fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
+                        if time.monotonic_ns() >= self.deadline_ns:
+                            raise
+                    except OSError as error:
+                        if is_ours(error):
+                            raise ProbeError(FailureKind.INTERNAL_ERROR, error.strerror, stage=Stage.DNS) from error
+                        fault = ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{name}: name server: {error.strerror}")
+                    except ProbeError as caught:
+                        fault = caught
+                if fault.failure.kind is not FailureKind.DNS_TIMEOUT and turn + 1 >= _ROUNDS_OF_ERRORS:
+                    break
         raise fault
+
+    async def _ask(self, line: Line, inquiry: Inquiry, turn: int) -> Inquiry:
+        """What was asked after the inquiry that is answered did not get lost: nobody waits for it any more."""
+        patience_ns = int(self.settings.patience_s * 1e9) << turn
+        self.inquiries.append(inquiry)
+        answered = await line.ask(inquiry, min(self.deadline_ns, time.monotonic_ns() + patience_ns))
+        del self.inquiries[self.inquiries.index(answered) + 1 :]
+        return answered
 
 
 def _check_chain(passed: list[Alias]) -> None:

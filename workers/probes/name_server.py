@@ -1,4 +1,4 @@
-"""Questions to one name server: sent over one socket, answered in any order, stamped by the kernel.
+"""Questions to one name server: sent over one socket, answered in any order and however late, stamped by the kernel.
 
 Anybody may send us packets: what is no answer to a question of ours is passed over, so many times and no more.
 """
@@ -7,7 +7,10 @@ import errno
 import os
 import socket
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from types import TracebackType
 
 import dns.rcode
 from dns.rdatatype import RdataType
@@ -27,7 +30,7 @@ _MAX_PACKETS = 64
 _TWIN_PATIENCE_NS = 50_000_000
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Inquiry:
     """Questions about one name to one server, and what it has said so far, by type. `cut` are answers that were too
     long for UDP."""
@@ -88,34 +91,98 @@ def _code_name(reply: Reply) -> str:
     return "NOERROR" if not reply.code else dns.rcode.to_text(dns.rcode.Rcode.make(reply.code))
 
 
-async def ask(inquiry: Inquiry, until_ns: int) -> None:
-    """The server's answers. Raises DeadlineError, OSError, or ProbeError for an error that it answers."""
-    server, packets = inquiry.server, 0
-    with _socket(server, socket.SOCK_DGRAM) as sock:
-        sock.connect((server.address, server.port))
+class Line(AbstractContextManager["Line"]):
+    """One server, asked over one socket as often as need be. An answer to what was asked before counts as well: a
+    resolver may search for longer than anybody has patience, and asks nobody else sooner for being asked again."""
+
+    def __init__(self, server: NameServer) -> None:
+        self._server = server
+        self._sock: socket.socket | None = None
+        self._asked: list[Inquiry] = []
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._hang_up()
+
+    async def ask(self, inquiry: Inquiry, until_ns: int) -> Inquiry:
+        """Asks, and gives what was answered first, this or an earlier one. Raises DeadlineError, OSError, or ProbeError
+        for an error that the server answers to this one."""
+        try:
+            return await self._asked_for(inquiry, until_ns)
+        except OSError:
+            # Whatever else went wrong is told by a socket's next use, as if that had.
+            self._hang_up()
+            raise
+
+    def _hang_up(self) -> None:
+        self._asked.clear()
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+
+    async def _asked_for(self, inquiry: Inquiry, until_ns: int) -> Inquiry:
+        sock = self._connected()
+        self._asked.append(inquiry)
         for query in inquiry.queries:
             inquiry.asked_ns[query.kind] = time.monotonic_ns()
             sock.send(query.wire)
+        while True:
+            answered = await self._answered(sock, until_ns)
+            self._asked.remove(answered)
+            fault = _fault_of(answered)
+            if fault is None:
+                return answered
+            if answered is inquiry:
+                raise fault
+
+    def _connected(self) -> socket.socket:
+        if self._sock is None:
+            self._sock = _socket(self._server, socket.SOCK_DGRAM)
+            self._sock.connect((self._server.address, self._server.port))
+        return self._sock
+
+    async def _answered(self, sock: socket.socket, until_ns: int) -> Inquiry:
+        packets = 0
         try:
-            while not inquiry.enough:
+            while (answered := self._first(lambda one: one.enough)) is None:
                 await ready(sock, READABLE, until_ns)
                 packets += 1
                 if packets > _MAX_PACKETS:
                     raise ProbeError(FailureKind.DNS_SERVER_FAILURE, "a flood of packets that answer no question")
-                await _take(sock, inquiry, until_ns)
-                if inquiry.has_ipv4:
-                    until_ns = min(until_ns, inquiry.answered.user_ns + _TWIN_PATIENCE_NS)
+                await self._take(sock, until_ns)
+                known = self._first(lambda one: one.has_ipv4)
+                if known is not None:
+                    until_ns = min(until_ns, known.answered.user_ns + _TWIN_PATIENCE_NS)
         except DeadlineError:
-            if not inquiry.has_ipv4:
+            answered = self._first(lambda one: one.has_ipv4)
+            if answered is None:
                 raise
-    _check(inquiry)
+        return answered
+
+    def _first(self, fits: Callable[[Inquiry], bool]) -> Inquiry | None:
+        return next(filter(fits, self._asked), None)
+
+    async def _take(self, sock: socket.socket, until_ns: int) -> None:
+        """One packet. A second answer to a question changes nothing."""
+        data, arrival = receive(sock, _MAX_MESSAGE_BYTES)
+        for inquiry in self._asked:
+            for query in inquiry.queries:
+                reply = None if query.kind in inquiry.replies else _reply(data, query)
+                if reply is not None:
+                    if reply.truncated:
+                        inquiry.cut[query.kind] = reply
+                        reply, arrival = await _ask_again_by_tcp(self._server, query, until_ns)
+                    inquiry.replies[query.kind], inquiry.arrivals[query.kind] = reply, arrival
+                    return
 
 
-def _check(inquiry: Inquiry) -> None:
-    """Raises ProbeError when an error of the server leaves the name without an address."""
+def _fault_of(inquiry: Inquiry) -> ProbeError | None:
+    """An error of the server that leaves the name without an address."""
     errors = [_code_name(reply) for reply in inquiry.replies.values() if reply.code not in _HONEST]
-    if errors and not inquiry.has_ipv4:
-        raise ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{inquiry.name}: {errors[0]}")
+    if not errors or inquiry.has_ipv4:
+        return None
+    return ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{inquiry.name}: {errors[0]}")
 
 
 def _socket(server: NameServer, kind: int) -> socket.socket:
@@ -123,19 +190,6 @@ def _socket(server: NameServer, kind: int) -> socket.socket:
     sock = socket.socket(family, kind | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
     stamp_arrivals(sock)
     return sock
-
-
-async def _take(sock: socket.socket, inquiry: Inquiry, until_ns: int) -> None:
-    """One packet. A second answer to a question changes nothing."""
-    data, arrival = receive(sock, _MAX_MESSAGE_BYTES)
-    for query in inquiry.queries:
-        reply = None if query.kind in inquiry.replies else _reply(data, query)
-        if reply is not None:
-            if reply.truncated:
-                inquiry.cut[query.kind] = reply
-                reply, arrival = await _ask_again_by_tcp(inquiry.server, query, until_ns)
-            inquiry.replies[query.kind], inquiry.arrivals[query.kind] = reply, arrival
-            return
 
 
 def _reply(data: bytes, query: Query) -> Reply | None:

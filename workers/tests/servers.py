@@ -262,10 +262,14 @@ class Zone:
 
 
 class DnsServer:
-    """Answers over UDP and TCP on one port. `questions` counts those by UDP; `truncating` sends the asker on to TCP."""
+    """Answers over UDP and TCP on one port. `questions` counts those by UDP; `truncating` sends the asker on to TCP,
+    `slow_s` is how long after each question by UDP its answer leaves."""
 
-    def __init__(self, answer: Answer, *, truncating: bool = False, host: str = LOOPBACK, port: int = 0) -> None:
+    def __init__(
+        self, answer: Answer, *, truncating: bool = False, slow_s: float = 0, host: str = LOOPBACK, port: int = 0
+    ) -> None:
         self.questions = 0
+        self._slow_s = slow_s
         self._answer = answer
         self._truncating = truncating
         self._tcp, self._udp = tcp_and_udp(host, port)
@@ -303,7 +307,15 @@ class DnsServer:
             self.questions += 1
             reply = self._answer(question)
             if reply is not None:
-                self._udp.sendto(self._cut(reply).to_wire(), address)
+                self._send(self._cut(reply).to_wire(), address)
+
+    def _send(self, reply: bytes, address: tuple[str, int]) -> None:
+        if not self._slow_s:
+            self._udp.sendto(reply, address)
+            return
+        later = threading.Timer(self._slow_s, self._udp.sendto, (reply, address))
+        later.start()
+        self._threads.append(later)
 
     def _cut(self, reply: Message) -> Message:
         if self._truncating:

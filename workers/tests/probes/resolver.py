@@ -45,8 +45,8 @@ class Resolver:
         """No server is known any more."""
         self.settings = replace(self.settings, servers=())
 
-    def serve(self, answer: Answer, *, truncating: bool = False) -> DnsServer:
-        server = self._stack.enter_context(DnsServer(answer, truncating=truncating))
+    def serve(self, answer: Answer, *, truncating: bool = False, slow_s: float = 0) -> DnsServer:
+        server = self._stack.enter_context(DnsServer(answer, truncating=truncating, slow_s=slow_s))
         self.add(server.port)
         return server
 

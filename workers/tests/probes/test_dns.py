@@ -186,6 +186,42 @@ def test_a_lost_packet_is_sent_again(resolver: Resolver) -> None:
     assert found.lookup.answered.user_ns - found.lookup.asked_ns >= 149_000_000
 
 
+@pytest.mark.parametrize("others", [0, 1])
+def test_an_answer_that_comes_after_the_question_was_asked_again_counts(resolver: Resolver, others: int) -> None:
+    """As of a resolver that searches for longer than we had patience: the search took as long as that, and no more."""
+    resolver.hurry(rounds=4)
+    resolver.serve(Zone(a={"a.test": ["192.0.2.1"]}).answer, slow_s=0.4)
+    for _ in range(others):
+        resolver.serve(Zone(silent={"a.test"}).answer)
+    found = resolver.resolve("a.test")
+    assert found.addresses == ("192.0.2.1",)
+    assert found.lookup is not None
+    assert [question.record_type for question in found.lookup.questions] == ["A", "AAAA"]
+    assert found.lookup.answered.user_ns - found.lookup.asked_ns == pytest.approx(400_000_000, abs=45_000_000)
+
+
+def test_a_slow_answer_of_one_family_ends_no_wait_for_the_other(resolver: Resolver) -> None:
+    resolver.hurry(rounds=4)
+    zone = Zone(aaaa={"a.test": ["2001:db8::1"]})
+    resolver.serve(only(dns.rdatatype.AAAA, zone.answer), slow_s=0.2)
+    with pytest.raises(ProbeError) as caught:
+        resolver.resolve("a.test")
+    assert caught.value.failure.kind is FailureKind.DNS_TIMEOUT
+
+
+def test_an_error_that_comes_late_is_asked_about_again(resolver: Resolver) -> None:
+    resolver.hurry(rounds=4)
+    zone, failing = Zone(a={"a.test": ["192.0.2.1"]}), Zone(failing={"a.test"})
+    asked: list[int] = []
+
+    def at_first(query: Message) -> Message | None:
+        asked.append(query.id)
+        return (failing if len(asked) <= 2 else zone).answer(query)
+
+    resolver.serve(at_first, slow_s=0.2)
+    assert resolver.resolve("a.test").addresses == ("192.0.2.1",)
+
+
 def test_servers_that_keep_silent_are_asked_so_often_and_no_more(resolver: Resolver) -> None:
     resolver.hurry()
     server = resolver.serve(Zone(silent={"a.test"}).answer)
