@@ -47,12 +47,17 @@ UNREADABLE = "The service cannot read this channel's secret any more: set it ane
 KEPT, FORGET_AT_ONCE = timedelta(days=400), 500
 GAVE_UP = "Given up after {} tries. The last answer: {}"
 
+# What waits for an earlier word about the same object makes no channel ready: it would keep others from their turn.
 _READY = """
 SELECT c.id FROM alerts_channel c
 WHERE c.enabled AND c.not_before <= %(now)s AND EXISTS (
-    SELECT FROM alerts_delivery d
+    SELECT FROM alerts_delivery d JOIN alerts_notice n ON n.id = d.notice_id
     WHERE d.channel_id = c.id AND d.state = 'waiting' AND d.next_try_at <= %(now)s
-        AND (d.lease_until IS NULL OR d.lease_until <= %(now)s)
+        AND (d.lease_until IS NULL OR d.lease_until <= %(now)s) AND NOT EXISTS (
+            SELECT FROM alerts_notice earlier JOIN alerts_delivery e ON e.notice_id = earlier.id
+            WHERE earlier.about = n.about AND earlier.sequence < n.sequence
+                AND e.channel_id = c.id AND e.state = 'waiting'
+        )
 )
 ORDER BY c.not_before LIMIT %(limit)s FOR NO KEY UPDATE OF c SKIP LOCKED
 """

@@ -1,0 +1,33 @@
+"""Whose turn it is: channels that cannot be told for hours keep none that can waiting."""
+
+from datetime import timedelta
+
+import pytest
+
+from backend.alerts.delivery import MAX_CHANNELS
+from backend.alerts.message import Event
+from backend.alerts.models import Channel, Delivery
+from backend.alerts.tests.standin import StandIn
+from backend.alerts.tests.test_delivery import Outbox
+from backend.cast import Member
+
+pytestmark = pytest.mark.django_db
+
+
+def test_many_channels_that_are_away_with_more_to_say_keep_no_other_from_its_turn(alice: Member) -> None:
+    outbox = Outbox(alice)
+    for place in range(MAX_CHANNELS):
+        _wait_for_hours(outbox, outbox.channel("http://127.0.0.1:1/services/x", name=f"away {place}"))
+    with StandIn() as there:
+        well = outbox.channel(there.url, name="well")
+        Channel.objects.exclude(pk=well.pk).update(not_before=outbox.now - timedelta(minutes=1))
+        outbox.tell(well)
+        outbox.step()
+    assert [call.header for call in there.calls] == ["down"]
+
+
+def _wait_for_hours(outbox: Outbox, channel: Channel) -> None:
+    """Its first message is tried again in three hours, and a second one waits behind it."""
+    about = outbox.tell(channel)
+    Delivery.objects.filter(channel=channel).update(attempts=6, next_try_at=outbox.now + timedelta(hours=3))
+    outbox.tell(channel, about=about, title="up", event=Event.RECOVERED)
