@@ -31,7 +31,9 @@ TEXT_CHARS = 300
 MAX_FACTS, MAX_CONTEXT, MAX_BUTTONS, MAX_LISTED = 6, 2, 4, 10
 LINE_CHARS = 80
 
+# The worst first.
 _MARKS = {Severity.CRITICAL: "🔴", Severity.WARNING: "🟠", Severity.INFO: "🔵"}
+_GREEN = "🟢"
 _GOOD = frozenset({Event.RECOVERED, Event.RESOLVED, Event.BETTER})
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _OUTCOMES = {400: Outcome.RETRY, 404: Outcome.GONE, 410: Outcome.GONE}
@@ -81,12 +83,18 @@ def escape(text: str, limit: int) -> str:
 
 def _headline(parcel: Parcel) -> str:
     if parcel.is_digest:
-        return f"{_mark(parcel.first)} {len(parcel.items)} alerts at once"
+        return f"{_worst_mark(parcel)} {len(parcel.items)} alerts at once"
     return f"{_mark(parcel.first)} {parcel.first.title}"
 
 
 def _mark(message: Message) -> str:
-    return "🟢" if message.event in _GOOD else _MARKS[message.severity]
+    return _GREEN if message.event in _GOOD else _MARKS[message.severity]
+
+
+def _worst_mark(parcel: Parcel) -> str:
+    """Good news alone are green, whichever came first."""
+    marks = {_mark(item.message) for item in parcel.items}
+    return next((mark for mark in _MARKS.values() if mark in marks), _GREEN)
 
 
 def _message(parcel: Parcel) -> list[Block]:

@@ -1,14 +1,17 @@
-"""Whose turn it is: channels that cannot be told for hours keep none that can waiting."""
+"""Whose turn it is, and what is sent together: channels that cannot be told for hours keep none that can waiting."""
 
 from datetime import timedelta
 
 import pytest
 
+from backend.alerts.channels import slack
 from backend.alerts.delivery import MAX_CHANNELS
-from backend.alerts.message import Event
+from backend.alerts.message import Event, Severity
 from backend.alerts.models import Channel, Delivery
 from backend.alerts.tests.standin import StandIn
+from backend.alerts.tests.test_channels import parcel
 from backend.alerts.tests.test_delivery import Outbox
+from backend.alerts.tests.test_notices import message
 from backend.cast import Member
 
 pytestmark = pytest.mark.django_db
@@ -31,3 +34,9 @@ def _wait_for_hours(outbox: Outbox, channel: Channel) -> None:
     about = outbox.tell(channel)
     Delivery.objects.filter(channel=channel).update(attempts=6, next_try_at=outbox.now + timedelta(hours=3))
     outbox.tell(channel, about=about, title="up", event=Event.RECOVERED)
+
+
+def test_what_is_collected_has_the_mark_of_the_worst_and_not_of_the_first() -> None:
+    good, bad = message(Event.RECOVERED), message(Event.OPENED, severity=Severity.CRITICAL)
+    assert slack.payload(parcel(good, good, bad, good))["text"] == "🔴 4 alerts at once"
+    assert slack.payload(parcel(good, good))["text"] == "🟢 2 alerts at once"
