@@ -16,7 +16,6 @@ from backend.alerts.judgement.tracks import Step
 from backend.alerts.message import Event, Severity
 from backend.alerts.models import (
     Cause,
-    Channel,
     EventKind,
     Incident,
     IncidentEvent,
@@ -27,17 +26,14 @@ from backend.alerts.models import (
     Silence,
 )
 from backend.alerts.models.incidents import MAX_TEXT_CHARS, MAX_TITLE_CHARS
-from backend.alerts.notices import tell
 from backend.alerts.parameters import KINDS
-from backend.alerts.silences import silence_of
 from backend.alerts.states import RANK, State, worst
 from backend.alerts.stories import going_on, is_said_by_others, more_severe, severity_of, story_of
-from backend.alerts.wording import message_of, title_of
+from backend.alerts.telling import newcomers, tell_if_loud, was_told_as_bad
+from backend.alerts.wording import title_of
 
 # As long as chromeperf waits before it looks through what belongs together.
 JOIN = timedelta(minutes=20)
-# What is seen later than this is no news; what still holds is told when the judge has caught up.
-STALE = timedelta(minutes=30)
 _AGAIN = "It was over for less than twenty minutes: this is the same incident."
 # What the lines of time say goes to a column of this length.
 _TEXT = slice(MAX_TEXT_CHARS)
@@ -130,32 +126,6 @@ def note(
     )
 
 
-def tell_if_loud(
-    incident: Incident, event: Event, members: Sequence[Member], *, now: datetime, seen_at: datetime, text: str = ""
-) -> tuple[Notice | None, Silence | None]:
-    """Tells, or says why not and remembers that it is owed. `members` are those it is told of, worst first.
-
-    The good news go to those who had the bad.
-    """
-    silence = silence_of(incident, now) or (Silence.STALE if now - seen_at > STALE else None)
-    if silence:
-        incident.owed = True
-        return None, silence
-    story = story_of(incident, members)
-    if event in (Event.OPENED, Event.WORSE):
-        channels = _channels(incident, members)
-    else:
-        channels = list(Channel.objects.filter(deliveries__notice__about=incident.public_id).distinct())
-    if not channels and not _notifies(members):
-        return None, Silence.RULE
-    message = message_of(event, story, at=now, note=text, flapping=incident.flapping)
-    notice = tell(organisation=incident.organisation, about=incident.public_id, message=message, channels=channels)
-    is_over = event in (Event.RECOVERED, Event.RESOLVED)
-    incident.told, incident.told_at, incident.owed = "" if is_over else incident.state, now, False
-    incident.remind_at = None if is_over else _next_reminder(members, now)
-    return notice, None
-
-
 def recover(
     incident: Incident, members: Sequence[Member], *, at: datetime, now: datetime, resolution: Resolution
 ) -> None:
@@ -229,7 +199,7 @@ def _announce(
 ) -> None:
     notice: Notice | None = None
     silence: Silence | None = None
-    if incident.flapping and entry is not EventKind.FLAPPING:
+    if incident.flapping and entry is not EventKind.FLAPPING and was_told_as_bad(incident):
         silence = Silence.FLAPPING
     elif loud:
         event = {EventKind.OPENED: Event.OPENED, EventKind.REOPENED: Event.OPENED, EventKind.BETTER: Event.BETTER}
@@ -237,6 +207,8 @@ def _announce(
         notice, silence = tell_if_loud(
             incident, event.get(entry, Event.WORSE), members, now=now, seen_at=seen_at, text=again
         )
+    if notice is None and (new := newcomers(incident, members)):
+        notice, silence = tell_if_loud(incident, Event.OPENED, members, now=now, seen_at=seen_at, channels=new)
     incident.save()
     note(incident, entry, _line(incident, members[0]), at=seen_at, silenced=silence, notice=notice)
 
@@ -370,26 +342,6 @@ def _what_happened(before: State, after: State, step: Step) -> EventKind:
 def _line(incident: Incident, member: Member) -> str:
     story = story_of(incident, [member])
     return title_of(story.name, story.accounts[0])
-
-
-def _notifies(members: Sequence[Member]) -> bool:
-    return any(member.rule is not None and member.rule.notify for member in members)
-
-
-def _channels(incident: Incident, members: Sequence[Member]) -> list[Channel]:
-    """Whom the members' rules tell: their own channels, or all of the organisation's."""
-    rules = {member.rule_id: member.rule for member in members if member.rule and member.rule.notify}
-    chosen: dict[int, Channel] = {}
-    for rule in rules.values():
-        own = list(rule.channels.all())
-        for channel in own or Channel.objects.filter(organisation=incident.organisation_id):
-            chosen[channel.pk] = channel
-    return list(chosen.values())
-
-
-def _next_reminder(members: Sequence[Member], now: datetime) -> datetime | None:
-    every = [member.rule.remind_every_s for member in members if member.rule and member.rule.remind_every_s]
-    return now + timedelta(seconds=min(every)) if every else None
 
 
 def apply_all(changes: Sequence[Change], *, now: datetime) -> None:

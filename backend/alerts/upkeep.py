@@ -1,18 +1,19 @@
 """What becomes due by itself: silences that end, reminders, flapping that has settled, rules that were switched off."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from backend.alerts.flapping import QUIET
-from backend.alerts.incidents import note, recover, tell_if_loud
+from backend.alerts.incidents import note, recover
 from backend.alerts.message import Event
-from backend.alerts.models import EventKind, Incident, Member, Resolution
+from backend.alerts.models import Channel, EventKind, Incident, Member, Resolution
 from backend.alerts.silences import silence_of
 from backend.alerts.states import RANK, State
 from backend.alerts.stories import going_on
+from backend.alerts.telling import newcomers, tell_if_loud, was_told_as_bad
 
 # Each in a transaction of its own; the rest follows at the next turn.
 AT_ONCE = 100
@@ -37,9 +38,13 @@ def remind(now: datetime) -> int:
         members = going_on(incident)
         if not members or silence_of(incident, now):
             continue
-        notice, silence = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
+        notice, _ = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
+        if notice is None:
+            # Nobody is left to be reminded.
+            incident.remind_at = None
+        else:
+            note(incident, EventKind.REMINDED, incident.title, at=now, notice=notice)
         incident.save()
-        note(incident, EventKind.REMINDED, incident.title, at=now, notice=notice, silenced=silence)
         count += 1
     return count
 
@@ -81,15 +86,30 @@ def _pay(incident: Incident, now: datetime) -> int:
     if not incident.is_open:
         return _pay_recovery(incident, now)
     members = going_on(incident)
-    state = State(incident.state)
     incident.owed = False
-    if members and incident.told != state and not incident.flapping:
-        told = State(incident.told) if incident.told else None
-        event = Event.OPENED if told is None else Event.WORSE if RANK[state] > RANK[told] else Event.BETTER
-        notice, silence = tell_if_loud(incident, event, members, now=now, seen_at=now)
-        note(incident, EventKind.SILENCE_ENDED, incident.title, at=now, notice=notice, silenced=silence)
+    if members and incident.told != incident.state and not (incident.flapping and was_told_as_bad(incident)):
+        _tell_after_silence(incident, _owed(incident), members, now)
+    elif members and (new := newcomers(incident, members)):
+        _tell_after_silence(incident, Event.OPENED, members, now, new)
     incident.save()
     return 1
+
+
+def _owed(incident: Incident) -> Event:
+    if not incident.told:
+        return Event.OPENED
+    return Event.WORSE if RANK[State(incident.state)] > RANK[State(incident.told)] else Event.BETTER
+
+
+def _tell_after_silence(
+    incident: Incident,
+    event: Event,
+    members: Sequence[Member],
+    now: datetime,
+    channels: Sequence[Channel] | None = None,
+) -> None:
+    notice, silence = tell_if_loud(incident, event, members, now=now, seen_at=now, channels=channels)
+    note(incident, EventKind.SILENCE_ENDED, incident.title, at=now, notice=notice, silenced=silence)
 
 
 def _pay_recovery(incident: Incident, now: datetime) -> int:

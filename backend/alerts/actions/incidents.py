@@ -9,11 +9,12 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import User
-from backend.alerts.incidents import close, lock, tell_if_loud
+from backend.alerts.incidents import close, lock
 from backend.alerts.message import Event
 from backend.alerts.models import EventKind, Incident, IncidentEvent, Resolution, RuleKind, Trend
 from backend.alerts.models.incidents import MAX_TEXT_CHARS
 from backend.alerts.stories import going_on
+from backend.alerts.telling import tell_if_loud
 
 MAX_MUTE = timedelta(days=90)
 
