@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from django.db.models import Min, Q
 
 from backend.accounts.models import Organisation
-from backend.alerts.judgement.certificates import Shown, ends_first
+from backend.alerts.judgement.certificates import Reading, Shown, ends_first
 from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
 from backend.alerts.judgement.samples import Sample, seen_in, to_us
 from backend.alerts.models import Cause, Incident, Rule, RuleKind
@@ -124,7 +124,7 @@ def _ending(spec: RuleSpec, monitor: Monitor, seen: Mapping[datetime, Sequence[S
         shown = ends_first(seen.get(at, ()), kind=monitor.kind, host=host)
         if shown is not None:
             for evaluator in judge.certificates():
-                evaluator.show(to_us(shown[2]), shown[1], shown[0].hex)
+                evaluator.show("", Reading(to_us(at), to_us(shown[2]), shown[1], shown[0].hex))
         at = min(at + _LOOK, past.until)
         yield from _turns(judge.look(to_us(at)), monitor)
 

@@ -1,6 +1,7 @@
 """One look at one monitor: from its row, its streams and its samples to changes and a new memory. No statements."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,7 +9,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from backend.alerts.incidents import Change, Scene
-from backend.alerts.judgement.certificates import Shown, ends_first
+from backend.alerts.judgement.certificates import Reading, Shown, ends_first
 from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
 from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, from_us, to_us
 from backend.alerts.models import Resolution, Rule
@@ -67,43 +68,52 @@ class Look:
         self._memory = memory
         self._rules = {rule.pk: rule for rule in rules}
         self._is_off = row.paused or not row.active
+        self._is_another = memory.get("what", row.what) != row.what
         subject = Subject(kind=row.kind, interval_s=row.interval_s, timeout_s=row.timeout_s, began_us=self._now_us)
         self._judge = MonitorJudge([spec_of(rule) for rule in rules], subject, memory.get("rules", {}))
         self._asks = asks(memory)
-        self._certificate_us = int(memory.get("certificate_us", 0))
+        self._certificates_us: dict[str, int] = dict(memory.get("certificates_us", {}))
         if sight.streams:
             self._judge.keep({stream.region for stream in sight.streams})
 
     def changes(self) -> list[Change]:
         """What the rules make of it all."""
         found = [self._forgotten(rule_id) for rule_id in self._judge.forgotten if rule_id in self._rules]
-        if self._is_off:
-            return found + [self._change(heard, Resolution.PAUSED) for heard in self._judge.stop(self._now_us)]
+        if self._is_off or self._is_another:
+            why = Resolution.PAUSED if self._is_off else Resolution.REPLACED
+            return found + [self._change(heard, why) for heard in self._judge.stop(self._now_us)]
         self._expect()
         return found + [self._change(heard, Resolution.RECOVERED) for heard in self._heard()]
 
     @property
     def telling_runs(self) -> list[UUID]:
-        """The newest run of each region in which a certificate was seen, now and then."""
-        is_due = self._judge.certificates() and self._now_us - self._certificate_us >= _CERTIFICATE_EVERY_US
-        if not is_due or self._is_off:
-            return []
-        newest = {sample.region: sample.run_id for sample in self._sight.samples if sample.seen is Seen.UP}
-        return list(newest.values())
+        """The newest run of each region in which a certificate may have been seen, now and then."""
+        lately_us = self._now_us - _CERTIFICATE_EVERY_US
+        known = {region for region, at_us in self._certificates_us.items() if at_us > lately_us}
+        return [run_id for run_id, region in self._telling.items() if region not in known]
 
     def show(self, seen: Sequence[Shown]) -> None:
         """Certificates of those runs."""
-        found = ends_first(seen, kind=self.row.kind, host=urlsplit(self.row.url).hostname)
-        if found is None:
-            return
-        run_id, shown, ends = found
-        self._certificate_us = self._now_us
-        for evaluator in self._judge.certificates():
-            evaluator.show(to_us(ends), shown, run_id.hex)
+        regions, by_region = self._telling, defaultdict(list)
+        for one in seen:
+            by_region[regions[one[0]]].append(one)
+        for region, shown in by_region.items():
+            found = ends_first(shown, kind=self.row.kind, host=urlsplit(self.row.url).hostname)
+            if found is not None:
+                self._certificates_us[region] = self._now_us
+                for evaluator in self._judge.certificates():
+                    evaluator.show(region, Reading(self._now_us, to_us(found[2]), found[1], found[0].hex))
+
+    @property
+    def _telling(self) -> dict[UUID, str]:
+        if self._is_off or self._is_another or not self._judge.certificates():
+            return {}
+        newest = {sample.region: sample.run_id for sample in self._sight.samples if sample.seen is Seen.UP}
+        return {run_id: region for region, run_id in newest.items()}
 
     def doubt(self) -> tuple[str, str] | None:
         """A region that says the site is down, and the one to ask whether that is so; another if there is any."""
-        if self._is_off or self._asks:
+        if self._is_off or self._is_another or self._asks:
             return None
         doubtful = self._judge.doubtful(self._now_us)
         live = [stream.region for stream in self._sight.streams if stream.region in self._sight.live]
@@ -117,19 +127,20 @@ class Look:
 
     def memory(self) -> str:
         """What the next look goes on from."""
-        if self._is_off:
-            # What follows a pause begins anew.
+        if self._is_off or self._is_another:
+            # What follows a pause, or is of another address, begins anew.
             kept: Memory = {"marks": dict.fromkeys(self._memory.get("marks", {}), self._now_us)}
             return json.dumps(kept, separators=(",", ":"))
         kept = {
             "marks": {stream.region: self._mark(stream) for stream in self._sight.streams},
             "rules": self._judge.memory(),
             "looked_us": self._now_us,
+            "what": self.row.what,
         }
         if self._asks:
             kept["asks"] = [[ask.run_id.hex, ask.region, ask.at_us] for ask in self._asks]
-        if self._certificate_us:
-            kept["certificate_us"] = self._certificate_us
+        if self._certificates_us:
+            kept["certificates_us"] = self._certificates_us
         return json.dumps(kept, separators=(",", ":"))
 
     @property

@@ -81,6 +81,11 @@ class Due(NamedTuple):
     organisation_id: int
     active: bool
 
+    @property
+    def what(self) -> str:
+        """Another address or another network is another thing to measure: what was seen before says nothing of it."""
+        return f"{self.profile} {self.url}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:

@@ -151,7 +151,8 @@ class TrendLook:
         kept = {
             "mark": max(self._end_us - 1, int(self._memory.get("mark", 0))),
             "eyes": self._kept,
-            "what": self._what,
+            # Of a monitor that rests nobody has begun to learn anew.
+            "what": self._memory.get("what", self._row.what) if self._is_off else self._row.what,
             "steps": self._steps.memory(),
         }
         return json.dumps(kept, separators=(",", ":"))
@@ -165,13 +166,8 @@ class TrendLook:
         return self._now + timedelta(seconds=usual_s if self._eyes else LONGEST_LOOK_S)
 
     @property
-    def _what(self) -> str:
-        """Another address or another network is another thing to measure: what was normal is not any more."""
-        return f"{self._row.profile} {self._row.url}"
-
-    @property
     def _is_another(self) -> bool:
-        return bool(self._memory.get("what", self._what) != self._what)
+        return bool(self._memory.get("what", self._row.what) != self._row.what)
 
     def _watch_steps(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(sample.region for sample in self._samples if self._steps.observe(sample)))

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 
 from backend.alerts.judgement.budgets import Budget, OverBudget
-from backend.alerts.judgement.certificates import DAY_US, CertificateEnds, DaysLeft
+from backend.alerts.judgement.certificates import DAY_US, CertificateEnds, DaysLeft, Reading
 from backend.alerts.judgement.presence import Presence
 from backend.alerts.judgement.samples import Sample, Seen
 from backend.alerts.metrics import COLUMNS, METRICS, POSITIONS, measured_by, written
@@ -59,7 +59,7 @@ def test_a_budget_may_need_several_regions() -> None:
 @pytest.mark.parametrize(("left", "told"), [(13.99, 14), (13.6, 14), (1.4, 1), (0.3, 0), (-1, 0)])
 def test_the_days_of_a_certificate_are_those_that_dates_count(left: float, told: int) -> None:
     eyes = CertificateEnds({}, DaysLeft(warn=14, critical=3))
-    eyes.show(round(left * DAY_US), "shop.example", "r")
+    eyes.show("fra", Reading(0, round(left * DAY_US), "shop.example", "r"))
     assert eyes.standing(State.OK, 0).facts["days"] == told
 
 
@@ -68,10 +68,21 @@ def test_a_certificate_is_told_of_before_it_ends(days: float, state: str) -> Non
     rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
     assert rule.standing(State.OK, 0).state is State.OK
     now_us = 100 * DAY_US
-    rule.show(now_us + round(days * DAY_US), "shop.example", uuid4().hex)
+    rule.show("fra", Reading(now_us, now_us + round(days * DAY_US), "shop.example", uuid4().hex))
     found = CertificateEnds(rule.memory(), DaysLeft(warn=14, critical=3)).standing(State.OK, now_us)
     assert found.state == State(state)
     assert found.state is State.OK or found.facts["expired"] is (days < 0)
+
+
+def test_a_certificate_counts_in_every_region_that_saw_one_lately() -> None:
+    rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
+    rule.show("fra", Reading(0, 80 * DAY_US, "shop.example", "r"))
+    rule.show("sin", Reading(0, 5 * DAY_US, "shop.example", "r"))
+    rule.show("fra", Reading(DAY_US, 80 * DAY_US, "shop.example", "r"))
+    assert rule.standing(State.OK, DAY_US).state is State.DEGRADED
+    # Singapore is not measured any more.
+    rule.show("fra", Reading(3 * DAY_US, 80 * DAY_US, "shop.example", "r"))
+    assert rule.standing(State.DEGRADED, 3 * DAY_US).state is State.OK
 
 
 def test_one_region_with_data_is_enough_and_a_region_without_agents_is_no_witness() -> None:
