@@ -172,6 +172,9 @@ def _changes_of_speed(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample
             at = alert.opened_at if spec.params["tell"] == "slowdown" else alert.confirmed_at
             if at is None or alert.alert_class is AlertClass.IMPROVEMENT:
                 continue
+            at = max(at, alert.change_at + spec.delay_us / 1e6)
+            if at >= (told.ended_at or past.until.timestamp()):
+                continue
             what = f"{monitor.pk} {metric}"
             yield Turn(round(at * 1e6), scope, what, is_bad=True)
             if told.ended_at is not None:

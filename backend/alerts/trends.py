@@ -187,24 +187,40 @@ class TrendLook:
         history, settings = self._past(eye), self._settings(eye)
         detector = Detector.from_state(settings, history, kept.get("detector", {}))
         for event in self._events(detector, eye.metric):
-            standing = _standing(event, eye, history)
-            track, heard = track.advance(standing, to_us_of(event.at), eye.rule.delay_s * 1_000_000)
-            if heard or (track.told is not None and standing.state is not State.OK):
-                yield Change(
-                    rule=eye.rule,
-                    scene=scene_of(self._row),
-                    standing=standing,
-                    step=heard,
-                    monitor_id=self._row.monitor_id,
-                    metric=eye.metric,
-                    resolution=self._resolution(event),
-                    confirms=event.kind is Kind.CONFIRMED,
-                )
+            track, change = self._hear(event, eye, track, history)
+            if change:
+                yield change
+        if detector.alert and self._has_waited(track, eye.rule):
+            event = Event(kind=Kind.OPENED, at=self._now.timestamp(), alert=detector.alert)
+            track, change = self._hear(event, eye, track, history)
+            if change:
+                yield change
         self._kept[eye.key] = {"version": eye.rule.version, "detector": detector.state(), "track": track.memory()}
         if detector.model is not None:
             # For pages, which know no numpy.
             found = asdict(sight(detector.model, settings))
             self._kept[eye.key]["sight"] = {name: round(value, 2) for name, value in found.items()}
+
+    def _hear(self, event: Event, eye: _Eye, track: Track, history: StoredHistory) -> tuple[Track, Change | None]:
+        standing = _standing(event, eye, history)
+        track, heard = track.advance(standing, to_us_of(event.at), eye.rule.delay_s * 1_000_000)
+        if not heard and (track.told is None or standing.state is State.OK):
+            return track, None
+        return track, Change(
+            rule=eye.rule,
+            scene=scene_of(self._row),
+            standing=standing,
+            step=heard,
+            monitor_id=self._row.monitor_id,
+            metric=eye.metric,
+            resolution=self._resolution(event),
+            confirms=event.kind is Kind.CONFIRMED,
+        )
+
+    def _has_waited(self, track: Track, rule: Rule) -> bool:
+        """Whether what nobody was told of has lasted as long as the rule waits: no event says that it just goes on."""
+        is_held_back = track.state is not State.OK and track.told is None
+        return is_held_back and to_us(self._now) - track.since_us >= rule.delay_s * 1_000_000
 
     def _past(self, eye: _Eye) -> StoredHistory:
         regions = {stream.region_id: stream.region for stream in self._streams}

@@ -274,3 +274,27 @@ def test_a_phase_that_takes_a_step_is_looked_at_deeper_although_nothing_is_slowe
     asked = PendingRun.objects.filter(trigger="diagnose", depth="deep").values_list("region__code", flat=True)
     assert sorted(asked) == ["fra", "iad", "sin"]
     assert told() == []
+
+
+@pytest.mark.parametrize(("tell", "minutes"), [("slowdown", 30), ("regression", 120)])
+def test_a_rule_that_waits_is_told_when_it_has_waited_although_nothing_else_happens(tell: str, minutes: int) -> None:
+    site = Site(tell=tell)
+    Rule.objects.update(delay_s=60 * minutes)
+    site.pass_time(30, usual)
+    began = site.world.now
+    site.pass_time(minutes - 10, slower)
+    assert told() == []
+    site.pass_time(20, slower)
+    assert told() == ["opened"]
+    told_at = only_incident().told_at
+    assert told_at is not None
+    assert abs(told_at - began - timedelta(minutes=minutes)) <= timedelta(minutes=5)
+
+
+def test_a_slowdown_that_passes_before_a_rule_has_waited_is_not_told() -> None:
+    site = Site()
+    Rule.objects.update(delay_s=3600)
+    site.pass_time(30, usual)
+    site.pass_time(30, slower)
+    site.pass_time(120, usual)
+    assert told() == []
