@@ -72,7 +72,7 @@ def change_rule(*, actor: User | None, rule: Rule, settings: RuleSettings) -> Ru
     if settings.kind != rule.kind:
         raise InvalidRuleError({"kind": "A rule keeps its kind; make another rule."})
     params = _check(rule.organisation, settings)
-    anew = params != rule.params or settings.delay_s != rule.delay_s
+    anew = (params, settings.delay_s, settings.enabled) != (rule.params, rule.delay_s, rule.enabled)
     before = {"params": rule.params, "enabled": rule.enabled, "severity": rule.severity}
     _apply(rule, settings, params)
     rule.version += int(anew)

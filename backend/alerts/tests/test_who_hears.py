@@ -1,11 +1,14 @@
 """Whoever is to be told of something hears of it, whatever others have heard before."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from backend.alerts.actions.rules import change_rule, settings_of
 from backend.alerts.models import Channel, ChannelKind, Delivery, IncidentEvent, Maintenance, Rule
 from backend.alerts.tests.world import World, make_rule, make_world, only_incident, titles, told
+from backend.cast import Member
 
 pytestmark = pytest.mark.django_db
 
@@ -129,3 +132,13 @@ def test_where_nobody_is_left_to_remind_nothing_is_noted() -> None:
     Rule.objects.update(notify=False)
     world.minutes("xxx " * 12)
     assert not IncidentEvent.objects.filter(kind="reminded").exists()
+
+
+def test_a_rule_that_was_off_for_a_moment_begins_anew(bob: Member) -> None:
+    world = make_world(rules=["availability"])
+    world.minutes(DOWN)
+    for enabled in (False, True):
+        rule = Rule.objects.get()
+        change_rule(actor=bob.user, rule=rule, settings=replace(settings_of(rule), enabled=enabled))
+    world.minutes("xxx xxx")
+    assert told() == ["opened", "resolved", "opened"]
