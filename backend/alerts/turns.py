@@ -5,11 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db import Error
+from django.db import InterfaceError, OperationalError
 
 from backend.runs.sql import fetch
 
 log = logging.getLogger(__name__)
+
+# The database is gone, or two were in each other's way. What it refuses to store is the fault of one monitor's look.
+AWAY = (OperationalError, InterfaceError)
 
 _PUT_OFF = """
 UPDATE {table} SET due_at = %(later)s WHERE monitor_id = (
@@ -39,7 +42,7 @@ class Turns:
         """Looks at a batch; how many monitors. One that cannot be looked at keeps no other from its turn."""
         try:
             return self.look(now, self.batch)
-        except Error:
+        except AWAY:
             raise
         except Exception:
             log.exception("a batch of %s failed; its monitors are taken one by one", self.table)
@@ -48,7 +51,7 @@ class Turns:
     def _one(self, now: datetime) -> int:
         try:
             return self.look(now, 1)
-        except Error:
+        except AWAY:
             raise
         except Exception:
             put_off = fetch(_PUT_OFF.format(table=self.table), {"now": now, "later": now + self.put_off})

@@ -1,6 +1,7 @@
 """What becomes due by itself: silences that end, reminders, flapping that has settled, rules that were switched off."""
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -14,6 +15,9 @@ from backend.alerts.silences import silence_of
 from backend.alerts.states import RANK, State
 from backend.alerts.stories import going_on
 from backend.alerts.telling import newcomers, tell_if_loud, was_told_as_bad
+from backend.alerts.turns import AWAY
+
+log = logging.getLogger(__name__)
 
 # Each in a transaction of its own; the rest follows at the next turn.
 AT_ONCE = 100
@@ -26,50 +30,25 @@ def tidy(now: datetime) -> int:
 
 def end_silences(now: datetime) -> int:
     """Tells what still holds of what happened in silence."""
-    owed = Incident.objects.filter(owed=True)
-    return sum(_pay(incident, now) for incident in _each(owed))
+    return _each(Incident.objects.filter(owed=True), _pay, now)
 
 
 def remind(now: datetime) -> int:
     """Tells again of what nobody has acknowledged, where a rule asks for it."""
     due = Incident.objects.filter(remind_at__lte=now, resolved_at=None, acknowledged_at=None)
-    count = 0
-    for incident in _each(due):
-        members = going_on(incident)
-        if not members or silence_of(incident, now):
-            continue
-        notice, _ = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
-        if notice is None:
-            # Nobody is left to be reminded.
-            incident.remind_at = None
-        else:
-            note(incident, EventKind.REMINDED, incident.title, at=now, notice=notice)
-        incident.save()
-        count += 1
-    return count
+    return _each(due, _remind, now)
 
 
 def settle_flapping(now: datetime) -> int:
     """Ends flapping incidents that were quiet for long enough."""
     quiet = Incident.objects.filter(flapping=True, quiet_since__lte=now - QUIET, resolved_at=None)
-    count = 0
-    for incident in _each(quiet):
-        last = list(Member.objects.filter(incident=incident).select_related("rule").order_by("-ended_at")[:1])
-        at = incident.quiet_since or now
-        incident.flapping = False
-        recover(incident, last, at=at, now=now, resolution=Resolution.RECOVERED)
-        count += 1
-    return count
+    return _each(quiet, _settle, now)
 
 
 def release_rules(now: datetime) -> int:
     """Members whose rule was switched off or deleted are over: nobody looks any more."""
     orphans = Member.objects.filter(Q(rule=None) | Q(rule__enabled=False), ended_at=None, incident__resolved_at=None)
-    count = 0
-    for incident in _each(Incident.objects.filter(pk__in=orphans.values("incident"))):
-        release(incident, orphans.filter(incident=incident), now=now)
-        count += 1
-    return count
+    return _each(Incident.objects.filter(pk__in=orphans.values("incident")), _release_orphans, now)
 
 
 def release(incident: Incident, members: "QuerySet[Member]", *, now: datetime) -> None:
@@ -123,11 +102,48 @@ def _pay_recovery(incident: Incident, now: datetime) -> int:
     return 1
 
 
-def _each(incidents: "QuerySet[Incident]") -> Iterator[Incident]:
-    """Each locked in a transaction of its own, those that somebody else holds left out."""
+def _remind(incident: Incident, now: datetime) -> int:
+    members = going_on(incident)
+    if not members or silence_of(incident, now):
+        return 0
+    notice, _ = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
+    if notice is None:
+        # Nobody is left to be reminded.
+        incident.remind_at = None
+    else:
+        note(incident, EventKind.REMINDED, incident.title, at=now, notice=notice)
+    incident.save()
+    return 1
+
+
+def _settle(incident: Incident, now: datetime) -> int:
+    last = list(Member.objects.filter(incident=incident).select_related("rule").order_by("-ended_at")[:1])
+    at = incident.quiet_since or now
+    incident.flapping = False
+    recover(incident, last, at=at, now=now, resolution=Resolution.RECOVERED)
+    return 1
+
+
+def _release_orphans(incident: Incident, now: datetime) -> int:
+    orphans = Member.objects.filter(Q(rule=None) | Q(rule__enabled=False), incident=incident, ended_at=None)
+    release(incident, orphans, now=now)
+    return 1
+
+
+def _each(incidents: "QuerySet[Incident]", tend: Callable[[Incident, datetime], int], now: datetime) -> int:
+    """Tends each locked in a transaction of its own, those that somebody else holds left out; how many were touched.
+
+    One that cannot be tended keeps no other, and no judge, from its turn.
+    """
+    count = 0
     for pk in list(incidents.order_by("pk").values_list("pk", flat=True)[:AT_ONCE]):
-        with transaction.atomic():
-            locked = incidents.filter(pk=pk).select_for_update(of=("self",), skip_locked=True)
-            incident = locked.select_related("site", "region", "organisation").first()
-            if incident is not None:
-                yield incident
+        try:
+            with transaction.atomic():
+                locked = incidents.filter(pk=pk).select_for_update(of=("self",), skip_locked=True)
+                incident = locked.select_related("site", "region", "organisation").first()
+                count += tend(incident, now) if incident is not None else 0
+        except AWAY:
+            raise
+        except Exception:
+            log.exception("incident %s cannot be tended", pk)
+    return count

@@ -24,6 +24,7 @@ _FIELDS = (
 def end(gate: Gate, verdict: str, *, now: datetime, status: Status = Status.DONE) -> None:
     """Gives a locked gate its verdict for good."""
     gate.verdict, gate.status, gate.ended_at = Verdict(verdict), status, now
+    gate.reason = gate.reason[:_MAX_CHARS]
     rules = list(gate.rules.order_by("position"))
     gate.summary = summary(gate, [(rule, rule_found(rule.found) if rule.found else None) for rule in rules])
     gate.summary = gate.summary[:_MAX_CHARS]

@@ -7,9 +7,10 @@ All of it is one transaction, so that a process that dies has done a step whole 
 import logging
 from datetime import datetime, timedelta
 
-from django.db import Error, transaction
+from django.db import transaction
 from django.utils import timezone
 
+from backend.alerts.turns import AWAY
 from backend.gates.advance import advance
 from backend.gates.callbacks import call_back
 from backend.gates.ending import end
@@ -41,7 +42,7 @@ def _take_one(now: datetime) -> bool:
         try:
             with transaction.atomic():
                 advance(gate, now)
-        except Error:
+        except AWAY:
             raise
         except Exception:
             log.exception("a step of gate %s failed; it is tried again", gate.public_id)

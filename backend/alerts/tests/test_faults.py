@@ -1,0 +1,59 @@
+"""What cannot be judged or told keeps nothing else from being judged and told."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import DataError
+
+from backend.alerts import upkeep
+from backend.alerts.models import Incident, Maintenance
+from backend.alerts.tests.world import make_world, told
+from backend.alerts.turns import Turns
+from backend.sites.models import Site
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_incident_that_cannot_be_tended_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_world(rules=["availability"])
+    maintenance = Maintenance.objects.create(
+        organisation=world.fleet.organisation, starts_at=world.now, ends_at=world.now + timedelta(minutes=3)
+    )
+    other = Site.objects.create(organisation=world.fleet.organisation, name="Blog", url="https://blog.example/")
+    broken = Incident.objects.create(
+        organisation=world.fleet.organisation,
+        site=other,
+        key="availability/broken",
+        cause="availability",
+        state="failing",
+        worst_state="failing",
+        severity="critical",
+        opened_at=world.now,
+        changed_at=world.now,
+        owed=True,
+    )
+    pay = upkeep._pay
+
+    def pay_or_fail(incident: Incident, now: object) -> int:
+        if incident.pk == broken.pk:
+            raise IndexError("there is nothing to say")
+        return pay(incident, now)  # type: ignore[arg-type]  # As it came.
+
+    monkeypatch.setattr(upkeep, "_pay", pay_or_fail)
+    world.minutes("... xxx xxx xxx xxx")
+    assert maintenance.ends_at < world.now
+    assert told() == ["opened"]
+
+
+def test_what_the_database_refuses_of_one_monitor_keeps_no_other_from_its_turn() -> None:
+    world = make_world()
+    asked: list[int] = []
+
+    def look(now: datetime, limit: int) -> int:
+        asked.append(limit)
+        if limit > 1:
+            raise DataError("invalid input syntax for type json")
+        return 0
+
+    Turns(table="alerts_watch", look=look, batch=2, put_off=timedelta(minutes=5)).next(world.now)
+    assert asked == [2, 1, 1]
