@@ -14,6 +14,9 @@ from backend.alerts.states import State
 REGIONAL_FAILS = 3
 # Runs in a row where nobody else can be asked.
 LONELY_FAILS = 2
+# Failed runs in all, where somebody has reached the site since the first of them: two that fail now and then are no
+# outage, although both fall between two good ones.
+DENIED_FAILS = 3
 # Good runs before it is over.
 OKS = 2
 MAX_DETAIL_CHARS = 300
@@ -23,7 +26,7 @@ _MINUTE_US = 60_000_000
 @dataclass(slots=True)
 class _Place:
     """What a region says: runs in a row, the newest's time, since when it fails, one run that fails and the last good
-    one, and why; since when it is good, and when it failed last.
+    one, and why; since when it is good, when it failed last, and when it was good last.
     """
 
     fails: int = 0
@@ -35,9 +38,10 @@ class _Place:
     detail: str = ""
     good_us: int = 0
     bad_us: int = 0
+    up_us: int = 0
 
     def memory(self) -> list[int | str]:
-        told = (self.since_us, self.bad, self.good, self.detail, self.good_us, self.bad_us)
+        told = (self.since_us, self.bad, self.good, self.detail, self.good_us, self.bad_us, self.up_us)
         return [self.fails, self.oks, self.at_us, *told]
 
 
@@ -66,7 +70,7 @@ class Availability:
             return
         place.at_us = sample.at_us
         if sample.seen is Seen.UP:
-            place.good_us = place.good_us if place.oks else sample.at_us
+            place.good_us, place.up_us = place.good_us if place.oks else sample.at_us, sample.at_us
             place.fails, place.oks, place.good, place.detail = 0, place.oks + 1, sample.run_id.hex, ""
             return
         if not place.fails:
@@ -90,7 +94,8 @@ class Availability:
             return Standing(state=State.OK, since_us=ended_us)
         since_us = min(place.since_us for place in down.values())
         up = {code: place for code, place in fresh.items() if not place.fails and place.at_us > since_us}
-        state, where = self._decide(down, up, current, alone=len(fresh) == 1)
+        needed = DENIED_FAILS if any(place.up_us > since_us for place in fresh.values()) else 0
+        state, where = self._decide(down, up, current, alone=len(fresh) == 1, needed=needed)
         if state is State.OK:
             return Standing(state=State.OK, since_us=now_us)
         codes = tuple(sorted(where, key=lambda code: (fresh[code].since_us, code)))
@@ -139,15 +144,16 @@ class Availability:
         return min(goods, default=newest_us(place.at_us for place in fresh.values()))
 
     def _decide(
-        self, down: dict[str, _Place], up: dict[str, _Place], current: State, *, alone: bool
+        self, down: dict[str, _Place], up: dict[str, _Place], current: State, *, alone: bool, needed: int
     ) -> tuple[State, dict[str, _Place]]:
-        """`up` are regions that reached the site after the first failure; `alone` is the only region that tells."""
+        """`up` are regions that reached the site after the first failure; `alone` is the only region that tells, and
+        `needed` how many runs have to have failed."""
         if alone:
             is_sure = max(place.fails for place in down.values()) >= LONELY_FAILS
             return State.FAILING if is_sure else current, down
         # Where one region is down already, another's first failure is a first failure again.
         sure = [code for code, place in down.items() if current is not State.DEGRADED or place.fails > 1]
-        if len(sure) > 1 and len(sure) > len(up):
+        if len(sure) > 1 and len(sure) > len(up) and sum(down[code].fails for code in sure) >= needed:
             return State.FAILING, down
         # Where the site was down for all, a region that has not looked since it is up elsewhere is none that is down.
         back_us = min((place.good_us for place in up.values()), default=0) if current is State.FAILING else 0

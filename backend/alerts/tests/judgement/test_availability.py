@@ -90,3 +90,30 @@ def test_bad_news_and_their_end_are_heard_in_turn(rounds: list[str]) -> None:
                 heard.append(step)
     assert all(before.after is not after.after for before, after in pairwise(heard))
     assert not heard or heard[0].after is not State.OK
+
+
+@pytest.mark.parametrize(
+    ("rounds", "states"),
+    [
+        # One failed and another reached it; then a third fails once. An outage has failed runs of its own.
+        ("..... x.x.. .....", "ok ok ok"),
+        ("..... x.xx. .....", "ok failing ok"),
+        ("..... x.xxx xxxxx", "ok failing failing"),
+        ("..... ....x .x...", "ok ok ok"),
+    ],
+)
+def test_two_runs_that_fail_with_a_good_one_between_are_no_outage(rounds: str, states: str) -> None:
+    found = story(rounds, regions=("a", "b", "c", "d", "e"))
+    assert [state.value for state in found] == states.split()
+
+
+def test_two_regions_that_failed_once_each_are_no_outage_where_one_was_good_between() -> None:
+    """The confirmation from Virginia denies what Frankfurt saw; then Virginia's own run fails."""
+    rule = Availability({}, interval_s=300)
+    states = []
+    for second, region, letter in [(0, "fra", "."), (150, "iad", "."), (300, "fra", "x"), (308, "iad", ".")]:
+        rule.observe(Sample(region, second * 1_000_000, uuid4(), SEEN[letter], "refused", ()))
+    for second, region in [(450, "iad"), (600, "fra")]:
+        rule.observe(Sample(region, second * 1_000_000, uuid4(), Seen.DOWN, "refused", ()))
+        states.append(rule.standing(State.OK, 0).state)
+    assert states == [State.OK, State.FAILING]
