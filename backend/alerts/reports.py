@@ -69,6 +69,9 @@ def _report(rule: Rule, site: Site, standing: Standing, subject: str, at: dateti
     step = Step(TABLE[before, standing.state].code, before, standing, to_us(at)) if before != standing.state else None
     if step is None and standing.state is State.OK:
         return None
+    if before is State.OK and to_us(at) - standing.since_us < rule.delay_s * 1_000_000:
+        # Whoever judges says it again, unless it is over by then.
+        return None
     change = Change(rule=rule, scene=scene, standing=standing, step=step, metric=subject)
     return apply(change, now=at)
 

@@ -42,7 +42,15 @@ class Change:
 
 @transaction.atomic
 def judge_pairing(pairing: Pairing, *, now: datetime) -> list[Change]:
-    """Stores the verdicts of now and tells the rules of alerts; what has changed."""
+    """Stores the verdicts of now and tells the rules of alerts; what has changed.
+
+    By the pairing as it is now, and it is held: one that is given another address meanwhile is another comparison.
+    """
+    held = Pairing.objects.select_for_update(of=("self",)).select_related("monitor", "site__organisation")
+    found_again = held.filter(pk=pairing.pk).first()
+    if found_again is None:
+        return []
+    pairing = found_again
     regions = places_of(pairing, usable_regions(pairing.site.organisation))
     samples = samples_of([pairing], regions, Window(since=now - PERIOD, until=now))
     before = {row.region_id: row for row in StoredVerdict.objects.select_for_update().filter(pairing=pairing)}

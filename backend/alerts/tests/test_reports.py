@@ -49,6 +49,16 @@ def test_two_pairings_of_a_site_share_an_incident_that_ends_with_the_last() -> N
     assert only_incident().cause == "cdn"
 
 
+def test_a_rule_that_waits_is_told_of_what_has_lasted() -> None:
+    world = make_world()
+    Rule.objects.filter(kind="cdn").update(delay_s=180)
+    since = world.now
+    for minutes, events in [(2, []), (2, ["opened"]), (1, ["opened"])]:
+        world.now += minutes * MINUTE
+        report(kind=RuleKind.CDN, site=world.fleet.site, state=State.DEGRADED, at=world.now, since=since, title=TITLE)
+        assert told() == events
+
+
 def test_nothing_is_told_without_a_rule() -> None:
     world = make_world()
     Rule.objects.filter(kind="cdn").update(enabled=False)

@@ -217,6 +217,21 @@ def test_what_was_said_of_a_pairing_ends_with_it(world: World, pairing: Pairing,
     assert Incident.objects.get().resolved_at is not None
 
 
+@pytest.mark.parametrize("end", ["deleted", "moved"])
+def test_a_judge_that_read_a_pairing_before_it_changed_says_nothing_of_the_old_one(
+    world: World, pairing: Pairing, end: str
+) -> None:
+    enrol(NOW)
+    feed(world, pairing, 24, cdn_ms=110, origin_ms=90)
+    read_before = Pairing.objects.select_related("monitor", "site__organisation").get(pk=pairing.pk)
+    if end == "deleted":
+        actions.delete_pairing(actor=None, pairing=pairing)
+    else:
+        actions.change_pairing(actor=None, pairing=pairing, draft=replace(DRAFT, origin="198.51.101.7"))
+    assert judge_pairing(read_before, now=NOW) == []
+    assert not Incident.objects.exists()
+
+
 def test_a_failing_pair_is_no_alarm_of_the_site(world: World, pairing: Pairing) -> None:
     enrol(NOW)
     assert set(Watch.objects.values_list("monitor__kind", flat=True)) == {"probe", "page"}
