@@ -60,6 +60,10 @@ def message_of(event: Event, story: Story, *, at: datetime, note: str = "", flap
     if flapping:
         title = f"{title}: it keeps coming and going"
     sentences = [note] if note else []
+    if event is Event.REMINDER:
+        # Else it looks like the same message sent twice.
+        title = f"Reminder: {title}"
+        sentences.append(f"It has gone on for {length(at - story.opened_at)}, and nobody has acknowledged it.")
     if not over:
         sentences += [sentence for account in story.accounts for sentence in _sentences(account)]
         sentences += [f"Also: {title_of(story.name, account)}." for account in story.accounts[1:]]

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from backend.alerts.actions.rules import change_rule, settings_of
-from backend.alerts.models import Channel, ChannelKind, Delivery, IncidentEvent, Maintenance, Rule
+from backend.alerts.models import Channel, ChannelKind, Delivery, IncidentEvent, Maintenance, Notice, Rule
 from backend.alerts.tests.world import World, make_rule, make_world, only_incident, titles, told
 from backend.cast import Member
 
@@ -122,6 +122,16 @@ def test_one_rule_without_reminders_takes_nobody_elses_away() -> None:
     world.minutes("... ..x ..x ..x ..x")
     world.minutes("xxx " * 7)
     assert told() == ["opened", "worse", "reminder"]
+
+
+def test_a_reminder_says_that_it_is_one() -> None:
+    world = make_world(rules=["availability"])
+    Rule.objects.update(remind_every_s=300)
+    world.minutes(DOWN)
+    world.minutes("xxx " * 6)
+    opened, reminder = [notice.message for notice in Notice.objects.order_by("pk")]
+    assert reminder["title"] == f"Reminder: {opened['title']}"
+    assert reminder["sentences"][0] == "It has gone on for 5 min, and nobody has acknowledged it."
 
 
 def test_where_nobody_is_left_to_remind_nothing_is_noted() -> None:
