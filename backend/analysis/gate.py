@@ -6,8 +6,8 @@ For each rule, on logarithms: the shift between history and fresh runs by region
 
 - pass: the interval lies below the limit;
 - fail: it lies above zero, and the shift is at least half the limit and the least change that counts;
-- inconclusive: neither, so that more runs are needed, or as slow without the release: at this time the day before, or
-  in the last hour (`gate_hours`);
+- inconclusive: neither, so that more runs are needed, or as slow without the release: at this time the day before, in
+  the last hour (`gate_hours`), or by chance among so many runs of history (`gate_chance`);
 - error: too little was measured to say anything.
 
 The lower bound holds for all rules together, so that none fails by chance. The upper bound holds for each alone: a
@@ -54,6 +54,5 @@ def _holm(cases: Sequence[Case], plan: Plan) -> dict[int, float]:
 
 def _judged(case: Case, alpha: float, plan: Plan) -> Judged:
     quantiles = Quantiles(low=quantile(alpha, plan.planned_looks), high=quantile(plan.alpha, plan.planned_looks))
-    verdict = verdict_of(case, quantiles)
-    reason = case.excuse if verdict is Verdict.INCONCLUSIVE else ""
+    verdict, reason = verdict_of(case, quantiles)
     return Judged(rule=case.rule, verdict=verdict, reason=reason, found=found_of(case, quantiles, verdict))

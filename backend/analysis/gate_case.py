@@ -6,7 +6,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from backend.analysis.gate_bounds import students
+from backend.analysis.gate_bounds import quantile, students
+from backend.analysis.gate_chance import chance_of
 from backend.analysis.gate_estimate import Estimate, Sides, level_of, shift_of, sides
 from backend.analysis.gate_hours import Already, of_this_hour
 from backend.analysis.gate_metrics import OFFSETS, canonical
@@ -16,6 +17,7 @@ from backend.analysis.gate_types import Comparison, Found, Interval, Plan, Regio
 _NORMAL = NormalDist()
 _HABIT = "It was as slow at this time the day before."
 _ALREADY = "It was as slow in the hour before the release."
+_CHANCE = "So many of the earlier runs were as slow that these may be among them by chance."
 # Of what comes every day, each day shows so much at least, and of what had come before the release the hour before it.
 _HABIT_PART = 0.6
 
@@ -32,6 +34,8 @@ class Case:
     limit: float
     floor: float
     already: Already = field(default_factory=Already)
+    # Which part of picks from history may be as slow as fresh runs that are slower, at each look; None: not asked.
+    chance: float | None = None
 
     @property
     def is_change(self) -> bool:
@@ -46,6 +50,11 @@ class Case:
         if self.already.day_before >= part:
             return _HABIT
         return _ALREADY if self.already.hour_before >= part else ""
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether runs picked from history are as slow too often."""
+        return self.chance is not None and chance_of(self.both, self.estimate.shift) > self.chance
 
     @property
     def strength(self) -> float:
@@ -93,7 +102,8 @@ def case_of(comparison: Comparison, plan: Plan) -> Case:
         level = level_of(both, log(rule.max_value + offset))
         return Case(rule=rule, both=both, estimate=level, offset=offset, base=rule.max_value, limit=0.0, floor=-inf)
     both, already = of_this_hour(comparison, both, offset=offset)
-    return replace(_change(rule, both, shift_of(both), offset), already=already)
+    chance = 1 - _NORMAL.cdf(quantile(plan.alpha, plan.planned_looks))
+    return replace(_change(rule, both, shift_of(both), offset), already=already, chance=chance)
 
 
 def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
@@ -115,14 +125,16 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
     )
 
 
-def verdict_of(case: Case, quantiles: Quantiles) -> Verdict:
-    """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure, as large as the floor, and was
-    not there already."""
+def verdict_of(case: Case, quantiles: Quantiles) -> tuple[Verdict, str]:
+    """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure, as large as the floor, was not
+    there already and is none of history's own; and why it is neither, where there is more to say than its bounds."""
     shift = case.estimate.shift
     if shift + case.too_low(quantiles.high) < case.limit:
-        return Verdict.PASS
+        return Verdict.PASS, ""
     is_slower = shift - case.too_high(quantiles.low) > 0 and shift >= case.floor
-    return Verdict.FAIL if is_slower and not case.excuse else Verdict.INCONCLUSIVE
+    if case.excuse or not is_slower:
+        return Verdict.INCONCLUSIVE, case.excuse
+    return (Verdict.INCONCLUSIVE, _CHANCE) if case.is_chance else (Verdict.FAIL, "")
 
 
 def found_of(case: Case, quantiles: Quantiles, verdict: Verdict) -> Found:

@@ -59,6 +59,16 @@ def asked_each_hour(world: World, rng: np.random.Generator) -> tuple[Floats, Flo
     return measured(before, rng), measured(after, rng)
 
 
+def with_misses(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The same as `values`, of a site whose cache misses one time in ten and then takes four times as long."""
+    before, after = values(world, rng)
+    return _missed(before, rng), _missed(after, rng)
+
+
+def _missed(measurements: Floats, rng: np.random.Generator) -> Floats:
+    return measurements * np.where(rng.random(measurements.shape) < 0.1, 4.0, 1.0)
+
+
 def _drift(rng: np.random.Generator, places: int) -> Floats:
     """What is remembered for three hours, hour by hour, of variance 1 (Ornstein and Uhlenbeck)."""
     kept = np.exp(-1 / 3)
