@@ -37,6 +37,8 @@ JOIN = timedelta(minutes=20)
 _AGAIN = "It was over for less than twenty minutes: this is the same incident."
 # What the lines of time say goes to a column of this length.
 _TEXT = slice(MAX_TEXT_CHARS)
+# Ends that may be none.
+_BY_ITSELF = (Resolution.RECOVERED, Resolution.WENT_AWAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +132,7 @@ def recover(
     incident: Incident, members: Sequence[Member], *, at: datetime, now: datetime, resolution: Resolution
 ) -> None:
     """Ends a locked incident by itself; told if anything bad was. `members` are those that were part of it last."""
-    kind = EventKind.RECOVERED if resolution in (Resolution.RECOVERED, Resolution.WENT_AWAY) else EventKind.RESOLVED
+    kind = EventKind.RECOVERED if resolution in _BY_ITSELF else EventKind.RESOLVED
     event = Event.RECOVERED if kind is EventKind.RECOVERED else Event.RESOLVED
     incident.muted_until_recovery = False
     notice, silence = None, None
@@ -228,7 +230,7 @@ def _leave(incident: Incident, change: Change, now: datetime) -> Incident | None
         _sum_up(incident, rest, at=at)
         incident.save()
         note(incident, EventKind.BETTER, f"Over: {_line(incident, mine)}", at=at)
-    elif incident.flapping and change.resolution is Resolution.RECOVERED:
+    elif incident.flapping and change.resolution in _BY_ITSELF:
         incident.quiet_since = at
         incident.save()
         note(incident, EventKind.RECOVERED, _line(incident, mine), at=at, silenced=Silence.FLAPPING)
@@ -261,7 +263,7 @@ def _reopened(change: Change, at: datetime) -> Incident | None:
     recent = Incident.objects.filter(
         organisation=change.scene.organisation_id,
         key=change.key,
-        resolution__in=[Resolution.RECOVERED, Resolution.WENT_AWAY],
+        resolution__in=_BY_ITSELF,
         resolved_at__gt=at - JOIN,
     )
     incident = (

@@ -1,8 +1,17 @@
 """What comes and goes while something else of its incident goes on is not told each time."""
 
+from datetime import timedelta
+
 import pytest
 
+from backend.alerts.flapping import QUIET
+from backend.alerts.incidents import Change, Scene, apply
+from backend.alerts.judgement.samples import Standing, to_us
+from backend.alerts.judgement.tracks import Step
+from backend.alerts.models import Resolution, Rule
+from backend.alerts.states import TABLE, State
 from backend.alerts.tests.world import World, make_world, only_incident, titles, told
+from backend.alerts.upkeep import tidy
 
 pytestmark = pytest.mark.django_db
 
@@ -33,3 +42,39 @@ def test_what_happens_twice_is_told_twice() -> None:
     assert not titles()[-1].endswith("going")
     world.minutes("... " * 15)
     assert told() == ["opened", "worse", "recovered"]
+
+
+def test_a_slowdown_that_passes_and_comes_again_is_told_thrice_like_anything_else() -> None:
+    world = make_world(rules=["regression"])
+    for _ in range(8):
+        _slow(world, State.REGRESSED)
+        _slow(world, State.OK)
+    before = told()
+    assert before == ["opened", "recovered", "opened", "recovered", "worse"]
+    assert titles()[-1].endswith(": it keeps coming and going")
+    tidy(world.now + QUIET)
+    assert told() == [*before, "recovered"]
+
+
+def _slow(world: World, state: State) -> None:
+    world.now += timedelta(minutes=6)
+    at_us = to_us(world.now)
+    before = State.OK if state is State.REGRESSED else State.REGRESSED
+    facts = {"metric": "ttfb_ms", "level": 300.0, "baseline": 200.0}
+    standing = Standing(state=state, since_us=at_us, regions=("fra",), facts=facts)
+    apply(
+        Change(
+            rule=Rule.objects.get(),
+            scene=Scene(
+                organisation_id=world.fleet.organisation.pk,
+                key=str(world.fleet.site.public_id),
+                site_id=world.fleet.site.pk,
+            ),
+            standing=standing,
+            step=Step(TABLE[before, state].code, before, standing, at_us),
+            monitor_id=world.monitor.pk,
+            metric="ttfb_ms",
+            resolution=Resolution.WENT_AWAY,
+        ),
+        now=world.now,
+    )
