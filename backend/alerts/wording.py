@@ -150,7 +150,7 @@ def _no_data(name: str, account: Account) -> str:
 
 def _regression(name: str, account: Account) -> str:
     facts, metric = account.facts, account.metric
-    level, baseline = written(metric, facts["level"]), written(metric, facts["baseline"])
+    level, baseline = written_apart(metric, facts["level"], facts["baseline"])
     where = f" in {joined(account.regions)}" if account.regions else ""
     only = " only" if account.state is State.DEGRADED else ""
     return f"{name} is slower{where}{only}: {METRICS[metric].label} {level} (was {baseline})"

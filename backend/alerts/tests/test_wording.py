@@ -7,7 +7,7 @@ import pytest
 from backend.alerts.message import Event, Message, Severity
 from backend.alerts.metrics import written, written_apart
 from backend.alerts.states import State
-from backend.alerts.wording import Account, Story, length, message_of
+from backend.alerts.wording import Account, Story, length, message_of, title_of
 
 NOW = datetime(2026, 11, 21, 22, 29, tzinfo=UTC)
 
@@ -87,3 +87,16 @@ def test_one_message_names_no_two_times_for_one_thing() -> None:
     assert "Since" not in dict(again)
     over = told(328, 285, opened_before=timedelta(minutes=4), event=Event.RECOVERED)
     assert "Since" in [fact.label for fact in over.facts]
+
+
+def test_what_became_more_is_never_written_like_what_it_was() -> None:
+    account = Account(
+        kind="regression",
+        rule="Regression",
+        state=State.REGRESSED,
+        metric="tls_round_trips",
+        regions=(),
+        since=NOW,
+        facts={"level": 2.4, "baseline": 1.9},
+    )
+    assert title_of("Shop", account) == "Shop is slower: Round trips of TLS 2.4 (was 1.9)"
