@@ -96,10 +96,14 @@ class Scrutiny:
         self.row = row
         self._memory, self._rules, self._newest, self._now = memory, rules, newest, now
         self.is_off = row.paused or not row.active
+        self._is_another = memory.get("what", row.what) != row.what
+        # What was found before was found at another address.
+        self._since_us = to_us(now) if self._is_another else int(memory.get("since_us", 0))
         self._basis = {
             "runs": {code: run.hex for code, run in sorted(newest.items()) if run},
             "rules": {str(rule.pk): rule.version for rule in rules},
             "off": self.is_off,
+            "what": row.what,
         }
         self._minds: dict[str, Any] = dict(memory.get("minds", {}))
         self.has_news = self._basis != memory.get("basis") or self._is_patient()
@@ -109,10 +113,12 @@ class Scrutiny:
         """What the rules make of the deep runs of each region."""
         before, self._minds, unsure = self._minds, {}, set()
         found: list[Change] = []
+        looks = {code: [look for look in mine if look.at_us > self._since_us] for code, mine in looks.items()}
         for rule in self._rules:
             mind = _remembered(before.get(str(rule.pk)), rule.version)
-            if self.is_off:
-                found += [self._over(rule, id, Resolution.PAUSED) for id, track in mind.tracks.items() if track.told]
+            if self.is_off or self._is_another:
+                why = Resolution.PAUSED if self.is_off else Resolution.REPLACED
+                found += [self._over(rule, id, why) for id, track in mind.tracks.items() if track.told]
                 continue
             changes, after, open_in = self._judge(rule, mind, looks)
             found += changes
@@ -122,16 +128,23 @@ class Scrutiny:
         return found
 
     def ask(self, news: News) -> None:
-        """Asks for a deep run where there was none yet, where one disagrees, and where light runs show what is new."""
+        """Asks for a deep run where there was none yet of this address, where one disagrees, and where light runs show
+        what is new."""
         if self.is_off or self.row.kind != Kind.PROBE:
             # A page is seen whole with every run.
             return
-        unseen = [code for code, run in self._newest.items() if run is None]
+        unseen = [code for code, run in self._newest.items() if run is None or self._is_another]
         look_deeper(self.row.monitor_id, {*unseen, *self._unsure, *news}, now=self._now)
 
     def memory(self) -> str:
         """What the next look goes on from."""
-        kept = {"basis": self._basis, "minds": self._minds, "unsure": self._unsure}
+        kept = {
+            "basis": self._basis,
+            "minds": self._minds,
+            "unsure": self._unsure,
+            "what": self.row.what,
+            "since_us": self._since_us,
+        }
         return json.dumps(kept, separators=(",", ":"))
 
     @property

@@ -296,3 +296,18 @@ def test_a_cause_that_two_page_loads_found_is_told_and_no_probe_is_asked_for() -
     probe(world, "fra")
     probe(world, "fra")
     assert told() == ["opened", "recovered"]
+
+
+def test_a_cause_of_another_address_is_not_said_to_be_mended_and_counts_for_nothing(world: World) -> None:
+    for _ in range(2):
+        probe(world, "fra", OVERFLOW)
+    Monitor.objects.update(url="https://shop.example/other")
+    look(world)
+    assert told() == ["opened", "resolved"]
+    assert titles()[-1].startswith("Closed after 1 min: Shop: the first record is too large")
+    assert Incident.objects.get().get_resolution_display() == "Something else is measured now"
+    assert asked() == ["fra", "iad"]
+    probe(world, "fra", OVERFLOW)
+    assert told() == ["opened", "resolved"]
+    probe(world, "fra", OVERFLOW)
+    assert told() == ["opened", "resolved", "opened"]
