@@ -22,8 +22,10 @@ def collect(gate: Gate) -> list[GateRun]:
     runs = list(gate.runs.select_related("region").order_by("place"))
     waiting = [run for run in runs if run.state == RunState.PENDING]
     if waiting:
-        ended = _ended(gate, [run.run_id for run in waiting])
-        alive = _alive([run.run_id for run in waiting if run.run_id not in ended])
+        ids = [run.run_id for run in waiting]
+        # In this order: what ends between the two is found by both, and else by neither.
+        alive = _alive(ids)
+        ended = _ended(gate, ids)
         changed = [run for run in waiting if _settle(run, ended.get(run.run_id), is_alive=run.run_id in alive)]
         GateRun.objects.bulk_update(changed, ["state", "ended_run_id", "reason", "values"])
     return runs
@@ -56,8 +58,6 @@ def _ended(gate: Gate, ids: Sequence[UUID]) -> Mapping[UUID, Run]:
 
 def _alive(ids: Sequence[UUID]) -> set[UUID]:
     """Which of them are still under way, be it as a second attempt."""
-    if not ids:
-        return set()
     pending = PendingRun.objects.filter(Q(run_id__in=ids) | Q(first_run_id__in=ids))
     return {first or own for own, first in pending.values_list("run_id", "first_run_id")}
 

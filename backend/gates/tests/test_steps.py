@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import redis
+from django.db import connection
 from django.utils import timezone
 
 from backend.cast import Member
@@ -259,6 +261,28 @@ def test_runs_that_say_nothing_of_the_site_are_made_again(world: World) -> None:
     assert gate.verdict == "pass"
     assert gate.runs.filter(state=RunState.NOTHING).count() == 2
     assert view(world, gate).runs.failed == 0
+
+
+def test_a_run_that_ends_while_its_gate_looks_for_it_counts(world: World) -> None:
+    world.history()
+    gate = world.ask()
+    step()
+    asked = {run.run_id for run in gate.runs.all()}
+    came = []
+
+    def come_after_the_first_look(execute: Any, sql: str, *rest: Any) -> Any:
+        looked = execute(sql, *rest)
+        if not came and sql.startswith("SELECT") and ('FROM "runs_run"' in sql or 'FROM "runs_pendingrun"' in sql):
+            came.append(sql)
+            world.answer_all(lambda run: 1.0)
+        return looked
+
+    Gate.objects.update(due_at=timezone.now())
+    with connection.execute_wrapper(come_after_the_first_look):
+        collect(gate)
+    collect(gate)
+    assert came
+    assert {run.state for run in gate.runs.filter(run_id__in=asked)} == {RunState.MEASURED}
 
 
 def test_a_region_that_misses_again_and_again_is_left_out(world: World) -> None:
