@@ -64,7 +64,10 @@ def measured_by(metric: str, kind: str) -> bool:
 
 
 def written(metric: str, value: float, *, digits: int = 0) -> str:
-    """A value in the door's unit as people read it, such as "320 ms" or "1.25 s"; `digits` more than usual."""
+    """A value in the door's unit as people read it, such as "320 ms", "1.4 ms" or "1.25 s"; `digits` more than usual.
+
+    Below ten it has a fraction, as on all pages: 1.6 ms before and 1.4 after are no "2 ms" and "1 ms".
+    """
     unit = METRICS[metric].unit
     if unit == "ms":
         return f"{_some(value, digits)} ms" if abs(value) < 1_000 else f"{value / 1_000:,.{2 + digits}f} s"
@@ -75,9 +78,17 @@ def written(metric: str, value: float, *, digits: int = 0) -> str:
 
 def _some(value: float, digits: int) -> str:
     """A number of which something is left: what took half a millisecond did not take none."""
+    digits += _fraction_digits(value)
     while value and digits < _MOST_DIGITS and not round(value, digits):
         digits += 1
     return f"{value:,.{digits}f}"
+
+
+def _fraction_digits(value: float) -> int:
+    """Two digits are told of a small number, all before the point of a large one."""
+    if not value or abs(value) >= 9.95:
+        return 0
+    return 1 if abs(value) >= 0.995 else 2
 
 
 def written_apart(metric: str, value: float, limit: float) -> tuple[str, str]:

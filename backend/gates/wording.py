@@ -59,7 +59,7 @@ def grown_sentence(found: RuleFound) -> str:
     """Which phases grew, in words; empty when none is known."""
     if not found.grown:
         return ""
-    parts = [f"{_PHASE_NAMES.get(part.phase, part.phase)} by {part.ms:,.0f} ms" for part in found.grown]
+    parts = [f"{_PHASE_NAMES.get(part.phase, part.phase)} by {written('ttfb_ms', part.ms)}" for part in found.grown]
     return f"What grew: {', '.join(parts[:_SHOWN_PHASES])}."
 
 

@@ -40,9 +40,18 @@ def told(
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0 ms"), (0.5, "0.5 ms"), (0.04, "0.04 ms"), (0.6, "1 ms"), (12, "12 ms"), (10_200, "10.20 s")],
+    [
+        (0, "0 ms"),
+        (0.5, "0.50 ms"),
+        (0.04, "0.04 ms"),
+        (0.6, "0.60 ms"),
+        (1.433, "1.4 ms"),
+        (9.96, "10 ms"),
+        (12, "12 ms"),
+        (10_200, "10.20 s"),
+    ],
 )
-def test_what_took_half_a_millisecond_is_not_said_to_have_taken_none(value: float, text: str) -> None:
+def test_few_milliseconds_are_told_with_a_fraction_and_none_is_said_to_have_taken_none(value: float, text: str) -> None:
     assert written("ttfb_ms", value) == text
 
 

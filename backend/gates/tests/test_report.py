@@ -70,4 +70,4 @@ def test_a_limit_is_told_as_exactly_as_it_takes_to_see_on_which_side_it_is() -> 
         left_out=(),
         grown=(),
     )
-    assert rule_sentence(rule, found) == "ttfb 0.9 ms (0.8 ms to 1.0 ms), limit 0.8 ms."
+    assert rule_sentence(rule, found) == "ttfb 0.90 ms (0.84 ms to 0.96 ms), limit 0.80 ms."
