@@ -19,6 +19,7 @@ from workers.measurement.canvas import (
     pad,
 )
 from workers.measurement.compute.pair_hops import as_probe
+from workers.measurement.connection import Connection
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Measurement, Missed, Outcome, PageMeasurement
 from workers.measurement.page_view import ConsoleLevel
@@ -83,17 +84,23 @@ def _page_summary(page: PageMeasurement) -> list[list[str]]:
     rows = page.waterfall.requests
     received = received_bytes(rows)
     failed = sum(row.failure is not None for row in rows)
-    connections = len({row.connection for row in rows if row.connection is not None})
     still_open = sum(page.waterfall.open_span(row) is not None for row in rows)
     counts = [
         counted(len(rows), "request"),
-        counted(connections, "connection") if connections else "",
+        _connections(page.waterfall.connections),
         format_bytes(received) if rows and received is not None else "",
         f"{failed} failed" if failed else "",
         f"{still_open} still open ({OPEN})" if still_open else "",
         _errors(page),
     ]
     return [facts for facts in (_figures(page), _main_thread(page), [count for count in counts if count]) if facts]
+
+
+def _connections(opened: Sequence[Connection]) -> str:
+    """How many were opened, as on all pages and in documents; empty where none is told of."""
+    unused = sum(one.requests == 0 for one in opened)
+    told = counted(len(opened), "connection") if opened else ""
+    return f"{told} ({unused} never used)" if unused else told
 
 
 def _main_thread(page: PageMeasurement) -> list[str]:

@@ -75,6 +75,15 @@ def test_a_page_is_drawn_request_by_request() -> None:
     assert "4 requests · 1 connection · 25.2 kB · 1 failed" in lines
 
 
+def test_a_page_tells_how_many_connections_were_opened_and_how_many_of_them_were_never_used() -> None:
+    page = build_page()
+    used, *_ = page.waterfall.connections
+    spare = [replace(used, number=used.number + place, requests=0, preconnected=True) for place in (1, 2)]
+    waterfall = replace(page.waterfall, connections=(used, *spare))
+    lines = draw(Measured(measurement=replace(page, waterfall=waterfall)), Canvas(width=90)).splitlines()
+    assert "4 requests · 3 connections (2 never used) · 25.2 kB · 1 failed" in lines
+
+
 def test_a_page_tells_its_paints_in_their_order_and_what_kept_the_main_thread() -> None:
     page = PAGE.measurement
     assert isinstance(page, PageMeasurement)
