@@ -18,7 +18,7 @@ _WORDS: Mapping[str, str] = {
     "dns_ms": "lookup",
     "false_start_possible": "browsers can send early (False Start)",
     "first_connection_ms": "opening the first connection",
-    "all_connections_ms": "opening all connections",
+    "all_connections_ms": "all openings added up",
     "gap_delayed_ack_ms": "gap with late acknowledgements",
     "gap_quick_ack_ms": "gap with quick acknowledgements",
     "group": "key exchange",
