@@ -102,6 +102,12 @@ def test_causes_stand_in_the_order_in_which_to_mend_them_and_remarks_apart(world
     assert "more that could be better" in page
 
 
+def test_what_could_be_better_is_no_more_where_there_is_nothing_to_mend(world: World, client: Client) -> None:
+    text = words(html(client, "run", probed(world, GOOD).run_id))
+    assert "that could be better" in text
+    assert "more that could be better" not in text
+
+
 def test_what_could_not_be_judged_is_told_with_the_reason(world: World, client: Client) -> None:
     text = words(html(client, "run", probed(world, GOOD).run_id))
     assert "Not judged, because " in text

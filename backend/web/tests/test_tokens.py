@@ -46,6 +46,13 @@ def test_without_tokens_it_says_what_they_are_for(signed_in: Client) -> None:
     assert "No token yet" in list_page(signed_in)
 
 
+def test_no_text_of_a_list_is_turned_round_by_a_token_name(signed_in: Client) -> None:
+    make(signed_in, name="CI \N{RIGHT-TO-LEFT OVERRIDE}evil")
+    page = list_page(signed_in)
+    assert "evil" in page
+    assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page
+
+
 def test_a_new_token_is_shown_once_with_calls_that_work(signed_in: Client) -> None:
     _, page = make(signed_in)
     secret, curl, workflow = texts_in(page)

@@ -53,6 +53,12 @@ def test_a_test_makes_a_draft_and_shows_where_it_is(client: Client, eu: Region) 
     assert 'data-mount="live"' in text
 
 
+def test_an_address_without_runs_counts_none(client: Client, eu: Region) -> None:
+    text = client.get(urlsplit(start(client)).path).content.decode()
+    assert "Nothing is under way" in text
+    assert "<title>shop.example</title>" in text
+
+
 def test_when_all_has_ended_the_page_shows_the_phases_and_stops_reloading(client: Client, eu: Region) -> None:
     live = start(client)
     for pending in PendingRun.objects.all():
