@@ -87,13 +87,13 @@ def _ending(row: HostRow) -> str:
 
 
 def _share(rows: Sequence[HostRow]) -> str:
-    """Who sends most of the page."""
-    sent = [(row.costs.bytes_a_load or 0, row) for row in rows if row.costs is not None]
+    """Who sends most of what all loads together received: some hosts are part of few of them."""
+    sent = [(row.costs.bytes or 0, row) for row in rows if row.costs is not None]
     total = sum(size for size, _ in sent)
     if not total:
         return ""
     most, row = max(sent, key=lambda item: item[0])
-    return f"{printable(row.host.name, 120)} sends {round(100 * most / total)} % of the page's bytes."
+    return f"{printable(row.host.name, 120)} sends {round(100 * most / total)} % of the bytes received, TLS included."
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -70,17 +70,19 @@ def missed_of(assets: Sequence[AssetComparison]) -> list[MissedRow]:
 
 def bytes_text(rows: Sequence[HostRow], hits: Hits) -> str:
     """Who sends the bytes of a page: per a thousand views, and what of the CDN's the origin has to send after all."""
-    sent = {
-        role: sum(row.costs.bytes_a_load or 0 for row in rows if row.role is role and row.costs is not None)
+    known = [(row.role, row.costs) for row in rows if row.costs is not None]
+    # Each load speaks to some host, though not to every one.
+    loads = max((costs.loads for _, costs in known), default=1)
+    edge, origin = (
+        _VIEWS * int(sum(costs.bytes or 0 for of, costs in known if of is role)) / loads
         for role in (HostRole.CDN, HostRole.ORIGIN)
-    }
-    edge, origin = _VIEWS * sent[HostRole.CDN], _VIEWS * sent[HostRole.ORIGIN]
+    )
     if not edge:
         return ""
     share = round(100 * edge / (edge + origin))
     text = (
         f"Of {units.count(_VIEWS)} views the CDN sends {units.size(round(edge))} and the origin "
-        f"{units.size(round(origin))}: {share} % comes from the edge."
+        f"{units.size(round(origin))}, TLS included: {share} % comes from the edge."
     )
     if hits.rate is None or hits.rate == 1:
         return text

@@ -97,10 +97,8 @@ def test_a_certificate_that_ends_soon_is_said_first(days: int, sentence: str) ->
     not_after = NOW + timedelta(days=days, hours=1)
     hosts = hosts_of([host], [costs("cdn.shop.example", certificate_not_after=not_after)], NOW)
     assert hosts.verdict.level == "warn"
-    assert (
-        hosts.reason
-        == f"The certificate of cdn.shop.example {sentence} cdn.shop.example sends 100 % of the page's bytes."
-    )
+    ending = f"The certificate of cdn.shop.example {sentence}"
+    assert hosts.reason == f"{ending} cdn.shop.example sends 100 % of the bytes received, TLS included."
     assert hosts.rows[0].reused_percent == 75
 
 
@@ -108,6 +106,13 @@ def test_connections_that_carried_nothing_take_no_request_from_those_that_found_
     host = Host(name="cdn.shop.example", proposed="cdn")
     hosts = hosts_of([host], [costs("cdn.shop.example", connections=6, used=1, requests=9)], NOW)
     assert hosts.rows[0].reused_percent == 89
+
+
+def test_a_host_of_few_loads_sends_no_more_than_it_sent_in_all_of_them() -> None:
+    hosts = [Host(name="shop.example", proposed="origin"), Host(name="ads.example", proposed="third_party")]
+    often, rarely = costs("shop.example", loads=10, bytes=9_000), costs("ads.example", loads=1, bytes=1_000)
+    told = hosts_of(hosts, [often, rarely], NOW)
+    assert told.reason == "shop.example sends 90 % of the bytes received, TLS included."
 
 
 def test_hosts_nobody_spoke_to_in_the_period_are_still_listed() -> None:
