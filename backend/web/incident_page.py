@@ -96,7 +96,7 @@ def incident_page(
         line=line,
         verdict=Verdict(level=_level(line), title=line.title, text=_text(detail, line)),
         findings=tuple(_finding(member, names) for member in members),
-        moments=tuple(_moment(event) for event in detail.events),
+        moments=tuple(_moment(event, detail) for event in detail.events),
         pictures=_pictures(before, after),
         growth=_growth(before, after),
         can_accept=detail.incident.is_open
@@ -162,14 +162,24 @@ def _evidence(member: Member) -> Iterator[str]:
         yield budget_evidence(member.facts)
 
 
-def _moment(event: IncidentEvent) -> Moment:
+def _moment(event: IncidentEvent, detail: IncidentDetail) -> Moment:
     return Moment(
         at=event.at,
         what=EventKind(event.kind).label,
         text=printable(event.text, 1_000),
         who=str(event.actor) if event.actor else "",
-        told=_SILENCES[Silence(event.silenced)] if event.silenced else "told" if event.notice else "",
+        told=_who_heard(event, detail),
     )
+
+
+def _who_heard(event: IncidentEvent, detail: IncidentDetail) -> str:
+    if event.silenced:
+        return _SILENCES[Silence(event.silenced)]
+    if event.notice is None:
+        return ""
+    if event.pk in detail.on_the_way:
+        return "on its way"
+    return "told" if event.pk in detail.told else "no channel was told"
 
 
 def _growth(before: RunDetail | None, after: RunDetail | None) -> str:

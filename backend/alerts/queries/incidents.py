@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from backend.accounts.models import Organisation
-from backend.alerts.models import Delivery, Incident, IncidentEvent, Maintenance, Member, Notice
+from backend.alerts.models import Delivery, DeliveryState, Incident, IncidentEvent, Maintenance, Member, Notice
 from backend.alerts.states import RANK, State
 from backend.sites.models import Site
 
@@ -60,11 +60,14 @@ class IncidentRow:
 class IncidentDetail:
     """One incident with its time line, oldest first, and what channels answered, newest first.
 
-    `before_run` is the last run without it and `after_run` one that shows it, both of one monitor and region.
+    `before_run` is the last run without it and `after_run` one that shows it, both of one monitor and region. `told`
+    and `on_the_way` are the events whose message a channel has, or none yet while one is being tried.
     """
 
     row: IncidentRow
     events: tuple[IncidentEvent, ...]
+    told: frozenset[int]
+    on_the_way: frozenset[int]
     deliveries: tuple[Delivery, ...]
     before_run: UUID | None
     after_run: UUID | None
@@ -124,13 +127,22 @@ def incident_detail(organisation: Organisation, public_id: UUID) -> IncidentDeta
     if not found:
         return None
     (row,) = found
-    events = IncidentEvent.objects.filter(incident=row.incident).select_related("actor", "notice")
+    found_events = IncidentEvent.objects.filter(incident=row.incident).select_related("actor", "notice")
+    sent = Delivery.objects.filter(notice=OuterRef("notice"))
+    events = tuple(
+        found_events.annotate(
+            is_told=Exists(sent.filter(state__in=(DeliveryState.DELIVERED, DeliveryState.DIGESTED))),
+            is_waiting=Exists(sent.filter(state=DeliveryState.WAITING)),
+        ).order_by("at", "pk")[:MAX_EVENTS]
+    )
     notices = Notice.objects.filter(about=row.incident.public_id)
     deliveries = Delivery.objects.filter(notice__in=notices).select_related("notice", "channel")
     shown = next((member for member in row.members if member.after_run), None)
     return IncidentDetail(
         row=row,
-        events=tuple(events.order_by("at", "pk")[:MAX_EVENTS]),
+        events=events,
+        told=frozenset(event.pk for event in events if event.is_told),
+        on_the_way=frozenset(event.pk for event in events if event.is_waiting and not event.is_told),
         deliveries=tuple(deliveries.order_by("-pk")[:MAX_DELIVERIES]),
         before_run=shown.before_run if shown else None,
         after_run=shown.after_run if shown else None,

@@ -91,7 +91,7 @@ class Incident(Out):
 
 
 class TimeLineEntry(Out):
-    """Something that happened to an incident. `silenced` says why nobody was told of it."""
+    """Something that happened to an incident. `told`: a channel has it. `silenced` says why nobody was told of it."""
 
     kind: EventKind
     at: datetime
@@ -180,7 +180,8 @@ def accept_incident(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
 def comment_on_incident(request: ApiRequest, incident_id: UUID, comment: NewComment) -> Status[TimeLineEntry]:
     """A sentence in the time line."""
     incident = _owned(request, incident_id)
-    return Status(201, _entry(actions.comment(actor=request.caller.actor, incident=incident, text=comment.text)))
+    said = actions.comment(actor=request.caller.actor, incident=incident, text=comment.text)
+    return Status(201, _entry(said, told=False))
 
 
 def _act(request: ApiRequest, incident_id: UUID, act: Callable[..., IncidentModel], **more: Any) -> IncidentDetail:
@@ -201,7 +202,7 @@ def _detail(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
         raise ProblemError(NOT_FOUND, "There is no such incident.")
     return IncidentDetail(
         **dict(_shape(detail.row)),
-        timeline=[_entry(event) for event in detail.events],
+        timeline=[_entry(event, told=event.pk in detail.told) for event in detail.events],
         deliveries=[delivery_shape(line_of(delivery)) for delivery in detail.deliveries],
     )
 
@@ -245,12 +246,12 @@ def _finding(member: MemberModel) -> Finding:
     )
 
 
-def _entry(event: IncidentEvent) -> TimeLineEntry:
+def _entry(event: IncidentEvent, *, told: bool) -> TimeLineEntry:
     return TimeLineEntry(
         kind=EventKind(event.kind),
         at=event.at,
         text=event.text,
         by=event.actor.email if event.actor else None,
-        told=event.notice_id is not None,
+        told=told,
         silenced=Silence(event.silenced) if event.silenced else None,
     )

@@ -184,6 +184,20 @@ def test_who_was_told_is_in_the_verdict_and_the_log(world: World, look: Look) ->
     assert "200 ok" in text
 
 
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [("delivered", "told"), ("waiting", "on its way"), ("failed", "no channel was told"), ("", "no channel was told")],
+)
+def test_the_time_line_says_told_only_of_what_a_channel_has(world: World, look: Look, state: str, word: str) -> None:
+    incident = make_incident(world)
+    message = Message(event=Event.OPENED, severity=Severity.WARNING, title=TITLE, at=timezone.now())
+    channels = [make_channel(world.member)] if state else []
+    notice = tell(organisation=world.member.organisation, about=incident.public_id, message=message, channels=channels)
+    notice.deliveries.update(state=state)
+    incident.events.update(notice=notice)
+    assert f"({word})" in look(world.member, path_of(incident))
+
+
 def test_acknowledging_and_taking_it_back(world: World, bob: Member, act: Act) -> None:
     incident = make_incident(world)
     _, text = act(bob, "acknowledge", incident, next="list")
