@@ -1,35 +1,41 @@
-"""How the phases went over months, from what stays of runs that are gone."""
+"""How the phases went over months, from what stays of runs that are gone, and from runs since."""
 
 from collections import defaultdict
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Q
-
 from backend.analysis import sketch
-from backend.fleet.models import Region
 from backend.runs.models import Rollup
-from backend.runs.queries.series import MAX_POINTS, METRICS, RegionSeries, SeriesPoint
+from backend.runs.queries.series import MAX_POINTS, METRICS, RegionSeries, SeriesPoint, by_region, points_of_runs
 from backend.sites.models import Monitor
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WIDTHS = (timedelta(hours=1), timedelta(days=1))
 # More than anybody has; of more, the oldest points are left out.
 _MAX_REGIONS = 100
 
 
 def long_series(monitor: Monitor, since: datetime, until: datetime, *, quantile: float = 0.5) -> list[RegionSeries]:
-    """As `phase_series`, by the hour or the day, values right within one per cent. Two statements."""
+    """As `phase_series`, by the hour or the day, values right within one per cent. Three statements.
+
+    The stretch that is not over, and what else was not rolled up yet, is told by its runs.
+    """
     width = next((width for width in _WIDTHS if (until - since) / width <= MAX_POINTS), _WIDTHS[-1])
-    rollups = Rollup.objects.filter(
-        monitor=monitor, width_s=int(width.total_seconds()), at__gte=since, at__lt=until
-    ).order_by("-at")[: MAX_POINTS * _MAX_REGIONS]
+    rolled_up = Rollup.objects.filter(monitor=monitor, width_s=int(width.total_seconds()), at__gte=since, at__lt=until)
+    rollups = list(rolled_up.order_by("-at")[: MAX_POINTS * _MAX_REGIONS])
     points: dict[int, list[SeriesPoint]] = defaultdict(list)
     for rollup in reversed(rollups):
         points[rollup.region_id].append(_point(rollup, quantile))
-    seen_by = Q(organisation=None) | Q(organisation=monitor.site.organisation_id)
-    regions = Region.objects.filter(seen_by, pk__in=points).order_by("code")
-    return [RegionSeries(region=region, points=tuple(points[region.pk])) for region in regions]
+    newer = rollups[0].at + width if rollups else _next_begin(since, width)
+    for region_id, found in points_of_runs(monitor, newer, until, width=width, quantile=quantile).items():
+        points[region_id].extend(found)
+    return by_region(monitor, points)
+
+
+def _next_begin(at: datetime, width: timedelta) -> datetime:
+    """When the first stretch at or after an instant begins."""
+    return _EPOCH - (_EPOCH - at) // width * width
 
 
 def _point(rollup: Rollup, quantile: float) -> SeriesPoint:

@@ -4,6 +4,7 @@ Runs that a gate or a confirmation asked for are left out: they come in bursts, 
 """
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
@@ -82,13 +83,25 @@ def phase_series(
     monitor: Monitor, since: datetime, until: datetime, *, max_points: int = MAX_POINTS, quantile: float = 0.5
 ) -> list[RegionSeries]:
     """A series for each region that ran in the period, by code, of at most `max_points` points. Two statements."""
-    points: dict[int, list[SeriesPoint]] = defaultdict(list)
     width = bucket_width(since, until, interval_s=monitor.interval_s, max_points=max_points)
+    return by_region(monitor, points_of_runs(monitor, since, until, width=width, quantile=quantile))
+
+
+def points_of_runs(
+    monitor: Monitor, since: datetime, until: datetime, *, width: timedelta, quantile: float
+) -> dict[int, list[SeriesPoint]]:
+    """The points of each region by its key, oldest first; `since` begins the first stretch. One statement."""
+    points: dict[int, list[SeriesPoint]] = defaultdict(list)
     for region_id, at, measured, failed, missed, *medians in fetch(
         _SERIES, {"width": width, "since": since, "until": until, "monitor": monitor.pk, "quantile": quantile}
     ):
         values = dict(zip(METRICS, medians, strict=True))
         points[region_id].append(SeriesPoint(at=at, measured=measured, failed=failed, missed=missed, **values))
+    return points
+
+
+def by_region(monitor: Monitor, points: Mapping[int, Sequence[SeriesPoint]]) -> list[RegionSeries]:
+    """The same with the regions that the monitor's organisation sees, by code. One statement."""
     seen_by = Q(organisation=None) | Q(organisation=monitor.site.organisation_id)
     regions = Region.objects.filter(seen_by, pk__in=points).order_by("code")
     return [RegionSeries(region=region, points=tuple(points[region.pk])) for region in regions]

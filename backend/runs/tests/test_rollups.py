@@ -44,7 +44,7 @@ def test_an_hour_that_is_over_has_its_outcomes_counted_and_its_medians_kept(
         _run(fleet, monitor, AT + minute * MINUTE, ttfb_us=ttfb_us)
     _run(fleet, monitor, AT + 9 * MINUTE)
     roll_up(NOW)
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         (series,) = long_series(monitor, AT - 10 * HOUR, NOW)
     (point,) = series.points
     assert (series.region.code, point.at) == ("eu", AT)
@@ -77,6 +77,17 @@ def test_months_are_drawn_by_the_day(fleet: Fleet, monitor: Monitor) -> None:
     (series,) = long_series(monitor, NOW - 365 * DAY, NOW)
     assert [point.measured for point in series.points] == [1, 1]
     assert {point.at.hour for point in series.points} == {0}
+
+
+def test_months_go_on_to_the_newest_run(fleet: Fleet, monitor: Monitor) -> None:
+    today = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
+    _run(fleet, monitor, today + MINUTE, ttfb_us=80_000)
+    (series,) = long_series(monitor, NOW - 90 * DAY, NOW)
+    assert [(point.at, point.measured, point.ttfb_us) for point in series.points] == [(today, 1, 80_000)]
+    _run(fleet, monitor, today - HOUR, ttfb_us=90_000)
+    roll_up(NOW)
+    (series,) = long_series(monitor, NOW - 90 * DAY, NOW)
+    assert [(point.at, point.measured) for point in series.points] == [(today - DAY, 1), (today, 1)]
 
 
 def test_a_long_pause_is_caught_up_in_bounded_steps(fleet: Fleet, monitor: Monitor) -> None:
