@@ -25,9 +25,14 @@ _SHOWN_PHASES = 2
 def limit_sentence(rule: GateRule) -> str:
     """What a rule allows, such as "+10 %, at least 30 ms" or "2.50 s"."""
     if rule.max_value is not None:
-        return written(rule.metric, rule.max_value)
+        return _asked(rule.metric, rule.max_value)
     limit = f"+{rule.max_change_pct:g} %"
-    return f"{limit} and {written(rule.metric, rule.min_change)}" if rule.min_change else limit
+    return f"{limit} and {_asked(rule.metric, rule.min_change)}" if rule.min_change else limit
+
+
+def _asked(metric: str, value: float) -> str:
+    """A number that somebody wrote is as exact without a zero behind its point."""
+    return written(metric, value).replace(".0 ", " ")
 
 
 def rule_sentence(rule: GateRule, found: RuleFound | None) -> str:

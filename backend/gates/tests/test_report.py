@@ -8,7 +8,7 @@ from backend.gates.queries import gate_view
 from backend.gates.questions import AskedRule
 from backend.gates.report import markdown_report
 from backend.gates.tests.world import TEN, World
-from backend.gates.wording import rule_sentence
+from backend.gates.wording import limit_sentence, rule_sentence
 from backend.sites.actions import rename
 from backend.sites.deploys import DeployMarker
 
@@ -47,6 +47,11 @@ def test_an_error_and_an_open_gate_have_a_report_too(world: World) -> None:
     text = report(world, world.play(gate))
     assert text.startswith("### ⚠️ error: Shop\n\nOnly 0 scheduled runs")
     assert "not judged" in text
+
+
+def test_a_limit_is_told_as_it_was_asked_for() -> None:
+    assert limit_sentence(GateRule(metric="tls_ms", max_change_pct=10, min_change=5)) == "+10 % and 5 ms"
+    assert limit_sentence(GateRule(metric="tls_ms", max_value=7.5)) == "7.5 ms"
 
 
 def test_a_limit_is_told_as_exactly_as_it_takes_to_see_on_which_side_it_is() -> None:
