@@ -39,7 +39,7 @@ def alert_paths(world: World) -> list[str]:
     for run in runs:
         world.end(run)
     incident = make_incident(world, runs=(runs[0].run_id, runs[1].run_id))
-    make_incident(world, muted_until_recovery=True, title="Shop: Weight 1.2 MB in Eu, over the limit of 800 kB")
+    make_incident(world, muted_until_recovery=True, title="Shop: Transferred 1.2 MB in Eu, over the limit of 800 kB")
     make_over(world)
     make_window(world)
     make_window(world, starts_in=timedelta(days=1), site=None)
