@@ -1,5 +1,6 @@
 """Forms about rules and maintenance. They read text; the rules themselves are `alerts.parameters`."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -117,7 +118,15 @@ class RuleForm(forms.Form):
         names = {"delay_s": "delay_min", "remind_every_s": "remind"}
         for field, sentence in error.faults.items():
             name = names.get(field, field.replace("params.", "param_"))
-            self.add_error(name if name in self.fields else None, sentence)
+            self.add_error(name if name in self.fields else None, self._in_words(sentence))
+
+    def _in_words(self, sentence: str) -> str:
+        """With the labels of fields for the names of parameters, which are those of the API."""
+        for field, shown in self.fields.items():
+            name = field.removeprefix("param_")
+            told = f"“{shown.label}”"
+            sentence = sentence.replace(name, told) if "_" in name else re.sub(rf"^{name}\b", told, sentence)
+        return sentence
 
 
 class KindForm(forms.Form):

@@ -164,7 +164,7 @@ def test_what_cannot_be_is_said_at_its_field(world: World, send: Send) -> None:
     status, text = send(
         world.member, "/alerts/rules/add/?kind=budget", **USUAL | BUDGET | {"param_critical_limit": "100"}
     )
-    assert (status, "critical_limit must be above limit" in text) == (400, True)
+    assert (status, "“Critical limit” must be above limit" in text) == (400, True)
     status, text = send(world.member, "/alerts/rules/add/?kind=budget", **USUAL | BUDGET | {"param_limit": "much"})
     assert (status, "Enter a number" in text) == (400, True)
     assert not Rule.objects.exists()
