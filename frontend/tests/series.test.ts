@@ -48,6 +48,13 @@ test("what was not measured is a gap, never zero", () => {
   assert.equal(line?.spanGaps, false);
 });
 
+test("a pause in which nothing was to be measured is a gap, and a longer interval is none", () => {
+  const minutes = [0, 1, 2, 30, 31, 32, 47, 62, 77];
+  const [line] = chartConfig(series([{ ...EU, points: minutes.map((minute) => point(minute * 60_000)) }]), THEME).data.datasets;
+  const known = line?.data.map((p) => (Number.isNaN(p.y) ? "gap" : (p.x ?? NaN) / 60_000));
+  assert.deepEqual(known, [0, 1, 2, "gap", 30, 31, 32, 47, 62, 77]);
+});
+
 test("failed and missed runs stand on the ground line with their number", () => {
   const config = chartConfig(series([EU, US]), THEME);
   const failed = config.data.datasets.find((set) => set.label === "Failed");

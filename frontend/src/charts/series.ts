@@ -12,6 +12,9 @@ type Line = ChartDataset<"line", Point[]>;
 // Radii in CSS pixels; of more points than this only the line is drawn.
 const DOT = 2, RING = 2, MAX_DOTS = 60;
 
+// So many times the usual step between two points is a pause.
+const PAUSE = 3;
+
 const NAMES: Readonly<Record<Metric, readonly [name: string, color: string]>> = {
   ttfb_ms: ["First byte", "text"],
   dns_ms: ["DNS", "phase-dns"],
@@ -79,9 +82,19 @@ function hides(other: Point, point: Point | undefined, near: number): boolean {
 }
 
 function line(label: string, points: readonly SeriesPoint[], metric: Metric, color: string): Line {
-  const data = points.map((point) => ({ x: point.at_ms, y: point[metric] ?? NaN }));
+  const data = points.flatMap((point, k) => [
+    ...(isAfterPause(points, k) ? [{ x: point.at_ms - 1, y: NaN }] : []),
+    { x: point.at_ms, y: point[metric] ?? NaN },
+  ]);
   const style = { label, data, borderColor: color, backgroundColor: color, borderWidth: 2, spanGaps: false };
   return withDots(style, data.map((_, k) => (data.length > MAX_DOTS && !isAlone(data, k) ? 0 : DOT)));
+}
+
+/** Whether a point came much later than those around it come after each other: nothing was to be measured meanwhile. */
+function isAfterPause(points: readonly SeriesPoint[], place: number): boolean {
+  const step = (at: number) => (points[at]?.at_ms ?? NaN) - (points[at - 1]?.at_ms ?? NaN);
+  const around = [step(place - 1), step(place + 1)].filter((ms) => !Number.isNaN(ms));
+  return around.length > 0 && step(place) > PAUSE * Math.max(...around);
 }
 
 function withDots(line: Line, radii: number[]): Line {
