@@ -33,12 +33,11 @@ class Waiting:
     tell: Callable[[str], None]
 
 
-def first_runs(organisation: Organisation, waiting: Waiting) -> list[RunDetail]:
-    """A measured run of each monitor of each active site, by site and kind: an old one, or one that is made now.
-
-    Raises FirstRunsError when one was not measured or did not end in time.
+def first_runs(organisation: Organisation, urls: Sequence[str], waiting: Waiting) -> list[RunDetail]:
+    """A measured run of each monitor of each active site with such an address, by site and kind: an old one, or one
+    that is made now. Raises FirstRunsError when one was not measured or did not end in time.
     """
-    monitors = _monitors(organisation)
+    monitors = _monitors(organisation, urls)
     started = _start(organisation, [monitor for monitor in monitors if _newest(monitor) is None])
     lines = _await(organisation, started, waiting)
     _refuse_failures(lines)
@@ -52,8 +51,8 @@ def drawn(detail: RunDetail, canvas: Canvas) -> str:
     return f"{heading}\n\n{body}"
 
 
-def _monitors(organisation: Organisation) -> list[Monitor]:
-    sites = Site.objects.filter(organisation=organisation, status=SiteStatus.ACTIVE)
+def _monitors(organisation: Organisation, urls: Sequence[str]) -> list[Monitor]:
+    sites = Site.objects.filter(organisation=organisation, status=SiteStatus.ACTIVE, url__in=urls)
     # One pair says nothing: pairs are left to the schedule.
     plain = Monitor.objects.filter(site__in=sites, paused=False).exclude(kind=MonitorKind.PAIR)
     monitors = plain.select_related("site__organisation")

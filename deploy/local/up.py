@@ -160,7 +160,7 @@ def _last_words(places: Places, supervisor: subprocess.Popen[bytes]) -> Status:
 def _measure_demo(places: Places, settings: Settings) -> tuple[str, str | None]:
     """The first runs of the demo sites as text waterfalls, measured through the real queue; or why there are none."""
     demo = ("--origin", settings.shop_url, "--cdn", settings.cdn_url)
-    first_runs = ("first_runs", "--wait", str(_FIRST_RUNS_S))
+    first_runs = ("first_runs", settings.shop_url, settings.cdn_url, "--wait", str(_FIRST_RUNS_S))
     try:
         with _step("first runs of the demo sites"):
             seeds = ("seed_demo", *demo), ("seed_demo_pairs", *demo)

@@ -9,26 +9,29 @@ from backend.accounts.models import Organisation
 from backend.runs.actions import RunsError
 from backend.runs.first_runs import FirstRunsError, Waiting, drawn, first_runs
 from backend.runs.queries import RunDetail
+from backend.sites.targets import check_target
 from workers.measurement.canvas import Canvas
+from workers.measurement.target import TargetError
 
 # "Could not measure", as everywhere on the command line (DESIGN 6).
 EXIT_NOT_MEASURED = 4
 
 
 class Command(BaseCommand):
-    help = "Measures every active site that was never measured, and draws a run of each monitor."
+    help = "Measures sites that were never measured, and draws a run of each of their monitors."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("urls", nargs="+", metavar="URL", help="the address of a site")
         parser.add_argument("--wait", type=float, default=90.0, metavar="S", help="give up after so many seconds")
         parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
 
     def handle(self, *args: Any, **options: Any) -> None:
         waiting = Waiting(seconds=options["wait"], tell=lambda sentence: self.stderr.write(sentence, self.style.NOTICE))
         try:
-            runs = [
-                run for organisation in Organisation.objects.order_by("pk") for run in first_runs(organisation, waiting)
-            ]
-        except (FirstRunsError, RunsError) as error:
+            urls = [check_target(url).url for url in options["urls"]]
+            organisations = Organisation.objects.order_by("pk")
+            runs = [run for organisation in organisations for run in first_runs(organisation, urls, waiting)]
+        except (FirstRunsError, RunsError, TargetError) as error:
             raise CommandError(str(error), returncode=EXIT_NOT_MEASURED) from error
         if options["json"]:
             self.stdout.write(json.dumps({"runs": [_document(run) for run in runs]}))
