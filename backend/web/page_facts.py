@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from backend.web import units
+from backend.web.waterfall.board import of_visit
 from backend.web.waterfall.text import printable
 from workers.diagnosis.page_content import Amount, host_shares, types_of
 from workers.measurement.compute.representative import METRICS, Spread, representative, spreads
@@ -113,14 +114,17 @@ class PageFacts:
     console: tuple[Message, ...]
 
 
-def page_facts(page: PageMeasurement) -> PageFacts:
+def page_facts(page: PageMeasurement, visit: str = "") -> PageFacts:
+    """Of the visit that is shown; the figures of several loads are of all visits."""
+    seen = of_visit(page, visit)
+    assert isinstance(seen, PageMeasurement)
     return PageFacts(
         views=tuple(_views(page.samples, state) for state in PageState if _is_told(page.samples, state)),
-        types=_types(page),
-        hosts=_hosts(page),
-        busy=_busy(page),
-        tasks=_tasks(page),
-        console=tuple(_message(one) for one in page.console),
+        types=_types(seen),
+        hosts=_hosts(seen),
+        busy=_busy(seen),
+        tasks=_tasks(seen),
+        console=tuple(_message(one) for one in seen.console),
     )
 
 

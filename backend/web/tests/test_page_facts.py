@@ -6,7 +6,7 @@ from backend.web.page_facts import PageFacts, page_facts
 from backend.web.tests import measurements
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
-from workers.measurement.page_view import Activity, ConsoleLevel, ConsoleMessage, HostDelivery, ViewSample
+from workers.measurement.page_view import Activity, ConsoleLevel, ConsoleMessage, HostDelivery, RepeatView, ViewSample
 from workers.measurement.timing import Span
 from workers.measurement.vitals import CpuTime, Vitals
 
@@ -25,6 +25,17 @@ def test_types_and_hosts_add_up_to_the_page() -> None:
     assert sum(part.requests for part in told.types) == len(page.waterfall.requests)
     assert sum(part.requests for part in told.hosts) == len(page.waterfall.requests)
     assert sum(part.connections for part in told.hosts) == len(page.waterfall.connections)
+
+
+def test_of_the_repeat_view_the_same_is_told_as_of_the_first() -> None:
+    page, second = measurements.page(30), measurements.page(4)
+    vitals = Vitals(cpu=CpuTime(script_us=5_000, style_us=0, layout_us=0, other_us=0), long_tasks=())
+    repeat = RepeatView(state=PageState.WARM_CACHE, waterfall=second.waterfall, vitals=vitals)
+    said = ConsoleMessage(at_us=1, level=ConsoleLevel.ERROR, text="only at first")
+    told = page_facts(replace(page, repeat=repeat, console=(said,)), "repeat")
+    assert sum(part.requests for part in told.types) == len(second.waterfall.requests)
+    assert sum(part.requests for part in told.hosts) == len(second.waterfall.requests)
+    assert (told.busy[0].time, told.console) == ("5.0 ms", ())
 
 
 def test_who_delivers_a_host_stands_beside_it_and_nobody_is_guessed() -> None:

@@ -53,7 +53,7 @@ def page(request: MemberRequest, import_id: UUID) -> HttpResponse:
         "verdict": import_page.verdict(measurement),
         "cards": import_page.cards(measurement, request.GET.get("visit", "")),
         "panel": import_page.panel(measurement),
-        "facts": None if measurement is None else page_facts(measurement),
+        "facts": None if measurement is None else page_facts(measurement, request.GET.get("visit", "")),
         "board": None if measurement is None else board_of(measurement, request.GET.dict()),
         "exports": reverse("web:import_waterfall", args=[import_id]),
         "details_url": reverse("web:import_details", args=[import_id, 0]).removesuffix("0"),

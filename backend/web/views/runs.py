@@ -35,7 +35,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
     detail = run_detail(request.organisation, run_id)
     if detail is None:
         return _follow(request, run_id)
-    measurement = detail.measurement
+    measurement, visit = detail.measurement, request.GET.get("visit", "")
     evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None
     context = {
         "section": "sites",
@@ -44,10 +44,10 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "about": run_page.about(detail),
         "warnings": run_page.warnings_of(detail),
         "verdict": run_page.verdict_of(detail),
-        "cards": run_page.cards_for(detail, request.GET.get("visit", "")),
+        "cards": run_page.cards_for(detail, visit),
         "board": None if measurement is None else board_of(measurement, request.GET.dict(), film_url_of(detail.run)),
         "panel": run_page.panel_of(detail),
-        "facts": page_facts(measurement) if isinstance(measurement, PageMeasurement) else None,
+        "facts": page_facts(measurement, visit) if isinstance(measurement, PageMeasurement) else None,
         "ladders": [] if evidence is None else ladders_of(evidence),
         "exports": reverse("web:run_waterfall", args=[run_id]),
         "details_url": reverse("web:run_details", args=[run_id, 0]).removesuffix("0"),

@@ -183,7 +183,13 @@ def of_visit(measurement: Measurement, visit: str) -> Measurement:
         return measurement
     view = measurement.repeat
     return replace(
-        measurement, waterfall=view.waterfall, vitals=view.vitals, document=view.document, film=None, activity=None
+        measurement,
+        waterfall=view.waterfall,
+        vitals=view.vitals,
+        document=view.document,
+        film=None,
+        activity=None,
+        console=(),
     )
 
 
