@@ -26,7 +26,7 @@ def _loads(page: PageMeasurement) -> list[str]:
         return []
     valid = sum(view.failure is None for view in cold)
     counted = f"{len(cold)} loads" if valid == len(cold) else f"{valid} of {len(cold)} loads"
-    shown = f"{counted}, number {representative(page.samples) or 1} shown"
+    shown = f"{counted}, number {representative(page.samples) or 1} shown; their medians"
     found = spreads(page.samples)
     return [shown, *(f"{name} {_spread(found[metric])}" for metric, name in _NAMES.items() if metric in found)]
 

@@ -24,7 +24,7 @@ def test_one_view_says_nothing_more() -> None:
 
 def test_several_loads_are_told_by_median_and_quartiles_and_which_is_shown() -> None:
     (facts,) = view_facts(with_views(view(1, 300_000), view(2, 200_000), view(3, 100_000)))
-    assert facts[0] == "3 loads, number 2 shown"
+    assert facts[0] == "3 loads, number 2 shown; their medians"
     assert "LCP 200 ms (150 ms \N{EN DASH} 250 ms)" in facts
 
 
