@@ -12,4 +12,11 @@ document.documentElement.classList.add("js");
 keepDrafts();
 sendOnce();
 listenForKeys(document);
+keepOnce();
 mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial, upload: mountUpload });
+
+/** What is shown once is made once: who loads its page anew gets the list that it belongs to, and no further one. */
+function keepOnce(): void {
+  const place = document.querySelector<HTMLElement>("[data-once]")?.dataset["once"];
+  if (place) history.replaceState(null, "", place);
+}
