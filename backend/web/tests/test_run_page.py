@@ -17,6 +17,7 @@ from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import EVIDENCE, FAILED
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
+from backend.web.views import runs
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, Missed, MissedReason, Outcome
 from workers.measurement.page_options import PageState
@@ -54,6 +55,20 @@ def test_a_page_run_opens_with_its_verdict_and_shows_every_request(world: World,
     assert text.count('class="wf-row') == 30
     assert "404" in text
     assert "style=" not in text
+
+
+def test_a_run_that_ends_while_its_page_is_asked_for_is_found(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = world.pending("page")
+
+    def too_late(*of: object) -> None:
+        world.end(run, Measured(measurement=measurements.page(3)))
+
+    monkeypatch.setattr(runs, "site_of_pending", too_late)
+    response = client.get(reverse("web:run", args=[run.run_id]))
+    assert (response.status_code, response.headers["Location"]) == (302, reverse("web:run", args=[run.run_id]))
+    assert client.get(response.headers["Location"]).status_code == 200
 
 
 def test_the_row_in_the_address_is_the_one_looked_at(world: World, client: Client) -> None:

@@ -129,9 +129,12 @@ def film_url_of(run: Run) -> str:
 
 def _follow(request: MemberRequest, run_id: UUID) -> HttpResponse:
     site = site_of_pending(request.organisation, run_id)
-    if site is None:
+    if site is not None:
+        return redirect(live_url("web:trial", site, [run_id]))
+    # It may have ended since it was looked for.
+    if run_detail(request.organisation, run_id, with_result=False) is None:
         raise Http404
-    return redirect(live_url("web:trial", site, [run_id]))
+    return redirect("web:run", run_id)
 
 
 def _detail(request: MemberRequest, run_id: UUID) -> RunDetail:
