@@ -268,7 +268,7 @@ def test_a_run_that_ends_while_its_gate_looks_for_it_counts(world: World) -> Non
     gate = world.ask()
     step()
     asked = {run.run_id for run in gate.runs.all()}
-    came = []
+    came: list[str] = []
 
     def come_after_the_first_look(execute: Any, sql: str, *rest: Any) -> Any:
         looked = execute(sql, *rest)
