@@ -33,14 +33,15 @@ def report(
     before_run: UUID | None = None,
     after_run: UUID | None = None,
     facts: Mapping[str, Any] | None = None,
+    resolution: Resolution = Resolution.RECOVERED,
 ) -> Incident | None:
     """Says how something of a site stands now. Call it in the transaction that stores what led to it, every time there
     is a verdict: only changes are told, each once, and saying the same again changes nothing.
 
     `subject` keeps several things of a site apart (a pairing's id, at most 20 characters); `regions` are codes; `title`
-    is one line for people, such as "Shop: the CDN is 38 ms slower than the origin in Singapore". Without a rule of the
-    kind that is switched on nothing happens. Gives the incident, if there is one. A verdict that is not conclusive is
-    no reason to call.
+    is one line for people, such as "Shop: the CDN is 38 ms slower than the origin in Singapore"; `resolution` is why
+    what is over is. Without a rule of the kind that is switched on nothing happens. Gives the incident, if there is
+    one. A verdict that is not conclusive is no reason to call.
     """
     standing = Standing(
         state=state,
@@ -53,11 +54,13 @@ def report(
     incident = None
     rules = Rule.objects.filter(Q(site=site) | Q(site=None), organisation=site.organisation_id, kind=kind, enabled=True)
     for rule in rules.order_by("pk"):
-        incident = _report(rule, site, standing, subject[:20], at) or incident
+        incident = _report(rule, site, standing, subject[:20], at, resolution) or incident
     return incident
 
 
-def _report(rule: Rule, site: Site, standing: Standing, subject: str, at: datetime) -> Incident | None:
+def _report(
+    rule: Rule, site: Site, standing: Standing, subject: str, at: datetime, resolution: Resolution
+) -> Incident | None:
     scene = Scene(organisation_id=site.organisation_id, key=str(site.public_id), site_id=site.pk)
     last = _last(rule, site, subject)
     by_hand = last is not None and last.incident.resolution in _BY_HAND and last.ended_at == last.incident.resolved_at
@@ -72,7 +75,7 @@ def _report(rule: Rule, site: Site, standing: Standing, subject: str, at: dateti
     if before is State.OK and to_us(at) - standing.since_us < rule.delay_s * 1_000_000:
         # Whoever judges says it again, unless it is over by then.
         return None
-    change = Change(rule=rule, scene=scene, standing=standing, step=step, metric=subject)
+    change = Change(rule=rule, scene=scene, standing=standing, step=step, metric=subject, resolution=resolution)
     return apply(change, now=at)
 
 

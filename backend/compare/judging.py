@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from backend.alerts.models import RuleKind
+from backend.alerts.models import Resolution, RuleKind
 from backend.alerts.reports import report
 from backend.alerts.states import State
 from backend.compare.models import Pairing, StoredVerdict
@@ -71,16 +71,18 @@ def judge_pairing(pairing: Pairing, *, now: datetime) -> list[Change]:
     return changes
 
 
-def report_end(pairing: Pairing, *, now: datetime) -> None:
+def report_end(pairing: Pairing, *, now: datetime, why: Resolution = Resolution.RECOVERED) -> None:
     """What was said of a pairing that is no more, or is another one from now on, holds no longer."""
-    report(kind=RuleKind.CDN, site=pairing.site, state=State.OK, at=now, subject=_subject(pairing))
+    report(kind=RuleKind.CDN, site=pairing.site, state=State.OK, at=now, subject=_subject(pairing), resolution=why)
 
 
 def _report(pairing: Pairing, found: Sequence[RegionComparison], rows: Sequence[StoredVerdict], now: datetime) -> None:
     """Says where the CDN is surely slower; that it is slower nowhere only where something is known."""
     since = {row.region_id: row.slower_since for row in rows if row.region_id and row.slower_since}
     slower = [one for one in found if one.region.pk in since]
-    if slower:
+    if pairing.monitor.paused:
+        report_end(pairing, now=now, why=Resolution.PAUSED)
+    elif slower:
         slower.sort(key=lambda one: -_estimate_us(one.cold))
         report(
             kind=RuleKind.CDN,

@@ -8,7 +8,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from backend.alerts.enrolment import enrol
-from backend.alerts.models import Incident, Watch
+from backend.alerts.models import Incident, Resolution, Watch
 from backend.cast import Member
 from backend.compare import actions, queries, steps
 from backend.compare.judging import Change, judge_pairing
@@ -21,6 +21,7 @@ from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Trigger
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED, line_of, page, pair
+from backend.sites.actions import set_paused
 from backend.sites.models import Host
 from workers.diagnosis.pair_samples import Verdict, run_of
 from workers.measurement.messages import Measured, PairMeasurement
@@ -215,6 +216,19 @@ def test_what_was_said_of_a_pairing_ends_with_it(world: World, pairing: Pairing,
     else:
         actions.change_pairing(actor=None, pairing=pairing, draft=replace(DRAFT, origin="198.51.101.7"))
     assert Incident.objects.get().resolved_at is not None
+
+
+def test_an_alert_of_a_pairing_ends_where_it_is_paused_and_begins_again_with_it(world: World, pairing: Pairing) -> None:
+    enrol(NOW)
+    feed(world, pairing, 24, cdn_ms=110, origin_ms=90)
+    changed(pairing, NOW)
+    set_paused(actor=None, monitor=pairing.monitor, paused=True)
+    changed(pairing, NOW + timedelta(minutes=5))
+    assert [one.resolution for one in Incident.objects.all()] == [Resolution.PAUSED]
+    changed(pairing, NOW + timedelta(minutes=10))
+    set_paused(actor=None, monitor=pairing.monitor, paused=False)
+    changed(pairing, NOW + timedelta(minutes=15))
+    assert [one.resolution for one in Incident.objects.order_by("pk")] == [Resolution.PAUSED, ""]
 
 
 @pytest.mark.parametrize("end", ["deleted", "moved"])
