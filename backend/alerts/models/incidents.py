@@ -124,7 +124,10 @@ class Member(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["incident", "rule", "monitor", "metric"], nulls_distinct=False, name="member_once"
+                fields=["incident", "rule", "monitor", "metric"],
+                condition=Q(rule__isnull=False),
+                nulls_distinct=False,
+                name="member_once",
             )
         ]
         indexes = [
