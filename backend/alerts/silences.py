@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from backend.alerts.models import Incident, Maintenance, Silence
 
@@ -12,6 +12,15 @@ def silence_of(incident: Incident, now: datetime) -> Silence | None:
     if incident.muted_until_recovery or (incident.muted_until is not None and incident.muted_until > now):
         return Silence.MUTED
     return Silence.MAINTENANCE if in_maintenance(incident, now) else None
+
+
+def loud(incidents: "QuerySet[Incident]", now: datetime) -> "QuerySet[Incident]":
+    """Those that `silence_of` gives no reason for: whoever takes a few at a time must not take silent ones for ever."""
+    windows = Maintenance.objects.filter(starts_at__lte=now, ends_at__gt=now, organisation=OuterRef("organisation"))
+    covering = windows.filter(Q(site=None) | Q(site=OuterRef("site")))
+    return incidents.filter(
+        Q(muted_until=None) | Q(muted_until__lte=now), ~Exists(covering), muted_until_recovery=False
+    )
 
 
 def in_maintenance(incident: Incident, now: datetime) -> bool:

@@ -11,7 +11,7 @@ from backend.alerts.flapping import QUIET
 from backend.alerts.incidents import note, recover
 from backend.alerts.message import Event
 from backend.alerts.models import Channel, EventKind, Incident, Member, Resolution
-from backend.alerts.silences import silence_of
+from backend.alerts.silences import loud
 from backend.alerts.states import RANK, State
 from backend.alerts.stories import going_on
 from backend.alerts.telling import newcomers, tell_if_loud, was_told_as_bad
@@ -30,13 +30,13 @@ def tidy(now: datetime) -> int:
 
 def end_silences(now: datetime) -> int:
     """Tells what still holds of what happened in silence."""
-    return _each(Incident.objects.filter(owed=True), _pay, now)
+    return _each(loud(Incident.objects.filter(owed=True), now), _pay, now)
 
 
 def remind(now: datetime) -> int:
     """Tells again of what nobody has acknowledged, where a rule asks for it."""
-    due = Incident.objects.filter(remind_at__lte=now, resolved_at=None, acknowledged_at=None)
-    return _each(due, _remind, now)
+    due = Incident.objects.filter(remind_at__lte=now, resolved_at=None, acknowledged_at=None, quiet_since=None)
+    return _each(loud(due, now), _remind, now)
 
 
 def settle_flapping(now: datetime) -> int:
@@ -60,8 +60,6 @@ def release(incident: Incident, members: "QuerySet[Member]", *, now: datetime) -
 
 
 def _pay(incident: Incident, now: datetime) -> int:
-    if silence_of(incident, now):
-        return 0
     if not incident.is_open:
         return _pay_recovery(incident, now)
     members = going_on(incident)
@@ -104,7 +102,7 @@ def _pay_recovery(incident: Incident, now: datetime) -> int:
 
 def _remind(incident: Incident, now: datetime) -> int:
     members = going_on(incident)
-    if not members or silence_of(incident, now):
+    if not members:
         return 0
     notice, _ = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
     if notice is None:

@@ -6,7 +6,7 @@ import pytest
 from django.db import DataError
 
 from backend.alerts import upkeep
-from backend.alerts.models import Incident, Maintenance
+from backend.alerts.models import Incident, Maintenance, Rule
 from backend.alerts.tests.world import make_world, told
 from backend.alerts.turns import Turns
 from backend.sites.models import Site
@@ -57,3 +57,41 @@ def test_what_the_database_refuses_of_one_monitor_keeps_no_other_from_its_turn()
 
     Turns(table="alerts_watch", look=look, batch=2, put_off=timedelta(minutes=5)).next(world.now)
     assert asked == [2, 1, 1]
+
+
+@pytest.mark.parametrize("silence", ["muted", "maintenance"])
+def test_many_silent_incidents_keep_none_from_being_told(monkeypatch: pytest.MonkeyPatch, silence: str) -> None:
+    monkeypatch.setattr(upkeep, "AT_ONCE", 2)
+    world = make_world(rules=["availability"])
+    Rule.objects.update(remind_every_s=300)
+    quiet = Site.objects.create(organisation=world.fleet.organisation, name="Blog", url="https://blog.example/")
+    hour = {"starts_at": world.now, "ends_at": world.now + timedelta(hours=1)}
+    if silence == "maintenance":
+        Maintenance.objects.create(organisation=quiet.organisation, site=quiet, **hour)
+    Incident.objects.bulk_create(
+        Incident(
+            organisation=quiet.organisation,
+            site=quiet,
+            key=f"availability/{n}",
+            cause="availability",
+            state="failing",
+            worst_state="failing",
+            severity="critical",
+            opened_at=world.now,
+            changed_at=world.now,
+            owed=True,
+            remind_at=world.now,
+            muted_until_recovery=silence == "muted",
+        )
+        for n in range(3)
+    )
+    Maintenance.objects.create(
+        organisation=quiet.organisation,
+        site=world.fleet.site,
+        starts_at=world.now,
+        ends_at=world.now + timedelta(minutes=3),
+    )
+    world.minutes("... xxx xxx xxx xxx")
+    assert told() == ["opened"]
+    world.minutes("xxx xxx xxx xxx xxx")
+    assert told() == ["opened", "reminder"]
