@@ -209,8 +209,9 @@ def _announce(
         notice, silence = tell_if_loud(
             incident, event.get(entry, Event.WORSE), members, now=now, seen_at=seen_at, text=again
         )
-    if notice is None and (new := newcomers(incident, members)):
-        notice, silence = tell_if_loud(incident, Event.OPENED, members, now=now, seen_at=seen_at, channels=new)
+    if new := newcomers(incident, members):
+        first, silence = tell_if_loud(incident, Event.OPENED, members, now=now, seen_at=seen_at, channels=new)
+        notice = notice or first
     incident.save()
     note(incident, entry, _line(incident, members[0]), at=seen_at, silenced=silence, notice=notice)
 

@@ -66,7 +66,7 @@ def _pay(incident: Incident, now: datetime) -> int:
     incident.owed = False
     if members and incident.told != incident.state and not (incident.flapping and was_told_as_bad(incident)):
         _tell_after_silence(incident, _owed(incident), members, now)
-    elif members and (new := newcomers(incident, members)):
+    if members and (new := newcomers(incident, members)):
         _tell_after_silence(incident, Event.OPENED, members, now, new)
     incident.save()
     return 1

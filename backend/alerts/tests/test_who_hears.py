@@ -72,6 +72,17 @@ def test_whose_turn_came_in_maintenance_hears_when_it_ends() -> None:
     assert heard(boss) == heard(world.channel) == ["opened"]
 
 
+def test_whose_turn_came_in_maintenance_hears_although_it_eased_for_the_others_before_it_ended() -> None:
+    world, boss = two_rules()
+    Rule.objects.filter(channels=boss).update(delay_s=300)
+    world.minutes(DOWN)
+    maintain(world, 20)
+    world.minutes("xxx " * 8)
+    world.minutes("..x " * 14)
+    assert heard(world.channel) == ["opened", "better"]
+    assert heard(boss) == ["opened"]
+
+
 def test_a_channel_that_was_off_when_it_began_hears_of_no_end() -> None:
     world = make_world(rules=["availability"])
     Channel.objects.update(enabled=False)
