@@ -29,7 +29,7 @@ from backend.alerts.models.incidents import MAX_TEXT_CHARS, MAX_TITLE_CHARS
 from backend.alerts.parameters import KINDS
 from backend.alerts.states import RANK, State, worst
 from backend.alerts.stories import going_on, is_said_by_others, more_severe, severity_of, story_of
-from backend.alerts.telling import newcomers, tell_if_loud, was_told_as_bad
+from backend.alerts.telling import newcomers, next_reminder, tell_if_loud, was_told_as_bad
 from backend.alerts.wording import title_of
 
 # As long as chromeperf waits before it looks through what belongs together.
@@ -151,7 +151,7 @@ def _correct(change: Change, now: datetime) -> Incident | None:
         return None
     members = going_on(incident)
     if members:
-        _sum_up(incident, members, at=incident.changed_at)
+        sum_up(incident, members, at=incident.changed_at)
         incident.save()
     if change.confirms:
         note(incident, EventKind.CONFIRMED, incident.title, at=now)
@@ -167,7 +167,7 @@ def _enter(change: Change, now: datetime) -> Incident:
     is_again = entry is None and _ended_lately(incident, change, from_us(step.at_us))
     member, is_first = _put_member(incident, change)
     members = going_on(incident)
-    _sum_up(incident, members, at=from_us(step.at_us))
+    sum_up(incident, members, at=from_us(step.at_us))
     if entry is None:
         is_worse = more_severe([was, Severity(incident.severity)]) is not was
         entry = EventKind.WORSE if is_worse else _what_happened(before, State(incident.state), step)
@@ -212,6 +212,10 @@ def _announce(
     if new := newcomers(incident, members):
         first, silence = tell_if_loud(incident, Event.OPENED, members, now=now, seen_at=seen_at, channels=new)
         notice = notice or first
+    if incident.told:
+        # A rule that joins without a word may ask for reminders, or for sooner ones.
+        asked = (incident.remind_at, next_reminder(members, now))
+        incident.remind_at = min((at for at in asked if at is not None), default=None)
     incident.save()
     note(incident, entry, _line(incident, members[0]), at=seen_at, silenced=silence, notice=notice)
 
@@ -228,7 +232,7 @@ def _leave(incident: Incident, change: Change, now: datetime) -> Incident | None
     mine.save(update_fields=["ended_at"])
     rest = going_on(incident)
     if rest:
-        _sum_up(incident, rest, at=at)
+        sum_up(incident, rest, at=at)
         incident.save()
         note(incident, EventKind.BETTER, f"Over: {_line(incident, mine)}", at=at)
     elif incident.flapping and change.resolution in _BY_ITSELF:
@@ -323,8 +327,8 @@ def _put_member(incident: Incident, change: Change, *, correct: bool = False) ->
     return member, found is None
 
 
-def _sum_up(incident: Incident, members: Sequence[Member], *, at: datetime) -> None:
-    """State, severity and title follow from the members that go on."""
+def sum_up(incident: Incident, members: Sequence[Member], *, at: datetime) -> None:
+    """State, severity and title of a locked incident follow from the members that go on, which are at least one."""
     incident.state = worst([State(member.state) for member in members])
     incident.worst_state = worst([State(incident.state), State(incident.worst_state)])
     incident.severity = more_severe(

@@ -42,7 +42,7 @@ def tell_if_loud(
     notice = tell(organisation=incident.organisation, about=incident.public_id, message=message, channels=channels)
     is_over = event in _OVER
     incident.told, incident.told_at, incident.owed = "" if is_over else incident.state, now, False
-    incident.remind_at = None if is_over else _next_reminder(going_on(incident), now)
+    incident.remind_at = None if is_over else next_reminder(going_on(incident), now)
     return notice, None
 
 
@@ -67,6 +67,13 @@ def was_told_as_bad(incident: Incident) -> bool:
     return was
 
 
+def next_reminder(members: Sequence[Member], now: datetime) -> datetime | None:
+    """When the members' rules ask to be told again, if any does; one that tells nobody asks for nothing."""
+    rules = [member.rule for member in members if member.rule is not None and member.rule.notify]
+    every = [rule.remind_every_s for rule in rules if rule.remind_every_s]
+    return now + timedelta(seconds=min(every)) if every else None
+
+
 def _who_knows(incident: Incident) -> list[Channel]:
     """The channels that heard something, or are about to, and not that it is over."""
     sent = Delivery.objects.filter(notice__about=incident.public_id).exclude(state=DeliveryState.DROPPED)
@@ -87,8 +94,3 @@ def _channels(incident: Incident, members: Sequence[Member]) -> list[Channel]:
         for channel in own or Channel.objects.filter(organisation=incident.organisation_id):
             chosen[channel.pk] = channel
     return list(chosen.values())
-
-
-def _next_reminder(members: Sequence[Member], now: datetime) -> datetime | None:
-    every = [member.rule.remind_every_s for member in members if member.rule and member.rule.remind_every_s]
-    return now + timedelta(seconds=min(every)) if every else None

@@ -8,13 +8,13 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from backend.alerts.flapping import QUIET
-from backend.alerts.incidents import note, recover
+from backend.alerts.incidents import note, recover, sum_up
 from backend.alerts.message import Event
 from backend.alerts.models import Channel, EventKind, Incident, Member, Resolution
 from backend.alerts.silences import loud
 from backend.alerts.states import RANK, State
 from backend.alerts.stories import going_on
-from backend.alerts.telling import newcomers, tell_if_loud, was_told_as_bad
+from backend.alerts.telling import newcomers, next_reminder, tell_if_loud, was_told_as_bad
 from backend.alerts.turns import AWAY
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,11 @@ def release(incident: Incident, members: "QuerySet[Member]", *, now: datetime) -
     """Ends members of a locked incident because their rule is no longer what it was, and the incident with its last."""
     leaving = list(members.select_related("rule"))
     Member.objects.filter(pk__in=[member.pk for member in leaving]).update(ended_at=now)
-    if leaving and not going_on(incident):
+    rest = going_on(incident)
+    if leaving and rest:
+        sum_up(incident, rest, at=now)
+        incident.save()
+    elif leaving:
         recover(incident, leaving[:1], at=now, now=now, resolution=Resolution.RULE_OFF)
 
 
@@ -104,9 +108,11 @@ def _remind(incident: Incident, now: datetime) -> int:
     members = going_on(incident)
     if not members:
         return 0
-    notice, _ = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
+    notice = None
+    if next_reminder(members, now):
+        notice, _ = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
     if notice is None:
-        # Nobody is left to be reminded.
+        # Nobody is left to be reminded, or asks for it any more.
         incident.remind_at = None
     else:
         note(incident, EventKind.REMINDED, incident.title, at=now, notice=notice)

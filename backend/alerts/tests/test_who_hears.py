@@ -135,6 +135,32 @@ def test_one_rule_without_reminders_takes_nobody_elses_away() -> None:
     assert told() == ["opened", "worse", "reminder"]
 
 
+def test_a_rule_that_asks_for_reminders_is_reminded_although_another_told_first() -> None:
+    world = make_world(rules=["availability"])
+    make_rule(world, "availability", delay_s=120, remind_every_s=300)
+    world.minutes(DOWN)
+    world.minutes("xxx " * 9)
+    assert told() == ["opened", "reminder"]
+
+
+def test_reminders_that_were_switched_off_come_no_more(bob: Member) -> None:
+    world = make_world(rules=["availability"])
+    Rule.objects.update(remind_every_s=300)
+    world.minutes(DOWN)
+    rule = Rule.objects.get()
+    change_rule(actor=bob.user, rule=rule, settings=replace(settings_of(rule), remind_every_s=None))
+    world.minutes("xxx " * 12)
+    assert told() == ["opened"]
+
+
+def test_a_rule_that_tells_nobody_reminds_nobody() -> None:
+    world = make_world(rules=["availability"])
+    make_rule(world, "availability", notify=False, remind_every_s=300)
+    world.minutes(DOWN)
+    world.minutes("xxx " * 12)
+    assert told() == ["opened"]
+
+
 def test_a_reminder_says_that_it_is_one() -> None:
     world = make_world(rules=["availability"])
     Rule.objects.update(remind_every_s=300)
