@@ -56,14 +56,12 @@ def was_told_as_bad(incident: Incident) -> bool:
     """Whether channels have heard of the incident, since it was said to be over last, when it was as bad or worse."""
     rank, severity = RANK[State(incident.state)], Severity(incident.severity)
     was = False
-    for message in (
-        Notice.objects.filter(about=incident.public_id).order_by("sequence").values_list("message", flat=True)
-    ):
-        said = Severity(message["severity"])
-        if message["event"] in _OVER:
+    turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*_BAD, *_OVER]).order_by("sequence")
+    for event, said, state in turns.values_list("message__event", "message__severity", "message__data__state"):
+        if event in _OVER:
             was = False
-        elif message["event"] in _BAD and more_severe([said, severity]) is said:
-            was = was or RANK[State(message["data"]["state"])] >= rank
+        elif more_severe([Severity(said), severity]) == said:
+            was = was or RANK[State(state)] >= rank
     return was
 
 
@@ -76,7 +74,8 @@ def next_reminder(members: Sequence[Member], now: datetime) -> datetime | None:
 
 def _who_knows(incident: Incident) -> list[Channel]:
     """The channels that heard something, or are about to, and not that it is over."""
-    sent = Delivery.objects.filter(notice__about=incident.public_id).exclude(state=DeliveryState.DROPPED)
+    turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*_BAD, *_OVER])
+    sent = Delivery.objects.filter(notice__in=turns).exclude(state=DeliveryState.DROPPED)
     last = dict(sent.order_by("notice__sequence").values_list("channel", "notice__message__event"))
     return list(Channel.objects.filter(pk__in=[pk for pk, event in last.items() if event not in _OVER]))
 
