@@ -41,7 +41,7 @@ class _Place:
     up_us: int = 0
 
     def memory(self) -> list[int | str]:
-        told = (self.since_us, self.bad, self.good, self.detail, self.good_us, self.bad_us, self.up_us)
+        told = (self.since_us, self.bad, self.good, self.detail, self.good_us, self.bad_us)
         return [self.fails, self.oks, self.at_us, *told]
 
 
@@ -50,6 +50,8 @@ class Availability:
 
     def __init__(self, memory: Memory, *, interval_s: int) -> None:
         self._places = {code: _Place(*values) for code, values in memory.get("places", {}).items()}
+        for code, up_us in memory.get("up_us", {}).items():
+            self._places[code].up_us = up_us
         self._failed = set(memory.get("failed", ()))
         self._asked_us = int(memory.get("asked_us", 0))
         # A region that said nothing for so long is no witness.
@@ -59,6 +61,8 @@ class Availability:
     def memory(self) -> Memory:
         return {
             "places": {code: place.memory() for code, place in self._places.items()},
+            # Apart from the places, whose number of values judges of an earlier version count on.
+            "up_us": {code: place.up_us for code, place in self._places.items() if place.up_us},
             "failed": sorted(self._failed),
             "asked_us": self._asked_us,
         }

@@ -117,3 +117,15 @@ def test_two_regions_that_failed_once_each_are_no_outage_where_one_was_good_betw
         rule.observe(Sample(region, second * 1_000_000, uuid4(), Seen.DOWN, "refused", ()))
         states.append(rule.standing(State.OK, 0).state)
     assert states == [State.OK, State.FAILING]
+
+
+def test_what_is_remembered_is_read_by_judges_of_the_version_before_and_theirs_here() -> None:
+    """They count on nine values a place, and leave out when it was good last."""
+    rule = Availability({}, interval_s=300)
+    for second, region, letter in [(300, "fra", "x"), (308, "iad", ".")]:
+        rule.observe(Sample(region, second * 1_000_000, uuid4(), SEEN[letter], "refused", ()))
+    memory = rule.memory()
+    assert {len(values) for values in memory["places"].values()} == {9}
+    assert Availability(memory, interval_s=300).memory() == memory
+    theirs = {name: value for name, value in memory.items() if name != "up_us"}
+    assert Availability(theirs, interval_s=300).memory()["places"] == memory["places"]
