@@ -37,6 +37,7 @@ def tell_if_loud(
     if channels is None:
         channels = _channels(incident, members) if event in _BAD else _who_knows(incident)
     if not channels and not _notifies(members):
+        incident.told = "" if event in _OVER else incident.told
         return None, Silence.RULE
     message = message_of(event, story_of(incident, members), at=now, note=text, flapping=incident.flapping)
     notice = tell(organisation=incident.organisation, about=incident.public_id, message=message, channels=channels)

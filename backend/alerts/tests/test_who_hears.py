@@ -92,6 +92,15 @@ def test_a_channel_that_was_off_when_it_began_hears_of_no_end() -> None:
     assert heard(world.channel) == []
 
 
+def test_what_is_over_and_nobody_is_left_to_hear_of_is_not_kept_as_told() -> None:
+    world = make_world(rules=["availability"])
+    Channel.objects.update(enabled=False)
+    world.minutes(DOWN)
+    Rule.objects.update(notify=False)
+    world.minutes("... ... ...")
+    assert (only_incident().is_open, only_incident().told) == (False, "")
+
+
 def test_a_site_that_kept_coming_and_going_in_maintenance_and_is_down_after_it_is_told() -> None:
     world = make_world(rules=["availability"])
     world.minute("...")
