@@ -25,6 +25,7 @@ from workers.diagnosis.thinking import (
 )
 from workers.diagnosis.tls_visits import over_http2
 from workers.diagnosis.weighing import (
+    ASKED,
     LEAST_SEEN,
     Sure,
     asked_again,
@@ -55,7 +56,6 @@ _JITTERS = 1.5
 # A packet that takes a link so long is a good part of a wait; where nothing is known of the link, this part of it.
 _NARROW_US = 15_000
 _LINK_SHARE = 0.5
-_ASKED = (Trial.FULL, Trial.CLASSICAL)
 _REFUSALS = 400
 _EARLY_HINTS = 103
 _MOST_HEADER = 200
@@ -64,7 +64,7 @@ _MOST_HEADER = 200
 def keepalive_off(case: Case) -> Verdicts:
     """http.keepalive_off: the server closes the connection after each answer."""
     id = FindingId.HTTP_KEEPALIVE_OFF
-    trials = [trial for trial in visits(case, _ASKED) if _was_answered(trial) and trial.exchanges[0].kept is not None]
+    trials = [trial for trial in visits(case, ASKED) if _was_answered(trial) and trial.exchanges[0].kept is not None]
 
     def look(trial: TrialEvidence) -> bool | None:
         return True if trial.exchanges[0].kept is False else None
@@ -90,7 +90,7 @@ def keepalive_off(case: Case) -> Verdicts:
         )
     elif sure is not None:
         yield sure
-    elif not trials and any(map(_was_answered, visits(case, _ASKED))):
+    elif not trials and any(map(_was_answered, visits(case, ASKED))):
         # The run's own connection asks but once.
         reason = unrepeated(case)
         light = reason is NotJudgedReason.NEEDS_DEEP_PROBE
@@ -151,7 +151,7 @@ def buffered_response(case: Case) -> Verdicts:
     def spoilt(trial: TrialEvidence) -> bool:
         return _is_slow_by_loss(trial, least_us)
 
-    trials = [trial for trial in visits(case, _ASKED) if _is_page(trial)]
+    trials = [trial for trial in visits(case, ASKED) if _is_page(trial)]
     sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=spoilt, unsure=unsure)
     if isinstance(sure, Sure):
         # The milliseconds of a server that thinks for too long are told by `think_time`.
@@ -215,7 +215,7 @@ def _is_resumed(trial: TrialEvidence) -> bool:
 def _keeps_over_http2(case: Case) -> bool:
     """Whether browsers are spared, since they would use HTTP/2 and its connection stays. Where nothing else is spoken,
     it is HTTP/2's that does not."""
-    return not any(map(over_http2, case.evidence.of(*_ASKED))) and any(
+    return not any(map(over_http2, case.evidence.of(*ASKED))) and any(
         over_http2(trial) and _was_answered(trial) and trial.exchanges[0].kept is not False
         for trial in case.evidence.of(Trial.HTTP2)
     )

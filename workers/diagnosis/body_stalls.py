@@ -10,7 +10,7 @@ from workers.diagnosis.flights import Gap, Turn, answer_turn, packet_time_us
 from workers.diagnosis.gaps import LEAST_RTT, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.slow_start import needed_us
 from workers.diagnosis.thinking import begun_us
-from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, jitter_us, ms_of, visits, weigh
+from workers.diagnosis.weighing import ASKED, LEAST_SEEN, Sure, fact, jitter_us, ms_of, visits, weigh
 from workers.diagnosis.windows import (
     answer_alone,
     exact_window,
@@ -22,7 +22,7 @@ from workers.diagnosis.windows import (
     window_for,
     with_tickets_whole,
 )
-from workers.measurement.evidence import Trial, TrialEvidence
+from workers.measurement.evidence import TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, Severity
 
 # Shorter pauses in a body are within what retransmissions and busy machines do.
@@ -50,7 +50,7 @@ def body_stall(case: Case) -> Verdicts:
         full = (one.gap.duration_us for one in pauses_in(trial, ruler, GapKind.WINDOW))
         return _is_stalled(pauses_in(trial, ruler, GapKind.UNCLEAR)) or any(_is_long(us, ruler) for us in full)
 
-    trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if first_answer(trial) is not None]
+    trials = [trial for trial in visits(case, ASKED) if first_answer(trial) is not None]
     sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
     if isinstance(sure, Sure):
         savings_us = [one.saving_us for one in sure.seen]

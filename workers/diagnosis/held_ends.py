@@ -8,7 +8,7 @@ from workers.diagnosis.flights import Gap, answer_turn
 from workers.diagnosis.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.tls_visits import over_http2
-from workers.diagnosis.weighing import LEAST_SEEN, Sure, fact, is_late, is_short, jitter_us, ms_of, weigh
+from workers.diagnosis.weighing import ASKED, LEAST_SEEN, Sure, fact, is_late, is_short, jitter_us, ms_of, weigh
 from workers.diagnosis.windows import first_answer
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -21,14 +21,13 @@ _ALWAYS_US = (180_000, 230_000)
 LEAST_REST_US = 200_000
 # A busy machine may be late for one of eight.
 _MOST_AS_LONG = 0.125
-_ASKED = (Trial.FULL, Trial.CLASSICAL)
 
 
 def nagle_delayed_ack(case: Case) -> Verdicts:
     """tcp.nagle_delayed_ack: a small end of the answer waits for our acknowledgement, which most clients delay."""
     id = FindingId.TCP_NAGLE_DELAYED_ACK
-    quick = [trial for trial in case.evidence.of(*_ASKED, Trial.RESUMED) if _can_hold(trial)]
-    if not quick and not any(map(first_answer, case.evidence.of(*_ASKED))):
+    quick = [trial for trial in case.evidence.of(*ASKED, Trial.RESUMED) if _can_hold(trial)]
+    if not quick and not any(map(first_answer, case.evidence.of(*ASKED))):
         return
     if case.evidence.depth is Depth.LIGHT:
         yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
@@ -62,7 +61,7 @@ def _is_free_over_http2(case: Case, held: Sequence[TrialEvidence]) -> bool:
     """Whether browsers are spared, since they would use HTTP/2, over which the end of the same answer, the first of a
     connection, comes at once. Where nothing else is spoken, it is HTTP/2's that does not."""
     over = [trial for trial in case.evidence.of(Trial.HTTP2) if over_http2(trial) and _can_hold(trial)]
-    alone = any(map(over_http2, case.evidence.of(*_ASKED)))
+    alone = any(map(over_http2, case.evidence.of(*ASKED)))
     first = all(_may_hold(trial, trial.exchanges[:1]) for trial in held)
     return bool(over) and not alone and first and not any(_may_hold(trial, _holding(trial)) for trial in over)
 
@@ -75,7 +74,7 @@ def _may_hold(trial: TrialEvidence, exchanges: Sequence[Exchange]) -> bool:
 
 def _held_behind_windows(case: Case) -> Finding | None:
     """By second answers: so much of a larger one is acknowledged at once that only a round trip is lost."""
-    asked = case.evidence.of(*_ASKED, Trial.DELAYED_ACK)
+    asked = case.evidence.of(*ASKED, Trial.DELAYED_ACK)
     twice = [trial for trial in asked if _can_hold(trial) and _asked_again(trial) is not None]
     jitter = jitter_us(case)
 

@@ -8,7 +8,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, lost_syn,
 from workers.diagnosis.flights import handshake_round_trips
 from workers.diagnosis.losses import Losses, losses_of
 from workers.diagnosis.thinking import begun_us
-from workers.diagnosis.weighing import LEAST_SEEN, fact, ms_of
+from workers.diagnosis.weighing import ASKED, LEAST_SEEN, fact, ms_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -24,8 +24,7 @@ LOSSY_SHARE = 0.4
 # What a browser waits before it tries the other family (RFC 8305, connection attempt delay).
 HAPPY_EYEBALLS_US = 250_000
 
-_AS_BROWSERS = (Trial.FULL, Trial.CLASSICAL)
-_FIRST_VISIT = (*_AS_BROWSERS, Trial.TLS12)
+_FIRST_VISIT = (*ASKED, Trial.TLS12)
 _TCP = (*_FIRST_VISIT, Trial.RESUMED, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID, Trial.HTTP2, Trial.PLAIN)
 # Failures that say that the server, or the way to it, does not answer; not that this machine has no such network.
 _OWN_FAULTS = (FailureKind.CONNECT_UNREACHABLE, FailureKind.BLOCKED_DESTINATION, FailureKind.INTERNAL_ERROR)
@@ -142,7 +141,7 @@ def _visits(case: Case) -> list[_Visit]:
     lost nothing those alone."""
     if not case.evidence.secure:
         return _undisturbed(case.evidence.of(Trial.FULL, Trial.PLAIN))
-    return _undisturbed(case.evidence.of(*_AS_BROWSERS)) or _undisturbed(case.evidence.of(Trial.TLS12))
+    return _undisturbed(case.evidence.of(*ASKED)) or _undisturbed(case.evidence.of(Trial.TLS12))
 
 
 def _undisturbed(trials: Sequence[TrialEvidence]) -> list[_Visit]:

@@ -10,7 +10,7 @@ from workers.diagnosis.flights import RECORD_HEADER_BYTES, Turn, mss_of, tickets
 from workers.diagnosis.gaps import USUAL_WINDOW
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import over_http2
-from workers.diagnosis.weighing import Sure, fact, ms_of, visits, weigh
+from workers.diagnosis.weighing import ASKED, Sure, fact, ms_of, visits, weigh
 from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -47,7 +47,7 @@ def record_overflow(case: Case) -> Verdicts:
     """tls.record_overflow: the first record of the answer, or behind its head of the body, is larger than the window,
     so nothing of it can be read."""
     id = FindingId.TLS_RECORD_OVERFLOW
-    trials = [trial for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)) if _telling_record(trial) is not None]
+    trials = [trial for trial in visits(case, ASKED) if _telling_record(trial) is not None]
     sure = weigh(case, id, trials, _overflow) or _over_http2_alone(case)
     if isinstance(sure, Sure):
         yield _overflowing(sure)
@@ -70,7 +70,7 @@ def _over_http2_alone(case: Case) -> Sure[_Overflow] | None:
 
 def record_tiny(case: Case) -> Verdicts:
     """tls.record_tiny: what is large, or becomes it by headers and seals, comes in nothing but small records."""
-    for trial in visits(case, (Trial.FULL, Trial.CLASSICAL)):
+    for trial in visits(case, ASKED):
         sizes = sorted(one.length_bytes for one in answer_records(trial, trial.exchanges[0])) if trial.exchanges else []
         if not sizes or sizes[-1] >= TINY_RECORD_BYTES:
             continue

@@ -10,12 +10,11 @@ from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of
 from workers.diagnosis.held_ends import LEAST_REST_US
 from workers.diagnosis.slow_start import AT_ONCE_RTT, is_slow_start, longest_us, rounds, waits_of
 from workers.diagnosis.thinking import think_us
-from workers.diagnosis.weighing import Sure, fact, jitter_us, ms_of, weigh
+from workers.diagnosis.weighing import ASKED, Sure, fact, jitter_us, ms_of, weigh
 from workers.diagnosis.windows import LEAST_ANSWER_BYTES, answer_alone
-from workers.measurement.evidence import Depth, Trial, TrialEvidence
+from workers.measurement.evidence import Depth, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-_ASKED = (Trial.FULL, Trial.CLASSICAL)
 # A window that was taken back is so much smaller than the one of before at least.
 _LESS = 0.75
 # What a rest costs is told from the way's unsteadiness from this part of a round trip on.
@@ -37,7 +36,7 @@ class _Restart:
 def idle_restart(case: Case) -> Verdicts:
     """tcp.idle_restart: after a pause the server begins again with its initial window."""
     id = FindingId.TCP_IDLE_RESTART
-    asked = [trial for trial in case.evidence.of(*_ASKED) if trial.exchanges]
+    asked = [trial for trial in case.evidence.of(*ASKED) if trial.exchanges]
     trials = [trial for trial in asked if _kept_turns(trial) is not None]
     if not trials:
         if asked and asked[0].exchanges[0].kept is not False:

@@ -7,10 +7,10 @@ from statistics import median_low
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
 from workers.diagnosis.flights import Turn, answer_turn, mss_of, packet_time_us, tickets_before
-from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, handshake_gaps, ruler_of
+from workers.diagnosis.gaps import USUAL_WINDOW, GapKind, Ruler, handshake_gaps, ruler_of
 from workers.diagnosis.slow_start import is_slow_start, longest_us, needed_us, rounds, waits_of
 from workers.diagnosis.thinking import think_us
-from workers.diagnosis.weighing import Sure, fact, is_late, is_short, jitter_us, visits, weigh
+from workers.diagnosis.weighing import ASKED, Sure, fact, is_late, is_short, jitter_us, visits, weigh
 from workers.diagnosis.windows import (
     Window,
     agreed,
@@ -27,14 +27,15 @@ from workers.diagnosis.windows import (
     window_of,
     with_tickets_whole,
 )
-from workers.measurement.evidence import Exchange, Trial, TrialEvidence
+from workers.measurement.evidence import Exchange, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
-_ASKED = (Trial.FULL, Trial.CLASSICAL)
 # Tickets of TLS 1.3 and settings of HTTP/2 come in packets of their own, and fill a window of so many segments.
 _TICKETS_FILL = 3
-# By so much may the cost differ between connections.
+# By so much may the cost differ between connections, or from what is true.
 _LITTLE = 0.1
+# A narrow link tells the beginning and the end of an answer within a packet each.
+_BLURRED_SEGMENTS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +47,59 @@ class _Cost:
     certain: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """One that a small window held up. `window` are the segments it had, as far as is known, `size_bytes` its bytes
+    with tickets as they fill the window; `counts` tells that it waited for nothing but its window."""
+
+    trial: TrialEvidence
+    exchange: Exchange
+    turn: Turn
+    ruler: Ruler
+    began_us: int
+    size_bytes: int
+    window: float
+    packet_us: int
+    counts: bool
+
+    @classmethod
+    def of(
+        cls, trial: TrialEvidence, exchange: Exchange, turn: Turn, window: float | None, quick_us: int, jitter: int
+    ) -> "_Answer":
+        held = _is_behind_tickets(trial, exchange, window, quick_us)
+        alone, ruler = turn if held else answer_alone(trial, exchange, turn), ruler_of(trial, jitter)
+        own = window_of(trial)
+        return cls(
+            trial=trial,
+            exchange=exchange,
+            turn=alone,
+            ruler=ruler,
+            began_us=alone.start_us if held else max(alone.start_us, exchange.first_application_us or 0),
+            size_bytes=with_tickets_whole(trial, exchange, alone),
+            window=(window or 0) if own is None else own.segments,
+            packet_us=packet_time_us(trial),
+            counts=is_slow_start(trial, alone, ruler),
+        )
+
+    @property
+    def segments(self) -> float:
+        return self.size_bytes / self.ruler.mss
+
+    @property
+    def taken_segments(self) -> float:
+        """What of its window the server did not fill with it, as tickets took it or waits for more to come."""
+        return max(0.0, self.window - self.turn.flights[0].size_bytes / self.ruler.mss)
+
+
 def iw_small(case: Case) -> Verdicts:
     """tcp.iw_small: the server begins with fewer than ten segments."""
     id = FindingId.TCP_IW_SMALL
-    if not any(first_answer(trial) for trial in visits(case, _ASKED)):
+    if not any(first_answer(trial) for trial in visits(case, ASKED)):
         return
     telling = telling_trials(case)
     if not telling:
         # A large one that tells nothing comes after a handshake that has opened the window.
-        large = any(map(is_large, visits(case, _ASKED)))
+        large = any(map(is_large, visits(case, ASKED)))
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_MEASURED if large else NotJudgedReason.RESPONSE_SMALL)
         return
     countable = [trial for trial in telling if not is_paced(trial)]
@@ -83,7 +128,7 @@ def _small_window(trial: TrialEvidence) -> Window | None:
 
 def _small(case: Case, sure: Sure[Window]) -> Iterator[Finding]:
     window, jitter = known_window(case), jitter_us(case)
-    new = [trial for trial in visits(case, _ASKED) if first_answer(trial) and not lost_packets(trial)]
+    new = [trial for trial in visits(case, ASKED) if first_answer(trial) and not lost_packets(trial)]
     timely = [trial for trial in new if not is_late(trial)]
     quick_us = min(
         (us for trial in new for one in trial.exchanges if (us := think_us(trial, one)) is not None), default=0
@@ -117,56 +162,50 @@ def _is_certain(costs: Sequence[_Cost], jitter: int) -> bool:
 
 def _cost(trial: TrialEvidence, window: float | None, quick_us: int, jitter: int) -> _Cost:
     """For a server that begins an answer so soon where nothing holds it back."""
-    answer = _answer_cost(trial, window, quick_us, jitter)
+    found = first_answer(trial)
+    seen = None if found is None else _Answer.of(trial, *found, window, quick_us, jitter)
+    answer = _Cost() if seen is None else _answer_cost(seen)
     return replace(answer, saving_us=answer.saving_us + _handshake_extra_us(trial, window))
 
 
-def _answer_cost(trial: TrialEvidence, window: float | None, quick_us: int, jitter: int) -> _Cost:
+def _answer_cost(seen: _Answer) -> _Cost:
     """What the rounds of the answer cost that a usual window, grown by the handshake, would not have needed."""
-    found = first_answer(trial)
-    if found is None:
-        return _Cost()
-    exchange, mss = found[0], mss_of(trial)
-    held = _is_behind_tickets(trial, exchange, window, quick_us)
-    turn, ruler = found[1] if held else answer_alone(trial, *found), ruler_of(trial, jitter)
-    waits = waits_of(turn, ruler)
-    size_bytes = with_tickets_whole(trial, exchange, turn)
-    usual, packet_us = usual_window_after(trial), packet_time_us(trial)
-    needless = 1 + len(waits) - rounds(size_bytes, mss, usual)
-    counts = is_slow_start(trial, turn, ruler)
     # On a narrow link larger flights leave less to be waited for between those that remain.
-    narrow = counts and size_bytes * packet_us / mss > _LITTLE * ruler.rtt_us
-    if needless <= 0 and not narrow:
-        return _Cost(certain=counts)
-    began_us = turn.start_us if held else max(turn.start_us, exchange.first_application_us or 0)
-    # Flights that a pause has parted come in turns, so that less is waited for than round trips.
-    least_us = max(needed_us(size_bytes, ruler, usual, packet_us), _wide_open_us(trial, turn))
-    most_us = turn.end_us - began_us - least_us
-    saving_us = max(0, most_us if narrow else min(longest_us(trial, exchange, waits, needless), most_us))
-    certain = counts and _sends_evenly(trial, turn, saving_us)
-    if narrow:
-        blurred_us = (2 + _taken_segments(trial, turn, window)) * packet_us
-        return _Cost(saving_us=saving_us, certain=certain and blurred_us <= _LITTLE * saving_us)
-    same = certain and _most_rounds(trial, turn, size_bytes, window) == 1 + len(waits) - needless
-    return _Cost(saving_us=saving_us, certain=same)
+    if seen.counts and seen.segments * seen.packet_us > _LITTLE * seen.ruler.rtt_us:
+        return _narrow_cost(seen)
+    waits = waits_of(seen.turn, seen.ruler)
+    needed = rounds(seen.size_bytes, seen.ruler.mss, usual_window_after(seen.trial))
+    needless = 1 + len(waits) - needed
+    if needless <= 0:
+        return _Cost(certain=seen.counts)
+    saving_us = max(0, min(longest_us(seen.trial, seen.exchange, waits, needless), _sooner_us(seen)))
+    certain = seen.counts and _sends_evenly(seen, saving_us) and _most_rounds(seen) == needed
+    return _Cost(saving_us=saving_us, certain=certain)
 
 
-def _taken_segments(trial: TrialEvidence, turn: Turn, window: float | None) -> float:
-    """What of its window the server did not fill with the answer, as tickets took it or waits for more to come."""
-    seen = window_of(trial)
-    segments = window if seen is None else seen.segments
-    return max(0.0, (segments or 0) - turn.flights[0].size_bytes / mss_of(trial))
+def _narrow_cost(seen: _Answer) -> _Cost:
+    saving_us = max(0, _sooner_us(seen))
+    blurred_us = (_BLURRED_SEGMENTS + seen.taken_segments) * seen.packet_us
+    return _Cost(saving_us=saving_us, certain=_sends_evenly(seen, saving_us) and blurred_us <= _LITTLE * saving_us)
 
 
-def _most_rounds(trial: TrialEvidence, turn: Turn, size_bytes: int, window: float | None) -> int:
+def _sooner_us(seen: _Answer) -> int:
+    """How much sooner it would have ended with the usual window. Flights that a pause has parted come in turns, so that
+    less is waited for than round trips."""
+    usual = usual_window_after(seen.trial)
+    least_us = needed_us(seen.size_bytes, seen.ruler, usual, seen.packet_us)
+    return seen.turn.end_us - seen.began_us - max(least_us, _wide_open_us(seen.trial, seen.turn))
+
+
+def _most_rounds(seen: _Answer) -> int:
     """How many flights an answer that came in slow start takes with the usual window at most: where as much is taken
     from its first flight as was from the one seen, the handshake has not let it grow, and each flight grows as slowly
     as the slowest that was seen. The second has as much more as was let out by what came ahead of the answer."""
-    seen = [flight.size_bytes / mss_of(trial) for flight in turn.flights[:-1]]
-    growth = min([2.0, *(after / before for before, after in pairwise(seen[1:]))])
-    more = seen[1] - 2 * seen[0] if len(seen) > 1 else 0
-    flight, count = USUAL_WINDOW - _taken_segments(trial, turn, window), 0
-    segments = size_bytes / mss_of(trial)
+    sizes = [flight.size_bytes / seen.ruler.mss for flight in seen.turn.flights[:-1]]
+    growth = min([2.0, *(after / before for before, after in pairwise(sizes[1:]))])
+    more = sizes[1] - 2 * sizes[0] if len(sizes) > 1 else 0
+    flight, count = USUAL_WINDOW - seen.taken_segments, 0
+    segments = seen.segments
     while segments > 0:
         segments -= max(1.0, flight)
         flight = flight * growth if count else 2 * flight + more
@@ -174,10 +213,10 @@ def _most_rounds(trial: TrialEvidence, turn: Turn, size_bytes: int, window: floa
     return count
 
 
-def _sends_evenly(trial: TrialEvidence, turn: Turn, saving_us: int) -> bool:
+def _sends_evenly(seen: _Answer, saving_us: int) -> bool:
     """Whether next to nothing of the cost can be what the server itself took between the packets of a flight."""
-    link_us = turn.size_bytes * packet_time_us(trial) / mss_of(trial)
-    return sum(flight.spread_us for flight in turn.flights) - link_us <= _LITTLE * saving_us
+    link_us = seen.turn.size_bytes * seen.packet_us / seen.ruler.mss
+    return sum(flight.spread_us for flight in seen.turn.flights) - link_us <= _LITTLE * saving_us
 
 
 def _wide_open_us(trial: TrialEvidence, first: Turn) -> int:

@@ -16,8 +16,10 @@ LEAST_SEEN = 3
 _LATE_RTT = 0.05
 # Even the kernel's stamps hide a silence when what came before it was read after it.
 _BLIND_RTT = 0.2
+# Connections that a new visitor's page is asked for over, by HTTP/1.1 where there is a choice.
+ASKED = (Trial.FULL, Trial.CLASSICAL)
 # Connections that begin as a new visitor's do; of them one that fails says something else.
-_VISITS = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2)
+_VISITS = (*ASKED, Trial.HTTP2)
 
 Seen = TypeVar("Seen")
 
