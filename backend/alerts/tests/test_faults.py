@@ -7,23 +7,24 @@ from django.db import DataError
 
 from backend.alerts import upkeep
 from backend.alerts.models import Incident, Maintenance, Rule
-from backend.alerts.tests.world import make_world, told
+from backend.alerts.tests.world import World, make_world, told
 from backend.alerts.turns import Turns
 from backend.sites.models import Site
 
 pytestmark = pytest.mark.django_db
 
 
-def test_an_incident_that_cannot_be_tended_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = make_world(rules=["availability"])
-    maintenance = Maintenance.objects.create(
-        organisation=world.fleet.organisation, starts_at=world.now, ends_at=world.now + timedelta(minutes=3)
-    )
-    other = Site.objects.create(organisation=world.fleet.organisation, name="Blog", url="https://blog.example/")
-    broken = Incident.objects.create(
-        organisation=world.fleet.organisation,
-        site=other,
-        key="availability/broken",
+def blog(world: World) -> Site:
+    """Another site of the same organisation."""
+    return Site.objects.create(organisation=world.fleet.organisation, name="Blog", url="https://blog.example/")
+
+
+def owed(world: World, site: Site, key: str, **fields: object) -> Incident:
+    """An outage that began in silence."""
+    return Incident.objects.create(
+        organisation=site.organisation,
+        site=site,
+        key=key,
         cause="availability",
         state="failing",
         worst_state="failing",
@@ -31,7 +32,16 @@ def test_an_incident_that_cannot_be_tended_stops_no_judge(monkeypatch: pytest.Mo
         opened_at=world.now,
         changed_at=world.now,
         owed=True,
+        **fields,
     )
+
+
+def test_an_incident_that_cannot_be_tended_stops_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = make_world(rules=["availability"])
+    maintenance = Maintenance.objects.create(
+        organisation=world.fleet.organisation, starts_at=world.now, ends_at=world.now + timedelta(minutes=3)
+    )
+    broken = owed(world, blog(world), "availability/broken")
     pay = upkeep._pay
 
     def pay_or_fail(incident: Incident, now: object) -> int:
@@ -64,27 +74,12 @@ def test_many_silent_incidents_keep_none_from_being_told(monkeypatch: pytest.Mon
     monkeypatch.setattr(upkeep, "AT_ONCE", 2)
     world = make_world(rules=["availability"])
     Rule.objects.update(remind_every_s=300)
-    quiet = Site.objects.create(organisation=world.fleet.organisation, name="Blog", url="https://blog.example/")
+    quiet = blog(world)
     hour = {"starts_at": world.now, "ends_at": world.now + timedelta(hours=1)}
     if silence == "maintenance":
         Maintenance.objects.create(organisation=quiet.organisation, site=quiet, **hour)
-    Incident.objects.bulk_create(
-        Incident(
-            organisation=quiet.organisation,
-            site=quiet,
-            key=f"availability/{n}",
-            cause="availability",
-            state="failing",
-            worst_state="failing",
-            severity="critical",
-            opened_at=world.now,
-            changed_at=world.now,
-            owed=True,
-            remind_at=world.now,
-            muted_until_recovery=silence == "muted",
-        )
-        for n in range(3)
-    )
+    for n in range(3):
+        owed(world, quiet, f"availability/{n}", remind_at=world.now, muted_until_recovery=silence == "muted")
     Maintenance.objects.create(
         organisation=quiet.organisation,
         site=world.fleet.site,
