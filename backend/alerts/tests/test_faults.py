@@ -44,10 +44,10 @@ def test_an_incident_that_cannot_be_tended_stops_no_judge(monkeypatch: pytest.Mo
     broken = owed(world, blog(world), "availability/broken")
     pay = upkeep._pay
 
-    def pay_or_fail(incident: Incident, now: object) -> int:
+    def pay_or_fail(incident: Incident, now: datetime) -> int:
         if incident.pk == broken.pk:
             raise IndexError("there is nothing to say")
-        return pay(incident, now)  # type: ignore[arg-type]  # As it came.
+        return pay(incident, now)
 
     monkeypatch.setattr(upkeep, "_pay", pay_or_fail)
     world.minutes("... xxx xxx xxx xxx")
