@@ -3,6 +3,7 @@ import { listenForKeys } from "./keys";
 import { mountLive } from "./live/page";
 import { mountAll } from "./mount";
 import { mountRefresh } from "./refresh";
+import { reachFrames } from "./scrolling";
 import { sendOnce } from "./sending";
 import { mountTrial } from "./trial";
 import { mountUpload } from "./upload";
@@ -13,6 +14,7 @@ keepDrafts();
 sendOnce();
 listenForKeys(document);
 keepOnce();
+reachFrames(document);
 mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial, upload: mountUpload });
 
 /** What is shown once is made once: who loads its page anew gets the list that it belongs to, and no further one. */

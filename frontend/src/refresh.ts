@@ -1,6 +1,8 @@
 // Keeps a list up to date: the page is asked for again, and its parts (`data-refresh="part"`) are put in place of the old
 // ones. Nothing moves under somebody's hands: while the focus is inside, or the tab is hidden, it waits.
 
+import { reachFrames } from "./scrolling";
+
 const EVERY_MS = 30_000;
 
 export function mountRefresh(root: HTMLElement): void {
@@ -27,6 +29,7 @@ async function renew(root: HTMLElement): Promise<void> {
   if (!fresh || parts.length !== old.length || root.contains(document.activeElement)) return;
   const before = headline(root);
   old.forEach((part, place) => part.replaceWith(parts[place] ?? part));
+  reachFrames(root);
   const nav = document.querySelector(".nav");
   if (nav && !nav.contains(document.activeElement)) nav.replaceWith(fresh.querySelector(".nav") ?? nav);
   document.title = fresh.title;

@@ -23,6 +23,11 @@ DESKTOP, HALF, PHONE = (1320, 900), (800, 900), (390, 800)
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
 _KEPT = ExitStack()
+# After the frame in which the page hears of its new sizes.
+_AXE = """() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  .then(() => axe.run({resultTypes: ["violations"]}))
+  .then((all) => all.violations.flatMap((rule) =>
+    rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")}: ${node.failureSummary}`)))"""
 
 
 class Site:
@@ -40,13 +45,16 @@ class Site:
         return self.page
 
     def axe(self) -> list[str]:
-        """The ids of what axe finds on the page as it is."""
+        """What axe finds on the page as it is: the rule, where, and why."""
         # Once for a page: handing it over takes as long as a look.
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(Axe().axe_script)
-        options = "{resultTypes: ['violations']}"
-        found: list[str] = self.page.evaluate(f"axe.run({options}).then(all => all.violations.map(one => one.id))")
+        found: list[str] = self.page.evaluate(_AXE)
         return found
+
+    def expect_no_barrier(self, *where: object) -> None:
+        found = self.axe()
+        assert not found, (*where, found)
 
     def look_over(self, path: str, prepare: Callable[[Page], object] = lambda _: None) -> None:
         """Opens the page in each width: nothing for axe to find in either theme, and no wider than its window."""
@@ -54,10 +62,10 @@ class Site:
             self.page.set_viewport_size({"width": width, "height": height})
             self.page.emulate_media(color_scheme="light")
             prepare(self.open(path))
-            assert self.axe() == [], (path, width, "light")
+            self.expect_no_barrier(path, width, "light")
             assert not self.is_wider_than_window(), (path, width)
             self.page.emulate_media(color_scheme="dark")
-            assert self.axe() == [], (path, width, "dark")
+            self.expect_no_barrier(path, width, "dark")
 
     def is_wider_than_window(self) -> bool:
         return bool(self.page.evaluate("document.documentElement.scrollWidth > innerWidth"))

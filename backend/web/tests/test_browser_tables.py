@@ -1,0 +1,34 @@
+"""Tables wider than their frame, in a real browser: the keyboard reaches what has to be scrolled, and nothing else."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+from pytest_django.live_server_helper import LiveServer
+
+from backend.web.tests.browsing import HALF, browsing
+from backend.web.tests.cdn.shown import loaded
+from backend.web.tests.world import World, make_pairing
+
+pytestmark = pytest.mark.django_db(transaction=True)
+# How wide a machine's own font is nobody knows; spaced like this, no table of ten columns fits half a window.
+WIDE = "document.documentElement.style.letterSpacing = '0.3em'"
+HOSTS = "Hosts with what one page load asks of them, medians of new connections"
+
+
+def test_the_keyboard_reaches_a_table_for_as_long_as_it_has_to_be_scrolled(world: World, server: LiveServer) -> None:
+    loaded(world)
+    make_pairing(world.site)
+    with browsing(world, server, size=HALF) as site:
+        page = site.open(reverse("web:cdn", args=[world.site.public_id]))
+        page.evaluate(WIDE)
+        frame = page.get_by_role("region", name=HOSTS)
+        expect(frame).to_have_attribute("tabindex", "0")
+        site.expect_no_barrier("scrolled")
+
+        frame.focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("frame => frame.scrollLeft > 0", arg=frame.element_handle())
+
+        page.set_viewport_size({"width": 2400, "height": 900})
+        expect(page.locator(".table-wrap[tabindex]")).to_have_count(0)
+        site.expect_no_barrier("fits")
