@@ -153,7 +153,9 @@ class TlsChannel:
         while not self._ended:
             if not await self._feed(_BULK_BYTES if begun else self._framer.wanted):
                 return b""
-            data = b"" if self._held else self._decrypted()
+            if self._held:
+                continue
+            data = self._decrypted()
             self._said_bytes += len(data)
             self._bear_with_it()
             if data:
@@ -232,13 +234,14 @@ class TlsChannel:
 
     def _capture(self, own_ns: int) -> HandshakeCapture:
         recorder, connection = self._wire.recorder, self._connection
-        chain = chain_of(self._party)
+        version = connection.get_protocol_version_name()
+        chain = chain_of(self._party, version)
         self._party.keep_verdict(chain)
         return HandshakeCapture(
             flights_sent_ns=tuple(write.at_ns for write in recorder.writes),
             own_ns=own_ns,
             reads=len(recorder.reads),
-            version=connection.get_protocol_version_name(),
+            version=version,
             cipher=connection.get_cipher_name(),
             protocol=connection.get_alpn_proto_negotiated().decode("ascii", "replace") or None,
             chain=chain,

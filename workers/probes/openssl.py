@@ -141,10 +141,9 @@ def _adjust(connection: SSL.Connection, offer: Offer) -> None:
         connection.set_session(offer.session)
 
 
-def chain_of(party: Party) -> tuple[bytes, ...]:
+def chain_of(party: Party, version: str) -> tuple[bytes, ...]:
     """The certificates as the server sent them, DER, or as it had sent them to the session that was resumed."""
     if party.notes.certificate is not None:
-        version = party.connection.get_protocol_version_name()
         return certificates_of(party.notes.certificate, version)[:_MAX_CHAIN]
     chain = party.connection.get_peer_cert_chain() or []
     return tuple(crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate) for certificate in chain[:_MAX_CHAIN])
