@@ -20,7 +20,7 @@ MAX_RUNS = 200
 
 _DUE = """
 SELECT w.monitor_id, w.memory, m.public_id, m.kind, m.url, m.interval_s, m.timeout_s, m.paused, m.profile,
-    s.id, s.public_id, s.organisation_id, s.status = 'active'
+    m.manner_version, s.id, s.public_id, s.organisation_id, s.status = 'active'
 FROM {table} w JOIN sites_monitor m ON m.id = w.monitor_id JOIN sites_site s ON s.id = m.site_id
 WHERE w.due_at <= %(now)s ORDER BY w.due_at LIMIT %(limit)s FOR UPDATE OF w SKIP LOCKED
 """
@@ -76,6 +76,7 @@ class Due(NamedTuple):
     timeout_s: int
     paused: bool
     profile: str
+    manner_version: int
     site_id: int
     site_public_id: UUID
     organisation_id: int
@@ -85,6 +86,11 @@ class Due(NamedTuple):
     def what(self) -> str:
         """Another address or another network is another thing to measure: what was seen before says nothing of it."""
         return f"{self.profile} {self.url}"
+
+    @property
+    def how(self) -> str:
+        """`what`, and in which manner: with other headers or as another device, its times are others."""
+        return self.what if self.manner_version == 1 else f"{self.what} {self.manner_version}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

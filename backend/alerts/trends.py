@@ -152,7 +152,7 @@ class TrendLook:
             "mark": max(self._end_us - 1, int(self._memory.get("mark", 0))),
             "eyes": self._kept,
             # Of a monitor that rests nobody has begun to learn anew.
-            "what": self._memory.get("what", self._row.what) if self._is_off else self._row.what,
+            "what": self._memory.get("what", self._row.how) if self._is_off else self._row.how,
             "steps": self._steps.memory(),
         }
         return json.dumps(kept, separators=(",", ":"))
@@ -167,7 +167,7 @@ class TrendLook:
 
     @property
     def _is_another(self) -> bool:
-        return bool(self._memory.get("what", self._row.what) != self._row.what)
+        return bool(self._memory.get("what", self._row.how) != self._row.how)
 
     def _watch_steps(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(sample.region for sample in self._samples if self._steps.observe(sample)))

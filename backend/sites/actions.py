@@ -12,6 +12,7 @@ from backend.sites import page_settings
 from backend.sites.deploys import DeployMarker
 from backend.sites.deploys import validate as validate_deploy
 from backend.sites.keeping import account, with_kept
+from backend.sites.manners import asks_otherwise
 from backend.sites.models import Deploy, Monitor, Site, SiteStatus
 from backend.sites.monitor_settings import MonitorSettings, defaults, stored_settings, validate
 from backend.sites.targets import check_pair_target, check_target
@@ -103,6 +104,7 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
         return monitor
     _apply(monitor, after)
     monitor.config_version += 1
+    monitor.manner_version += int(asks_otherwise(before, after))
     monitor.due_since = timezone.now()
     monitor.save()
     moved = account(replace(settings, url=after.url), before)

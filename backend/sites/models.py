@@ -77,10 +77,11 @@ class Monitor(models.Model):
     """One scheduled measurement of one URL.
 
     `regions` empty means all regions, also later ones; `accepted_status` empty means 200 to 399. `headers` is a list of
-    [name, value] pairs, encrypted at rest. `config_version` grows with each edit that changes what is measured. `pair`
-    is the other leg of a pair ({"url", "address"} of the wire's PairTarget), null for all other kinds. `page` holds
-    the options of a page (`sites.page_settings`), encrypted for their passwords and cookies. `due_since` is when it was
-    resumed or changed: what was not due before is missed by nobody.
+    [name, value] pairs, encrypted at rest. `config_version` grows with each edit that changes what is measured,
+    `manner_version` with those that ask the same address in another way (`sites.manners`). `pair` is the other leg of a
+    pair ({"url", "address"} of the wire's PairTarget), null for all other kinds. `page` holds the options of a page
+    (`sites.page_settings`), encrypted for their passwords and cookies. `due_since` is when it was resumed or changed:
+    what was not due before is missed by nobody.
     """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -100,6 +101,7 @@ class Monitor(models.Model):
     paused = models.BooleanField(default=False)
     due_since = models.DateTimeField(null=True)
     config_version = models.PositiveIntegerField(default=1)
+    manner_version = models.PositiveIntegerField(default=1, db_default=1)
 
     objects = MonitorManager()
 

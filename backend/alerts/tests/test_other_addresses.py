@@ -1,5 +1,6 @@
-"""A monitor that measures something else: what was seen of the old address says nothing of the new one."""
+"""A monitor that measures something else, or in another manner: what was seen before says nothing of what is new."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -8,8 +9,12 @@ from backend.alerts.models import Rule
 from backend.alerts.tests.test_hindsight import DAY, show
 from backend.alerts.tests.test_trends import Site, slower, usual
 from backend.alerts.tests.world import World, make_world, only_incident, put_run, titles, told
+from backend.cast import Member
 from backend.runs.models import Connection
+from backend.sites.actions import change_monitor
 from backend.sites.models import Monitor
+from backend.sites.monitor_settings import stored_settings
+from workers.measurement.connection import Header
 
 pytestmark = pytest.mark.django_db
 
@@ -24,6 +29,40 @@ def test_another_address_that_a_paused_monitor_was_given_is_learned_anew() -> No
     Monitor.objects.update(paused=False)
     site.pass_time(180, slower)
     assert told() == []
+
+
+def send(value: str, member: Member) -> None:
+    """The monitor sends this header from now on."""
+    monitor = Monitor.objects.get()
+    settings = replace(stored_settings(monitor), headers=(Header(name="X-Visitor", value=value),))
+    change_monitor(actor=member.user, monitor=monitor, settings=settings)
+
+
+def test_what_is_asked_in_another_manner_is_learned_anew(bob: Member) -> None:
+    site = Site()
+    site.pass_time(30, usual)
+    send("first", bob)
+    site.pass_time(180, slower)
+    assert told() == []
+
+
+def test_an_incident_ends_where_the_site_is_asked_in_another_manner(bob: Member) -> None:
+    site = Site()
+    site.pass_time(60, slower)
+    send("first", bob)
+    site.look()
+    assert told() == ["opened", "resolved"]
+    assert only_incident().get_resolution_display() == "Something else is measured now"
+
+
+def test_a_header_that_only_has_a_new_value_leaves_normal_what_it_was(bob: Member) -> None:
+    site = Site()
+    monitor = Monitor.objects.get()
+    monitor.headers = [["X-Visitor", "first"]]
+    monitor.save()
+    send("second", bob)
+    site.pass_time(60, slower)
+    assert told() == ["opened"]
 
 
 def test_the_certificate_of_an_address_that_is_not_measured_any_more_is_nobodys() -> None:

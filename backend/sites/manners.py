@@ -1,0 +1,36 @@
+"""In which manner a monitor asks: what of its settings makes an address faster or slower that itself is as it was.
+
+Its address and its profile are no part of it: with another one something else is measured in any case.
+"""
+
+from dataclasses import replace
+
+from backend.sites.monitor_settings import MonitorSettings
+from workers.measurement.page_options import PageOptions, Step, TypeText
+
+
+def asks_otherwise(before: MonitorSettings, after: MonitorSettings) -> bool:
+    """Whether times from before say nothing of those after.
+
+    A secret with a new value asks for the same: tokens, cookies and passwords are exchanged for new ones all the time.
+    How often a page is loaded, and what is done after its first view, leaves the first view what it was.
+    """
+    return _manner(before) != _manner(after)
+
+
+def _manner(settings: MonitorSettings) -> tuple[object, ...]:
+    headers = frozenset(header.name.lower() for header in settings.headers)
+    # Which redirects are followed hangs on them.
+    return headers, frozenset(settings.accepted_status), _page_manner(settings.page)
+
+
+def _page_manner(page: PageOptions) -> tuple[object, ...]:
+    cookies = frozenset((cookie.name, cookie.domain) for cookie in page.cookies)
+    steps = tuple(map(_openly, page.steps))
+    ways = (page.device, page.user_agent, page.locale, page.protocol)
+    return cookies, page.login is None, steps, *ways, frozenset(page.host_map), frozenset(page.black_holes)
+
+
+def _openly(step: Step) -> Step:
+    """Without what is secret."""
+    return replace(step, text="") if isinstance(step, TypeText) and step.secret else step
