@@ -23,6 +23,7 @@ router = Router(tags=["Series"])
 Percentile = Annotated[
     Literal["50", "75", "90", "95", "99"], Query("50", description="Which percentile of what was measured.")
 ]
+_MAX_POINTS = "Of each region. Rollups are by the hour or, where that is more than you ask for, by the day."
 DEFAULT_SPAN = timedelta(days=1)
 LONGEST_SPAN = timedelta(days=800)
 
@@ -75,7 +76,7 @@ def get_series(
     until: Annotated[Instant | None, Query(None, description="Now, unless told.")] = None,
     region: RegionCode | None = None,
     percentile: Percentile = "50",
-    max_points: Annotated[int, Query(MAX_POINTS, ge=1, le=MAX_POINTS, description="Of each region.")] = MAX_POINTS,
+    max_points: Annotated[int, Query(MAX_POINTS, ge=1, le=MAX_POINTS, description=_MAX_POINTS)] = MAX_POINTS,
 ) -> Series:
     """Percentiles of each phase, by stretches of time and by region. Runs of gates and confirmations are left out."""
     monitor = owned_monitor(request, monitor_id)
@@ -87,7 +88,7 @@ def get_series(
     is_long = begin < retention_start(now)
     quantile = int(percentile) / 100
     found = (
-        long_series(monitor, begin, end, quantile=quantile)
+        long_series(monitor, begin, end, max_points=max_points, quantile=quantile)
         if is_long
         else phase_series(monitor, begin, end, max_points=max_points, quantile=quantile)
     )

@@ -16,12 +16,14 @@ _WIDTHS = (timedelta(hours=1), timedelta(days=1))
 _MAX_REGIONS = 100
 
 
-def long_series(monitor: Monitor, since: datetime, until: datetime, *, quantile: float = 0.5) -> list[RegionSeries]:
+def long_series(
+    monitor: Monitor, since: datetime, until: datetime, *, max_points: int = MAX_POINTS, quantile: float = 0.5
+) -> list[RegionSeries]:
     """As `phase_series`, by the hour or the day, values right within one per cent. Three statements.
 
-    The stretch that is not over, and what else was not rolled up yet, is told by its runs.
+    By the day, where hours are more than `max_points`; there is nothing longer. The stretch that is not over, and what else was not rolled up yet, is told by its runs.
     """
-    width = next((width for width in _WIDTHS if (until - since) / width <= MAX_POINTS), _WIDTHS[-1])
+    width = next((width for width in _WIDTHS if (until - since) / width <= max_points), _WIDTHS[-1])
     rolled_up = Rollup.objects.filter(monitor=monitor, width_s=int(width.total_seconds()), at__gte=since, at__lt=until)
     rollups = list(rolled_up.order_by("-at")[: MAX_POINTS * _MAX_REGIONS])
     points: dict[int, list[SeriesPoint]] = defaultdict(list)

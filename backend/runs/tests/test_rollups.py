@@ -79,6 +79,19 @@ def test_months_are_drawn_by_the_day(fleet: Fleet, monitor: Monitor) -> None:
     assert {point.at.hour for point in series.points} == {0}
 
 
+def test_a_few_days_are_drawn_by_the_day_where_hours_are_more_than_was_asked_for(
+    fleet: Fleet, monitor: Monitor
+) -> None:
+    yesterday = NOW.replace(hour=0, minute=0, second=0, microsecond=0) - DAY
+    for hour in (1, 3):
+        _run(fleet, monitor, yesterday + hour * HOUR, ttfb_us=80_000)
+    roll_up(NOW)
+    (by_hour,) = long_series(monitor, NOW - 3 * DAY, NOW, max_points=80)
+    (by_day,) = long_series(monitor, NOW - 3 * DAY, NOW, max_points=70)
+    assert [point.at - yesterday for point in by_hour.points] == [HOUR, 3 * HOUR]
+    assert [(point.at, point.measured) for point in by_day.points] == [(yesterday, 2)]
+
+
 def test_months_go_on_to_the_newest_run(fleet: Fleet, monitor: Monitor) -> None:
     today = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
     _run(fleet, monitor, today + MINUTE, ttfb_us=80_000)
