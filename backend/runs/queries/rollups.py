@@ -21,7 +21,8 @@ def long_series(
 ) -> list[RegionSeries]:
     """As `phase_series`, by the hour or the day, values right within one per cent. Three statements.
 
-    By the day, where hours are more than `max_points`; there is nothing longer. The stretch that is not over, and what else was not rolled up yet, is told by its runs.
+    By the day, where hours are more than `max_points`; there is nothing longer. The stretch that is not over, and what
+    else was not rolled up yet, is told by its runs.
     """
     width = next((width for width in _WIDTHS if (until - since) / width <= max_points), _WIDTHS[-1])
     rolled_up = Rollup.objects.filter(monitor=monitor, width_s=int(width.total_seconds()), at__gte=since, at__lt=until)
