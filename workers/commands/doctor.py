@@ -5,7 +5,7 @@ import os
 import platform
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, queue_name
 from workers.probes.bindings import missing_bindings
 from workers.probes.names import LocalNames
+from workers.probes.quic import missing_parts
 from workers.probes.settings import NameSettings
 from workers.probes.stamps import receive, stamp_arrivals
 from workers.service import Service, ServiceError
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def examine() -> list[Finding]:
     """Every check that makes sense here: those of an agent only where the environment sets one up."""
-    machine = [_python(), _openssl(), _kernel_stamps(), _resolver(NameSettings()), _chromium(), _coldness()]
+    machine = [_python(), _openssl(), _aioquic(), _kernel_stamps(), _resolver(NameSettings()), _chromium(), _coldness()]
     if not os.environ.keys() & {"FIRSTBYTE_REGION", "FIRSTBYTE_BROKER_URL", "FIRSTBYTE_BROKER_URL_FILE"}:
         return machine
     try:
@@ -81,10 +82,18 @@ def _python() -> Finding:
 
 
 def _openssl() -> Finding:
-    missing = missing_bindings()
-    detail = "all bindings there" if not missing else f"cryptography lacks {', '.join(missing)}"
+    return _fitting("openssl", "cryptography", missing_bindings())
+
+
+def _aioquic() -> Finding:
+    return _fitting("aioquic", "aioquic", missing_parts())
+
+
+def _fitting(check: str, library: str, missing: Sequence[str]) -> Finding:
+    """Whether the installed library has all that we take from it past its documented calls."""
+    detail = "all bindings there" if not missing else f"{library} lacks {', '.join(missing)}"
     return Finding(
-        check="openssl", ok=not missing, detail=detail, advice="install workers/requirements.txt" if missing else None
+        check=check, ok=not missing, detail=detail, advice="install workers/requirements.txt" if missing else None
     )
 
 

@@ -1,18 +1,19 @@
 """The only module with private parts of aioquic: what a probe wants to see of a QUIC connection, and bounds it needs.
 
+`missing_parts()` tells what a new aioquic has dropped; no connection begins without them, and a test fails first.
 Import this and `http3` only where a probe speaks HTTP/3: aioquic is memory that other processes can spare.
 """
 
 import ssl
 
 import pylsqpack
-from aioquic._buffer import Buffer
+from aioquic.buffer import Buffer
 from aioquic.h3.connection import H3Connection
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated
 from aioquic.quic.packet import QuicProtocolVersion
-from aioquic.tls import Epoch, SessionTicket
+from aioquic.tls import Context, Epoch, SessionTicket
 from cryptography.hazmat.primitives.serialization import Encoding
 
 # As in `bindings`: what is kept of handshake messages; of a certificate its type and length.
@@ -28,12 +29,39 @@ _IDLE_S = 30.0
 # What a connection believes of the way there before it has seen it: Chrome's default, at least a timer's grain.
 _USUAL_RTT_S = 0.1
 _MIN_RTT_S = 0.01
+_PRIVATE: dict[type, tuple[str, ...]] = {
+    QuicConnection: ("_close_event", "_initialize"),
+    Context: ("_handle_reassembled_message", "_peer_certificate", "_peer_certificate_chain"),
+    H3Connection: (
+        "_blocked_streams",
+        "_decoder",
+        "_init_connection",
+        "_is_done",
+        "_max_push_id",
+        "_max_table_capacity",
+    ),
+}
+
+
+def missing_parts() -> tuple[str, ...]:
+    """Private parts that the installed aioquic lacks; nothing is asked over QUIC unless this is empty."""
+    connection = QuicConnection(configuration=QuicConfiguration(alpn_protocols=["h3"], is_client=True))
+    samples = (connection, Context(is_client=True), H3Connection(connection))
+    return tuple(
+        f"{kind.__name__}.{name}"
+        for (kind, names), sample in zip(_PRIVATE.items(), samples, strict=True)
+        for name in names
+        if not hasattr(sample, name)
+    )
 
 
 class Quic(QuicConnection):
     """A client's QUIC connection that keeps the handshake messages it received. It verifies no certificate."""
 
     def __init__(self, host: str, rtt_us: int | None) -> None:
+        """Raises RuntimeError when the installed aioquic does not fit."""
+        if missing := missing_parts():
+            raise RuntimeError(f"this aioquic lacks {', '.join(missing)}: install the version of requirements.txt")
         self.messages: list[bytes] = []
         super().__init__(
             configuration=QuicConfiguration(
