@@ -9,7 +9,7 @@ import ssl
 import time
 from typing import NamedTuple
 
-from aioquic.buffer import Buffer
+from aioquic._buffer import Buffer
 from aioquic.tls import CipherSuite, Context, Direction, Epoch, cipher_suite_hash, hkdf_expand_label
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305

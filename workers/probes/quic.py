@@ -7,7 +7,7 @@ Import this and `http3` only where a probe speaks HTTP/3: aioquic is memory that
 import ssl
 
 import pylsqpack
-from aioquic.buffer import Buffer
+from aioquic._buffer import Buffer
 from aioquic.h3.connection import H3Connection
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
