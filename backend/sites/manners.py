@@ -6,7 +6,11 @@ Its address and its profile are no part of it: with another one something else i
 from dataclasses import replace
 
 from backend.sites.monitor_settings import MonitorSettings
+from workers.measurement.connection import Header
 from workers.measurement.page_options import PageOptions, Step, TypeText
+
+# They are no secrets, and choose which answer is given (RFC 9110, 12.5).
+_NEGOTIATING = frozenset({"accept", "accept-charset", "accept-encoding", "accept-language"})
 
 
 def asks_otherwise(before: MonitorSettings, after: MonitorSettings) -> bool:
@@ -19,9 +23,15 @@ def asks_otherwise(before: MonitorSettings, after: MonitorSettings) -> bool:
 
 
 def _manner(settings: MonitorSettings) -> tuple[object, ...]:
-    headers = frozenset(header.name.lower() for header in settings.headers)
+    headers = frozenset(map(_header, settings.headers))
     # Which redirects are followed hangs on them.
     return headers, frozenset(settings.accepted_status), _page_manner(settings.page)
+
+
+def _header(header: Header) -> tuple[str, str]:
+    """With its value only where that asks for something else."""
+    name = header.name.lower()
+    return name, header.value if name in _NEGOTIATING else ""
 
 
 def _page_manner(page: PageOptions) -> tuple[object, ...]:

@@ -24,10 +24,11 @@ from workers.measurement.page_options import (
 )
 
 TOKEN = Header(name="Authorization", value="Bearer first")
+GERMAN = Header(name="Accept-Language", value="de")
 COOKIE = Cookie(name="session", value="first")
 PASSWORD = TypeText(selector="#password", text="first", secret=True)
 PAGE = PageOptions(cookies=(COOKIE,), login=Login(user="shop", password="first"), steps=(PASSWORD,))
-BEFORE = replace(defaults(Kind.PAGE, "https://shop.example/"), headers=(TOKEN,), page=PAGE)
+BEFORE = replace(defaults(Kind.PAGE, "https://shop.example/"), headers=(TOKEN, GERMAN), page=PAGE)
 
 
 def with_page(**options: object) -> MonitorSettings:
@@ -37,8 +38,9 @@ def with_page(**options: object) -> MonitorSettings:
 @pytest.mark.parametrize(
     "after",
     [
-        replace(BEFORE, headers=()),
-        replace(BEFORE, headers=(TOKEN, Header(name="X-No-Cache", value="1"))),
+        replace(BEFORE, headers=(GERMAN,)),
+        replace(BEFORE, headers=(TOKEN, GERMAN, Header(name="X-No-Cache", value="1"))),
+        replace(BEFORE, headers=(TOKEN, replace(GERMAN, value="fr"))),
         replace(BEFORE, accepted_status=(200, 301)),
         with_page(device=PHONE),
         with_page(user_agent="Robot/1.0"),
@@ -64,7 +66,7 @@ def test_what_changes_the_answer_or_its_way_makes_earlier_times_anothers(after: 
         replace(BEFORE, regions=("eu",)),
         replace(BEFORE, body_text="Basket"),
         replace(BEFORE, ignore_certificate_errors=True),
-        replace(BEFORE, headers=(Header(name="authorization", value="Bearer second"),)),
+        replace(BEFORE, headers=(Header(name="authorization", value="Bearer second"), GERMAN)),
         with_page(cookies=(replace(COOKIE, value="second"),)),
         with_page(login=Login(user="shop", password="second")),
         with_page(steps=(replace(PASSWORD, text="second"),)),
