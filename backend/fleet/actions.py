@@ -69,7 +69,10 @@ def restore_broker_accounts() -> int:
 
 
 def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> Agent:
-    """Keeps what an agent told of itself. Raises RegionError when the region has too many agents to be true."""
+    """Keeps what an agent told of itself; with the first of them its region has joined.
+
+    Raises RegionError when the region has too many agents to be true.
+    """
     name = _clean(heartbeat.agent, 100) or "agent"
     known = Agent.objects.filter(region=region, name=name).exists()
     if not known and Agent.objects.filter(region=region).count() >= MAX_AGENTS:
@@ -85,6 +88,8 @@ def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> 
         "spooled": min(max(heartbeat.spooled, 0), 2**31 - 1),
     }
     agent, _ = Agent.objects.update_or_create(region=region, name=name, defaults=told)
+    if region.joined_at is None:
+        Region.objects.filter(pk=region.pk, joined_at=None).update(joined_at=now)
     return agent
 
 

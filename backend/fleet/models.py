@@ -13,6 +13,7 @@ CODE_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])$"
 class Region(models.Model):
     """A place. `organisation` is null for a region that all share. Of its two secrets only digests are kept.
 
+    `joined_at` is when an agent told of itself for the first time; while it is null, nothing is scheduled there.
     `broker_password_hash` lets the broker's account be made again after the broker lost it, without a new secret.
     """
 
@@ -33,6 +34,7 @@ class Region(models.Model):
     broker_password_hash = models.CharField(max_length=64, editable=False)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now)
+    joined_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return self.name

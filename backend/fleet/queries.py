@@ -52,7 +52,10 @@ class RegionState:
 
     @property
     def health(self) -> Health:
-        return self.agents[0].health if self.agents else Health.NEVER
+        """Agents that were silent for very long are forgotten, and that there were some is not."""
+        if self.agents:
+            return self.agents[0].health
+        return Health.NEVER if self.region.joined_at is None else Health.OFFLINE
 
     @property
     def last_seen_at(self) -> datetime | None:
@@ -78,6 +81,11 @@ def usable_regions(organisation: Organisation) -> list[Region]:
     """The enabled regions that measure for an organisation: its own and those that all share. One statement."""
     mine = Q(organisation=organisation) | Q(organisation=None)
     return list(Region.objects.filter(mine, enabled=True).order_by("name", "code"))
+
+
+def joined_regions(organisation: Organisation) -> list[Region]:
+    """Those of them that an agent has joined, and so all in which anything can be measured. One statement."""
+    return [region for region in usable_regions(organisation) if region.joined_at is not None]
 
 
 def regions_for(organisation: Organisation, *, now: datetime) -> list[RegionState]:

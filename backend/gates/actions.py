@@ -97,8 +97,9 @@ def _check_deploy(question: Question, now: datetime) -> None:
 
 
 def _regions(organisation: Organisation, wanted: Sequence[str], monitors: Sequence[Monitor]) -> list[str]:
-    """Where to measure: as asked, or wherever all the monitors measure. Raises InvalidGateError."""
-    usable = [region.code for region in usable_regions(organisation)]
+    """Where to measure: as asked, or wherever all the monitors measure and an agent is. Raises InvalidGateError."""
+    regions = usable_regions(organisation)
+    usable = [region.code for region in regions]
     unknown = [code for code in wanted if code not in usable]
     if unknown:
         known = ", ".join(usable) or "none yet"
@@ -108,7 +109,8 @@ def _regions(organisation: Organisation, wanted: Sequence[str], monitors: Sequen
         raise InvalidGateError(
             {"runs/regions": f"These monitors do not measure in {foreign[0]}: there is nothing to compare with."}
         )
-    codes = [code for code in usable if code in (wanted or everywhere)][:MAX_REGIONS]
+    joined = everywhere.intersection(region.code for region in regions if region.joined_at is not None)
+    codes = [code for code in usable if code in (wanted or joined)][:MAX_REGIONS]
     if not codes:
         raise InvalidGateError({"runs/regions": "There is no region in which all these monitors measure."})
     return codes

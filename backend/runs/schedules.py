@@ -36,7 +36,7 @@ class Changes:
 def reconcile(monitors: Iterable[Monitor], *, now: datetime) -> Changes:
     """Makes the schedules of these monitors what they ought to be. A new or changed one is due at its next slot."""
     changes = Changes()
-    regions = list(Region.objects.filter(enabled=True).order_by("code"))
+    regions = list(Region.objects.filter(enabled=True, joined_at__isnull=False).order_by("code"))
     for chunk in _chunks(monitors):
         changes += _reconcile_chunk(chunk, regions, now)
     return changes

@@ -85,8 +85,9 @@ class Sweeper:
         duty.due_at = monotonic() + pause_s
 
     def _schedules_of_new_regions(self, now: datetime) -> str:
-        """A region that came or went changes the schedules of monitors that measure from all regions."""
-        regions = list(Region.objects.order_by("pk").values_list("pk", "organisation_id", "enabled"))
+        """A region that joined or went changes the schedules of monitors that measure from all regions."""
+        joined = Region.objects.filter(joined_at__isnull=False).order_by("pk")
+        regions = list(joined.values_list("pk", "organisation_id", "enabled"))
         if regions == self._regions:
             return ""
         first, self._regions = self._regions is None, regions

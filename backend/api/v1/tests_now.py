@@ -17,7 +17,7 @@ from backend.api.v1.problems import NOT_FOUND, ProblemError
 from backend.api.v1.shapes import In, Out, RegionCode
 from backend.api.v1.sites import Url
 from backend.api.v1.waiting import Wait, wait_for
-from backend.fleet.queries import usable_regions
+from backend.fleet.queries import joined_regions
 from backend.runs import actions
 from backend.runs.queries import RunProgress, RunState, progress
 from backend.sites.models import MonitorKind
@@ -27,7 +27,8 @@ router = Router(tags=["Tests"])
 # As many as one test may start, twice; so many ids still fit into an address.
 MAX_RUNS = 60
 Regions = Annotated[
-    list[RegionCode], Field(max_length=100, description="Where to measure from; empty means all regions.")
+    list[RegionCode],
+    Field(max_length=100, description="Where to measure from; empty means every region that an agent has joined."),
 ]
 RunIds = Annotated[
     list[UUID], Query(..., alias="run", min_length=1, max_length=MAX_RUNS, description="A run; may be given often.")
@@ -109,7 +110,7 @@ def _started(request: ApiRequest, run_ids: Sequence[UUID], *, site_id: UUID | No
 
 
 def _regions(request: ApiRequest, codes: Sequence[str]) -> list[str]:
-    return list(codes) or [region.code for region in usable_regions(request.caller.organisation)]
+    return list(codes) or [region.code for region in joined_regions(request.caller.organisation)]
 
 
 def _progress(request: ApiRequest, run_ids: Sequence[UUID]) -> list[RunProgress]:

@@ -92,6 +92,23 @@ def test_a_region_cannot_fill_the_table_with_agents(eu: Credentials, monkeypatch
         actions.record_heartbeat(region=region, heartbeat=replace(BEAT, agent="box-2"), now=NOW)
 
 
+def test_a_region_has_joined_since_its_first_heartbeat(eu: Credentials, alice: Member) -> None:
+    assert queries.joined_regions(alice.organisation) == []
+    for now in (NOW, NOW + timedelta(minutes=1)):
+        actions.record_heartbeat(region=Region.objects.get(), heartbeat=BEAT, now=now)
+    assert [region.joined_at for region in queries.joined_regions(alice.organisation)] == [NOW]
+
+
+def test_a_region_whose_agents_are_forgotten_is_offline_and_was_not_never_there(eu: Credentials, alice: Member) -> None:
+    def health() -> Health:
+        return queries.regions_for(alice.organisation, now=NOW)[0].health
+
+    assert health() is Health.NEVER
+    actions.record_heartbeat(region=Region.objects.get(), heartbeat=BEAT, now=NOW - timedelta(days=400))
+    actions.forget_agents(before=NOW)
+    assert health() is Health.OFFLINE
+
+
 def test_agents_not_seen_for_long_are_forgotten(eu: Credentials) -> None:
     actions.record_heartbeat(region=Region.objects.get(), heartbeat=BEAT, now=NOW)
     assert actions.forget_agents(before=NOW) == 0

@@ -19,6 +19,7 @@ from backend.gates.questions import AskedRule, Baseline, Runs
 from backend.gates.steps import BUSY_S, IDLE_S, step
 from backend.gates.tests.world import REGIONS, TEN, World, failing, make_incident
 from backend.runs.models import PendingRun, Run, Trigger
+from backend.runs.tests.factories import make_region
 from backend.runs.tests.processes import queued
 from backend.sites.deploys import DeployMarker
 from backend.sites.models import Deploy
@@ -198,6 +199,15 @@ def test_a_region_that_is_silent_is_left_out_with_a_warning(world: World) -> Non
     assert gate.verdict == "pass"
     assert gate.warnings == ["ap is left out: its agents are silent."]
     assert set(gate.runs.values_list("region__code", flat=True)) == {"eu", "us"}
+
+
+def test_regions_that_no_agent_has_joined_are_not_asked_at_all(world: World) -> None:
+    """With more of them than of others the gate would end for want of regions."""
+    for code in ("af", "au", "ca", "sa"):
+        make_region(code, joined_at=None)
+    world.history()
+    gate = world.play(world.ask())
+    assert (gate.verdict, gate.regions, gate.warnings) == ("pass", sorted(REGIONS), [])
 
 
 def test_when_nothing_comes_back_it_ends_at_its_deadline(world: World) -> None:

@@ -40,7 +40,7 @@ def token_of(code: str) -> str:
     return f"{TOKEN_KIND}of-{code}"
 
 
-def make_region(code: str, organisation: Organisation | None = None) -> Region:
+def make_region(code: str, organisation: Organisation | None = None, *, joined_at: datetime | None = NOW) -> Region:
     return Region.objects.create(
         code=code,
         name=code.title(),
@@ -49,6 +49,7 @@ def make_region(code: str, organisation: Organisation | None = None) -> Region:
         token_prefix=TOKEN_KIND,
         broker_user=code,
         broker_password_hash="0" * 64,
+        joined_at=joined_at,
     )
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.accounts.models import AuditEntry
+from backend.fleet.actions import record_heartbeat
 from backend.fleet.models import Region
 from backend.runs import sweeper as sweeper_module
 from backend.runs.agents import picture_name
@@ -22,6 +23,7 @@ from backend.runs.scheduler import LONGEST_WAIT_S, SHORTEST_WAIT_S, Scheduler
 from backend.runs.sweeper import Sweeper
 from backend.runs.tests.factories import NOW, make_fleet, make_monitors, make_pending, make_region, schedule
 from backend.sites.models import Site
+from workers.measurement.messages import Heartbeat
 from workers.measurement.routes import PictureKind
 
 
@@ -87,11 +89,15 @@ def test_a_sweep_does_every_duty(broker_client: redis.Redis) -> None:
 
 
 @pytest.mark.django_db
-def test_a_new_region_gets_its_schedules_within_a_step(broker_client: redis.Redis) -> None:
+def test_a_region_gets_its_schedules_within_a_step_of_its_first_agent(broker_client: redis.Redis) -> None:
     make_monitors(make_fleet("eu"))
     sweeper = Sweeper()
     sweeper.step()
-    make_region("us")
+    region = make_region("us", joined_at=None)
+    sweeper.step()
+    assert set(Schedule.objects.values_list("region__code", flat=True)) == {"eu"}
+    beat = Heartbeat(agent="box-1", agent_version="0.1.0", sent_at=NOW)
+    record_heartbeat(region=region, heartbeat=beat, now=NOW)
     sweeper.step()
     assert set(Schedule.objects.values_list("region__code", flat=True)) == {"eu", "us"}
     Region.objects.filter(code="eu").update(enabled=False)

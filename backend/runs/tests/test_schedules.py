@@ -28,6 +28,14 @@ def test_a_new_region_interleaves_with_the_old_ones() -> None:
     assert list(offsets) == [offset_us(monitor.public_id, 60, position=k, regions=3) for k in range(3)]
 
 
+def test_nothing_is_due_where_no_agent_ever_came() -> None:
+    """Its runs could only be missed, and would fill the lists of every site."""
+    make_monitors(make_fleet("eu"))
+    make_region("us", joined_at=None)
+    assert reconcile_all(now=NOW) == Changes(made=1)
+    assert set(Schedule.objects.values_list("region__code", flat=True)) == {"eu"}
+
+
 def test_a_region_that_was_disabled_is_due_no_more() -> None:
     fleet = make_fleet("eu", "us")
     make_monitors(fleet)

@@ -14,10 +14,13 @@ from pytest_django import Settings
 
 from backend.accounts.models import AuditEntry
 from backend.cast import Member
+from backend.fleet.actions import record_heartbeat
 from backend.fleet.models import Agent, Region
 from backend.fleet.queries import region_by_token
-from backend.runs.tests.factories import make_agent, make_region
+from backend.runs.actions import reconcile_organisation
+from backend.runs.tests.factories import NOW, make_agent, make_region
 from backend.web.tests.world import make_world
+from workers.measurement.messages import Heartbeat
 
 pytestmark = pytest.mark.django_db
 
@@ -70,10 +73,17 @@ def test_the_secrets_are_not_shown_a_second_time(signed_in: Client, broker: str)
     assert token[:13] in text
 
 
-def test_monitors_of_all_regions_take_in_a_new_one(signed_in: Client, alice: Member, broker: str) -> None:
-    world = make_world(alice)
+def test_monitors_of_all_regions_take_in_a_new_one_with_its_first_agent(
+    signed_in: Client, alice: Member, broker: str
+) -> None:
+    schedules = make_world(alice).monitor("probe").schedules.filter(region__code="us")
     signed_in.post(reverse("web:region_add"), {"code": "us", "name": "Virginia"})
-    assert world.monitor("probe").schedules.filter(region__code="us").exists()
+    reconcile_organisation(alice.organisation)
+    assert not schedules.exists()
+    beat = Heartbeat(agent="box-1", agent_version="0.1.0", sent_at=timezone.now())
+    record_heartbeat(region=Region.objects.get(code="us"), heartbeat=beat, now=timezone.now())
+    reconcile_organisation(alice.organisation)
+    assert schedules.exists()
 
 
 @pytest.mark.parametrize(
@@ -134,7 +144,7 @@ def test_without_a_broker_the_page_says_so_and_adds_nothing(
 
 @pytest.mark.parametrize(("age_s", "word"), [(0, "Online"), (60, "Late"), (600, "Offline"), (None, "Never seen")])
 def test_the_heartbeat_is_a_word(signed_in: Client, alice: Member, broker: str, age_s: int | None, word: str) -> None:
-    region = make_region("eu", alice.organisation)
+    region = make_region("eu", alice.organisation, joined_at=None if age_s is None else NOW)
     if age_s is not None:
         make_agent(region, seen_at=timezone.now() - timedelta(seconds=age_s))
     assert f"</span> {word}</span>" in page(signed_in)

@@ -72,10 +72,9 @@ def make_import(world: World, site: Site | None = None) -> Upload:
     return made
 
 
-def make_world(member: Member, *, code: str = "eu", online: bool = True) -> World:
+def make_world(member: Member, *, code: str = "eu") -> World:
     region = make_region(code, member.organisation)
-    if online:
-        make_agent(region)
+    make_agent(region)
     site = actions.create_draft(actor=member.user, organisation=member.organisation, url="https://shop.example/")
     return World(member=member, region=region, site=actions.activate(actor=member.user, site=site, name="Shop"))
 

@@ -50,7 +50,6 @@ def add(request: MemberRequest) -> HttpResponse:
     except (actions.RegionError, BrokerUnavailableError) as error:
         form.add_error("code" if isinstance(error, actions.RegionError) else None, str(error))
         return _page(request, form, status=400)
-    reconcile_organisation(request.organisation)
     return _credentials(request, credentials)
 
 

@@ -272,8 +272,9 @@ def test_a_test_is_accepted_and_followed_until_it_is_done(program: Program, worl
     assert program.get(f"runs/{ended['runs'][0]['id']}").json()["trigger"] == "manual"
 
 
-def test_a_test_without_regions_is_made_in_all(program: Program, world: World) -> None:
+def test_a_test_without_regions_is_made_wherever_an_agent_has_joined(program: Program, world: World) -> None:
     make_region("us", world.member.organisation)
+    make_region("ap", world.member.organisation, joined_at=None)
     started = program.post(f"monitors/{world.monitor('probe').public_id}/tests")
     assert {run["region"] for run in started.json()["runs"]} == {"eu", "us"}
 
