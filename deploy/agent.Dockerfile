@@ -21,5 +21,5 @@ WORKDIR /srv/firstbyte
 COPY workers workers
 COPY deploy/compose/firstbyte deploy/compose/start-agent /usr/local/bin/
 USER firstbyte
-VOLUME /var/lib/firstbyte
+VOLUME /var/lib/firstbyte/spool
 CMD ["start-agent"]

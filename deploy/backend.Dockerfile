@@ -22,6 +22,5 @@ COPY workers/measurement workers/measurement
 COPY workers/diagnosis workers/diagnosis
 RUN python manage.py collectstatic --noinput
 USER firstbyte
-VOLUME /var/lib/firstbyte
 # Never with --preload: a thread that keeps a connection must begin behind the fork.
-CMD ["gunicorn", "backend.wsgi", "--bind=0.0.0.0:8800", "--worker-class=gthread", "--threads=8"]
+CMD ["gunicorn", "backend.wsgi", "--bind=0.0.0.0:8800", "--worker-class=gthread", "--threads=8", "--no-control-socket"]

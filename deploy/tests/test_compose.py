@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from backend.config import Config
 from workers.config import AgentConfig
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,17 +27,34 @@ def services(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def filled(values: dict[str, str], given: dict[str, str]) -> dict[str, str]:
+def filled(values: dict[str, str | None], given: dict[str, str]) -> dict[str, str]:
     """An environment as compose fills it in. Raises KeyError for what must be given."""
     return {
         name: re.sub(r"\$\{(\w+):([-?])([^}]*)\}", lambda found: _given(found, given), value)
-        for name, value in values.items()
+        for name, value in (values | {name: given.get(name) for name, value in values.items() if value is None}).items()
+        if value is not None
     }
+
+
+def settable(service: dict[str, Any]) -> set[str]:
+    """The settings of a service that `.env` beside its compose file may hold."""
+    return {name for name, value in service["environment"].items() if value is None or f"${{{name}:" in str(value)}
 
 
 def _given(found: "re.Match[str]", given: dict[str, str]) -> str:
     name, sign, default = found.groups()
     return given[name] if sign == "?" else given.get(name, default)
+
+
+def volumes_of_images() -> dict[str, set[str]]:
+    """The folders that an image keeps outside itself, by the image's name."""
+    return {
+        service["image"]: set(
+            re.findall(r"^VOLUME (\S+)", (ROOT / service["build"]["dockerfile"]).read_text(), re.MULTILINE)
+        )
+        for service in services(WHOLE).values()
+        if "build" in service
+    }
 
 
 def test_an_agent_has_the_same_rights_alone_as_beside_the_service() -> None:
@@ -74,3 +92,43 @@ def test_the_public_service_adds_to_what_is_there() -> None:
     assert public.keys() <= whole.keys()
     for service in public.values():
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+
+
+@pytest.mark.parametrize("path", [WHOLE, PUBLIC, ALONE])
+def test_a_compose_file_starts_without_a_warning_of_its_version(path: Path) -> None:
+    assert "version" not in yaml.safe_load(path.read_text())
+
+
+@pytest.mark.parametrize("path", [WHOLE, ALONE])
+def test_what_an_image_keeps_lies_in_a_volume_with_a_name(path: Path) -> None:
+    """Other folders get a volume without a name, which stays behind whenever the composition is taken down."""
+    kept = volumes_of_images()
+    for name, service in services(path).items():
+        mounted = {volume.split(":")[1] for volume in service.get("volumes", ())}
+        assert kept[service["image"]] <= mounted, name
+
+
+def test_an_agent_keeps_its_name_when_its_container_is_made_anew() -> None:
+    agents = [service for service in services(WHOLE).values() if service["image"] == "firstbyte-agent"]
+    assert [agent["hostname"] for agent in agents] == [agent["environment"]["FIRSTBYTE_REGION"] for agent in agents]
+
+
+def test_the_demo_s_network_is_the_one_that_may_be_measured() -> None:
+    whole = yaml.safe_load(WHOLE.read_text())
+    (network,) = whole["networks"]["default"]["ipam"]["config"]
+    assert whole["x-private-targets"].partition(",")[0] == network["subnet"]
+
+
+@pytest.mark.parametrize("path", [WHOLE, ALONE])
+def test_what_the_settings_table_has_for_agents_may_stand_in_env(path: Path) -> None:
+    agent = next(service for service in services(path).values() if service["image"] == "firstbyte-agent")
+    wanted = {"BROWSERS", "PROBES_IN_FLIGHT", "PRIVATE_TARGETS", "EXTRA_PORTS", "ALLOW_UNSANDBOXED"}
+    assert {f"FIRSTBYTE_{name}" for name in wanted} <= settable(agent)
+
+
+def test_every_setting_of_the_service_is_made_by_the_composition_or_may_stand_in_env() -> None:
+    whole, public = services(WHOLE)["web"]["environment"], services(PUBLIC)["web"]["environment"]
+    known = {name.removesuffix("_FILE") for name in (whole | public)}
+    # The composition's own database, its own volume, and what is for the project's own tests.
+    fixed = {"DB_PORT", "DB_NAME", "DB_USER", "MEDIA_ROOT", "DEBUG", "CA_FILE"}
+    assert {f"FIRSTBYTE_{name.upper()}" for name in Config.model_fields if name.upper() not in fixed} <= known
