@@ -11,7 +11,7 @@ RUN python3 -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir --requ
 FROM python
 # libatomic1 is for the driver that Playwright brings.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends chromium-headless-shell fonts-liberation fonts-noto-color-emoji libatomic1 nftables \
+ && apt-get install -y --no-install-recommends chromium-headless-shell fonts-liberation fonts-noto-color-emoji libatomic1 nftables tini \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10002 --home-dir /var/lib/firstbyte firstbyte \
  && install -d -o firstbyte -g firstbyte -m 0700 /var/lib/firstbyte /var/lib/firstbyte/spool

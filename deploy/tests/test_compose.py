@@ -9,10 +9,12 @@ import yaml
 
 from backend.config import Config
 from workers.config import AgentConfig
+from workers.supervisor import DRAIN_S, LAST_DRAIN_S
 
 ROOT = Path(__file__).resolve().parents[2]
 ALONE = ROOT / "deploy" / "agent" / "docker-compose.yml"
 WHOLE = ROOT / "docker-compose.yml"
+START_AGENT = ROOT / "deploy" / "compose" / "start-agent"
 PUBLIC = ROOT / "deploy" / "public.compose.yml"
 JOINED = {
     "FIRSTBYTE_REGION": "paris",
@@ -59,7 +61,7 @@ def volumes_of_images() -> dict[str, set[str]]:
 
 def test_an_agent_has_the_same_rights_alone_as_beside_the_service() -> None:
     (alone,), beside = services(ALONE).values(), services(WHOLE)["agent-a"]
-    names = ("image", "user", "init", "read_only", "tmpfs", "cap_drop", "cap_add", "shm_size", "restart")
+    names = ("image", "user", "read_only", "tmpfs", "cap_drop", "cap_add", "shm_size", "restart", "stop_grace_period")
     assert {name: alone[name] for name in names} == {name: beside[name] for name in names}
 
 
@@ -132,3 +134,20 @@ def test_every_setting_of_the_service_is_made_by_the_composition_or_may_stand_in
     # The composition's own database, its own volume, and what is for the project's own tests.
     fixed = {"DB_PORT", "DB_NAME", "DB_USER", "MEDIA_ROOT", "DEBUG", "CA_FILE"}
     assert {f"FIRSTBYTE_{name.upper()}" for name in Config.model_fields if name.upper() not in fixed} <= known
+
+
+@pytest.mark.parametrize("path", [WHOLE, ALONE])
+def test_an_agent_hears_that_it_is_to_end(path: Path) -> None:
+    """Docker's own init is root without the right to signal another user: it dies of trying, and the agent with it."""
+    for service in services(path).values():
+        assert service["image"] != "firstbyte-agent" or "init" not in service
+    started = [line for line in START_AGENT.read_text().splitlines() if "firstbyte agent" in line]
+    assert started
+    assert all("tini -- firstbyte agent" in line for line in started)
+
+
+@pytest.mark.parametrize("path", [WHOLE, ALONE])
+def test_an_agent_may_finish_what_it_measures(path: Path) -> None:
+    for service in services(path).values():
+        if service["image"] == "firstbyte-agent":
+            assert int(service["stop_grace_period"].removesuffix("s")) > DRAIN_S + LAST_DRAIN_S
