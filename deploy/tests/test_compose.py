@@ -151,3 +151,13 @@ def test_an_agent_may_finish_what_it_measures(path: Path) -> None:
     for service in services(path).values():
         if service["image"] == "firstbyte-agent":
             assert int(service["stop_grace_period"].removesuffix("s")) > DRAIN_S + LAST_DRAIN_S
+
+
+def test_no_agent_shares_a_network_with_the_database() -> None:
+    """What may be measured is open to pages that agents load, and the demo's network may be measured."""
+    whole = services(WHOLE)
+    (inside,) = whole["db"]["networks"]
+    assert yaml.safe_load(WHOLE.read_text())["networks"][inside]["internal"]
+    assert {name for name, service in whole.items() if inside in service.get("networks", ())} == {
+        "db", "set-up", "web", "scheduler", "sweeper", "judge"
+    }  # fmt: skip
