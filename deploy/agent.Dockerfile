@@ -19,6 +19,7 @@ COPY --from=dependencies /opt/venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp FIRSTBYTE_SPOOL_DIR=/var/lib/firstbyte/spool
 WORKDIR /srv/firstbyte
 COPY workers workers
+RUN python -m compileall -q workers
 COPY deploy/compose/firstbyte deploy/compose/start-agent /usr/local/bin/
 USER firstbyte
 VOLUME /var/lib/firstbyte/spool

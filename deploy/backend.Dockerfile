@@ -20,7 +20,7 @@ COPY backend backend
 COPY workers/__init__.py workers/memory.py workers/version.py workers/
 COPY workers/measurement workers/measurement
 COPY workers/diagnosis workers/diagnosis
-RUN python manage.py collectstatic --noinput
+RUN python -m compileall -q backend workers manage.py && python manage.py collectstatic --noinput
 USER firstbyte
 # Never with --preload: a thread that keeps a connection must begin behind the fork.
 CMD ["gunicorn", "backend.wsgi", "--bind=0.0.0.0:8800", "--worker-class=gthread", "--threads=8", "--no-control-socket"]
