@@ -4,13 +4,13 @@ import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Protocol
 
 from workers.diagnosis.sending import as_sent
-from workers.measurement.failure import FailureKind, failure
+from workers.measurement.failure import Blame, FailureKind, failure
 from workers.measurement.messages import (
     Failed,
     Kind,
@@ -24,7 +24,7 @@ from workers.measurement.messages import (
     RunResult,
 )
 from workers.measurement.routes import PictureKind
-from workers.measurement.target import Ports, TargetError, parse_target
+from workers.measurement.target import PortError, Ports, TargetError, parse_target
 from workers.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -130,6 +130,9 @@ def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgr
         parse_target(request.url, extra_ports=instruments.extra_ports)
         on_progress(ProgressStage.STARTING, None)
         return _use_instrument(request, instruments, on_progress)
+    except PortError as error:
+        # The service let it through: what this region's agents may not measure says nothing of the site.
+        return Failed(failure=replace(failure(FailureKind.INVALID_URL, str(error)), blame=Blame.MONITOR)), _NONE
     except TargetError as error:
         return Failed(failure=failure(FailureKind.INVALID_URL, str(error))), _NONE
     except Exception as error:

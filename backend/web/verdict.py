@@ -128,6 +128,11 @@ def _told_of(failure: Failure) -> str:
             "Agents measure public addresses only. Either the name leads to the wrong place, or the range of its "
             "addresses must be allowed where this region's agents run (FIRSTBYTE_PRIVATE_TARGETS)."
         )
+    if failure.kind is FailureKind.INVALID_URL and failure.blame is Blame.MONITOR:
+        return (
+            "It says nothing of the site. Either its port must be allowed where this region's agents run "
+            "(FIRSTBYTE_EXTRA_PORTS), or the monitor measures from other regions."
+        )
     return f"The fault lies with {_BLAMES[failure.blame]}."
 
 

@@ -104,6 +104,14 @@ def test_an_operator_may_allow_more_ports() -> None:
     assert isinstance(run(request).result.outcome, Failed)
 
 
+@pytest.mark.parametrize("kind", [Kind.PROBE, Kind.PAGE])
+def test_a_port_that_is_not_allowed_here_is_no_fault_of_the_site(kind: Kind) -> None:
+    """The service allowed it, or there would be no request: so another operator's agents may measure it."""
+    found = failed(run(build_request(kind=kind, url="https://example.org:8444/"))).failure
+    assert (found.kind, found.blame) == ("invalid_url", "monitor")
+    assert "8444" in found.detail
+
+
 def test_an_exception_of_ours_is_a_failure_with_a_reference_that_the_log_explains(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from backend.web.tests import measurements
 from backend.web.verdict import cards_of, failed_verdict, measured_verdict, missed_verdict
-from workers.measurement.failure import FailureKind, failure
+from workers.measurement.failure import Blame, FailureKind, failure
 from workers.measurement.messages import MissedReason, PageMeasurement, PairMeasurement, ProbeMeasurement
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
@@ -75,6 +75,14 @@ def test_our_own_fault_is_not_painted_as_the_sites() -> None:
     verdict = failed_verdict(failure(FailureKind.BROWSER_FAILED), None)
     assert verdict.level == "warn"
     assert "the monitor itself, not the site" in verdict.text
+
+
+def test_a_port_that_the_agents_may_not_measure_is_the_operators_to_allow() -> None:
+    refused = replace(failure(FailureKind.INVALID_URL, "Port 8444 may not be measured."), blame=Blame.MONITOR)
+    verdict = failed_verdict(refused, None)
+    assert verdict.level == "warn"
+    assert "It says nothing of the site." in verdict.text
+    assert "FIRSTBYTE_EXTRA_PORTS" in verdict.text
 
 
 def test_a_page_that_failed_points_to_the_requests_seen_before() -> None:
