@@ -29,9 +29,16 @@ class Command(BaseCommand):
             if site is None:
                 raise CommandError("The demo shop is not registered; run seed_demo first.")
             if not Pairing.objects.filter(site=site).exists():
+                # Where the shop itself is measured: elsewhere nobody reaches it.
+                regions = tuple(site.monitors.order_by("pk")[0].regions)
                 for asset in ASSETS:
-                    # As often as can be, so that a person who looks around meets a verdict.
-                    draft = PairingDraft(cdn_url=urljoin(options["cdn"], asset), origin=shop, interval_s=MIN_INTERVAL_S)
+                    draft = PairingDraft(
+                        cdn_url=urljoin(options["cdn"], asset),
+                        origin=shop,
+                        # As often as can be, so that a person who looks around meets a verdict.
+                        interval_s=MIN_INTERVAL_S,
+                        regions=regions,
+                    )
                     create_pairing(actor=site.created_by, site=site, draft=draft)
         except (TargetError, InvalidPairingError) as error:
             raise CommandError(str(error)) from error
