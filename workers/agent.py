@@ -163,6 +163,8 @@ def log_as(name: str) -> None:
     )
     for chatty in ("celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+    # What libraries tell their users' developers, which Celery has logged: six lines for each broker that is lost.
+    logging.getLogger("py.warnings").setLevel(logging.ERROR)
 
 
 def _take(directory: Path) -> int:

@@ -1,6 +1,7 @@
 """The service over HTTPS, as a region sees it: four requests, and three ways in which they fail."""
 
 import gzip
+import re
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,10 +98,17 @@ class Service:
             response.release_conn()
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise UnavailableError(f"{method} {path}: {error}") from error
-        _raise_for(response.status, f"{method} {path}: {response.status} {answer[:200].decode('utf-8', 'replace')}")
+        _raise_for(response.status, f"{method} {path}: {response.status} {_said(answer)}")
         return answer
 
 
+def _said(answer: bytes) -> str:
+    """The beginning of an answer on one line. What a proxy answers for the service is a page: its words are enough."""
+    text = answer[:1000].decode("utf-8", "replace")
+    return " ".join(_TAG.sub(" ", text).split())[:200]
+
+
+_TAG = re.compile(r"<[^<>]*>")
 _JSON = {"Content-Type": "application/json"}
 
 

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -320,3 +322,13 @@ def test_a_real_agent_measures_a_real_site(agent: Agent, broker: Broker, service
         outcomes = [outcome for request in requests for outcome in arrived(service, request.run_id)]
         assert [type(outcome) for outcome in outcomes] == [Measured] * 3, agent.log
         assert agent.stop() == 0
+
+
+def test_what_libraries_tell_developers_is_not_logged_to_operators() -> None:
+    code = (
+        "import logging, warnings; from workers.agent import log_as; log_as('page'); logging.captureWarnings(True); "
+        "warnings.warn('of an option of Celery'); logging.warning('the broker is away')"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "the broker is away" in ended.stderr
+    assert "Celery" not in ended.stderr

@@ -125,6 +125,16 @@ def test_an_answer_of_something_else_at_that_address_is_unavailable(raw: bytes) 
         service.post_results(LINES)
 
 
+def test_a_page_that_a_proxy_answers_with_is_told_on_one_line() -> None:
+    page = (
+        b"<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<hr><center>nginx</center>\r\n</html>\r\n"
+    )
+    raw = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: %d\r\n\r\n%s" % (len(page), page)
+    with answering(raw) as somewhere, pytest.raises(UnavailableError) as told:
+        somewhere.post_results(LINES)
+    assert str(told.value).endswith("/results: 502 502 Bad Gateway nginx")
+
+
 def test_too_few_receipts_acknowledge_nothing() -> None:
     body = b'{"kind":"receipts","version":1,"body":{"statuses":["stored"]}}'
     raw = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
