@@ -69,7 +69,9 @@ class Scheduler:
         count = publish_again_after_loss(self._clock())
         if count is not None:
             accounts = restore_broker_accounts()
-            log.warning("the broker was emptied: %d runs are published again, %d accounts restored", count, accounts)
+            # A broker begins empty too, and then nothing was lost.
+            level = logging.WARNING if count or accounts else logging.INFO
+            log.log(level, "the broker was empty: %d runs are published again, %d accounts restored", count, accounts)
 
     def _publish(self, messages: Sequence[Outgoing]) -> None:
         def push() -> None:

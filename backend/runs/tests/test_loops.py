@@ -47,6 +47,22 @@ def test_a_tick_wakes_for_the_next_slot_but_never_sleeps_long(broker_client: red
 
 
 @pytest.mark.django_db
+def test_a_broker_that_is_new_is_no_warning_and_one_that_lost_runs_is(
+    broker_client: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "backend.runs.scheduler")
+    Scheduler().step()
+    fleet = make_fleet("eu")
+    schedule(fleet, make_monitors(fleet, 2), now=timezone.now())
+    Scheduler().step()
+    broker_client.flushdb()
+    Scheduler().step()
+    told = [(record.levelname, record.message) for record in caplog.records if "empty" in record.message]
+    assert [level for level, _ in told] == ["INFO", "WARNING"], told
+    assert "2 runs are published again" in told[1][1]
+
+
+@pytest.mark.django_db
 def test_without_a_broker_claiming_goes_on_and_the_outbox_is_emptied_when_it_is_back(
     broker_client: redis.Redis, settings: Settings
 ) -> None:
