@@ -8,5 +8,5 @@ RUN apt-get update \
 WORKDIR /srv/firstbyte
 COPY deploy deploy
 USER firstbyte
-VOLUME /run/demo
+VOLUME /run/demo /var/lib/firstbyte
 CMD ["deploy/compose/start-demo"]

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ALONE = ROOT / "deploy" / "agent" / "docker-compose.yml"
 WHOLE = ROOT / "docker-compose.yml"
 START_AGENT = ROOT / "deploy" / "compose" / "start-agent"
+START_DEMO = ROOT / "deploy" / "compose" / "start-demo"
 PUBLIC = ROOT / "deploy" / "public.compose.yml"
 JOINED = {
     "FIRSTBYTE_REGION": "paris",
@@ -51,9 +52,11 @@ def _given(found: "re.Match[str]", given: dict[str, str]) -> str:
 def volumes_of_images() -> dict[str, set[str]]:
     """The folders that an image keeps outside itself, by the image's name."""
     return {
-        service["image"]: set(
-            re.findall(r"^VOLUME (\S+)", (ROOT / service["build"]["dockerfile"]).read_text(), re.MULTILINE)
-        )
+        service["image"]: {
+            folder
+            for line in re.findall(r"^VOLUME (.+)", (ROOT / service["build"]["dockerfile"]).read_text(), re.MULTILINE)
+            for folder in line.split()
+        }
         for service in services(WHOLE).values()
         if "build" in service
     }
@@ -161,3 +164,12 @@ def test_no_agent_shares_a_network_with_the_database() -> None:
     assert {name for name, service in whole.items() if inside in service.get("networks", ())} == {
         "db", "set-up", "web", "scheduler", "sweeper", "judge"
     }  # fmt: skip
+
+
+def test_the_demo_keeps_its_certificates_when_its_container_starts_anew() -> None:
+    """Agents read its authority once, at their start: by another one its sites would be down."""
+    folder = Path(re.findall(r'folder=Path\("([^"]+)"\)', START_DEMO.read_text())[0])
+    mounted = {volume.split(":")[1]: volume.split(":")[0] for volume in services(WHOLE)["demo"]["volumes"]}
+    (kept,) = [name for target, name in mounted.items() if folder.is_relative_to(target)]
+    others = [service for name, service in services(WHOLE).items() if name != "demo"]
+    assert not [volume for service in others for volume in service["volumes"] if volume.startswith(f"{kept}:")]
