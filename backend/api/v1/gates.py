@@ -254,11 +254,16 @@ def _rule(rule: NewGateRule) -> AskedRule:
 
 
 def _in_words_of(gate: NewGate, faults: dict[str, str]) -> dict[str, str]:
-    """Under the names that were used: `max_value_ms` and `min_change_ms` are the same fields in milliseconds."""
+    """Under the names that were used: `max_value_ms` and `min_change_ms` are the same fields in milliseconds.
+
+    `pages` are the same as `monitors`, which are named where both were sent.
+    """
     told = {}
     for path, fault in faults.items():
         first, *rest = path.split("/")
         if first == "rules" and len(rest) == 2 and getattr(gate.rules[int(rest[0])], f"{rest[1]}_ms", None) is not None:
             path += "_ms"
+        if path == "monitors" and not gate.monitors:
+            path = "pages" if gate.pages else path
         told[path] = fault
     return told

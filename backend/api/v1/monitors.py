@@ -13,6 +13,7 @@ from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.page_settings import PageChange, PageSettings, changed_page, told_page
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
+from backend.api.v1.regions import refuse_unknown_regions
 from backend.api.v1.shapes import In, Out, Page, RegionCode
 from backend.api.v1.sites import Url
 from backend.runs import actions
@@ -124,6 +125,7 @@ def change_monitor(request: ApiRequest, monitor_id: UUID, change: MonitorChange)
     monitor = owned_monitor(request, monitor_id)
     if change.url is not None and monitor.kind == MonitorKind.PAIR:
         raise invalid("#/url", "What a pair compares is changed at its pairing.")
+    refuse_unknown_regions(request, change.regions or (), kept=monitor.regions)
     before = settings_of(monitor)
     written = {name for name in before.unreadable if getattr(change, name) is not None}
     left = tuple(name for name in before.unreadable if name not in written)

@@ -12,6 +12,7 @@ from pydantic import Field, StringConstraints
 from backend.api.v1.access import ApiRequest
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import INVALID, NOT_FOUND, Fault, ProblemError
+from backend.api.v1.regions import refuse_unknown_regions
 from backend.api.v1.shapes import In, Ms, Out, Page, RegionCode, ms
 from backend.api.v1.sites import READ, WRITE, Url, owned_site
 from backend.compare import actions, queries
@@ -125,6 +126,7 @@ def list_pairings(
 def create_pairing(request: ApiRequest, pairing: NewPairing) -> Status[Pairing]:
     """Compares an asset of a site from now on. The first verdict comes after 20 pairs in a region."""
     site = owned_site(request, pairing.site)
+    refuse_unknown_regions(request, pairing.regions)
     draft = PairingDraft(
         cdn_url=pairing.cdn_url,
         origin=pairing.origin,
@@ -151,6 +153,7 @@ def get_pairing(request: ApiRequest, pairing_id: UUID) -> Pairing:
 def change_pairing(request: ApiRequest, pairing_id: UUID, change: PairingChange) -> Pairing:
     """Changes what is compared, or how often and from where."""
     pairing = owned_pairing(request, pairing_id)
+    refuse_unknown_regions(request, change.regions or (), kept=pairing.monitor.regions)
     sent = {name: getattr(change, name) for name in change.model_fields_set}
     changes: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in sent.items() if value is not None

@@ -1,5 +1,6 @@
 """Regions and their agents: from where is measured, and whether it is."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.utils import timezone
@@ -7,9 +8,9 @@ from ninja import Router
 
 from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
-from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
 from backend.api.v1.shapes import Ms, Out, ms
-from backend.fleet.queries import AgentState, Health, RegionState, regions_for
+from backend.fleet.queries import AgentState, Health, RegionState, regions_for, usable_regions
 
 router = Router(tags=["Regions"])
 
@@ -57,6 +58,17 @@ def get_region(request: ApiRequest, code: str) -> Region:
     if state is None:
         raise ProblemError(NOT_FOUND, "There is no such region.")
     return _shape(state)
+
+
+def refuse_unknown_regions(request: ApiRequest, codes: Sequence[str], *, kept: Sequence[str] = ()) -> None:
+    """Raises ProblemError for a region that does not measure for the caller; what is `kept` was chosen earlier.
+
+    Nothing would ever be measured from a region that does not exist, and nobody would be told.
+    """
+    known = [region.code for region in usable_regions(request.caller.organisation)]
+    unknown = [code for code in codes if code not in known and code not in kept]
+    if unknown:
+        raise invalid("#/regions", f"There is no region {unknown[0]!r}; choose from {', '.join(known) or 'none yet'}.")
 
 
 def _states(request: ApiRequest) -> list[RegionState]:

@@ -94,6 +94,7 @@ def test_a_pairing_is_made_found_changed_and_deleted(world: World, program: Prog
         ({"origin": "cdn.shop.example"}, "#/origin", "another address"),
         ({"interval_s": 5}, "#/interval_s", "greater than or equal to 30"),
         ({"name": "x" * 101}, "#/name", "at most 100"),
+        ({"regions": ["mars"]}, "#/regions", "There is no region 'mars'; choose from eu."),
         ({"speed": "fast"}, "#/speed", "not permitted"),
     ],
 )
@@ -105,6 +106,12 @@ def test_a_value_that_is_not_valid_is_named(
     assert list(faults) == [pointer]
     assert sentence in faults[pointer]
     assert not Pairing.objects.exists()
+
+
+def test_a_pairing_is_changed_to_regions_that_there_are(world: World, program: Program, pairing: Pairing) -> None:
+    path = f"pairings/{pairing.public_id}"
+    assert list(faults_of(program.call("PATCH", path, {"regions": ["mars"]}))) == ["#/regions"]
+    assert program.get(path).json()["regions"] == []
 
 
 def test_pairings_come_in_pages_and_by_site(world: World, program: Program, pairing: Pairing) -> None:

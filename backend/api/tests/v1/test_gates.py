@@ -144,6 +144,8 @@ def test_a_site_is_found_by_id_and_two_of_one_name_are_not_guessed(program: Prog
         ({"rules": [{"metric": "beauty", "max_change_pct": 5}]}, "#/rules/0/metric", "cannot be gated"),
         ({"rules": [{"metric": "cls", "max_change_pct": 5}]}, "#/rules/0/max_change_pct", "often 0"),
         ({"rules": [{"metric": "lcp", "max_change_pct": 5}], "monitors": ["probe"]}, "#/monitors", "None of these"),
+        ({"pages": ["home"]}, "#/pages", "no monitor 'home'"),
+        ({"pages": ["page"], "monitors": ["pigeon"]}, "#/monitors", "no monitor 'pigeon'"),
         ({"rules": [{**RULES[0], "monitors": ["pigeon"]}]}, "#/rules/0/monitors", "no monitor 'pigeon'"),
         ({"profile": "mobile-3g"}, "#/profile", "native"),
         ({"runs": {"regions": ["mars"]}}, "#/runs/regions", "no region 'mars'"),

@@ -11,6 +11,7 @@ from backend.api.tests.v1.world import World
 from backend.cast import Member
 from backend.runs.actions import start_trial
 from backend.runs.models import Schedule
+from backend.runs.tests.factories import make_region
 from backend.sites import actions as site_actions
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import stored_settings
@@ -236,6 +237,7 @@ def test_what_is_left_out_of_a_change_stays(program: Program, world: World) -> N
         ({"timeout_s": 4}, "#/timeout_s"),
         ({"url": "http://169.254.169.254/latest"}, "#/url"),
         ({"profile": "warp"}, "#/profile"),
+        ({"regions": ["eu", "mars"]}, "#/regions"),
         ({"accepted_status": [200, 99]}, "#/accepted_status/1"),
         ({"headers": [{"name": "Host", "value": "x"}]}, "#/headers"),
         ({"headers": [{"name": "X", "value": "a", "more": 1}]}, "#/headers/0/more"),
@@ -257,6 +259,24 @@ def test_a_change_that_breaks_a_rule_names_it_and_changes_nothing(
     path, before = monitor_of(world, program)
     assert faults(program.call("PATCH", path, change)) == [pointer]
     assert program.get(path).json() == before
+
+
+def test_a_monitor_keeps_a_region_that_is_gone_until_its_regions_are_chosen_anew(
+    program: Program, world: World
+) -> None:
+    path, _ = monitor_of(world, program)
+    Monitor.objects.filter(public_id=path.removeprefix("monitors/")).update(regions=["gone"])
+    assert program.call("PATCH", path, {"regions": ["eu", "gone"]}).json()["regions"] == ["eu", "gone"]
+    assert program.call("PATCH", path, {"regions": ["eu"]}).json()["regions"] == ["eu"]
+    assert faults(program.call("PATCH", path, {"regions": ["gone"]})) == ["#/regions"]
+
+
+def test_another_organisations_region_is_no_region_of_a_monitor(
+    program: Program, world: World, charlie: Member
+) -> None:
+    make_region("theirs", charlie.organisation)
+    path, _ = monitor_of(world, program)
+    assert faults(program.call("PATCH", path, {"regions": ["theirs"]})) == ["#/regions"]
 
 
 def test_a_paused_monitor_is_not_scheduled_until_it_is_resumed(program: Program, world: World) -> None:
