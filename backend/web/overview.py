@@ -36,7 +36,14 @@ class Word:
         return MARKS[self.level]
 
 
+PAUSED = Word(level="quiet", text="Paused")
 SILENT = Word(level="warn", text="No new results")
+NOWHERE = Word(level="warn", text="No region measures it")
+_NOWHERE = {
+    Kind.PROBE.value: Word(level="warn", text="No region probes it"),
+    Kind.PAGE.value: Word(level="warn", text="No region loads it"),
+}
+_WHY_NOWHERE = "The regions it is measured from are gone, or there are none. Choose others in its settings."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +85,17 @@ class SiteRow:
     last_run_at: datetime | None
     hint: Hint | None
     alarm: Alarm | None
+
+    @property
+    def outlook(self) -> str:
+        """What is to be expected where the last runs do not say it; else empty."""
+        if self.health in (NOWHERE, *_NOWHERE.values()):
+            return _WHY_NOWHERE
+        if self.last_run_at is not None:
+            return ""
+        if self.health == PAUSED:
+            return "Nothing is measured until it is resumed in its settings."
+        return "The first results come within a minute of an agent's being online."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,20 +199,23 @@ def _health(site: SiteOverview, unmanned: Set[int], now: datetime) -> Word:
     """By the last runs in the regions that an agent has joined: what was never to be had is missed nowhere."""
     monitors = [monitor for monitor in site.monitors if not monitor.monitor.paused]
     if not monitors:
-        return Word(level="quiet", text="Paused")
+        return PAUSED
     everywhere = [last for monitor in monitors for last in monitor.last]
     lasts = [last for last in everywhere if last.region.pk not in unmanned]
     if everywhere and not lasts:
         return Word(level="warn", text="No agent measures it")
     runs = [last.run for last in lasts if last.run is not None]
     if not runs:
-        return Word(level="quiet", text="First results are coming" if lasts else "No region measures it")
+        return Word(level="quiet", text="First results are coming") if lasts else NOWHERE
     failed = sorted({last.region.name for last in lasts if last.run is not None and last.run.outcome == Outcome.FAILED})
     if failed:
         places = (
             "everywhere" if len(failed) > 1 and len(failed) == len({last.region.pk for last in lasts}) else _in(failed)
         )
         return Word(level="bad", text=f"Failing {places}")
+    nowhere = [one.monitor.kind for one in monitors if not one.last]
+    if nowhere:
+        return _NOWHERE[nowhere[0]]
     if _is_silent(min(monitors, key=lambda one: one.monitor.interval_s), unmanned, now):
         return SILENT
     if all(run.outcome == Outcome.MISSED for run in runs):
@@ -254,6 +275,8 @@ def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word
         return Word(level="warn", text=_first_of(missed)), (
             "Results should have come since. If it stays, a process of the service stands still: /healthz says which."
         )
+    if missed and missed[0].health in (NOWHERE, *_NOWHERE.values()):
+        return Word(level="warn", text=_first_of(missed)), _WHY_NOWHERE
     if missed:
         return Word(level="warn", text=_first_of(missed)), (
             "A run that did not take place says nothing about its site. Each says why, on the page of the site."

@@ -58,6 +58,26 @@ def test_the_last_run_in_each_region_says_how_a_site_is(runs: tuple[Run | None, 
     assert overview(site(*runs)).rows[0].health.text == word
 
 
+def test_a_site_that_no_region_measures_is_no_reason_to_say_that_nothing_is_wrong() -> None:
+    seen = overview(site(run(), run()), site(name="Docs"))
+    assert (seen.verdict.level, seen.verdict.text) == ("warn", "Docs: no region measures it")
+    assert seen.reason == "The regions it is measured from are gone, or there are none. Choose others in its settings."
+    assert [row.outlook for row in seen.rows] == [seen.reason, ""]
+
+
+@pytest.mark.parametrize(("kind", "word"), [("probe", "No region probes it"), ("page", "No region loads it")])
+def test_a_monitor_that_no_region_measures_is_told_beside_one_that_some_do(kind: str, word: str) -> None:
+    one, orphan = site(run(), run()), MonitorOverview(monitor=Monitor(kind=kind, interval_s=60), last=())
+    seen = overview(SiteOverview(site=one.site, monitors=(*one.monitors, orphan)))
+    assert (seen.rows[0].health.level, seen.rows[0].health.text) == ("warn", word)
+
+
+def test_where_nothing_came_yet_it_is_said_whether_anything_will() -> None:
+    new, paused = overview(site(None, None)).rows[0], overview(site(None, None, paused=True)).rows[0]
+    assert new.outlook == "The first results come within a minute of an agent's being online."
+    assert paused.outlook == "Nothing is measured until it is resumed in its settings."
+
+
 def test_what_is_paused_is_neither_healthy_nor_ill() -> None:
     row = overview(site(run("failed"), paused=True)).rows[0]
     assert (row.health.text, row.every) == ("Paused", "paused")
