@@ -90,6 +90,11 @@ class GateView:
         )
 
     @property
+    def compares(self) -> bool:
+        """Whether any rule asks how it was before."""
+        return any(one.rule.max_value is None for one in self.rules)
+
+    @property
     def duration_s(self) -> int | None:
         """From the first step to the last."""
         if self.gate.started_at is None or self.gate.ended_at is None:
@@ -115,7 +120,7 @@ def gate_view(organisation: Organisation, public_id: UUID) -> GateView | None:
         site=gate.site,
         deploy=gate.deploy,
         baseline_gate=None if gate.baseline_gate is None else gate.baseline_gate.public_id,
-        rules=tuple(_rule_view(rule) for rule in rules),
+        rules=tuple(_rule_view(rule, is_open=gate.is_open) for rule in rules),
         runs=_runs_view(gate, rules, runs),
         made=runs,
         exit_code=exit_code(gate),
@@ -148,9 +153,10 @@ def open_gates(organisation: Organisation) -> int:
     return Gate.objects.filter(organisation=organisation, status__in=OPEN).count()
 
 
-def _rule_view(rule: GateRule) -> RuleView:
+def _rule_view(rule: GateRule, *, is_open: bool) -> RuleView:
     found = rule_found(rule.found) if rule.found else None
-    return RuleView(rule=rule, monitor=rule.monitor, found=found, sentence=rule_sentence(rule, found))
+    sentence = rule_sentence(rule, found, is_open=is_open)
+    return RuleView(rule=rule, monitor=rule.monitor, found=found, sentence=sentence)
 
 
 def _runs_view(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun]) -> RunsView:

@@ -35,11 +35,13 @@ def _asked(metric: str, value: float) -> str:
     return written(metric, value).replace(".0 ", " ")
 
 
-def rule_sentence(rule: GateRule, found: RuleFound | None) -> str:
-    """What a rule came to."""
+def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = False) -> str:
+    """What a rule came to; `is_open` while its gate is under way."""
     name = short(rule.metric)
+    if found is None and not rule.reason:
+        return f"{name} is not judged yet." if is_open else f"{name} was not judged."
     if found is None:
-        return f"{name}: {rule.reason}" if rule.reason else f"{name} is not judged yet."
+        return f"{name}: {rule.reason}"
     if found.pct is None:
         return _level_sentence(rule, found)
     change = f"{_signed(found.pct.value)} % ({_signed(found.pct.low)} to {_signed(found.pct.high)} %)"

@@ -22,6 +22,12 @@ def report(world: World, gate: Gate) -> str:
     return markdown_report(view, url=PAGE)
 
 
+def sentences(world: World, gate: Gate) -> list[str]:
+    view = gate_view(world.member.organisation, gate.public_id)
+    assert view is not None
+    return [rule.sentence for rule in view.rules]
+
+
 def test_a_failure_says_what_by_how_much_where_and_why(world: World) -> None:
     world.history()
     rules = (TEN, AskedRule(metric="total", max_value=9_000, level="warn"))
@@ -47,6 +53,12 @@ def test_an_error_and_an_open_gate_have_a_report_too(world: World) -> None:
     text = report(world, world.play(gate))
     assert text.startswith("### ⚠️ error: Shop\n\nOnly 0 scheduled runs")
     assert "not judged" in text
+
+
+def test_what_was_never_judged_is_not_waited_for_once_the_gate_has_ended(world: World) -> None:
+    gate = world.ask()
+    assert sentences(world, gate) == ["ttfb is not judged yet."]
+    assert sentences(world, world.play(gate)) == ["ttfb was not judged."]
 
 
 def test_a_limit_is_told_as_it_was_asked_for() -> None:

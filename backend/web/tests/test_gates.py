@@ -62,6 +62,14 @@ def test_a_release_over_an_absolute_limit_is_not_said_to_have_become_slower(page
     assert "made it slower" not in text
 
 
+def test_a_gate_with_limits_of_its_own_alone_is_compared_with_nothing(page: Client, world: World) -> None:
+    alone, both = AskedRule(metric="total", max_value=100), "scheduled runs from"
+    text = text_of(page, "gate", world.ask(alone).public_id)
+    assert "nothing: its limits are values of their own" in text
+    assert both not in text
+    assert both in text_of(page, "gate", world.ask(TEN, alone).public_id)
+
+
 def test_runs_are_counted_in_words_that_fit_their_number(page: Client, world: World) -> None:
     world.history(count=70)
     gate = world.play(world.ask(runs=Runs(discard_first=0)), failing)

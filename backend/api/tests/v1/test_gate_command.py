@@ -9,6 +9,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from backend.accounts.permissions import Scope
+from backend.analysis.gate_metrics import OFFSETS, short
 from backend.api.tests.v1.calling import make_token
 from backend.cast import Member
 from backend.gates.models import Gate
@@ -16,6 +17,7 @@ from backend.gates.tests.world import World, make_world
 from backend.sites.models import Deploy
 from backend.testing import wait_until
 from workers.cli import main
+from workers.commands.pipeline_arguments import GATE
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -47,6 +49,11 @@ def ask(world: World, server: LiveServer, *arguments: str, slower: float = 1.0) 
         if not code.done():
             world.play(Gate.objects.latest("pk"), lambda run: slower)
         return code.result(timeout=300)
+
+
+def test_the_help_names_every_metric_that_can_be_gated() -> None:
+    words = GATE.partition("metrics:")[2].partition("\n\n")[0].split()
+    assert sorted(words) == sorted(short(metric) for metric in OFFSETS)
 
 
 def test_the_command_passes_what_is_unchanged_and_fails_what_is_slower(
