@@ -9,7 +9,8 @@ from backend.alerts.states import State
 class Presence:
     """Only regions whose agents live count: for the others there is the rule about agents.
 
-    A run that failed is data. A slot that was missed is not. Whoever had no agents is excused until they have had time.
+    A run that failed is data. A slot that was missed is not. Whoever had no agents, or was not asked to measure, is
+    excused until they have had time.
     """
 
     def __init__(self, memory: Memory, *, patience_us: int, began_us: int) -> None:
@@ -19,6 +20,7 @@ class Presence:
         is_hurried = patience_us < memory.get("patience_us", patience_us)
         self._began_us = began_us if is_hurried else int(memory.get("began_us", began_us))
         self._patience_us = patience_us
+        self._asked: list[str] | None = memory.get("asked")
         self._live: Sequence[str] = ()
 
     def memory(self) -> Memory:
@@ -27,12 +29,14 @@ class Presence:
             "excused": self._excused,
             "began_us": self._began_us,
             "patience_us": self._patience_us,
+            "asked": self._asked,
         }
 
     def expect(self, live: Sequence[str], silent: Sequence[str], now_us: int) -> None:
         """Which regions ought to bring data, and which cannot."""
-        self._live = live
-        self._excused.update(dict.fromkeys(silent, now_us))
+        joined = [code for code in live if self._asked is not None and code not in self._asked]
+        self._live, self._asked = live, sorted([*live, *silent])
+        self._excused.update(dict.fromkeys([*silent, *joined], now_us))
 
     def restart(self, at_us: int) -> None:
         """What lies before is no silence: nothing was to be measured, or nobody looked."""
@@ -54,7 +58,7 @@ class Presence:
         late = [code for code in self._live if max(self._excused.get(code, 0), self._began_us) <= oldest]
         if not late:
             return Standing(state=current, since_us=now_us, firm=False)
-        since_us = max(newest, self._began_us)
+        since_us = max(newest or min(self._excused.get(code, 0) for code in late), self._began_us)
         return Standing(
             state=State.NO_DATA, since_us=since_us, regions=tuple(sorted(late)), facts={"seen_us": newest or None}
         )

@@ -279,6 +279,31 @@ def test_no_data_is_missed_yet_of_a_monitor_that_is_to_be_measured_more_often_fr
     assert told() == ["opened"]
 
 
+def test_a_region_in_place_of_another_is_given_time_before_data_is_missed() -> None:
+    world = make_world(rules=["no_data"])
+    Schedule.objects.exclude(region=world.regions[0]).delete()
+    world.minutes(".-- " * 10)
+    changed_at = world.now
+    Schedule.objects.update(region=world.regions[1])
+    world.minutes("--- --- ---")
+    assert told() == []
+    world.minutes("--- --- ---")
+    assert told() == ["opened"]
+    assert only_incident().opened_at >= changed_at
+
+
+def test_a_monitor_that_was_measured_nowhere_is_given_time_once_it_is_again() -> None:
+    world = make_world(rules=["no_data"])
+    world.minute("...")
+    kept = list(Schedule.objects.all())
+    Schedule.objects.all().delete()
+    world.minutes("--- " * 10)
+    assert told() == []
+    Schedule.objects.bulk_create(kept)
+    world.minutes("--- --- ---")
+    assert told() == []
+
+
 def test_a_paused_monitor_ends_its_incidents_and_begins_anew() -> None:
     world = make_world(rules=["availability", "no_data"])
     world.minutes("... xxx xxx")
