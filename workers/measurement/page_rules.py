@@ -32,6 +32,8 @@ _COOKIE_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
 _COOKIE_VALUE = re.compile(r"[ -:<-~]*")
 # BCP 47 as browsers know it: a language, and a script or a region.
 _LOCALE = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
+# Part of an address, and of no name.
+_NO_NAME = re.compile(r"[/?#@]")
 
 
 class PageOptionError(ValueError):
@@ -47,9 +49,17 @@ def parse_screen(text: str) -> Device:
 
 
 def parse_host(text: str) -> str:
-    """A host name in the DNS's own letters. Raises PageOptionError."""
+    """A host name in the DNS's own letters. Raises PageOptionError.
+
+    Of a whole URL its scheme would pass for a host that nobody asks for, and nothing would be blocked or mapped.
+    """
+    name = text.strip()
+    if _NO_NAME.search(name) or (":" in name and not name.startswith("[")):
+        raise PageOptionError(
+            f"{name[:60]!r} is no host name: write it without scheme, port and path, such as cdn.example.net."
+        )
     try:
-        return parse_target(f"https://{text.strip()}/").host
+        return parse_target(f"https://{name}/").host
     except TargetError as error:
         raise PageOptionError(str(error)) from error
 

@@ -45,6 +45,8 @@ def test_plain_options_and_all_known_devices_keep_the_rules() -> None:
         ({"host_map": (HostMapping(host="a.example", address="192.0.2.1", port=0),)}, "0 is no port"),
         ({"host_map": (HostMapping(host="a.example", address="192.0.2.1"),) * 2}, "mapped twice"),
         ({"black_holes": ("a b",)}, "space"),
+        ({"black_holes": ("a.example", "https://b.example/")}, "'https://b.example/' is no host name"),
+        ({"host_map": (HostMapping(host="http://a.example", address="192.0.2.1"),)}, "without scheme, port and path"),
         ({"loads": 10}, "1 to 9"),
         ({"repeat": PageState.COLD}, "warm"),
         ({"steps": (Visit(url="https://a.example/"), Visit(url="gopher://x"))}, "Step 2: "),
@@ -75,6 +77,14 @@ def test_no_secret_is_in_a_sentence() -> None:
 def test_a_host_cannot_be_both_mapped_and_blocked() -> None:
     mapped = (HostMapping(host="a.example", address="192.0.2.1"),)
     assert "both" in page_faults(replace(PLAIN, host_map=mapped, black_holes=("a.example",)))["black_holes"]
+
+
+@pytest.mark.parametrize(
+    "text", ["https://a.example", "a.example/x", "a.example:8443", "a.example?", "me@a.example", "#a"]
+)
+def test_a_host_is_a_name_alone_so_that_none_is_blocked_in_vain(text: str) -> None:
+    with pytest.raises(PageOptionError, match="is no host name: write it without scheme, port and path"):
+        parse_host(text)
 
 
 def test_names_are_read_in_the_letters_of_the_dns() -> None:
