@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from backend.fleet.models import Region
 from backend.runs.models import Outcome, PendingRun, Run, Trigger
-from backend.runs.reading import ResultRead
+from backend.runs.reading import MissedRead, ResultRead
 from backend.runs.rows import Arrival, Slot
 from backend.runs.store import Content, Ended, store
 from backend.sites.models import Monitor
@@ -37,13 +37,13 @@ class Claim(NamedTuple):
 
 def claim_of(result: ResultRead) -> Claim:
     return Claim(
-        result["run_id"],
-        result["monitor_id"],
-        result["region"],
-        result["scheduled_for"],
-        result["attempt"],
-        result["kind"],
-        result["outcome"]["outcome"] == "missed",
+        result.run_id,
+        result.monitor_id,
+        result.region,
+        result.scheduled_for,
+        result.attempt,
+        result.kind,
+        isinstance(result.outcome, MissedRead),
     )
 
 

@@ -10,7 +10,9 @@ from uuid import UUID
 from backend.runs.reading import (
     AnyRead,
     ConnectionRead,
+    FailedRead,
     LegRead,
+    MissedRead,
     OutcomeRead,
     PageRead,
     PairRead,
@@ -23,8 +25,7 @@ from backend.runs.reading import (
 )
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import Severity
-from workers.measurement.messages import Clock
-from workers.measurement.pair import CacheState, Leg
+from workers.measurement.pair import Leg
 
 # Agents are trusted with their own region, not with our memory or a chart's legend.
 MAX_TEXT = 1_000
@@ -89,12 +90,12 @@ class Arrival(NamedTuple):
 def run_values(result: ResultRead) -> Row:
     """What of RUN_COLUMNS the result itself tells."""
     return (
-        *_ending(result["outcome"]),
-        text(result["agent"]),
-        text(result["agent_version"]),
-        result["config_version"],
-        result["started_at"],
-        result["duration_us"],
+        *_ending(result.outcome),
+        text(result.agent),
+        text(result.agent_version),
+        result.config_version,
+        result.started_at,
+        result.duration_us,
         *_metrics(measurement_of(result)),
     )
 
@@ -104,87 +105,86 @@ def connection_values(connection: ConnectionRead, *, timed: bool = True) -> Row:
 
     Raises ValueError for what is no address.
     """
-    certificate = connection.get("certificate")
+    certificate = connection.certificate
     return (
-        connection["number"],
-        text(connection["host"]),
-        connection["port"],
-        _address(connection.get("address")),
-        text(connection.get("protocol")),
+        connection.number,
+        text(connection.host),
+        connection.port,
+        _address(connection.address),
+        text(connection.protocol),
         *(_times(connection) if timed else (None,) * 5),
-        text(connection.get("tls_version")),
-        text(connection.get("cipher")),
-        connection.get("resumed"),
-        text(certificate["sha256"]) if certificate else None,
-        text(certificate["issuer"]) if certificate else None,
-        certificate["not_after"] if certificate else None,
-        text(connection.get("certificate_error")),
-        connection.get("received_bytes"),
-        connection.get("requests", 0),
-        connection.get("preconnected", False),
+        text(connection.tls_version),
+        text(connection.cipher),
+        connection.resumed,
+        text(certificate.sha256) if certificate else None,
+        text(certificate.issuer) if certificate else None,
+        certificate.not_after if certificate else None,
+        text(connection.certificate_error),
+        connection.received_bytes,
+        connection.requests,
+        connection.preconnected,
     )
 
 
 def _times(connection: ConnectionRead) -> Row:
     return (
-        _duration_us(connection.get("dns")),
-        _duration_us(connection.get("connect")),
-        _duration_us(connection.get("tls")),
-        connection.get("rtt_us"),
-        connection.get("tls_round_trips"),
+        _duration_us(connection.dns),
+        _duration_us(connection.connect),
+        _duration_us(connection.tls),
+        connection.rtt_us,
+        connection.tls_round_trips,
     )
 
 
 def leg_values(leg: LegRead, not_kept: Sequence[Leg]) -> Row:
     """What of LEG_COLUMNS the exchange itself tells."""
-    cache = leg.get("cache") or {}
-    evidence = cache.get("evidence")
+    cache, evidence = leg.cache, leg.cache.evidence
     return (
-        leg["order"],
-        leg["leg"].value,
-        leg["reused"],
-        leg["leg"] not in not_kept,
-        leg["connection"],
-        *_phases(leg["timing"]),
-        leg.get("status"),
-        text(leg.get("protocol")),
-        text(leg.get("content_encoding")),
-        leg.get("head_bytes"),
-        leg.get("body_bytes"),
-        cache.get("state", CacheState.UNKNOWN).value,
-        text(f"{evidence['name']}: {evidence['value']}") if evidence else None,
-        cache.get("age_s"),
-        text(leg.get("etag")),
+        leg.order,
+        leg.leg.value,
+        leg.reused,
+        leg.leg not in not_kept,
+        leg.connection,
+        *_phases(leg.timing),
+        leg.status,
+        text(leg.protocol),
+        text(leg.content_encoding),
+        leg.head_bytes,
+        leg.body_bytes,
+        cache.state.value,
+        text(f"{evidence.name}: {evidence.value}") if evidence else None,
+        cache.age_s,
+        text(leg.etag),
     )
 
 
 def finding_values(measurement: AnyRead) -> list[Row]:
     """What of FINDING_COLUMNS a probe's or page's diagnosis tells, in its order: see `models.Finding`."""
-    diagnosis = None if measurement["kind"] == "pair" else measurement.get("diagnosis")
+    diagnosis = None if isinstance(measurement, PairRead) else measurement.diagnosis
     if diagnosis is None or profile_kept(measurement) is False:
         return []
     is_deep = _depth(measurement) == Depth.DEEP.value
     found: list[Row] = [
         (
-            text(one["id"]),
-            text(one["severity"]),
-            text(one["confidence"]),
-            one.get("saving_us"),
-            text(one.get("host")),
+            text(one.id),
+            text(one.severity),
+            text(one.confidence),
+            one.saving_us,
+            text(one.host),
             None,
         )
-        for one in diagnosis.get("findings", [])
-        if is_deep or one["severity"] != Severity.INFO
+        for one in diagnosis.findings
+        if is_deep or one.severity != Severity.INFO
     ]
-    left_open = diagnosis.get("not_judged", []) if is_deep else []
-    found += [(text(one["id"]), None, None, None, None, text(one["reason"])) for one in left_open]
+    left_open = diagnosis.not_judged if is_deep else []
+    found += [(text(one.id), None, None, None, None, text(one.reason)) for one in left_open]
     return [(position, *one) for position, one in enumerate(found[:MAX_FINDINGS], start=1)]
 
 
-def connections_of(measurement: AnyRead) -> list[ConnectionRead]:
-    if measurement["kind"] == "page":
-        return measurement["waterfall"]["connections"]
-    return measurement.get("connections", [])
+def connections_of(measurement: AnyRead) -> Sequence[ConnectionRead]:
+    if isinstance(measurement, PageRead):
+        return measurement.waterfall.connections
+    return measurement.connections
 
 
 def text(value: str | None) -> str | None:
@@ -195,31 +195,31 @@ def text(value: str | None) -> str | None:
 
 
 def _ending(outcome: OutcomeRead) -> tuple[str | None, ...]:
-    if outcome["outcome"] == "missed":
-        return ("missed", outcome["reason"].value, None, None, None, None)
-    if outcome["outcome"] == "failed":
-        failure = outcome["failure"]
-        words = (failure["stage"].value, failure["kind"].value, failure["blame"].value)
-        return ("failed", None, *words, text(failure["detail"]))
+    if isinstance(outcome, MissedRead):
+        return ("missed", outcome.reason.value, None, None, None, None)
+    if isinstance(outcome, FailedRead):
+        failure = outcome.failure
+        words = (failure.stage.value, failure.kind.value, failure.blame.value)
+        return ("failed", None, *words, text(failure.detail))
     return ("measured", None, None, None, None, None)
 
 
 def profile_kept(measurement: AnyRead) -> bool | None:
     """Whether a shaped run's network kept its profile; None for all others."""
-    if measurement["kind"] != "probe":
-        return measurement.get("profile_verified")
-    evidence = measurement.get("evidence")
-    return evidence.get("profile_verified") if evidence else None
+    if not isinstance(measurement, ProbeRead):
+        return measurement.profile_verified
+    evidence = measurement.evidence
+    return evidence.profile_verified if evidence else None
 
 
 def _metrics(measurement: AnyRead | None) -> tuple[Any, ...]:
     """Everything from `clock` on."""
     if measurement is None:
         return (None,) * len(_MEASURED)
-    if measurement["kind"] == "pair":
+    if isinstance(measurement, PairRead):
         values = _pair_metrics(measurement)
     else:
-        values = _page_metrics(measurement) if measurement["kind"] == "page" else _probe_metrics(measurement)
+        values = _page_metrics(measurement) if isinstance(measurement, PageRead) else _probe_metrics(measurement)
     kept = profile_kept(measurement)
     if kept is False:
         values = tuple(v if name in _UNSHAPED else None for name, v in zip(_MEASURED[:-1], values, strict=True))
@@ -227,17 +227,17 @@ def _metrics(measurement: AnyRead | None) -> tuple[Any, ...]:
 
 
 def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
-    hops, connections = probe.get("hops", []), probe.get("connections", [])
+    hops, connections = probe.hops, probe.connections
     last = hops[-1] if hops else None
-    connection = _numbered(connections, last["connection"] if last else None)
-    received = [size for hop in hops for size in (hop.get("head_bytes"), hop.get("body_bytes")) if size is not None]
+    connection = _numbered(connections, last.connection if last else None)
+    received = [size for hop in hops for size in (hop.head_bytes, hop.body_bytes) if size is not None]
     return (
-        probe.get("clock", Clock.KERNEL).value,
-        *_phases(last["timing"] if last else None),
-        connection.get("rtt_us") if connection else None,
-        connection.get("tls_round_trips") if connection else None,
-        last.get("status") if last else None,
-        text(connection.get("protocol")) if connection else None,
+        probe.clock.value,
+        *_phases(last.timing if last else None),
+        connection.rtt_us if connection else None,
+        connection.tls_round_trips if connection else None,
+        last.status if last else None,
+        text(connection.protocol) if connection else None,
         *(None,) * 9,
         len(hops),
         len(connections),
@@ -249,17 +249,17 @@ def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
 
 def _pair_metrics(pair: PairRead) -> tuple[Any, ...]:
     """Those of the CDN's cold exchange, as if it were a probe; the counts are of all exchanges."""
-    legs, connections = pair.get("exchanges", []), pair.get("connections", [])
-    cdn = next((leg for leg in legs if leg["leg"] is Leg.A and not leg["reused"]), None)
-    connection = _numbered(connections, cdn["connection"] if cdn else None)
-    received = [size for leg in legs for size in (leg.get("head_bytes"), leg.get("body_bytes")) if size is not None]
+    legs, connections = pair.exchanges, pair.connections
+    cdn = next((leg for leg in legs if leg.leg is Leg.A and not leg.reused), None)
+    connection = _numbered(connections, cdn.connection if cdn else None)
+    received = [size for leg in legs for size in (leg.head_bytes, leg.body_bytes) if size is not None]
     return (
-        pair.get("clock", Clock.KERNEL).value,
-        *_phases(cdn["timing"] if cdn else None),
-        connection.get("rtt_us") if connection else None,
-        connection.get("tls_round_trips") if connection else None,
-        cdn.get("status") if cdn else None,
-        text(cdn.get("protocol")) if cdn else None,
+        pair.clock.value,
+        *_phases(cdn.timing if cdn else None),
+        connection.rtt_us if connection else None,
+        connection.tls_round_trips if connection else None,
+        cdn.status if cdn else None,
+        text(cdn.protocol) if cdn else None,
         *(None,) * 9,
         len(legs),
         len(connections),
@@ -270,62 +270,62 @@ def _pair_metrics(pair: PairRead) -> tuple[Any, ...]:
 
 
 def _page_metrics(page: PageRead) -> tuple[Any, ...]:
-    requests, connections = page["waterfall"]["requests"], page["waterfall"]["connections"]
+    requests, connections = page.waterfall.requests, page.waterfall.connections
     document = document_of(page)
-    connection = _numbered(connections, document.get("connection") if document else None)
-    vitals = page["vitals"]
+    connection = _numbered(connections, document.connection if document else None)
+    vitals = page.vitals
     return (
         None,
-        *_phases(document["timing"] if document else None, zero_us=0),
-        connection.get("rtt_us") if connection else None,
-        connection.get("tls_round_trips") if connection else None,
-        document.get("status") if document else None,
-        text(document.get("protocol")) if document else None,
-        vitals.get("fcp_us"),
-        vitals.get("lcp_us"),
-        vitals.get("cls"),
-        vitals.get("load_us"),
-        vitals.get("fully_loaded_us"),
-        vitals.get("start_render_us"),
-        vitals.get("speed_index_us"),
-        vitals.get("visually_complete_us"),
-        vitals.get("tbt_us"),
+        *_phases(document.timing if document else None, zero_us=0),
+        connection.rtt_us if connection else None,
+        connection.tls_round_trips if connection else None,
+        document.status if document else None,
+        text(document.protocol) if document else None,
+        vitals.fcp_us,
+        vitals.lcp_us,
+        vitals.cls,
+        vitals.load_us,
+        vitals.fully_loaded_us,
+        vitals.start_render_us,
+        vitals.speed_index_us,
+        vitals.visually_complete_us,
+        vitals.tbt_us,
         len(requests),
         len(connections),
-        sum(request.get("transferred_bytes") or 0 for request in requests),
-        text(page.get("browser_version")),
+        sum(request.transferred_bytes or 0 for request in requests),
+        text(page.browser_version),
         _depth(page),
     )
 
 
 def _depth(measurement: AnyRead) -> str | None:
     """How deep a probe looked. One that brings no evidence did not look; a page that was judged was seen whole."""
-    if measurement["kind"] == "page":
-        return None if measurement.get("diagnosis") is None else Depth.DEEP.value
-    evidence = measurement.get("evidence") if measurement["kind"] == "probe" else None
-    return evidence["depth"].value if evidence else None
+    if isinstance(measurement, PageRead):
+        return None if measurement.diagnosis is None else Depth.DEEP.value
+    evidence = measurement.evidence if isinstance(measurement, ProbeRead) else None
+    return evidence.depth.value if evidence else None
 
 
 def _phases(timing: TimingRead | None, *, zero_us: int | None = None) -> tuple[int | None, ...]:
     """Those of `workers.measurement.timing.phases_of`, or of `document_phases` from 0; a test compares both."""
     if timing is None:
         return (None,) * 8
-    end_us, wait = timing.get("end_us"), timing.get("wait")
-    start_us = timing["start_us"] if zero_us is None else zero_us
+    end_us, wait = timing.end_us, timing.wait
+    start_us = timing.start_us if zero_us is None else zero_us
     return (
-        _duration_us(timing.get("dns")),
-        _duration_us(timing.get("connect")),
-        _duration_us(timing.get("tls")),
-        _duration_us(timing.get("send")),
+        _duration_us(timing.dns),
+        _duration_us(timing.connect),
+        _duration_us(timing.tls),
+        _duration_us(timing.send),
         _duration_us(wait),
-        _duration_us(timing.get("download")),
-        None if wait is None else wait["end_us"] - start_us,
+        _duration_us(timing.download),
+        None if wait is None else wait.end_us - start_us,
         None if end_us is None else end_us - start_us,
     )
 
 
 def _numbered(connections: Iterable[ConnectionRead], number: int | None) -> ConnectionRead | None:
-    return next((connection for connection in connections if connection["number"] == number), None)
+    return next((connection for connection in connections if connection.number == number), None)
 
 
 # The same few hosts are measured again and again.
@@ -337,6 +337,6 @@ def _address(value: str | None) -> IPv4Address | IPv6Address | None:
 
 def _duration_us(span: SpanRead | None) -> int | None:
     """None also for a span that ends before it starts: whatever that was, it measured nothing."""
-    if span is None or span["end_us"] < span["start_us"]:
+    if span is None or span.end_us < span.start_us:
         return None
-    return span["end_us"] - span["start_us"]
+    return span.end_us - span.start_us

@@ -11,7 +11,7 @@ from django.db.models import Model
 from backend.runs.documents import pack
 from backend.runs.models import Connection, Finding, Leg, Run, RunDocument
 from backend.runs.owners import Word, page_findings, words_of
-from backend.runs.reading import AnyRead, ResultRead, measurement_of
+from backend.runs.reading import AnyRead, PairRead, ResultRead, measurement_of
 from backend.runs.rows import (
     CONNECTION_COLUMNS,
     FINDING_COLUMNS,
@@ -109,10 +109,10 @@ def _judged(ended: Ended, said: Word) -> Ended:
 
 def _legs(measurement: AnyRead) -> list[Row]:
     """The exchanges of a pair whose profile was kept; of any other run none."""
-    if measurement["kind"] != "pair" or profile_kept(measurement) is False:
+    if not isinstance(measurement, PairRead) or profile_kept(measurement) is False:
         return []
-    not_kept = measurement.get("not_kept", [])
-    return [leg_values(leg, not_kept) for leg in measurement.get("exchanges", [])]
+    not_kept = measurement.not_kept
+    return [leg_values(leg, not_kept) for leg in measurement.exchanges]
 
 
 def _documents(runs: Iterable[Ended]) -> Iterator[Row]:

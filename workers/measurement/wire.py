@@ -4,11 +4,10 @@ A message travels as JSON in an envelope `{"kind", "version", "body"}`. Unknown 
 reader understands a newer writer; an unknown kind or version is refused.
 """
 
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, SchemaValidator, core_schema, from_json
+from pydantic_core import PydanticSerializationError, from_json
 
 from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress, Receipts, RunRequest, RunResult
 from workers.measurement.waterfall import Waterfall
@@ -37,7 +36,6 @@ _KINDS: dict[type, tuple[str, int]] = {
 
 
 M = TypeVar("M", bound=Message)
-B = TypeVar("B")
 
 
 class WireError(ValueError):
@@ -70,37 +68,11 @@ def decode(data: bytes, expected: type[M]) -> M:
     try:
         message: M = adapter.validate_python(body)
     except ValidationError as error:
-        raise WireError(first_fault(error)) from error
+        raise WireError(_first_fault(error)) from error
     return message
 
 
-def partial_reader(message: type[Message], body: type[B]) -> Callable[[bytes], B]:
-    """A reader of one message that makes only what `body`, a TypedDict, names of it: for who reads thousands a second.
-
-    What it gives back raises WireError as `decode` does, as far as it looks.
-    """
-    kind, version = _KINDS[message]
-    fields = {
-        "kind": core_schema.literal_schema([kind]),
-        "version": core_schema.literal_schema([version]),
-        "body": TypeAdapter(body).core_schema,
-    }
-    envelope = core_schema.typed_dict_schema(
-        {name: core_schema.typed_dict_field(schema) for name, schema in fields.items()}, extra_behavior="ignore"
-    )
-    validator = SchemaValidator(envelope)
-
-    def read(data: bytes) -> B:
-        try:
-            found: B = validator.validate_json(data)["body"]
-        except ValidationError as error:
-            raise WireError(first_fault(error)) from error
-        return found
-
-    return read
-
-
-def first_fault(error: ValidationError) -> str:
+def _first_fault(error: ValidationError) -> str:
     """The place and text of the first of a validation's faults, and how many there are; without what was sent."""
     fault = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in fault["loc"])
