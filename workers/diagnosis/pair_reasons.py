@@ -3,7 +3,8 @@
 The shares of all reasons together are the shares of the phases; those too small to matter are left unsaid.
 """
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
@@ -51,10 +52,31 @@ class Evidence:
 
 def reasons_of(evidence: Evidence) -> tuple[Reason, ...]:
     """The largest share in the direction of the difference first."""
-    total = evidence.parts.total
-    least_us = max(_MIN_US, _MIN_SHARE * abs(total))
-    found = [reason for reason in _all(evidence) if abs(reason.difference_us or 0) >= least_us]
-    return tuple(sorted(found, key=lambda reason: -(reason.difference_us or 0) * (1 if total > 0 else -1)))
+    return _telling(_all(evidence), evidence.parts.total)
+
+
+def mean_reasons(by_region: Mapping[str, Sequence[Reason]], difference_us: int) -> tuple[Reason, ...]:
+    """Why one leg is faster in several regions together: the means of the shares, each region counting the same.
+
+    A region without a reason has no share of it that matters. The words are of the region where its share is largest.
+    """
+    found: dict[str, list[tuple[str, Reason]]] = defaultdict(list)
+    for region, reasons in by_region.items():
+        for reason in reasons:
+            found[reason.id].append((region, reason))
+    means = []
+    for id, told in found.items():
+        mean_us = round(sum(reason.difference_us or 0 for _, reason in told) / len(by_region))
+        region, most = max(told, key=lambda one: (one[1].difference_us or 0) * (1 if mean_us > 0 else -1))
+        text = most.text if len(by_region) == 1 else f"{region}: {most.text}"
+        means.append(Reason(id=id, text=text, difference_us=mean_us))
+    return _telling(means, difference_us)
+
+
+def _telling(reasons: Iterable[Reason], difference_us: float) -> tuple[Reason, ...]:
+    least_us = max(_MIN_US, _MIN_SHARE * abs(difference_us))
+    found = [reason for reason in reasons if abs(reason.difference_us or 0) >= least_us]
+    return tuple(sorted(found, key=lambda reason: -(reason.difference_us or 0) * (1 if difference_us > 0 else -1)))
 
 
 def leading(reasons: tuple[Reason, ...], difference_us: int) -> Reason | None:

@@ -17,7 +17,7 @@ from math import inf, sqrt
 from statistics import NormalDist, fmean
 
 from workers.diagnosis.pair_facts import LegFacts, facts_of
-from workers.diagnosis.pair_reasons import Evidence, Reason, leading, not_kept_reason, reasons_of
+from workers.diagnosis.pair_reasons import Evidence, Reason, leading, mean_reasons, not_kept_reason, reasons_of
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, LegSample, Names, PairRun, PairSample, Parts, Verdict
 from workers.diagnosis.pair_split import mean_parts, split
 from workers.diagnosis.pair_warnings import PairWarning, dns_left_out, pairs_left_out, protocols_differ, warnings_of
@@ -141,7 +141,8 @@ def judge(
 def overall(by_region: Mapping[str, PairVerdict], *, names: Names = CDN_AND_ORIGIN) -> PairVerdict:
     """One verdict for several regions: the mean of their differences, each region counting the same.
 
-    Only regions with 20 pairs or more count. Regions that contradict each other are named in a warning.
+    Only regions with 20 pairs or more count, for the reasons too. Regions that contradict each other are named in a
+    warning.
     """
     judged = {region: one for region, one in by_region.items() if one.pairs >= MIN_PAIRS}
     known = [(one.difference, one.by_phase) for one in judged.values() if one.difference and one.by_phase]
@@ -163,6 +164,7 @@ def overall(by_region: Mapping[str, PairVerdict], *, names: Names = CDN_AND_ORIG
         difference=difference,
         margin_us=margin_us,
         by_phase=mean_parts([parts for _, parts in known], estimate_us),
+        reasons=mean_reasons({region: one.reasons for region, one in judged.items()}, estimate_us),
         warnings=_contradictions(judged, names),
     )
 

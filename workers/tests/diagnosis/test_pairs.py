@@ -267,6 +267,26 @@ def test_regions_that_contradict_each_other_are_named() -> None:
     ]
 
 
+def test_several_regions_have_a_reason_together() -> None:
+    """The mean of its shares, in the words of the region where it weighs most."""
+    apart = {"fra": region(-25_000), "sin": region(-9_000)}
+    both = overall(apart)
+    shares = [one.main_reason.difference_us or 0 for one in apart.values() if one.main_reason]
+    assert both.main_reason is not None
+    assert both.main_reason.id == apart["fra"].reasons[0].id
+    assert both.main_reason.difference_us == pytest.approx(sum(shares) / 2, abs=1)
+    assert both.main_reason.text == f"fra: {apart['fra'].reasons[0].text}"
+    assert overall({"fra": apart["fra"], "sin": region(-9_000, 12)}).reasons == apart["fra"].reasons
+
+
+def test_in_what_regions_contradict_each_other_lies_no_reason_together() -> None:
+    """One origin begins its answer as much earlier as the other's later; that one is also further away is left."""
+    both = overall({"fra": region(21_000), "sin": region(-60_000), "nyc": judge([])})
+    (reason,) = both.reasons
+    assert (reason.id, reason.difference_us) == ("distance", pytest.approx(-4_950, abs=100))
+    assert reason.text.startswith("sin: ")
+
+
 def test_regions_with_too_few_pairs_do_not_count() -> None:
     few = overall({"fra": region(-40_000, 12), "sin": judge([])})
     assert (few.verdict, few.sentence) == (Verdict.INCONCLUSIVE, "12 of 20 pairs: no verdict yet.")
