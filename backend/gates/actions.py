@@ -17,7 +17,7 @@ from backend.sites.actions import record_deploy
 from backend.sites.deploys import InvalidDeployError
 from backend.sites.deploys import validate as validate_deploy
 from backend.sites.models import Deploy, Monitor, Site, SiteStatus
-from backend.sites.targets import check_target
+from backend.sites.targets import check_called
 
 # They share the browsers that people test with.
 MAX_OPEN = 10
@@ -168,7 +168,7 @@ def _deploy(actor: User | None, site: Site, question: Question, token_name: str)
 
 def _callback(question: Question) -> Any:
     """For the encrypted field, which is a text only to the type checker."""
-    return {"url": check_target(question.callback_url).url} if question.callback_url else {}
+    return {"url": check_called(question.callback_url).url} if question.callback_url else {}
 
 
 def _rule(gate: Gate, place: int, comparison: Comparison) -> GateRule:

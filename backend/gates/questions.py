@@ -11,7 +11,7 @@ from backend.gates.addresses import Address, faults_of
 from backend.gates.models import BaselineMode, Level, OnInconclusive, Phase
 from backend.sites.deploys import DeployMarker
 from backend.sites.models import Monitor
-from backend.sites.targets import check_target
+from backend.sites.targets import check_called
 from workers.measurement.target import TargetError
 
 MAX_RULES, MAX_REGIONS, MAX_MONITORS = 20, 20, 5
@@ -227,7 +227,7 @@ def _side_faults(question: Question) -> Iterator[tuple[str, str]]:
 
 def _address_fault(url: str) -> str | None:
     try:
-        check_target(url)
+        check_called(url)
     except TargetError as error:
         return str(error)
     return None

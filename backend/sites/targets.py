@@ -8,20 +8,49 @@ from django.conf import settings
 from backend.config import is_loopback
 from workers.measurement.addresses import may_measure
 from workers.measurement.pair import DialAddress, PairTarget, parse_dial_address
-from workers.measurement.target import Target, TargetError, parse_target
+from workers.measurement.target import CredentialsError, PortError, Target, TargetError, parse_target
 
-INSIDE = (
+_INSIDE = (
     "This address is inside your network; an admin must allow it: the setting is FIRSTBYTE_PRIVATE_TARGETS, "
-    "a list of address ranges, for the service and for the agents that measure it."
+    "a list of address ranges"
 )
+_MORE_PORTS = "An operator adds others with FIRSTBYTE_EXTRA_PORTS"
+_AGENTS_TOO = "for the service and for the agents that measure it."
+
+
+class _InsideError(TargetError):
+    """An address of the operator's own network that is not allowed; in words for who wants it measured."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{_INSIDE}, {_AGENTS_TOO}")
 
 
 def check_target(text: str) -> Target:
     """The address in its canonical form; https:// is put before what names no scheme. Raises TargetError."""
+    try:
+        return _checked(text)
+    except PortError as error:
+        raise TargetError(f"{error} {_MORE_PORTS}, {_AGENTS_TOO}") from error
+
+
+def check_called(text: str) -> Target:
+    """The same of an address that the service itself is to call, in words that fit that. Raises TargetError."""
+    try:
+        return _checked(text)
+    except PortError as error:
+        refused = f"Port {error.port} may not be called; allowed are {error.allowed}. {_MORE_PORTS}."
+        raise TargetError(refused) from error
+    except CredentialsError as error:
+        raise TargetError("The address must not hold a user name or password.") from error
+    except _InsideError as error:
+        raise TargetError(f"{_INSIDE}.") from error
+
+
+def _checked(text: str) -> Target:
     text = text.strip()
     target = parse_target(text if "://" in text else f"https://{text}", extra_ports=settings.EXTRA_PORTS)
     if _is_inside(target.host):
-        raise TargetError(INSIDE)
+        raise _InsideError
     return target
 
 
@@ -29,7 +58,7 @@ def check_dial_address(text: str) -> DialAddress:
     """An address to dial in place of what a name says, "IP" or "IP:port". Raises TargetError."""
     dial = parse_dial_address(text, extra_ports=settings.EXTRA_PORTS)
     if _is_inside(dial.address):
-        raise TargetError(INSIDE)
+        raise _InsideError
     return dial
 
 

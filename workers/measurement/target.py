@@ -36,6 +36,10 @@ class PortError(TargetError):
         super().__init__(f"Port {port} may not be measured; allowed are {self.allowed}.")
 
 
+class CredentialsError(TargetError):
+    """A user name or password stands in the address, where everybody sees it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A URL taken apart. `host` is lower-case punycode without brackets; `path` starts with / and holds the query."""
@@ -73,7 +77,7 @@ def parse_target(url: str, *, extra_ports: Ports = frozenset()) -> Target:
     if parts.scheme not in DEFAULT_PORTS:
         raise TargetError(f"The address must begin with http:// or https://, not {parts.scheme[:20] or 'nothing'}.")
     if "@" in parts.netloc:
-        raise TargetError("The address must not hold a user name or password; set a request header for that.")
+        raise CredentialsError("The address must not hold a user name or password; set a request header for that.")
     if "[" in parts.netloc and not _BRACKETED.fullmatch(parts.netloc):
         raise TargetError(f"{parts.netloc[:60]!r} is not an IPv6 address in brackets.")
     host = _canonical_host(parts.hostname or "")

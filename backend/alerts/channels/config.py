@@ -13,8 +13,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from backend.alerts.models.channels import ChannelKind
-from backend.sites.targets import check_target
-from workers.measurement.target import PortError, TargetError
+from backend.sites.targets import check_called
+from workers.measurement.target import TargetError
 
 MAX_ADDRESSES = 20
 # Standard Webhooks asks for 24 to 64 bytes.
@@ -97,10 +97,7 @@ def _checked_url(url: str) -> str:
     if not url.strip():
         raise ChannelError("url", "Paste the address that is to be called.")
     try:
-        return check_target(url).url
-    except PortError as error:
-        sentence = f"Port {error.port} may not be called; allowed are {error.allowed}."
-        raise ChannelError("url", f"{sentence} An operator adds others with FIRSTBYTE_EXTRA_PORTS.") from error
+        return check_called(url).url
     except TargetError as error:
         raise ChannelError("url", str(error)) from error
 

@@ -3,7 +3,7 @@ from ipaddress import ip_network
 import pytest
 from pytest_django import Settings
 
-from backend.sites.targets import check_target
+from backend.sites.targets import check_called, check_target
 from workers.measurement.target import TargetError
 
 
@@ -65,3 +65,34 @@ def test_what_cannot_be_measured_is_answered_with_a_sentence(text: str, why: str
 def test_a_further_port_is_taken_where_the_operator_allows_it(settings: Settings) -> None:
     settings.EXTRA_PORTS = frozenset({9443})
     assert check_target("https://example.com:9443/").port == 9443
+
+
+@pytest.mark.parametrize(
+    ("text", "measured", "called"),
+    [
+        (
+            "https://shop.example:22/",
+            "Port 22 may not be measured; allowed are 80, 443, 8080, 8443. An operator adds others with "
+            "FIRSTBYTE_EXTRA_PORTS, for the service and for the agents that measure it.",
+            "Port 22 may not be called; allowed are 80, 443, 8080, 8443. An operator adds others with "
+            "FIRSTBYTE_EXTRA_PORTS.",
+        ),
+        (
+            "https://10.0.0.1/",
+            "This address is inside your network; an admin must allow it: the setting is FIRSTBYTE_PRIVATE_TARGETS, "
+            "a list of address ranges, for the service and for the agents that measure it.",
+            "This address is inside your network; an admin must allow it: the setting is FIRSTBYTE_PRIVATE_TARGETS, "
+            "a list of address ranges.",
+        ),
+        (
+            "https://u:p@shop.example/",
+            "The address must not hold a user name or password; set a request header for that.",
+            "The address must not hold a user name or password.",
+        ),
+    ],
+)
+def test_a_refusal_says_what_helps_whoever_wants_it_measured_or_called(text: str, measured: str, called: str) -> None:
+    for check, sentence in ((check_target, measured), (check_called, called)):
+        with pytest.raises(TargetError) as refused:
+            check(text)
+        assert str(refused.value) == sentence
