@@ -20,7 +20,7 @@ from django.utils import timezone
 from backend.alerts.enrolment import enrol
 from backend.alerts.incidents import apply_all
 from backend.alerts.judgement.samples import Memory, Sample
-from backend.alerts.looks import Look, Sight, asks, marks
+from backend.alerts.looks import Look, Sight, awaited, marks
 from backend.alerts.reading import Due, confirmations, due, read, remember, sample_of, streams_of
 from backend.alerts.rules_of import rules_for
 from backend.alerts.silent_regions import watch_regions
@@ -43,6 +43,8 @@ _DUTIES_EVERY_S = 5.0
 PUT_OFF = timedelta(minutes=5)
 # Of an organisation: people's own tests wait in the same queue.
 CONFIRMATIONS_AT_ONCE = 10
+# Of these no look at whether an outage is over takes: what is new comes first.
+RECHECKS_RESERVE = 5
 
 _CERTIFICATES = """
 SELECT run_id, host, certificate_not_after FROM runs_connection
@@ -92,14 +94,15 @@ class Judged:
 
 @transaction.atomic
 def judge_batch(now: datetime, limit: int = BATCH) -> Judged:
-    """Looks at monitors whose look is due. A fixed number of statements, unless something changes its state."""
+    """Looks at monitors whose look is due. A fixed number of statements, unless something changes its state
+    or a region is asked."""
     rows = due("alerts_watch", now, limit)
     if not rows:
         return Judged(monitors=0, runs=0)
     looks, runs = _looks(rows, now)
     _show_certificates(looks, now)
     apply_all([change for look in looks for change in look.changes()], now=now)
-    _confirm(looks)
+    _ask_regions(looks)
     _remember(looks)
     return Judged(monitors=len(rows), runs=runs)
 
@@ -143,10 +146,10 @@ def live_regions(now: datetime) -> frozenset[str]:
 
 
 def _confirmed(memories: Mapping[int, Memory], now: datetime) -> dict[UUID, Sample]:
-    awaited = {ask.run_id: ask.region for memory in memories.values() for ask in asks(memory)}
-    if not awaited:
+    regions = {ask.run_id: ask.region for memory in memories.values() for ask in awaited(memory)}
+    if not regions:
         return {}
-    return {run_id: sample_of([row], awaited[run_id]) for run_id, row in confirmations(awaited, now).items()}
+    return {run_id: sample_of([row], regions[run_id]) for run_id, row in confirmations(regions, now).items()}
 
 
 def _show_certificates(looks: Sequence[Look], now: datetime) -> None:
@@ -162,18 +165,38 @@ def _show_certificates(looks: Sequence[Look], now: datetime) -> None:
             look.show(seen[look.row.monitor_id])
 
 
-def _confirm(looks: Sequence[Look]) -> None:
-    """Asks another region where one alone says that a site is down. Without room the next slots will tell."""
-    room: dict[int, int] = {}
+def _ask_regions(looks: Sequence[Look]) -> None:
+    """Asks another region where one alone says that a site is down, and then whether outages are over. Without room
+    the next slots will tell."""
+    room = _Room()
     for look in looks:
         doubt = look.doubt()
-        if doubt is None:
+        if doubt and room.has(look) and (run_id := _run(look, doubt[1])):
+            look.asked(run_id, doubt[1])
+            room.take(look)
+    for look in looks:
+        region = look.recheck()
+        if not region or not room.has(look, RECHECKS_RESERVE) or _is_under_way(look):
             continue
+        if run_id := _run(look, region):
+            look.rechecked(run_id, region)
+            room.take(look)
+
+
+class _Room:
+    """How many more runs of each organisation may be under way. One statement for each that is asked about."""
+
+    def __init__(self) -> None:
+        self._left: dict[int, int] = {}
+
+    def has(self, look: Look, reserved: int = 0) -> bool:
         organisation = look.row.organisation_id
-        if organisation not in room:
-            room[organisation] = CONFIRMATIONS_AT_ONCE - _under_way(organisation)
-        if room[organisation] > 0 and _ask(look, doubt[1]):
-            room[organisation] -= 1
+        if organisation not in self._left:
+            self._left[organisation] = CONFIRMATIONS_AT_ONCE - _under_way(organisation)
+        return self._left[organisation] > reserved
+
+    def take(self, look: Look) -> None:
+        self._left[look.row.organisation_id] -= 1
 
 
 def _under_way(organisation_id: int) -> int:
@@ -181,16 +204,20 @@ def _under_way(organisation_id: int) -> int:
     return asked.filter(monitor__site__organisation=organisation_id).count()
 
 
-def _ask(look: Look, region: str) -> bool:
+def _is_under_way(look: Look) -> bool:
+    """Whether a run that nobody waits for any more may yet come."""
+    return PendingRun.objects.filter(trigger=Trigger.CONFIRM, monitor=look.row.monitor_id).exists()
+
+
+def _run(look: Look, region: str) -> UUID | None:
     monitor = Monitor.objects.select_related("site__organisation").get(pk=look.row.monitor_id)
     try:
         with transaction.atomic():
             (run_id,) = request_runs(actor=None, monitor=monitor, regions=[region], trigger=Trigger.CONFIRM)
     except RunsError as error:
         log.info("%s is not asked about %s: %s", region, look.row.public_id, error)
-        return False
-    look.asked(run_id, region)
-    return True
+        return None
+    return run_id
 
 
 def _remember(looks: Sequence[Look]) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 from backend.alerts.incidents import Change, Scene
 from backend.alerts.judgement.certificates import Reading, Shown, ends_first
 from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
+from backend.alerts.judgement.rechecks import NEAR_US, Turn, lately, next_turn
 from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, from_us, to_us
 from backend.alerts.models import Resolution, Rule
 from backend.alerts.reading import Due, Stream
@@ -29,7 +30,7 @@ _CERTIFICATE_EVERY_US = 3_600_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """A confirmation that is under way."""
+    """A run that is under way, to confirm a failure or to see whether it is over."""
 
     run_id: UUID
     region: str
@@ -56,7 +57,20 @@ def marks(memory: Memory, interval_s: int, now: datetime) -> dict[str, datetime]
 
 def asks(memory: Memory) -> list[Ask]:
     """The confirmations that a memory awaits."""
-    return [Ask(run_id=UUID(run), region=region, at_us=at_us) for run, region, at_us in memory.get("asks", ())]
+    return _asks(memory, "asks")
+
+
+def awaited(memory: Memory) -> list[Ask]:
+    """All runs that a memory awaits: confirmations, and looks at whether an outage is over."""
+    return _asks(memory, "asks") + _asks(memory, "rechecks")
+
+
+def _asks(memory: Memory, key: str) -> list[Ask]:
+    return [Ask(run_id=UUID(run), region=region, at_us=at_us) for run, region, at_us in memory.get(key, ())]
+
+
+def _kept(asks: Sequence[Ask]) -> list[list[str | int]]:
+    return [[ask.run_id.hex, ask.region, ask.at_us] for ask in asks]
 
 
 class Look:
@@ -68,10 +82,13 @@ class Look:
         self._memory = memory
         self._rules = {rule.pk: rule for rule in rules}
         self._is_off = row.paused or not row.active
+        self._is_nowhere = not sight.streams
         self._is_another = memory.get("what", row.what) != row.what
         subject = Subject(kind=row.kind, interval_s=row.interval_s, timeout_s=row.timeout_s, began_us=self._now_us)
         self._judge = MonitorJudge([spec_of(rule) for rule in rules], subject, memory.get("rules", {}))
         self._asks = asks(memory)
+        self._rechecks = _asks(memory, "rechecks")
+        self._asked = lately([(region, at_us) for region, at_us in memory.get("rechecked", ())], self._now_us)
         self._certificates_us: dict[str, int] = dict(memory.get("certificates_us", {}))
         if sight.streams:
             self._judge.keep({stream.region for stream in sight.streams})
@@ -79,8 +96,8 @@ class Look:
     def changes(self) -> list[Change]:
         """What the rules make of it all."""
         found = [self._forgotten(rule_id) for rule_id in self._judge.forgotten if rule_id in self._rules]
-        if self._is_off or self._is_another:
-            why = Resolution.PAUSED if self._is_off else Resolution.REPLACED
+        why = self._why_it_ends()
+        if why is not None:
             return found + [self._change(heard, why) for heard in self._judge.stop(self._now_us)]
         self._expect()
         return found + [self._change(heard, Resolution.RECOVERED) for heard in self._heard()]
@@ -106,14 +123,14 @@ class Look:
 
     @property
     def _telling(self) -> dict[UUID, str]:
-        if self._is_off or self._is_another or not self._judge.certificates():
+        if self._begins_anew or not self._judge.certificates():
             return {}
         newest = {sample.region: sample.run_id for sample in self._sight.samples if sample.seen is Seen.UP}
         return {run_id: region for region, run_id in newest.items()}
 
     def doubt(self) -> tuple[str, str] | None:
         """A region that says the site is down, and the one to ask whether that is so; another if there is any."""
-        if self._is_off or self._is_another or self._asks:
+        if self._begins_anew or self._asks or self._rechecks:
             return None
         doubtful = self._judge.doubtful(self._now_us)
         live = [stream.region for stream in self._sight.streams if stream.region in self._sight.live]
@@ -125,9 +142,18 @@ class Look:
     def asked(self, run_id: UUID, region: str) -> None:
         self._asks.append(Ask(run_id=run_id, region=region, at_us=self._now_us))
 
+    def recheck(self) -> str | None:
+        """A region that is to look at once whether what is held to be down is so still."""
+        turn = self._turn()
+        return turn.region if turn and turn.at_us <= self._now_us else None
+
+    def rechecked(self, run_id: UUID, region: str) -> None:
+        self._rechecks.append(Ask(run_id=run_id, region=region, at_us=self._now_us))
+        self._asked.append((region, self._now_us))
+
     def memory(self) -> str:
         """What the next look goes on from."""
-        if self._is_off or self._is_another:
+        if self._begins_anew:
             # What follows a pause, or is of another address, begins anew.
             kept: Memory = {"marks": dict.fromkeys(self._memory.get("marks", {}), self._now_us)}
             return json.dumps(kept, separators=(",", ":"))
@@ -138,7 +164,11 @@ class Look:
             "what": self.row.what,
         }
         if self._asks:
-            kept["asks"] = [[ask.run_id.hex, ask.region, ask.at_us] for ask in self._asks]
+            kept["asks"] = _kept(self._asks)
+        if self._rechecks:
+            kept["rechecks"] = _kept(self._rechecks)
+        if self._asked:
+            kept["rechecked"] = [list(one) for one in self._asked]
         if self._certificates_us:
             kept["certificates_us"] = self._certificates_us
         return json.dumps(kept, separators=(",", ":"))
@@ -149,7 +179,40 @@ class Look:
         if self._sight.reached:
             return self._sight.now
         usual_s = min(max(self.row.interval_s / 4, SHORTEST_LOOK_S), LONGEST_LOOK_S)
-        return self._sight.now + timedelta(seconds=ANXIOUS_LOOK_S if self._asks else usual_s)
+        if self._asks or self._rechecks:
+            usual_s = ANXIOUS_LOOK_S
+        elif turn := self._turn():
+            usual_s = min(usual_s, max((turn.at_us - self._now_us) / 1e6, SHORTEST_LOOK_S))
+        return self._sight.now + timedelta(seconds=usual_s)
+
+    @property
+    def _begins_anew(self) -> bool:
+        return self._why_it_ends() is not None
+
+    def _why_it_ends(self) -> Resolution | None:
+        """Why nothing that was told holds any longer."""
+        if self._is_off:
+            return Resolution.PAUSED
+        if self._is_another:
+            return Resolution.REPLACED
+        return Resolution.UNMEASURED if self._is_nowhere else None
+
+    def _turn(self) -> Turn | None:
+        """Which region may look again, and when; none while one does."""
+        if self._begins_anew or self._asks or self._rechecks:
+            return None
+        held = self._judge.held()
+        if held is None:
+            return None
+        may = {stream.region for stream in self._sight.streams if self._may_look(stream)}
+        regions = {code: at_us for code, at_us in held.regions.items() if code in may}
+        held = replace(held, regions=regions)
+        return next_turn(held, self._asked, now_us=self._now_us, interval_us=self.row.interval_s * 1_000_000)
+
+    def _may_look(self, stream: Stream) -> bool:
+        """Whether a region has an agent that lives, and no slot of its own that tells as soon."""
+        is_idle = stream.pending is None and to_us(stream.next_at) - self._now_us > NEAR_US
+        return is_idle and stream.region in self._sight.live
 
     def _expect(self) -> None:
         codes = {stream.region for stream in self._sight.streams}
@@ -161,12 +224,18 @@ class Look:
                 presence.restart(self._now_us)
 
     def _heard(self) -> Iterator[Heard]:
-        answers = [self._sight.confirmed[ask.run_id] for ask in self._asks if ask.run_id in self._sight.confirmed]
-        late_us = self._now_us - CONFIRM_WITHIN // timedelta(microseconds=1)
-        self._asks = [ask for ask in self._asks if ask.run_id not in self._sight.confirmed and ask.at_us > late_us]
-        for sample in sorted([*self._sight.samples, *answers], key=lambda sample: sample.at_us):
-            yield from self._judge.observe(sample)
+        confirmed = self._sight.confirmed
+        answers = [confirmed[ask.run_id] for ask in (*self._asks, *self._rechecks) if ask.run_id in confirmed]
+        self._asks, self._rechecks = self._open(self._asks), self._open(self._rechecks)
+        told = [(sample, False) for sample in self._sight.samples] + [(sample, True) for sample in answers]
+        for sample, is_answer in sorted(told, key=lambda one: one[0].at_us):
+            yield from self._judge.observe(sample, is_answer=is_answer)
         yield from self._judge.look(self._now_us)
+
+    def _open(self, asks: Sequence[Ask]) -> list[Ask]:
+        """Those that have not ended, and are waited for."""
+        late_us = self._now_us - CONFIRM_WITHIN // timedelta(microseconds=1)
+        return [ask for ask in asks if ask.run_id not in self._sight.confirmed and ask.at_us > late_us]
 
     def _mark(self, stream: Stream) -> int:
         reached = self._sight.reached.get(stream.region_id)

@@ -15,7 +15,7 @@ from workers.measurement.messages import Kind, MissedReason, PageMeasurement, Pr
 
 _WHY = {
     Trigger.MANUAL.value: "tested by hand",
-    Trigger.CONFIRM.value: "to confirm a failure",
+    Trigger.CONFIRM.value: "to confirm a failure or its end",
     Trigger.GATE.value: "for a gate",
     Trigger.MAPPED.value: "once, with a host at another address",
     Trigger.DIAGNOSE.value: "to find out why something changed",

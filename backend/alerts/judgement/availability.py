@@ -7,6 +7,7 @@ a region said before the first failure is therefore no evidence that the site is
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from backend.alerts.judgement.rechecks import Held
 from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others, newest_us
 from backend.alerts.states import State
 
@@ -124,6 +125,25 @@ class Availability:
             return None
         self._asked_us = place.since_us
         return code
+
+    def held(self, current: State, since_us: int) -> Held:
+        """Which regions have to see it well before it is over. What failed for the first time where another region is
+        down alone has its own next slot to fail again."""
+        counting = {
+            code: place
+            for code, place in self._fresh().items()
+            if code in self._failed or not self._failed
+            if current is not State.DEGRADED or not 0 < place.fails < REGIONAL_FAILS
+        }
+        down = {code: place for code, place in counting.items() if place.fails}
+        open_still = down or {code: place for code, place in counting.items() if place.oks < OKS}
+        last_bad_us = newest_us(place.bad_us for place in counting.values())
+        return Held(
+            since_us=since_us,
+            regions={code: place.at_us for code, place in open_still.items()},
+            newest_us=newest_us(place.at_us for place in counting.values()),
+            is_back=any(place.up_us > last_bad_us for place in counting.values()),
+        )
 
     def _fresh(self) -> dict[str, _Place]:
         newest = newest_us(place.at_us for place in self._places.values())

@@ -9,6 +9,7 @@ from backend.alerts.judgement.budgets import OverBudget
 from backend.alerts.judgement.certificates import CertificateEnds
 from backend.alerts.judgement.failures import Failures
 from backend.alerts.judgement.presence import Presence
+from backend.alerts.judgement.rechecks import Held
 from backend.alerts.judgement.samples import Evaluator, Memory, Sample, Standing
 from backend.alerts.judgement.tracks import Step, Track
 from backend.alerts.metrics import measured_by
@@ -108,9 +109,12 @@ class MonitorJudge:
         for entry in self._entries:
             entry.evaluator.keep(regions)
 
-    def observe(self, sample: Sample) -> Iterator[Heard]:
-        """One ended slot; those of a region come in order."""
+    def observe(self, sample: Sample, *, is_answer: bool = False) -> Iterator[Heard]:
+        """One ended slot; those of a region come in order. What was asked for when something was wrong is an answer,
+        and counts for whether the site can be reached: medians and counts are of what was measured by the clock."""
         for entry in self._entries:
+            if is_answer and not isinstance(entry.evaluator, Availability):
+                continue
             entry.evaluator.observe(sample)
             if entry.spec.kind not in _BY_THE_CLOCK and (heard := entry.consider(sample.at_us)):
                 yield heard
@@ -136,6 +140,14 @@ class MonitorJudge:
                 code = entry.evaluator.doubtful(now_us)
                 if code:
                     return code
+        return None
+
+    def held(self) -> Held | None:
+        """What a rule that may ask holds to be down."""
+        for entry in self._entries:
+            may_ask = isinstance(entry.evaluator, Availability) and entry.spec.params.get("confirm", True)
+            if may_ask and entry.track.state is not State.OK and isinstance(entry.evaluator, Availability):
+                return entry.evaluator.held(entry.track.state, entry.track.since_us)
         return None
 
     def presences(self) -> list[Presence]:

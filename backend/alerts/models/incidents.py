@@ -42,6 +42,7 @@ class Resolution(models.TextChoices):
     RULE_OFF = "rule_off", "The rule was changed or switched off"
     PAUSED = "paused", "The monitor was paused"
     REPLACED = "replaced", "Something else is measured now"
+    UNMEASURED = "unmeasured", "No region measures it any more"
 
 
 class Incident(models.Model):

@@ -31,7 +31,7 @@ _REMINDERS = [
 ]
 _TELL = [("slowdown", "at once, as soon as it is sure"), ("regression", "only once it has lasted")]
 _LABELS = {
-    "confirm": "Ask another region before a failure counts",
+    "confirm": "Ask another region before a failure counts, and again until it is over",
     "failed": "Failed runs",
     "of_last": "Of the last … runs",
     "regions": "In at least … regions",
