@@ -97,6 +97,7 @@ class Scrutiny:
         self._memory, self._rules, self._newest, self._now = memory, rules, newest, now
         self.is_off = row.paused or not row.active
         self._is_another = memory.get("what", row.what) != row.what
+        self._why_over = self._why_it_ends()
         # What was found before was found at another address.
         self._since_us = to_us(now) if self._is_another else int(memory.get("since_us", 0))
         self._basis = {
@@ -116,9 +117,9 @@ class Scrutiny:
         looks = {code: [look for look in mine if look.at_us > self._since_us] for code, mine in looks.items()}
         for rule in self._rules:
             mind = _remembered(before.get(str(rule.pk)), rule.version)
-            if self.is_off or self._is_another:
-                why = Resolution.PAUSED if self.is_off else Resolution.REPLACED
-                found += [self._over(rule, id, why) for id, track in mind.tracks.items() if track.told]
+            if self._why_over is not None:
+                over = (id for id, track in mind.tracks.items() if track.told)
+                found += [self._over(rule, id, self._why_over) for id in over]
                 continue
             changes, after, open_in = self._judge(rule, mind, looks)
             found += changes
@@ -151,6 +152,14 @@ class Scrutiny:
     def due_at(self) -> datetime:
         is_anxious = self.row.kind == Kind.PROBE and (bool(self._unsure) or None in self._newest.values())
         return self._now + (ANXIOUS_LOOK if is_anxious and not self.is_off else LOOK_EVERY)
+
+    def _why_it_ends(self) -> Resolution | None:
+        """Why nothing that was told holds any longer. What has no regions is not known to be in order either."""
+        if self.is_off:
+            return Resolution.PAUSED
+        if self._is_another:
+            return Resolution.REPLACED
+        return None if self._newest else Resolution.UNMEASURED
 
     def _is_patient(self) -> bool:
         """Whether something is bad and has not lasted long enough to be told."""

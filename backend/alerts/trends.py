@@ -124,6 +124,8 @@ class TrendLook:
         self.monitor_id = row.monitor_id
         self._streams = batch.streams[row.monitor_id]
         self._is_off = row.paused or not row.active
+        # Nothing new is known while nothing is measured, whoever has seen to that.
+        self._is_at_rest = self._is_off or not self._streams
         reached = [*batch.reached.get(row.monitor_id, {}).values()]
         ends = [to_us(at) + 1 for at in reached] + [to_us(stream.before) for stream in self._streams]
         self._end_us = min(ends, default=to_us(now))
@@ -152,7 +154,7 @@ class TrendLook:
             "mark": max(self._end_us - 1, int(self._memory.get("mark", 0))),
             "eyes": self._kept,
             # Of a monitor that rests nobody has begun to learn anew.
-            "what": self._memory.get("what", self._row.how) if self._is_off else self._row.how,
+            "what": self._memory.get("what", self._row.how) if self._is_at_rest else self._row.how,
             "steps": self._steps.memory(),
         }
         return json.dumps(kept, separators=(",", ":"))
@@ -179,9 +181,9 @@ class TrendLook:
             if track.told is not None:
                 yield self._end(eye, Resolution.RULE_OFF)
             kept, track = {}, Track()
-        if self._is_off:
+        if self._is_at_rest:
             if track.told is not None:
-                yield self._end(eye, Resolution.PAUSED)
+                yield self._end(eye, Resolution.PAUSED if self._is_off else Resolution.UNMEASURED)
             self._kept[eye.key] = kept | {"detector": self._stopped(eye, kept), "track": {}} if kept else {}
             return
         history, settings = self._past(eye), self._settings(eye)

@@ -311,3 +311,13 @@ def test_a_cause_of_another_address_is_not_said_to_be_mended_and_counts_for_noth
     assert told() == ["opened", "resolved"]
     probe(world, "fra", OVERFLOW)
     assert told() == ["opened", "resolved", "opened"]
+
+
+def test_a_cause_that_no_region_looks_for_any_more_is_over_and_says_why(world: World) -> None:
+    probe(world, "fra", OVERFLOW)
+    probe(world, "fra", OVERFLOW)
+    assert told() == ["opened"]
+    Schedule.objects.all().delete()
+    look(world)
+    assert told() == ["opened", "resolved"]
+    assert Incident.objects.get().resolution == "unmeasured"

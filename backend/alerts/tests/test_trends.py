@@ -298,3 +298,19 @@ def test_a_slowdown_that_passes_before_a_rule_has_waited_is_not_told() -> None:
     site.pass_time(30, slower)
     site.pass_time(120, usual)
     assert told() == []
+
+
+def test_a_slowdown_that_no_region_measures_any_more_ends_and_is_told_again_where_one_does() -> None:
+    site = Site()
+    site.pass_time(120, slower)
+    assert told() == ["opened"]
+    kept = list(Schedule.objects.all())
+    Schedule.objects.all().delete()
+    site.look()
+    assert told() == ["opened", "resolved"]
+    assert only_incident().resolution == "unmeasured"
+    site.look()
+    assert told() == ["opened", "resolved"]
+    Schedule.objects.bulk_create(kept)
+    site.pass_time(120, slower)
+    assert told() == ["opened", "resolved", "opened"]
