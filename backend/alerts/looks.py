@@ -100,7 +100,7 @@ class Look:
         if why is not None:
             return found + [self._change(heard, why) for heard in self._judge.stop(self._now_us)]
         self._expect()
-        return found + [self._change(heard, Resolution.RECOVERED) for heard in self._heard()]
+        return found + [self._change(heard, self._how_it_ends(heard)) for heard in self._heard()]
 
     @property
     def telling_runs(self) -> list[UUID]:
@@ -196,6 +196,12 @@ class Look:
         if self._is_another:
             return Resolution.REPLACED
         return Resolution.UNMEASURED if self._is_nowhere else None
+
+    def _how_it_ends(self, heard: Heard) -> Resolution:
+        """What was bad in some regions alone, and is measured in others only, was not seen to become better."""
+        was_regional = heard.step is not None and heard.step.before is State.DEGRADED and bool(heard.named)
+        is_elsewhere = not set(heard.named) & {stream.region for stream in self._sight.streams}
+        return Resolution.REPLACED if was_regional and is_elsewhere else Resolution.RECOVERED
 
     def _turn(self) -> Turn | None:
         """Which region may look again, and when; none while one does."""

@@ -40,12 +40,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What a rule says. Without a step only its standing changed: other regions, say."""
+    """What a rule says. Without a step only its standing changed: other regions, say. `named` are the regions that it
+    named before."""
 
     rule_id: int
     standing: Standing
     step: Step | None
     metric: str = ""
+    named: tuple[str, ...] = ()
 
 
 _MAKERS: dict[str, Callable[[RuleSpec, Subject, Memory], Evaluator]] = {
@@ -87,8 +89,8 @@ class _Entry:
         self.track, step = self.track.advance(standing, now_us, self.spec.delay_us)
         if step is None and (self.track.told is None or not standing.firm or list(standing.regions) == self.regions):
             return None
-        self.regions = list(standing.regions)
-        return Heard(rule_id=self.spec.rule_id, standing=standing, step=step)
+        named, self.regions = tuple(self.regions), list(standing.regions)
+        return Heard(rule_id=self.spec.rule_id, standing=standing, step=step, named=named)
 
 
 class MonitorJudge:

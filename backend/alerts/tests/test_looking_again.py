@@ -284,3 +284,25 @@ def test_the_incident_of_a_monitor_that_no_region_measures_any_more_ends_and_say
     Schedule.objects.bulk_create(kept)
     happen(world, "--- xxx xxx")
     assert told() == ["opened", "resolved", "opened"]
+
+
+def test_a_region_that_was_down_alone_and_is_not_measured_any_more_is_not_called_well() -> None:
+    world = a_page(interval_s=60)
+    happen(world, "... ..x ..x ..x")
+    assert only_incident().state == "degraded"
+    Schedule.objects.filter(region=world.regions[2]).delete()
+    happen(world, "..- ..-")
+    assert told() == ["opened", "resolved"]
+    assert only_incident().resolution == "replaced"
+
+
+def test_a_site_that_was_down_and_is_measured_from_elsewhere_is_well_when_it_is_seen_well_there() -> None:
+    world = a_page("fra", "iad", interval_s=60)
+    Schedule.objects.filter(region=world.regions[1]).delete()
+    happen(world, ".- x- x-")
+    assert told() == ["opened"]
+    Schedule.objects.update(region=world.regions[1])
+    happen(world, "-x -x")
+    assert told() == ["opened"]
+    happen(world, "-. -.")
+    assert told() == ["opened", "recovered"]
