@@ -25,6 +25,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.routes import PictureKind
 from workers.measurement.target import PortError, Ports, TargetError, parse_target
+from workers.measurement.timing import Phases
 from workers.version import VERSION
 
 log = logging.getLogger(__name__)
@@ -161,11 +162,11 @@ def _our_fault(run_id: object, error: Exception) -> Failed:
 def _harmless(on_progress: OnProgress | None) -> OnProgress:
     """Telling somebody where a run is must not end the run."""
 
-    def tell(stage: ProgressStage, requests: int | None) -> None:
+    def tell(stage: ProgressStage, known: int | Phases | None) -> None:
         if on_progress is None:
             return
         try:
-            on_progress(stage, requests)
+            on_progress(stage, known)
         except Exception:
             log.warning("progress %s could not be told", stage, exc_info=True)
 

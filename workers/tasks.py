@@ -17,6 +17,7 @@ from workers.ledger import Ledger
 from workers.measurement import routes, wire
 from workers.measurement.broker import broker_options, broker_url
 from workers.measurement.messages import Kind, OnProgress, Progress, ProgressStage, RunRequest
+from workers.measurement.timing import Phases
 from workers.run import Clock, Execution, Instruments, execute, internal_error
 from workers.spool import Spool
 
@@ -167,8 +168,10 @@ def _keep(execution: Execution, spool: Spool, *, urgent: bool) -> None:
 
 
 def _teller(request: RunRequest, bell: Bell) -> OnProgress:
-    def tell(stage: ProgressStage, requests: int | None) -> None:
-        bell.tell(Progress(run_id=request.run_id, stage=stage, requests=requests))
+    def tell(stage: ProgressStage, known: int | Phases | None) -> None:
+        phases = known if isinstance(known, Phases) else None
+        requests = known if isinstance(known, int) else None
+        bell.tell(Progress(run_id=request.run_id, stage=stage, requests=requests, phases=phases))
 
     return tell
 

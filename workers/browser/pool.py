@@ -183,5 +183,5 @@ def _follow(seat: Seat, asked: _Asked, tell: OnProgress) -> Load:
     return work.result()
 
 
-def _nobody(_stage: ProgressStage, _requests: int | None) -> None:
+def _nobody(_stage: ProgressStage, _known: object) -> None:
     """Nobody listens."""

@@ -16,6 +16,7 @@ from workers.measurement.canvas import Canvas
 from workers.measurement.failure import Blame, Stage
 from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, ProgressStage, RunRequest
 from workers.measurement.target import EVERY_PORT, TargetError, parse_target
+from workers.measurement.timing import Phases
 
 EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
 # On one's own machine every address may be measured, as every port: there is nobody to protect from the caller.
@@ -78,10 +79,12 @@ def allowed_of(arguments: argparse.Namespace) -> tuple[Network, ...]:
         raise UsageError(f"--allow-private: {error}") from error
 
 
-def tell(stage: ProgressStage, requests: int | None) -> None:
+def tell(stage: ProgressStage, known: int | Phases | None) -> None:
     """Progress for a person, on stderr."""
-    if stage in _STAGES:
-        count = "" if requests is None else f", {requests} request{'' if requests == 1 else 's'}"
+    if isinstance(known, Phases):
+        say("looking deeper …")
+    elif stage in _STAGES:
+        count = "" if known is None else f", {known} request{'' if known == 1 else 's'}"
         say(f"{_STAGES[stage]}{count} …")
 
 

@@ -28,7 +28,7 @@ from workers.measurement.page_view import (
 )
 from workers.measurement.pair import Leg, LegExchange, PairTarget, Protocols
 from workers.measurement.profile import NATIVE, Profile
-from workers.measurement.timing import Timing
+from workers.measurement.timing import Phases, Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Place, Waterfall
 
@@ -78,8 +78,9 @@ class ProgressStage(StrEnum):
     DONE = "done"
 
 
-# What an instrument calls as it goes; the number counts the requests begun, once a page is loading.
-OnProgress = Callable[[ProgressStage, int | None], None]
+# What an instrument calls as it goes, with what it knows besides: how many requests have begun, once a page is loading,
+# or the phases of a probe that is looking deeper.
+OnProgress = Callable[[ProgressStage, int | Phases | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,11 +267,16 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where an urgent run is now. `requests` counts those begun, once a page is loading."""
+    """Where an urgent run is now. `requests` counts those begun, once a page is loading.
+
+    `phases` are those of a probe's last hop, told as soon as it is measured while a deep probe looks further. The
+    result will tell the same ones; until then they are a person's to look at and nobody's to count.
+    """
 
     run_id: UUID
     stage: ProgressStage
     requests: int | None = None
+    phases: Phases | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

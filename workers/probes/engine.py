@@ -19,6 +19,7 @@ from workers.measurement.compute.evidence import Deeper
 from workers.measurement.compute.probe import probe_measurement
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement, ProgressStage, RunRequest
+from workers.measurement.timing import Phases, phases_of
 from workers.probes.exchange import Tell
 from workers.probes.journey import Journey, Outcome
 from workers.probes.link import Kit
@@ -101,6 +102,9 @@ class Engine:
     def _measure_deep(self, request: RunRequest, on_progress: OnProgress | None) -> Measured | Failed:
         outcome = self._carry_out(partial(_travel, request), request.timeout_us, on_progress)
         deeper = Deeper.of(outcome.capture)
+        if on_progress is not None and outcome.failure is None and not request.profile.shapes:
+            # Whether a shaped network keeps its numbers is known at the end, and until then nothing of its speed.
+            on_progress(ProgressStage.LOADING, _phases(outcome))
         if outcome.place is not None:
             # What only this needs (HTTP/2, QUIC) is memory that most agents can spare for good.
             from workers.probes.deep import look_deeper_at  # noqa: PLC0415
@@ -157,6 +161,11 @@ async def _measure_light(request: RunRequest, kit: Kit, tell: Tell) -> Measured 
     if tell is not None:
         tell(ProgressStage.COMPUTING)
     return _told(outcome, probe_measurement(outcome.capture))
+
+
+def _phases(outcome: Outcome) -> Phases:
+    """Those of the last hop, as the run's own will be: of the same capture by the same arithmetic."""
+    return phases_of(probe_measurement(outcome.capture).hops[-1].timing)
 
 
 def _told(outcome: Outcome, measurement: ProbeMeasurement) -> Measured | Failed:

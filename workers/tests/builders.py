@@ -32,7 +32,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import CacheReport, CacheState, Leg, LegExchange, PairTarget, Protocols
 from workers.measurement.profile import NATIVE
-from workers.measurement.timing import Span, Timing
+from workers.measurement.timing import Span, Timing, phases_of
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
 
@@ -336,6 +336,9 @@ EXAMPLES: dict[str, wire.Message] = {
     ),
     "run_result.missed": build_result(Missed(reason=MissedReason.LATE), duration_us=0),
     "progress.loading": Progress(run_id=build_request().run_id, stage=ProgressStage.LOADING, requests=17),
+    "progress.looking_deeper": Progress(
+        run_id=build_request().run_id, stage=ProgressStage.LOADING, phases=phases_of(build_probe().hops[-1].timing)
+    ),
     "heartbeat.busy": Heartbeat(
         agent="eu-1",
         agent_version="0.1.0",

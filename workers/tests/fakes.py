@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from workers.config import AgentConfig
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
 from workers.measurement.routes import PictureKind
+from workers.measurement.timing import phases_of
 from workers.pulse import About
 from workers.tests.builders import build_page, build_pair, build_probe
 from workers.tests.waiting import wait_for
@@ -92,6 +93,8 @@ def _act(request: RunRequest, diary: Path | None, on_progress: OnProgress | None
             time.sleep(float(seconds))
         case ["until", name] if diary is not None:
             wait_for(diary.with_name(name).exists, f"the file {name}")
+        case ["deeper"] if on_progress is not None:
+            on_progress(ProgressStage.LOADING, phases_of(build_probe().hops[-1].timing))
         case ["raise"]:
             raise RuntimeError("a fault of ours, on purpose")
         case ["kill"]:

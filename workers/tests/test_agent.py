@@ -15,6 +15,8 @@ from workers.measurement import routes
 from workers.measurement.messages import Failed, Kind, Measured, Missed, ProgressStage
 from workers.measurement.pair import PairTarget
 from workers.measurement.routes import Lane, PictureKind
+from workers.measurement.timing import phases_of
+from workers.tests.builders import build_probe
 from workers.tests.fakes import PICTURES
 from workers.tests.rig import Agent, Broker, due_request
 from workers.tests.site import running_site
@@ -58,6 +60,17 @@ def test_a_person_who_waits_sees_progress_and_the_schedule_does_not_stand_in_the
     assert [told.stage for told in service.progress] == [ProgressStage.STARTING, ProgressStage.CONNECTING]
     assert {told.run_id for told in service.progress} == {run_id}
     assert len(service.results) == 1
+
+
+def test_a_person_who_waits_is_told_the_phases_before_a_deep_probe_has_ended(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    broker.publish(due_request("/deeper", kind=Kind.PROBE, urgent=True))
+    wait_for(lambda: len(service.progress) == 3, "its progress")
+    phases = phases_of(build_probe().hops[-1].timing)
+    assert [told.phases for told in service.progress] == [None, None, phases]
+    assert [told.requests for told in service.progress] == [None, None, None]
 
 
 @pytest.mark.parametrize("kind", [Kind.PROBE, Kind.PAGE])

@@ -132,7 +132,7 @@ def test_a_message_in_the_wrong_queue_is_our_fault_not_the_targets() -> None:
 def test_progress_begins_with_starting_and_a_deaf_listener_ends_nothing() -> None:
     told: list[ProgressStage] = []
 
-    def listen(stage: ProgressStage, requests: int | None) -> None:
+    def listen(stage: ProgressStage, _known: object) -> None:
         told.append(stage)
         raise OSError("nobody hears")
 

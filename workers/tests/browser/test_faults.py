@@ -255,7 +255,7 @@ def test_request_headers_go_to_the_pages_own_origin_only(load: Load, site: Site)
 
 
 def test_a_listener_that_raises_does_not_wedge_the_pool(ca_file: Path, site: Site) -> None:
-    def broken(stage: ProgressStage, _count: int | None) -> None:
+    def broken(stage: ProgressStage, _known: object) -> None:
         if stage is ProgressStage.CONNECTING:
             raise OSError("nobody there")
 

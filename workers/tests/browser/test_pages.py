@@ -241,7 +241,7 @@ def test_cookies_and_credentials_are_not_kept(load: Load, site: Site) -> None:
 
 
 def test_progress_is_told_in_order_with_the_number_of_requests(pool: BrowserPool, site: Site) -> None:
-    told: list[tuple[ProgressStage, int | None]] = []
+    told: list[tuple[ProgressStage, object]] = []
     pool.load(page_request(site.page("/", "<img src=/a.png>")), lambda stage, count: told.append((stage, count)))
     stages = [stage for stage, _ in told]
     assert stages == sorted(stages, key=list(ProgressStage).index)

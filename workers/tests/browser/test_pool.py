@@ -260,7 +260,7 @@ def test_who_closes_it_in_the_middle_of_a_load_waits_for_nothing_and_leaves_noth
     with socket.create_server(("127.0.0.1", 0)) as silent:
         request = page_request(f"http://127.0.0.1:{silent.getsockname()[1]}/", timeout_us=120_000_000)
 
-        def tell(told: ProgressStage, _requests: int | None) -> None:
+        def tell(told: ProgressStage, _known: object) -> None:
             if told is stage:
                 reached.set()
 

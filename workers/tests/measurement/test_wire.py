@@ -4,6 +4,7 @@ import json
 from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import PairTarget
 from workers.measurement.profile import Profile
+from workers.measurement.timing import Phases
 from workers.measurement.waterfall import Waterfall
 from workers.tests.builders import EXAMPLES, SLOT, build_page, build_pair, build_probe, build_request, build_result
 from workers.tests.write_examples import pretty
@@ -80,7 +82,13 @@ RESULTS = st.builds(
     outcome=OUTCOMES,
 )
 OTHERS = st.one_of(
-    st.builds(Progress, run_id=st.uuids(), stage=st.sampled_from(ProgressStage), requests=st.none() | COUNTS),
+    st.builds(
+        Progress,
+        run_id=st.uuids(),
+        stage=st.sampled_from(ProgressStage),
+        requests=st.none() | COUNTS,
+        phases=st.none() | st.builds(Phases, dns_us=st.none() | COUNTS, ttfb_us=COUNTS, total_us=st.none() | COUNTS),
+    ),
     st.builds(Heartbeat, agent=TEXT, agent_version=TEXT, sent_at=INSTANTS, holding=st.lists(st.uuids()).map(tuple)),
     st.builds(HeartbeatReply, received_at=INSTANTS, lost=st.lists(st.uuids()).map(tuple)),
     st.builds(Receipts, statuses=st.lists(st.sampled_from(ReceiptStatus)).map(tuple)),
@@ -158,6 +166,11 @@ def test_the_fault_is_named_with_its_place() -> None:
     line = wire.encode(build_result()).replace(b'"attempt":1', b'"attempt":"one"')
     with pytest.raises(wire.WireError, match="attempt: Input should be a valid integer"):
         wire.decode(line, RunResult)
+
+
+def test_progress_of_an_agent_that_tells_no_phases_is_understood() -> None:
+    line = b'{"kind":"progress","version":1,"body":{"run_id":"%s","stage":"loading"}}' % str(UUID(int=1)).encode()
+    assert wire.decode(line, Progress) == Progress(run_id=UUID(int=1), stage=ProgressStage.LOADING)
 
 
 def test_an_instant_without_a_time_zone_is_refused() -> None:

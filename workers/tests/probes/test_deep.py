@@ -13,7 +13,9 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, EarlyData, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import FindingId, Severity
-from workers.measurement.messages import Failed
+from workers.measurement.messages import Failed, Measured, ProbeMeasurement, ProgressStage
+from workers.measurement.profile import PROFILES
+from workers.measurement.timing import phases_of
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -40,6 +42,48 @@ def test_a_server_that_leads_to_one_that_is_down_is_not_taken_for_that_one(named
     assert failed.failure.kind is FailureKind.CONNECT_REFUSED
     (only,) = evidence_of(failed).trials
     assert only.handshake is None
+
+
+def told_of(lab: Lab, url: str, **changes: Any) -> tuple[Measured | Failed, list[object]]:
+    """A deep probe, and what its listener was told besides the stages."""
+    told: list[object] = []
+    return lab.probe(url, lambda _, known: told.append(known), depth=Depth.DEEP, **changes), told
+
+
+def test_the_phases_are_told_after_the_first_connection_and_are_those_of_the_result(named: Lab) -> None:
+    """A redirect is measured too: its answer is a hop of its own, and the last one's phases are told as at the end."""
+    at_that_time: list[int] = []
+    with (
+        Server(keeping(response()), context=named.authority.context(NAME)) as server,
+        Server(keeping(redirect(server.url(host=NAME))), context=named.authority.context(NAME)) as first,
+    ):
+
+        def listen(_: ProgressStage, known: object) -> None:
+            if known is not None:
+                told.append(known)
+                at_that_time.append(server.connections)
+
+        told: list[object] = []
+        outcome = named.probe(first.url(host=NAME), listen, depth=Depth.DEEP)
+        assert at_that_time == [1]
+        assert server.connections > 5
+    assert isinstance(outcome.measurement, ProbeMeasurement)
+    assert len(outcome.measurement.hops) == 2
+    assert told == [phases_of(outcome.measurement.hops[-1].timing)]
+
+
+def test_phases_of_a_probe_that_failed_are_not_told_ahead(named: Lab) -> None:
+    with Server(keeping(response(status="500 Oops")), context=named.authority.context(NAME)) as server:
+        outcome, told = told_of(named, server.url(host=NAME))
+    assert isinstance(outcome, Failed)
+    assert set(told) == {None}
+
+
+def test_speed_through_a_profile_is_not_told_before_it_is_known_whether_its_network_kept_it(named: Lab) -> None:
+    with Server(keeping(response()), context=named.authority.context(NAME)) as server:
+        outcome, told = told_of(named, server.url(host=NAME), profile=PROFILES["cable"])
+    assert isinstance(outcome, Measured)
+    assert set(told) == {None}
 
 
 def resumptions(evidence: ProbeEvidence, kind: Trial) -> list[bool | None]:
