@@ -9,6 +9,7 @@ from django.core.files.storage import default_storage
 
 from backend.fleet.actions import record_heartbeat
 from backend.fleet.models import Region
+from backend.runs.early import noted
 from backend.runs.models import PendingRun, Run
 from backend.runs.sql import array, fetch
 from backend.runs.verdicts import HELD_FOR
@@ -46,10 +47,10 @@ def heartbeat(region: Region, message: Heartbeat, *, now: datetime) -> Heartbeat
 
 
 def note_progress(region: Region, message: Progress) -> bool:
-    """Notes where a run is; whether it is pending in this region."""
+    """Notes where a run is, and the phases it tells ahead; whether it is pending in this region."""
     pending = PendingRun.objects.filter(run_id=message.run_id, region=region, published_at__isnull=False)
     requests = None if message.requests is None else max(0, min(message.requests, 1_000_000))
-    return bool(pending.update(stage=message.stage.value, requests=requests))
+    return bool(pending.update(stage=message.stage.value, requests=requests, **noted(message)))
 
 
 def keep_picture(region: Region, run_id: UUID, kind: PictureKind, picture: bytes) -> bool:

@@ -54,7 +54,7 @@ _RETRY = (
     + """
 UPDATE runs_pendingrun p SET run_id = v.word::uuid, attempt = p.attempt + 1, first_run_id = p.run_id,
     published_at = NULL, lease_until = NULL, publish_after = %(now)s,
-    agent = '', stage = 'queued', requests = NULL, has_screenshot = false, has_film = false
+    agent = '', stage = 'queued', requests = NULL, phases = NULL, has_screenshot = false, has_film = false
 FROM v WHERE p.run_id = v.run_id
 """
 )

@@ -14,6 +14,7 @@ from backend.web.times import short
 from backend.web.verdict import missed_verdict
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Kind, MissedReason
+from workers.measurement.timing import Phases
 
 # After this long without news we say so: a page that waits in silence looks broken.
 SILENCE = timedelta(seconds=60)
@@ -40,7 +41,11 @@ class LiveRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """The whole page. `eta_s` is a guess of what is left; None when there is nothing to guess from."""
+    """The whole page. `eta_s` is a guess of what is left; None when there is nothing to guess from.
+
+    `phases_of` is the run whose phases the page draws: the first probe that was measured, else the first that knows
+    them already.
+    """
 
     state: Literal["running", "done"]
     done: int
@@ -48,6 +53,7 @@ class Live:
     eta_s: int | None
     summary: str
     first_result: str | None
+    phases_of: str | None
     runs: tuple[LiveRun, ...]
 
     @property
@@ -88,8 +94,15 @@ def live(facts: Facts) -> Live:
         eta_s=eta_s,
         summary=_summary(facts.progress, eta_s),
         first_result=next(results, None),
+        phases_of=_drawn(facts.progress),
         runs=tuple(_line(run, facts) for run in facts.progress),
     )
+
+
+def _drawn(progress: Sequence[RunProgress]) -> str | None:
+    measured = [run for run in progress if run.kind == Kind.PROBE and run.state is RunState.DONE]
+    early = [run for run in progress if run.phases is not None]
+    return next((str(run.run_id) for run in measured + early), None)
 
 
 def by_code(states: Iterable[RegionState]) -> dict[str, RegionState]:
@@ -133,6 +146,8 @@ def _mark(state: RunState) -> Mark:
 
 
 def _words(run: RunProgress, facts: Facts) -> str:
+    if run.phases is not None:
+        return f"{_first_byte(run.phases)}; looking deeper"
     match run.state:
         case RunState.QUEUED:
             return _queued(run, facts)
@@ -179,6 +194,10 @@ def _measured(run: Run | None) -> str:
         parts = [("largest paint", run.lcp_us), ("first paint", run.fcp_us), ("first byte", run.ttfb_us)]
         counted = "" if run.requests is None else f" · {_requests(run.requests)}"
         return " · ".join(f"{name} {units.duration(us)}" for name, us in parts if us is not None) + counted
-    phases = [("DNS", run.dns_us), ("connect", run.connect_us), ("TLS", run.tls_us), ("waiting", run.wait_us)]
+    return _first_byte(run)
+
+
+def _first_byte(seen: Run | Phases) -> str:
+    phases = [("DNS", seen.dns_us), ("connect", seen.connect_us), ("TLS", seen.tls_us), ("waiting", seen.wait_us)]
     split = " · ".join(f"{name} {units.duration(us)}" for name, us in phases if us is not None)
-    return f"first byte after {units.duration(run.ttfb_us)}: {split}"
+    return f"first byte after {units.duration(seen.ttfb_us)}: {split}"

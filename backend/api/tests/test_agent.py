@@ -1,4 +1,5 @@
 import gzip
+from dataclasses import asdict, replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from workers.measurement.messages import (
     ReceiptStatus,
 )
 from workers.measurement.routes import PictureKind
+from workers.measurement.timing import Phases
 from workers.measurement.wire import decode, encode
 
 pytestmark = pytest.mark.django_db
@@ -156,6 +158,48 @@ def test_progress_is_kept_for_the_person_who_waits(agent: Client, pending: Pendi
     assert response.status_code == 204
     pending.refresh_from_db()
     assert (pending.stage, pending.requests) == ("loading", 14)
+
+
+def _tell(
+    agent: Client, pending: PendingRun, phases: Phases | None = None, *, stage: ProgressStage = ProgressStage.LOADING
+) -> PendingRun:
+    message = Progress(run_id=pending.run_id, stage=stage, phases=phases)
+    assert agent.post(routes.PROGRESS_PATH, encode(message), content_type="application/json").status_code == 204
+    pending.refresh_from_db()
+    return pending
+
+
+EARLY = Phases(dns_us=None, connect_us=20, tls_us=30, send_us=1, wait_us=49, download_us=8, ttfb_us=100, total_us=108)
+
+
+def test_the_phases_of_a_probe_that_looks_deeper_are_kept_until_it_ends(agent: Client, pending: PendingRun) -> None:
+    assert _tell(agent, pending, EARLY).phases == asdict(EARLY)
+    assert _tell(agent, pending, stage=ProgressStage.COMPUTING).phases == asdict(EARLY)
+
+
+def test_a_run_that_begins_anew_has_no_phases_yet(agent: Client, pending: PendingRun) -> None:
+    _tell(agent, pending, EARLY)
+    assert _tell(agent, pending, stage=ProgressStage.CONNECTING).phases is None
+    assert _tell(agent, pending, EARLY, stage=ProgressStage.STARTING).phases is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dns_us": -1, "ttfb_us": 99, "total_us": 107},
+        {"dns_us": 2**70, "ttfb_us": 100 + 2**70, "total_us": 108 + 2**70},
+        {"wait_us": None},
+        {"ttfb_us": 99},
+        {"ttfb_us": None},
+        {"total_us": 200},
+        {"download_us": None},
+    ],
+)
+def test_phases_that_no_probe_can_have_seen_are_not_kept(
+    agent: Client, pending: PendingRun, change: dict[str, int | None]
+) -> None:
+    assert _tell(agent, pending, replace(EARLY, **change)).phases is None
+    assert pending.stage == "loading"
 
 
 def test_a_message_that_cannot_be_read_is_refused_with_its_reason(agent: Client) -> None:

@@ -11,10 +11,12 @@ from uuid import UUID
 from django.db.models import Q
 
 from backend.accounts.models import Organisation
+from backend.runs.early import phases_from
 from backend.runs.models import Outcome
 from backend.runs.sql import fetch
 from backend.sites.models import Site
 from workers.measurement.messages import Kind, ProgressStage
+from workers.measurement.timing import Phases
 
 MAX_RUNS = 100
 # How many runs one agent carries out at once, for the estimate: test-now pages have a browser of their own.
@@ -26,21 +28,22 @@ _SAMPLE_PERIOD = timedelta(hours=1)
 _PROGRESS = """
 WITH asked AS (SELECT * FROM unnest(%(runs)s::uuid[]) WITH ORDINALITY AS asked (run_id, place)), found AS (
     SELECT asked.place, asked.run_id AS asked_id, p.run_id, p.monitor_id, p.region_id, p.kind, p.stage AS state,
-        p.requests, NULL::text AS reason, p.created_at, p.urgent, p.agent = '' AND p.stage = 'queued' AS queued
+        p.requests, p.phases, NULL::text AS reason, p.created_at, p.urgent,
+        p.agent = '' AND p.stage = 'queued' AS queued
     FROM asked CROSS JOIN LATERAL (
         SELECT * FROM runs_pendingrun WHERE runs_pendingrun.run_id = asked.run_id
         UNION ALL SELECT * FROM runs_pendingrun WHERE runs_pendingrun.first_run_id = asked.run_id
     ) p
     UNION ALL
     SELECT asked.place, asked.run_id, run.run_id, run.monitor_id, run.region_id, run.kind, run.outcome,
-        run.requests, coalesce(run.failure_detail, run.missed_reason), run.received_at, NULL, false
+        run.requests, NULL, coalesce(run.failure_detail, run.missed_reason), run.received_at, NULL, false
     FROM asked CROSS JOIN LATERAL (
         SELECT * FROM runs_run WHERE runs_run.run_id = asked.run_id
         UNION ALL SELECT * FROM runs_run WHERE runs_run.first_run_id = asked.run_id
     ) run
 )
-SELECT found.asked_id, found.run_id, found.kind, r.code, r.name, found.state, found.requests, found.reason,
-    found.created_at,
+SELECT found.asked_id, found.run_id, found.kind, r.code, r.name, found.state, found.requests, found.phases::text,
+    found.reason, found.created_at,
     CASE WHEN queued THEN 1 + (
         SELECT count(*) FROM runs_pendingrun ahead WHERE ahead.region_id = found.region_id AND ahead.kind = found.kind
             AND ahead.urgent = found.urgent AND ahead.stage = 'queued' AND ahead.agent = ''
@@ -81,7 +84,8 @@ class RunProgress:
     """A run, pending or ended. `asked_id` was given when it was started; `run_id` is that of its attempt now.
 
     `queue_place` counts from 1 while it is queued; `about_s` is a guess of what is left. `reason` says why it failed or
-    was missed. `since` is when it was started, or when its result came.
+    was missed. `since` is when it was started, or when its result came. `phases` are those of a probe that has measured
+    them and looks deeper; one that has ended has them in its result.
     """
 
     asked_id: UUID
@@ -95,6 +99,7 @@ class RunProgress:
     since: datetime
     queue_place: int | None
     about_s: int | None
+    phases: Phases | None = None
 
 
 def progress(organisation: Organisation, run_ids: Sequence[UUID], *, now: datetime) -> list[RunProgress]:
@@ -129,6 +134,7 @@ class _Row(NamedTuple):
     region_name: str
     state: str
     requests: int | None
+    phases: str | None
     reason: str | None
     since: datetime
     queue_place: int | None
@@ -144,6 +150,7 @@ def _line(row: _Row) -> RunProgress:
         region_name=row.region_name,
         state=state_of(row.state),
         requests=row.requests,
+        phases=phases_from(row.phases) if row.kind == Kind.PROBE else None,
         reason=row.reason,
         since=row.since,
         queue_place=row.queue_place,

@@ -1,5 +1,6 @@
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from uuid import uuid4
 
@@ -17,6 +18,7 @@ from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, 
 from backend.runs.tests.results import FAILED, line_of, result_of
 from backend.sites.models import Monitor
 from workers.measurement.messages import Outcome
+from workers.measurement.timing import Phases
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
@@ -156,6 +158,23 @@ def test_progress_tells_place_stage_and_end_of_each_run_in_the_order_asked(
     assert lines[0].reason == "The server refused the connection: 203.0.113.7"
     assert (lines[1].queue_place, lines[1].about_s) == (3, None)
     assert (lines[2].queue_place, lines[2].requests) == (None, 14)
+
+
+def test_phases_are_told_while_a_probe_looks_deeper_and_end_with_it(fleet: Fleet, monitor: Monitor) -> None:
+    early = Phases(connect_us=20, wait_us=40, download_us=9, ttfb_us=60, total_us=69)
+    pending = make_pending(fleet, monitor, stage="loading", agent="agent-1", phases=asdict(early))
+    (line,) = queries.progress(fleet.organisation, [pending.run_id], now=NOW)
+    assert line.phases == early
+    ingest(fleet.region, [line_of(pending, FAILED)], now=NOW)
+    (line,) = queries.progress(fleet.organisation, [pending.run_id], now=NOW)
+    assert (line.state, line.phases) == (RunState.FAILED, None)
+
+
+def test_phases_of_what_is_no_probe_are_nobodys(fleet: Fleet) -> None:
+    (page,) = make_monitors(fleet, 1, kind="page")
+    pending = make_pending(fleet, page, kind="page", stage="loading", phases={"wait_us": 1, "ttfb_us": 1})
+    (line,) = queries.progress(fleet.organisation, [pending.run_id], now=NOW)
+    assert line.phases is None
 
 
 def test_the_guess_of_the_time_left_is_the_place_times_the_usual_duration(fleet: Fleet) -> None:

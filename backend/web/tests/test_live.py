@@ -12,6 +12,7 @@ from backend.fleet.queries import AgentState, Health, RegionState
 from backend.runs.models import Run
 from backend.runs.queries import RunProgress, RunState
 from backend.web.live import Facts, Live, live
+from workers.measurement.timing import Phases
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 RUN_ID = UUID("00000000-0000-4000-8000-000000000001")
@@ -97,6 +98,31 @@ def test_the_phases_of_a_finished_probe_are_shown() -> None:
         "Probe: first byte after 84 ms: DNS 3.0 ms · connect 12 ms · TLS 30 ms · waiting 39 ms"
     )
     assert shown.first_result == shown.runs[0].url == f"/runs/{RUN_ID}/"
+
+
+EARLY = Phases(
+    dns_us=3_000, connect_us=12_000, tls_us=30_000, send_us=100, wait_us=39_000, download_us=900, ttfb_us=84_100,
+    total_us=85_000,
+)  # fmt: skip
+DEEPER = replace(QUEUED, kind="probe", state=RunState.LOADING, phases=EARLY)
+
+
+@pytest.mark.parametrize("state", [RunState.LOADING, RunState.COMPUTING])
+def test_the_phases_of_a_probe_are_shown_while_it_looks_deeper(state: RunState) -> None:
+    shown = show(replace(DEEPER, state=state))
+    assert shown.runs[0].text == (
+        "Probe: first byte after 84 ms: DNS 3.0 ms · connect 12 ms · TLS 30 ms · waiting 39 ms; looking deeper"
+    )
+    assert (shown.runs[0].mark, shown.phases_of, shown.first_result) == ("now", str(RUN_ID), None)
+
+
+def test_the_page_draws_what_was_measured_before_what_may_yet_fail() -> None:
+    done, failed = (
+        replace(QUEUED, kind="probe", run_id=uuid4(), state=one) for one in (RunState.DONE, RunState.FAILED)
+    )
+    assert show(DEEPER, done).phases_of == str(done.run_id)
+    assert show(failed, DEEPER).phases_of == str(RUN_ID)
+    assert show(failed, QUEUED).phases_of is None
 
 
 def test_the_paints_of_a_finished_page_are_shown() -> None:

@@ -1,6 +1,7 @@
 """Paste a URL, test it, watch it, save it."""
 
 import json
+import re
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
@@ -13,12 +14,14 @@ from pytest_django import Settings
 
 from backend.cast import Member
 from backend.fleet.models import Agent, Region
+from backend.runs.agents import note_progress
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import NOW, make_agent, make_region
-from backend.runs.tests.results import FAILED, line_of, page
+from backend.runs.tests.results import FAILED, line_of, page, probe
 from backend.sites.models import Site
-from workers.measurement.messages import Measured, PageMeasurement
+from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, Progress, ProgressStage
+from workers.measurement.timing import Phases, phases_of
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +72,50 @@ def test_when_all_has_ended_the_page_shows_the_phases_and_stops_reloading(client
     assert "See the first result" in text
     assert "Phases of the last hop in order of time; they add up to 110.0 ms" in text
     assert "http-equiv" not in text
+
+
+def test_phases_are_on_the_page_before_the_probe_has_ended_and_are_those_of_its_result(
+    client: Client, eu: Region
+) -> None:
+    live = start(client)
+    pending = PendingRun.objects.get(kind="probe")
+    measured = probe().measurement
+    assert isinstance(measured, ProbeMeasurement)
+    _tell(eu, pending, phases_of(measured.hops[-1].timing))
+    early = client.get(live).content.decode()
+    split = "first byte after 102 ms: DNS 8.0 ms · connect 20 ms · TLS 34 ms · waiting 40 ms"
+    assert f"Probe: {split}; looking deeper" in early
+    assert "Seen by the probe's first connection" in early
+    ingest(eu, [line_of(pending)], now=NOW)
+    late = client.get(live).content.decode()
+    assert "looking deeper" not in late
+    assert f"Probe: {split}" in late
+    assert _bars(early) == _bars(late) != []
+    document = json.loads(client.get(progress_of(client, live)).content)
+    assert f'data-run="{document["phases_of"]}"' in late
+
+
+def test_phases_told_ahead_are_gone_when_the_probe_failed_after_all(client: Client, eu: Region) -> None:
+    live = start(client)
+    pending = PendingRun.objects.get(kind="probe")
+    _tell(eu, pending, Phases(wait_us=5, ttfb_us=5))
+    assert _bars(client.get(live).content.decode())
+    ingest(eu, [line_of(pending, FAILED)], now=NOW)
+    text = client.get(live).content.decode()
+    assert _bars(text) == []
+    assert '<div data-live="phases" data-run="">' in text
+
+
+def _tell(region: Region, pending: PendingRun, phases: Phases) -> None:
+    """As an agent that has the run's message."""
+    PendingRun.objects.filter(run_id=pending.run_id).update(published_at=NOW)
+    assert note_progress(region, Progress(run_id=pending.run_id, stage=ProgressStage.LOADING, phases=phases))
+
+
+def _bars(text: str) -> list[str]:
+    """The rows of the phases: their times, shares and bars."""
+    rows = re.findall(r'<th scope="row">.*?</tr>', text, re.DOTALL)
+    return [re.sub(r'<td class="muted">.*?</td>', "", row) for row in rows]
 
 
 def test_the_page_proposes_its_own_title_as_the_name(client: Client, eu: Region) -> None:

@@ -27,6 +27,7 @@ from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, live
 from backend.web.run_page import panel_of
 from backend.web.waterfall.board import board_of
+from backend.web.waterfall.phases import PhaseTable, early_table
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Kind, PageMeasurement
 
@@ -57,13 +58,15 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """The runs named in the address, in words, as they are now."""
     site = _site(request, site_id)
     run_ids = _run_ids(request)
-    shown = _live(request, run_ids)
+    facts = _facts(request, run_ids)
+    shown = live(facts)
     probe = _first(request, shown, Kind.PROBE)
     measurement = None if probe is None else probe.measurement
     context = {
         "site": site,
         "live": shown,
-        "phases": None if measurement is None else board_of(measurement, {}).phases,
+        "phases": _early(facts, shown) if measurement is None else board_of(measurement, {}).phases,
+        "looks_deeper": measurement is None,
         "panel": None if probe is None else panel_of(probe),
         "progress_url": live_url("web:trial_progress", site, run_ids),
         "name_form": NameForm(initial={"name": _title(request, shown) or site.name}),
@@ -77,7 +80,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
 def state(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """The same for the page's script; 304 while nothing changed."""
     _site(request, site_id)
-    body = json.dumps(_live(request, _run_ids(request)).document()).encode()
+    body = json.dumps(live(_facts(request, _run_ids(request))).document()).encode()
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     if request.headers.get("If-None-Match") == etag:
         response = HttpResponse(status=304)
@@ -137,18 +140,23 @@ def _save_untested(request: MemberRequest, form: TrialForm, url: str) -> HttpRes
     return redirect("web:site", site.public_id)
 
 
-def _live(request: MemberRequest, run_ids: Sequence[UUID]) -> Live:
+def _facts(request: MemberRequest, run_ids: Sequence[UUID]) -> Facts:
     now = timezone.now()
     found = progress(request.organisation, run_ids, now=now)
-    return live(
-        Facts(
-            progress=found,
-            ended={run.run_id: run for run in ended_runs(request.organisation, [run.run_id for run in found])},
-            regions=by_code(regions_for(request.organisation, now=now)),
-            urls={run.run_id: reverse("web:run", args=[run.run_id]) for run in found},
-            now=now,
-        )
+    return Facts(
+        progress=found,
+        ended={run.run_id: run for run in ended_runs(request.organisation, [run.run_id for run in found])},
+        regions=by_code(regions_for(request.organisation, now=now)),
+        urls={run.run_id: reverse("web:run", args=[run.run_id]) for run in found},
+        now=now,
     )
+
+
+def _early(facts: Facts, shown: Live) -> PhaseTable | None:
+    """The phases of the probe that the page draws while it looks deeper."""
+    told = (run.phases for run in facts.progress if str(run.run_id) == shown.phases_of)
+    phases = next(told, None)
+    return None if phases is None else early_table(phases)
 
 
 def _title(request: MemberRequest, shown: Live) -> str:

@@ -8,6 +8,7 @@ from backend.web.waterfall.rows import Bar, bars_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, segments_of, total_name
 from workers.measurement.connection import Connection
 from workers.measurement.messages import Hop
+from workers.measurement.timing import PHASES, Phases, Span, Timing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,19 @@ class PhaseTable:
     rows: tuple[PhaseRow, ...]
     total: str
     total_name: str
+
+
+def early_table(phases: Phases) -> PhaseTable:
+    """The same of a probe whose result has not come yet: its phases stand without gaps."""
+    spans: dict[str, Span] = {}
+    at_us = 0
+    for name in PHASES:
+        length_us: int | None = getattr(phases, f"{name}_us")
+        if length_us is not None:
+            spans[name] = Span(start_us=at_us, end_us=at_us + length_us)
+            at_us += length_us
+    end_us = None if phases.total_us is None else at_us
+    return phase_table(Hop(url="", connection=0, timing=Timing(start_us=0, end_us=end_us, **spans)), None)
 
 
 def phase_table(hop: Hop, connection: Connection | None) -> PhaseTable:

@@ -38,6 +38,7 @@ class LivePage {
     try {
       const progress = await this.ask();
       if (progress?.state === "done" || (progress && !this.show(progress))) return location.reload();
+      if (progress) await this.draw(progress.phases_of ?? "");
       this.say([this.summary, silence(this.changedAt, Date.now(), this.clock)].filter(Boolean).join(". "));
     } catch {
       this.say("The service does not answer; trying again.");
@@ -73,6 +74,21 @@ class LivePage {
     if (bar) bar.value = progress.done;
     document.title = `${progress.done}/${progress.total} · ${this.root.dataset["site"] ?? ""}`;
     return true;
+  }
+
+  /** Puts the phases of another run, or none any more, in the place of those that are drawn. */
+  private async draw(run: string): Promise<void> {
+    const drawn = document.querySelector<HTMLElement>("[data-live=phases]");
+    if (!drawn || drawn.dataset["run"] === run) return;
+    // What is not put in place now is asked for again.
+    const etag = this.etag;
+    this.etag = "";
+    const response = await fetch(location.href, { credentials: "same-origin", cache: "no-store" });
+    if (!response.ok) throw new Error(`the service answered ${response.status}`);
+    const fresh = new DOMParser().parseFromString(await response.text(), "text/html").querySelector("[data-live=phases]");
+    if (!fresh) return;
+    drawn.replaceWith(fresh);
+    this.etag = etag;
   }
 
   /** At most one announcement in five seconds, so that a screen reader can follow. */

@@ -12,6 +12,8 @@ export interface LiveProgress {
   readonly done: number;
   readonly total: number;
   readonly summary: string;
+  /** The run whose phases the page draws. */
+  readonly phases_of: string | null;
   readonly runs: readonly LiveRun[];
 }
 
