@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -20,6 +21,7 @@ from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World
 from backend.web.waterfall.shapes import SHAPES
 from workers.measurement.messages import Measured
+from workers.measurement.timing import phases_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -290,6 +292,26 @@ def test_a_person_who_waits_sees_the_result_without_doing_anything(world: World,
         meanwhile(lambda: world.end(pending, Measured(measurement=measurements.probe())))
         expect(page.get_by_role("heading", level=1)).to_have_text("Tested Shop from Eu")
         expect(page.locator("li.done")).to_contain_text("first byte after 222 ms")
+        assert site.complaints == []
+
+
+def test_phases_come_while_a_probe_looks_deeper_and_go_if_it_fails_after_all(world: World, server: LiveServer) -> None:
+    probe, load = (world.pending(kind, urgent=True, scheduled_for=NOW) for kind in ("probe", "page"))
+    path = f"{reverse('web:trial', args=[world.site.public_id])}?run={probe.run_id}&run={load.run_id}"
+    early = asdict(phases_of(measurements.probe().hops[-1].timing))
+    with browsing(world, server) as site:
+        page = site.open(path)
+        table = page.get_by_role("table", name="Phases of the last hop")
+        expect(table).to_have_count(0)
+        page.evaluate("document.body.dataset.same = 'yes'")
+        meanwhile(lambda: PendingRun.objects.filter(pk=probe.pk).update(stage="loading", agent="eu", phases=early))
+        expect(page.locator("li.now")).to_contain_text("first byte after 222 ms")
+        expect(page.locator("li.now")).to_contain_text("looking deeper")
+        expect(table.get_by_role("rowheader", name="Waiting (first byte)")).to_be_visible()
+        meanwhile(lambda: world.end(probe, FAILED))
+        expect(page.locator("li.failed")).to_contain_text("refused")
+        expect(table).to_have_count(0)
+        assert page.evaluate("document.body.dataset.same") == "yes", "nothing moved under anybody's hands"
         assert site.complaints == []
 
 

@@ -1,5 +1,6 @@
 """The product's pages in a real browser: nothing for axe to find, no complaint, no page wider than its window."""
 
+from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -15,6 +16,7 @@ from backend.web.tests import measurements
 from backend.web.tests.browsing import PHONE, browsing
 from backend.web.tests.world import World
 from workers.measurement.messages import Measured
+from workers.measurement.timing import phases_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,11 +41,13 @@ def product_paths(world: World) -> list[str]:
     live = world.pending("page", stage="loading", requests=14, scheduled_for=NOW - timedelta(minutes=1))
     failed = world.pending("probe")
     world.end(failed, FAILED)
+    phases = asdict(phases_of(measurements.probe().hops[-1].timing))
+    deeper = world.pending("probe", stage="loading", phases=phases, scheduled_for=NOW - timedelta(minutes=2))
     site = world.site.public_id
     return [
         "/sites/",
         "/sites/add/",
-        f"{reverse('web:trial', args=[site])}?run={live.run_id}&run={failed.run_id}",
+        f"{reverse('web:trial', args=[site])}?run={live.run_id}&run={failed.run_id}&run={deeper.run_id}",
         reverse("web:site_settings", args=[site]),
         reverse("web:site_delete", args=[site]),
         "/regions/",
