@@ -26,6 +26,7 @@ from backend.runs.queries import FoundCause as FoundRow
 from backend.runs.queries import ListedRun, RunState, state_of
 from backend.runs.queries import RunDetail as Detail
 from backend.sites.models import Monitor, MonitorKind
+from workers.measurement import timing
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.finding import Diagnosis
@@ -227,7 +228,7 @@ def _fields(run: RunRow, monitor: Monitor, region: Region) -> dict[str, Any]:
         "late": run.late,
         "status": run.status_code,
         "protocol": run.protocol,
-        "phases": _phases(run),
+        "phases": phases_shape(run),
         "metrics": _metrics(run),
         "failure": _failure(run),
         "missed_reason": None if run.missed_reason is None else MissedReason(run.missed_reason),
@@ -238,10 +239,10 @@ def _fields(run: RunRow, monitor: Monitor, region: Region) -> dict[str, Any]:
 
 def numbers_of(run: RunRow) -> dict[str, float | None]:
     """Phases and metrics, by their names."""
-    return {**_phases(run).model_dump(), **_metrics(run).model_dump()}
+    return {**phases_shape(run).model_dump(), **_metrics(run).model_dump()}
 
 
-def _phases(run: RunRow) -> Phases:
+def phases_shape(run: RunRow | timing.Phases) -> Phases:
     return Phases(
         dns_ms=ms(run.dns_us),
         connect_ms=ms(run.connect_us),

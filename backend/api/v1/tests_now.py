@@ -14,6 +14,7 @@ from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.limits import TESTS
 from backend.api.v1.monitors import owned_monitor
 from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.run_shapes import Phases, phases_shape
 from backend.api.v1.shapes import In, Out, RegionCode
 from backend.api.v1.sites import Url
 from backend.api.v1.waiting import Wait, wait_for
@@ -50,7 +51,8 @@ class UrlTest(In):
 class TestRun(Out):
     """`id` is the run to read once it has ended; `asked_id` is the one that was promised (another attempt may follow).
 
-    `queue_place` counts from 1 while it is queued. `reason` says why it failed or was missed.
+    `queue_place` counts from 1 while it is queued. `reason` says why it failed or was missed. `phases` are those of a
+    probe that has measured them and still looks deeper, null otherwise: of a run that has ended they are the run's.
     """
 
     id: UUID
@@ -60,6 +62,7 @@ class TestRun(Out):
     state: RunState
     requests: int | None
     queue_place: int | None
+    phases: Phases | None
     reason: str | None
     since: datetime
 
@@ -135,6 +138,7 @@ def _run(run: RunProgress) -> TestRun:
         state=run.state,
         requests=run.requests,
         queue_place=run.queue_place,
+        phases=None if run.phases is None else phases_shape(run.phases),
         reason=run.reason,
         since=run.since,
     )

@@ -85,7 +85,7 @@ def test_phases_are_on_the_page_before_the_probe_has_ended_and_are_those_of_its_
     early = client.get(live).content.decode()
     split = "first byte after 102 ms: DNS 8.0 ms · connect 20 ms · TLS 34 ms · waiting 40 ms"
     assert f"Probe: {split}; looking deeper" in early
-    assert "Seen by the probe's first connection" in early
+    assert "Seen by the first connection of the probe in Eu" in early
     ingest(eu, [line_of(pending)], now=NOW)
     late = client.get(live).content.decode()
     assert "looking deeper" not in late

@@ -27,7 +27,7 @@ from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, live
 from backend.web.run_page import panel_of
 from backend.web.waterfall.board import board_of
-from backend.web.waterfall.phases import PhaseTable, early_table
+from backend.web.waterfall.phases import early_table
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Kind, PageMeasurement
 
@@ -65,8 +65,8 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     context = {
         "site": site,
         "live": shown,
-        "phases": _early(facts, shown) if measurement is None else board_of(measurement, {}).phases,
-        "looks_deeper": measurement is None,
+        "phases": None if measurement is None else board_of(measurement, {}).phases,
+        "early": _early(facts, shown) if measurement is None else None,
         "panel": None if probe is None else panel_of(probe),
         "progress_url": live_url("web:trial_progress", site, run_ids),
         "name_form": NameForm(initial={"name": _title(request, shown) or site.name}),
@@ -152,11 +152,12 @@ def _facts(request: MemberRequest, run_ids: Sequence[UUID]) -> Facts:
     )
 
 
-def _early(facts: Facts, shown: Live) -> PhaseTable | None:
-    """The phases of the probe that the page draws while it looks deeper."""
-    told = (run.phases for run in facts.progress if str(run.run_id) == shown.phases_of)
-    phases = next(told, None)
-    return None if phases is None else early_table(phases)
+def _early(facts: Facts, shown: Live) -> dict[str, object] | None:
+    """The phases of the probe that the page draws while it looks deeper, and where it looks from."""
+    for run in facts.progress:
+        if str(run.run_id) == shown.phases_of and run.phases is not None:
+            return {"phases": early_table(run.phases), "region": run.region_name}
+    return None
 
 
 def _title(request: MemberRequest, shown: Live) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Timer
@@ -23,6 +23,7 @@ from backend.runs.models import PendingRun, RunDocument
 from backend.runs.queries import listing
 from backend.runs.tests.factories import NOW, make_pending, make_region
 from backend.runs.tests.results import FAILED, line_of, page
+from workers.measurement import timing
 from workers.measurement.messages import Measured, Missed, MissedReason, PageMeasurement
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import RowFlag
@@ -270,6 +271,18 @@ def test_a_test_is_accepted_and_followed_until_it_is_done(program: Program, worl
     ended = program.get(place).json()
     assert (ended["done"], ended["runs"][0]["state"]) == (True, "done")
     assert program.get(f"runs/{ended['runs'][0]['id']}").json()["trigger"] == "manual"
+
+
+def test_the_phases_of_a_probe_are_told_while_it_looks_deeper(program: Program, world: World) -> None:
+    early = timing.Phases(connect_us=12_000, wait_us=39_500, download_us=0, ttfb_us=51_500, total_us=51_500)
+    at = NOW - timedelta(seconds=7)
+    pending = make_pending(world.fleet, world.monitor("probe"), scheduled_for=at, stage="loading", phases=asdict(early))
+    place = f"tests?run={pending.run_id}"
+    told = program.get(place).json()["runs"][0]
+    assert (told["state"], told["phases"]["ttfb_ms"], told["phases"]["dns_ms"]) == ("loading", 51.5, None)
+    ingest(world.region, [line_of(pending, FAILED)], now=NOW)
+    told = program.get(place).json()["runs"][0]
+    assert (told["state"], told["phases"]) == ("failed", None)
 
 
 def test_a_test_without_regions_is_made_wherever_an_agent_has_joined(program: Program, world: World) -> None:
