@@ -82,6 +82,8 @@ def _report(pairing: Pairing, found: Sequence[RegionComparison], rows: Sequence[
     slower = [one for one in found if one.region.pk in since]
     if pairing.monitor.paused:
         report_end(pairing, now=now, why=Resolution.PAUSED)
+    elif not found:
+        report_end(pairing, now=now, why=Resolution.UNMEASURED)
     elif slower:
         slower.sort(key=lambda one: -_estimate_us(one.cold))
         report(

@@ -16,6 +16,7 @@ from backend.compare.models import HostLook, Pairing, StoredVerdict
 from backend.compare.pairings import PairingDraft
 from backend.compare.samples import Window, samples_of
 from backend.compare.tests.world import World, make_world
+from backend.fleet.models import Region
 from backend.runs.actions import request_runs
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Trigger
@@ -229,6 +230,15 @@ def test_an_alert_of_a_pairing_ends_where_it_is_paused_and_begins_again_with_it(
     set_paused(actor=None, monitor=pairing.monitor, paused=False)
     changed(pairing, NOW + timedelta(minutes=15))
     assert [one.resolution for one in Incident.objects.order_by("pk")] == [Resolution.PAUSED, ""]
+
+
+def test_an_alert_of_a_pairing_ends_where_no_region_measures_it_any_more(world: World, pairing: Pairing) -> None:
+    enrol(NOW)
+    feed(world, pairing, 24, cdn_ms=110, origin_ms=90)
+    changed(pairing, NOW)
+    Region.objects.update(enabled=False)
+    changed(pairing, NOW + timedelta(minutes=5))
+    assert [one.resolution for one in Incident.objects.all()] == [Resolution.UNMEASURED]
 
 
 @pytest.mark.parametrize("end", ["deleted", "moved"])
