@@ -43,8 +43,7 @@ class LiveRun:
 class Live:
     """The whole page. `eta_s` is a guess of what is left; None when there is nothing to guess from.
 
-    `phases_of` is the run whose phases the page draws: the first probe that was measured, else the first that knows
-    them already.
+    `phases_of` names the phases that the page draws: by their run, and by themselves too while that has not ended.
     """
 
     state: Literal["running", "done"]
@@ -94,15 +93,23 @@ def live(facts: Facts) -> Live:
         eta_s=eta_s,
         summary=_summary(facts.progress, eta_s),
         first_result=next(results, None),
-        phases_of=_drawn(facts.progress),
+        phases_of=_named(drawn(facts.progress)),
         runs=tuple(_line(run, facts) for run in facts.progress),
     )
 
 
-def _drawn(progress: Sequence[RunProgress]) -> str | None:
+def drawn(progress: Sequence[RunProgress]) -> RunProgress | None:
+    """Whose phases the page draws: of the first probe that was measured, else of the first that knows them already."""
     measured = [run for run in progress if run.kind == Kind.PROBE and run.state is RunState.DONE]
     early = [run for run in progress if run.phases is not None]
-    return next((str(run.run_id) for run in measured + early), None)
+    return next(iter(measured + early), None)
+
+
+def _named(run: RunProgress | None) -> str | None:
+    """Another name once the run has ended, since the page says of early phases that it has not."""
+    if run is None or run.phases is None:
+        return None if run is None else str(run.run_id)
+    return ":".join(map(str, (run.run_id, *asdict(run.phases).values())))
 
 
 def by_code(states: Iterable[RegionState]) -> dict[str, RegionState]:

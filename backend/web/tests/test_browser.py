@@ -315,6 +315,22 @@ def test_phases_come_while_a_probe_looks_deeper_and_go_if_it_fails_after_all(wor
         assert site.complaints == []
 
 
+def test_phases_say_no_more_that_the_probe_looks_deeper_once_it_has_ended(world: World, server: LiveServer) -> None:
+    probe, load = (world.pending(kind, urgent=True, scheduled_for=NOW) for kind in ("probe", "page"))
+    PendingRun.objects.filter(pk=probe.pk).update(
+        stage="loading", agent="eu", phases=asdict(phases_of(measurements.probe().hops[-1].timing))
+    )
+    path = f"{reverse('web:trial', args=[world.site.public_id])}?run={probe.run_id}&run={load.run_id}"
+    with browsing(world, server) as site:
+        page = site.open(path)
+        expect(page.locator("[data-live=phases]")).to_contain_text("It goes on looking deeper")
+        meanwhile(lambda: world.end(probe, Measured(measurement=measurements.probe())))
+        expect(page.locator("li.done")).to_contain_text("first byte after 222 ms")
+        expect(page.locator("[data-live=phases]")).not_to_contain_text("It goes on looking deeper")
+        expect(page.get_by_role("table", name="Phases of the last hop")).to_be_visible()
+        assert site.complaints == []
+
+
 def test_without_the_script_rows_are_links(world: World, server: LiveServer) -> None:
     path = run_path(world)
     with browsing(world, server, script=False) as site:

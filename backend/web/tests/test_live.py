@@ -113,7 +113,17 @@ def test_the_phases_of_a_probe_are_shown_while_it_looks_deeper(state: RunState) 
     assert shown.runs[0].text == (
         "Probe: first byte after 84 ms: DNS 3.0 ms · connect 12 ms · TLS 30 ms · waiting 39 ms; looking deeper"
     )
-    assert (shown.runs[0].mark, shown.phases_of, shown.first_result) == ("now", str(RUN_ID), None)
+    assert (shown.runs[0].mark, shown.first_result) == ("now", None)
+    assert shown.phases_of == f"{RUN_ID}:3000:12000:30000:100:39000:900:84100:85000"
+
+
+def test_phases_are_drawn_anew_when_their_probe_has_ended_or_tells_others() -> None:
+    others = replace(DEEPER, phases=replace(EARLY, wait_us=39_001, ttfb_us=84_101, total_us=85_001))
+    ended = replace(DEEPER, state=RunState.DONE, phases=None)
+    waiting = replace(QUEUED, run_id=uuid4())
+    told = [show(run, waiting).phases_of for run in (DEEPER, others, ended)]
+    assert len(set(told)) == 3
+    assert show(DEEPER, waiting).phases_of == told[0]
 
 
 def test_the_page_draws_what_was_measured_before_what_may_yet_fail() -> None:
@@ -121,7 +131,7 @@ def test_the_page_draws_what_was_measured_before_what_may_yet_fail() -> None:
         replace(QUEUED, kind="probe", run_id=uuid4(), state=one) for one in (RunState.DONE, RunState.FAILED)
     )
     assert show(DEEPER, done).phases_of == str(done.run_id)
-    assert show(failed, DEEPER).phases_of == str(RUN_ID)
+    assert show(failed, DEEPER).phases_of == show(DEEPER).phases_of
     assert show(failed, QUEUED).phases_of is None
 
 

@@ -92,7 +92,7 @@ def test_phases_are_on_the_page_before_the_probe_has_ended_and_are_those_of_its_
     assert f"Probe: {split}" in late
     assert _bars(early) == _bars(late) != []
     document = json.loads(client.get(progress_of(client, live)).content)
-    assert f'data-run="{document["phases_of"]}"' in late
+    assert f'data-phases="{document["phases_of"]}"' in late
 
 
 def test_phases_told_ahead_are_gone_when_the_probe_failed_after_all(client: Client, eu: Region) -> None:
@@ -103,7 +103,7 @@ def test_phases_told_ahead_are_gone_when_the_probe_failed_after_all(client: Clie
     ingest(eu, [line_of(pending, FAILED)], now=NOW)
     text = client.get(live).content.decode()
     assert _bars(text) == []
-    assert '<div data-live="phases" data-run="">' in text
+    assert '<div data-live="phases" data-phases="">' in text
 
 
 def _tell(region: Region, pending: PendingRun, phases: Phases) -> None:

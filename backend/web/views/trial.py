@@ -24,7 +24,7 @@ from backend.sites.actions import MAX_NAME_CHARS, SiteLimitError
 from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs
 from backend.web.forms.sites import NameForm, TrialForm
-from backend.web.live import Facts, Live, by_code, live
+from backend.web.live import Facts, Live, by_code, drawn, live
 from backend.web.run_page import panel_of
 from backend.web.waterfall.board import board_of
 from backend.web.waterfall.phases import early_table
@@ -66,7 +66,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "site": site,
         "live": shown,
         "phases": None if measurement is None else board_of(measurement, {}).phases,
-        "early": _early(facts, shown) if measurement is None else None,
+        "early": _early(facts) if measurement is None else None,
         "panel": None if probe is None else panel_of(probe),
         "progress_url": live_url("web:trial_progress", site, run_ids),
         "name_form": NameForm(initial={"name": _title(request, shown) or site.name}),
@@ -152,12 +152,12 @@ def _facts(request: MemberRequest, run_ids: Sequence[UUID]) -> Facts:
     )
 
 
-def _early(facts: Facts, shown: Live) -> dict[str, object] | None:
+def _early(facts: Facts) -> dict[str, object] | None:
     """The phases of the probe that the page draws while it looks deeper, and where it looks from."""
-    for run in facts.progress:
-        if str(run.run_id) == shown.phases_of and run.phases is not None:
-            return {"phases": early_table(run.phases), "region": run.region_name}
-    return None
+    run = drawn(facts.progress)
+    if run is None or run.phases is None:
+        return None
+    return {"phases": early_table(run.phases), "region": run.region_name}
 
 
 def _title(request: MemberRequest, shown: Live) -> str:

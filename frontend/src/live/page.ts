@@ -76,10 +76,10 @@ class LivePage {
     return true;
   }
 
-  /** Puts the phases of another run, or none any more, in the place of those that are drawn. */
-  private async draw(run: string): Promise<void> {
+  /** Puts other phases, or none any more, in the place of those that are drawn. */
+  private async draw(phases: string): Promise<void> {
     const drawn = document.querySelector<HTMLElement>("[data-live=phases]");
-    if (!drawn || drawn.dataset["run"] === run) return;
+    if (!drawn || drawn.dataset["phases"] === phases) return;
     // What is not put in place now is asked for again.
     const etag = this.etag;
     this.etag = "";

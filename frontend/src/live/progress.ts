@@ -12,7 +12,7 @@ export interface LiveProgress {
   readonly done: number;
   readonly total: number;
   readonly summary: string;
-  /** The run whose phases the page draws. */
+  /** Names the phases that the page draws; they are drawn anew with another name. */
   readonly phases_of: string | null;
   readonly runs: readonly LiveRun[];
 }
