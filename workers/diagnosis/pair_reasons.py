@@ -20,6 +20,12 @@ _MIN_SHARE = 0.05
 BYTES_TOLERANCE = 0.05
 # The end of a body comes a little earlier or later than whole round trips after its beginning.
 _TRIP_TOLERANCE = 0.1
+_NOT_REUSED = "connection_not_reused"
+# Reasons that share a phase: what remains of it has one of them.
+_PHASE = {
+    **dict.fromkeys(("cache_miss", "cache_hit", "server_wait"), "wait"),
+    **dict.fromkeys(("compression_lost", "bytes", "download"), "download"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,18 +65,29 @@ def mean_reasons(by_region: Mapping[str, Sequence[Reason]], difference_us: int) 
     """Why one leg is faster in several regions together: the means of the shares, each region counting the same.
 
     A region without a reason has no share of it that matters. The words are of the region where its share is largest.
+    What is no share of the difference comes last, as in each region.
     """
     found: dict[str, list[tuple[str, Reason]]] = defaultdict(list)
     for region, reasons in by_region.items():
         for reason in reasons:
-            found[reason.id].append((region, reason))
-    means = []
-    for id, told in found.items():
-        mean_us = round(sum(reason.difference_us or 0 for _, reason in told) / len(by_region))
-        region, most = max(told, key=lambda one: (one[1].difference_us or 0) * (1 if mean_us > 0 else -1))
-        text = most.text if len(by_region) == 1 else f"{region}: {most.text}"
-        means.append(Reason(id=id, text=text, difference_us=mean_us))
-    return _telling(means, difference_us)
+            found[_share(reason)].append((region, reason))
+    beside = [_mean(told, len(by_region)) for told in found.values() if told[0][1].id == _NOT_REUSED]
+    shares = [_mean(told, len(by_region)) for told in found.values() if told[0][1].id != _NOT_REUSED]
+    return (*_telling(shares, difference_us), *beside)
+
+
+def _share(reason: Reason) -> str:
+    """What its share is of: a wait has one cause here and another there, and either leg may close connections."""
+    if reason.id == _NOT_REUSED:
+        return f"{reason.id} {(reason.difference_us or 0) > 0}"
+    return _PHASE.get(reason.id, reason.id)
+
+
+def _mean(told: Sequence[tuple[str, Reason]], regions: int) -> Reason:
+    mean_us = round(sum(reason.difference_us or 0 for _, reason in told) / regions)
+    region, most = max(told, key=lambda one: (one[1].difference_us or 0) * (1 if mean_us > 0 else -1))
+    text = most.text if regions == 1 else f"{region}: {most.text}"
+    return Reason(id=most.id, text=text, difference_us=mean_us)
 
 
 def _telling(reasons: Iterable[Reason], difference_us: float) -> tuple[Reason, ...]:
@@ -215,7 +232,7 @@ def not_kept_reason(leg: Leg, facts: LegFacts, names: Names) -> Reason:
         f"{begin(name)} closes its connection after each answer: "
         f"every further request takes {ms(opening_us)} to connect again."
     )
-    return Reason(id="connection_not_reused", text=text, difference_us=opening_us if leg is Leg.A else -opening_us)
+    return Reason(id=_NOT_REUSED, text=text, difference_us=opening_us if leg is Leg.A else -opening_us)
 
 
 def _against(

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workers.diagnosis.pair_reasons import Reason
 from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, LegSample, PairRun, PairSample, Verdict, run_of
 from workers.diagnosis.pairs import MAX_PAIRS, PairVerdict, compare, judge, overall
 from workers.measurement.messages import PairMeasurement
@@ -286,6 +287,37 @@ def test_in_what_regions_contradict_each_other_lies_no_reason_together() -> None
     assert reason.id == "distance"
     assert reason.difference_us == pytest.approx(-4_950, abs=100)
     assert reason.text.startswith("sin: ")
+
+
+def because(verdict: PairVerdict, **shares_us: int) -> PairVerdict:
+    reasons = (Reason(id=id, text=f"Words of {id}.", difference_us=us) for id, us in shares_us.items())
+    return replace(verdict, reasons=tuple(reasons))
+
+
+def test_a_closed_connection_is_no_cause_of_how_cold_ones_differ_in_several_regions_either() -> None:
+    """What a further request will cost is no share of the difference, however much it is."""
+    shown = overall(
+        {
+            "fra": because(region(25_000), distance=20_000, connection_not_reused=90_000),
+            "sin": because(region(25_000), distance=20_000, connection_not_reused=90_000),
+        }
+    )
+    assert [reason.id for reason in shown.reasons] == ["distance", "connection_not_reused"]
+
+
+def test_waits_of_several_regions_are_one_share_whatever_each_is_for() -> None:
+    """Each waits longest, so that together they do too: that they do for different causes makes it no less."""
+    shown = overall(
+        {
+            "fra": because(region(100_000), cache_miss=60_000, distance=40_000),
+            "sin": because(region(100_000), server_wait=50_000, distance=40_000),
+        }
+    )
+    assert [(reason.id, reason.difference_us) for reason in shown.reasons] == [
+        ("cache_miss", 55_000),
+        ("distance", 40_000),
+    ]
+    assert shown.reasons[0].text == "fra: Words of cache_miss."
 
 
 def test_regions_with_too_few_pairs_do_not_count() -> None:
