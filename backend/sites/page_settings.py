@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from workers.measurement.page_options import PLAIN, HostMapping, PageOptions
+from workers.measurement.target import EVERY_PORT, TargetError, parse_target
 
 _ADAPTER = TypeAdapter(PageOptions)
 _PLAIN: dict[str, Any] = _ADAPTER.dump_python(PLAIN, mode="json")
@@ -22,9 +23,27 @@ def read(document: dict[str, Any]) -> PageOptions:
     if not document:
         return PLAIN
     try:
-        return _ADAPTER.validate_python(document)
+        options = _ADAPTER.validate_python(document)
     except ValidationError as error:
         raise ValueError(f"stored page options cannot be read: {error.error_count()} faults") from None
+    return replace(
+        options,
+        host_map=tuple(replace(one, host=_host(one.host)) for one in options.host_map),
+        black_holes=tuple(map(_host, options.black_holes)),
+    )
+
+
+def _host(kept: str) -> str:
+    """What browsers were told of a host that may have been kept as an address, which `parse_host` takes no more.
+
+    An agent would refuse the run, and the site would seem to fail.
+    """
+    if kept.startswith("[") or not set("/?:") & set(kept):
+        return kept
+    try:
+        return parse_target(f"https://{kept.strip()}/", extra_ports=EVERY_PORT).host
+    except TargetError:
+        return kept
 
 
 def mapped(options: PageOptions, mapping: HostMapping) -> PageOptions:
