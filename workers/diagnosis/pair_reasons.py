@@ -97,8 +97,9 @@ def _telling(reasons: Iterable[Reason], difference_us: float) -> tuple[Reason, .
 
 
 def leading(reasons: tuple[Reason, ...], difference_us: int) -> Reason | None:
-    """The main reason: the first that acts in the direction of the difference."""
-    return next((one for one in reasons if (one.difference_us or 0) * difference_us > 0), None)
+    """The main reason: the first share of the difference that acts in its direction."""
+    shares = (one for one in reasons if one.id != _NOT_REUSED)
+    return next((one for one in shares if (one.difference_us or 0) * difference_us > 0), None)
 
 
 def _all(evidence: Evidence) -> Iterator[Reason]:

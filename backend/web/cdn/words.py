@@ -22,7 +22,6 @@ _ADVICE = {
     "compression_lost": "Let the CDN compress: switch on Brotli or gzip for this type of file.",
     "bytes": "See why the CDN sends more: another encoding or another version of the file.",
     "download": "Look at the CDN's throughput to this region; HTTP/2 or HTTP/3 settings and its location matter.",
-    "connection_not_reused": "Let the CDN keep connections open: a further request should not have to connect again.",
 }
 _PILLS = {
     Verdict.CDN_FASTER: Word(level="good", text="CDN faster"),

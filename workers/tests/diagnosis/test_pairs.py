@@ -294,6 +294,11 @@ def because(verdict: PairVerdict, **shares_us: int) -> PairVerdict:
     return replace(verdict, reasons=tuple(reasons))
 
 
+def test_what_later_requests_pay_is_no_reason_for_how_cold_ones_differ() -> None:
+    alone = because(region(25_000), connection_not_reused=90_000)
+    assert (alone.main_reason, overall({"fra": alone}).main_reason) == (None, None)
+
+
 def test_a_closed_connection_is_no_cause_of_how_cold_ones_differ_in_several_regions_either() -> None:
     """What a further request will cost is no share of the difference, however much it is."""
     shown = overall(
