@@ -4,7 +4,7 @@ Verdicts are made anew every few minutes over a day that moves on, so a rare err
 therefore needs less doubt: a hundredth of what the page allows itself. It ends when the page no longer says so.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -67,7 +67,8 @@ def judge_pairing(pairing: Pairing, *, now: datetime) -> list[Change]:
             changes.append(Change(pairing=pairing, region=region, slower=slower, verdict=found[region.pk].cold, at=now))
     rows.append(_row(pairing, None, _overall(found), before.get(None), now))
     _store(pairing, rows)
-    _report(pairing, [found[region.pk] for region in regions], rows, now)
+    was_slower = {region_id for region_id, row in before.items() if region_id and row.slower_since}
+    _report(pairing, [found[region.pk] for region in regions], rows, now, gone=was_slower - found.keys())
     return changes
 
 
@@ -76,8 +77,11 @@ def report_end(pairing: Pairing, *, now: datetime, why: Resolution = Resolution.
     report(kind=RuleKind.CDN, site=pairing.site, state=State.OK, at=now, subject=_subject(pairing), resolution=why)
 
 
-def _report(pairing: Pairing, found: Sequence[RegionComparison], rows: Sequence[StoredVerdict], now: datetime) -> None:
-    """Says where the CDN is surely slower; that it is slower nowhere only where something is known."""
+def _report(
+    pairing: Pairing, found: Sequence[RegionComparison], rows: Sequence[StoredVerdict], now: datetime, *, gone: Set[int]
+) -> None:
+    """Says where the CDN is surely slower; that it is slower nowhere only where something is known. `gone` are regions
+    where it was slower and is not measured any more: nobody has seen that it is so no longer."""
     since = {row.region_id: row.slower_since for row in rows if row.region_id and row.slower_since}
     slower = [one for one in found if one.region.pk in since]
     if pairing.monitor.paused:
@@ -98,6 +102,8 @@ def _report(pairing: Pairing, found: Sequence[RegionComparison], rows: Sequence[
             since=min(since.values()),
             after_run=slower[0].newest,
         )
+    elif gone:
+        report_end(pairing, now=now, why=Resolution.REPLACED)
     elif any(one.cold.pairs >= MIN_PAIRS for one in found):
         report_end(pairing, now=now)
 

@@ -23,7 +23,7 @@ from backend.runs.models import PendingRun, Trigger
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED, line_of, page, pair
 from backend.sites.actions import set_paused
-from backend.sites.models import Host
+from backend.sites.models import Host, Monitor
 from workers.diagnosis.pair_samples import Verdict, run_of
 from workers.measurement.messages import Measured, PairMeasurement
 from workers.measurement.pair import CacheReport, CacheState, Leg
@@ -313,3 +313,26 @@ def test_answers_without_a_cache_are_told(world: World, pairing: Pairing) -> Non
         outcome = pair(60_000 + n, 100_000, cache=CacheReport(state=CacheState.MISS))
         world.measure(pairing.monitor, outcome, minutes=1 + n)
     assert "all_misses" in {warning.id for warning in compared(world, pairing).regions[0].cold.warnings}
+
+
+def test_a_cdn_that_was_slower_where_it_is_not_measured_any_more_is_not_said_to_be_so_no_longer(
+    world: World, pairing: Pairing
+) -> None:
+    enrol(NOW)
+    feed(world, pairing, 24, cdn_ms=110, origin_ms=90)
+    feed(world, pairing, 24, region=1)
+    changed(pairing, NOW)
+    Monitor.objects.filter(pk=pairing.monitor.pk).update(regions=["us"])
+    changed(pairing, NOW + timedelta(minutes=5))
+    assert Incident.objects.get().resolution == Resolution.REPLACED
+
+
+def test_an_alert_of_a_pairing_that_no_region_measures_any_more_ends_and_says_so(
+    world: World, pairing: Pairing
+) -> None:
+    enrol(NOW)
+    feed(world, pairing, 24, cdn_ms=110, origin_ms=90)
+    changed(pairing, NOW)
+    Region.objects.update(enabled=False)
+    changed(pairing, NOW + timedelta(minutes=5))
+    assert Incident.objects.get().resolution == Resolution.UNMEASURED
