@@ -128,12 +128,17 @@ def note(
     )
 
 
+def event_of(resolution: str) -> Event:
+    """How an end is told: what a person, a pause or another setting ended has not recovered."""
+    return Event.RECOVERED if resolution in _BY_ITSELF else Event.RESOLVED
+
+
 def recover(
     incident: Incident, members: Sequence[Member], *, at: datetime, now: datetime, resolution: Resolution
 ) -> None:
     """Ends a locked incident by itself; told if anything bad was. `members` are those that were part of it last."""
-    kind = EventKind.RECOVERED if resolution in _BY_ITSELF else EventKind.RESOLVED
-    event = Event.RECOVERED if kind is EventKind.RECOVERED else Event.RESOLVED
+    event = event_of(resolution)
+    kind = EventKind.RECOVERED if event is Event.RECOVERED else EventKind.RESOLVED
     incident.muted_until_recovery = False
     notice, silence = None, None
     if incident.told:

@@ -13,7 +13,7 @@ from backend.alerts.judgement.certificates import Reading, Shown, ends_first
 from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
 from backend.alerts.judgement.rechecks import NEAR_US, Turn, lately, next_turn
 from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, from_us, to_us
-from backend.alerts.models import Resolution, Rule
+from backend.alerts.models import Resolution, Rule, RuleKind
 from backend.alerts.reading import Due, Stream
 from backend.alerts.states import State
 
@@ -26,6 +26,8 @@ MAX_LAG = timedelta(minutes=30)
 _BLIND_US = 120_000_000
 CONFIRM_WITHIN = timedelta(minutes=3)
 _CERTIFICATE_EVERY_US = 3_600_000_000
+# These are over where fewer regions are bad than the rule asks for.
+_COUNTING = (RuleKind.FAILURES, RuleKind.BUDGET)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,10 +200,12 @@ class Look:
         return Resolution.UNMEASURED if self._is_nowhere else None
 
     def _how_it_ends(self, heard: Heard) -> Resolution:
-        """What was bad in some regions alone, and is measured in others only, was not seen to become better."""
-        was_regional = heard.step is not None and heard.step.before is State.DEGRADED and bool(heard.named)
-        is_elsewhere = not set(heard.named) & {stream.region for stream in self._sight.streams}
-        return Resolution.REPLACED if was_regional and is_elsewhere else Resolution.RECOVERED
+        """What was bad in regions that are not measured any more was not seen to become better. Where regions are
+        counted, one that is gone may be all that was lacking; that data come again is true wherever they come from."""
+        kind, measured = self._rules[heard.rule_id].kind, {stream.region for stream in self._sight.streams}
+        gone = set(heard.named) - measured
+        is_elsewhere = bool(gone) and (kind in _COUNTING or gone == set(heard.named))
+        return Resolution.REPLACED if is_elsewhere and kind != RuleKind.NO_DATA else Resolution.RECOVERED
 
     def _turn(self) -> Turn | None:
         """Which region may look again, and when; none while one does."""

@@ -161,6 +161,11 @@ class Scrutiny:
             return Resolution.REPLACED
         return None if self._newest else Resolution.UNMEASURED
 
+    def _how_it_ends(self, named: Sequence[str]) -> Resolution:
+        """Causes of regions that are not looked at any more were not seen to be mended. Regions are counted: one that
+        is gone may be all that was lacking."""
+        return Resolution.REPLACED if set(named) - set(self._newest) else Resolution.RECOVERED
+
     def _is_patient(self) -> bool:
         """Whether something is bad and has not lasted long enough to be told."""
         return any(track["told"] is None for mind in self._minds.values() for track in mind["t"].values())
@@ -178,7 +183,7 @@ class Scrutiny:
             track, heard = track.advance(seen, now_us, rule.delay_s * 1_000_000)
             is_moved = track.told is not None and seen.firm and list(seen.regions) != mind.regions.get(id)
             if heard or is_moved:
-                found.append(self._change(rule, id, seen, heard))
+                found.append(self._change(rule, id, seen, heard, self._how_it_ends(mind.regions.get(id, []))))
             if track.memory():
                 tracks[id] = track
                 regions[id] = list(seen.regions) if seen.firm else mind.regions.get(id, [])

@@ -24,6 +24,7 @@ from backend.alerts.queries.incidents import incident_detail, incidents, open_co
 from backend.alerts.queries.rules import rules
 from backend.alerts.tests.world import MINUTE, World, make_rule, make_world, only_incident, put_run, told
 from backend.cast import Member as Person
+from backend.runs.models import Schedule
 from backend.runs.tests.factories import NOW
 
 pytestmark = pytest.mark.django_db
@@ -396,3 +397,14 @@ def test_windows_are_planned_ended_and_refused_with_a_reason(bob: Person) -> Non
     assert running.ends_at <= timezone.now()
     with pytest.raises(MaintenanceError, match="must end after"):
         plan_maintenance(actor=bob.user, organisation=bob.organisation, site=None, starts_at=now, ends_at=now)
+
+
+def test_what_is_not_measured_any_more_when_maintenance_ends_is_not_said_to_have_recovered() -> None:
+    world = make_world(rules=["availability"])
+    world.minutes(DOWN)
+    maintain(world, 3)
+    world.minute("xxx")
+    Schedule.objects.all().delete()
+    world.minutes("--- --- ---")
+    assert only_incident().resolution == "unmeasured"
+    assert told() == ["opened", "resolved"]

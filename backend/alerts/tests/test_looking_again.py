@@ -306,3 +306,26 @@ def test_a_site_that_was_down_and_is_measured_from_elsewhere_is_well_when_it_is_
     assert told() == ["opened"]
     happen(world, "-. -.")
     assert told() == ["opened", "recovered"]
+
+
+def test_a_site_that_was_down_where_it_is_not_measured_any_more_is_not_called_well_by_who_always_reached_it() -> None:
+    world = a_page(interval_s=60)
+    happen(world, "... xx. xx. xx.")
+    assert only_incident().state == "failing"
+    Schedule.objects.filter(region__in=world.regions[:2]).delete()
+    happen(world, "--. --.")
+    assert told() == ["opened", "resolved"]
+    assert only_incident().resolution == "replaced"
+
+
+@pytest.mark.parametrize("needed", [1, 2])
+def test_runs_that_fail_where_it_is_not_measured_any_more_are_not_said_to_fail_no_longer(needed: int) -> None:
+    world = a_page(interval_s=60, rules=("failures",))
+    Rule.objects.update(params={"failed": 2, "of_last": 5, "regions": needed})
+    failing = "." * (3 - needed) + "x" * needed
+    happen(world, f"... {failing} {failing}")
+    assert told() == ["opened"]
+    Schedule.objects.filter(region=world.regions[2]).delete()
+    happen(world, failing[:2] + "-")
+    assert told() == ["opened", "resolved"]
+    assert only_incident().resolution == "replaced"

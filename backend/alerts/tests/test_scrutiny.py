@@ -321,3 +321,15 @@ def test_a_cause_that_no_region_looks_for_any_more_is_over_and_says_why(world: W
     look(world)
     assert told() == ["opened", "resolved"]
     assert Incident.objects.get().resolution == "unmeasured"
+
+
+def test_a_cause_of_a_region_that_is_not_measured_any_more_is_not_called_mended(world: World) -> None:
+    probe(world, "iad")
+    probe(world, "iad")
+    probe(world, "fra", OVERFLOW)
+    probe(world, "fra", OVERFLOW)
+    assert told() == ["opened"]
+    Schedule.objects.filter(region__code="fra").delete()
+    look(world)
+    assert told() == ["opened", "resolved"]
+    assert Incident.objects.get().resolution == "replaced"
