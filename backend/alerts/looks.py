@@ -235,7 +235,10 @@ class Look:
 
     def _heard(self) -> Iterator[Heard]:
         confirmed = self._sight.confirmed
-        answers = [confirmed[ask.run_id] for ask in (*self._asks, *self._rechecks) if ask.run_id in confirmed]
+        measured = {stream.region for stream in self._sight.streams}
+        ended = [ask for ask in (*self._asks, *self._rechecks) if ask.run_id in confirmed]
+        # A region that was taken out meanwhile is no witness any more.
+        answers = [confirmed[ask.run_id] for ask in ended if ask.region in measured]
         self._asks, self._rechecks = self._open(self._asks), self._open(self._rechecks)
         told = [(sample, False) for sample in self._sight.samples] + [(sample, True) for sample in answers]
         for sample, is_answer in sorted(told, key=lambda one: one[0].at_us):

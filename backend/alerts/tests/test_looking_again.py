@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from backend.alerts import judging
-from backend.alerts.models import Incident, Rule, Watch
+from backend.alerts.models import Incident, Maintenance, Rule, Watch
 from backend.alerts.tests.world import World, make_rule, make_world, only_incident, put_run, titles, told
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import make_pending
@@ -329,3 +329,81 @@ def test_runs_that_fail_where_it_is_not_measured_any_more_are_not_said_to_fail_n
     happen(world, failing[:2] + "-")
     assert told() == ["opened", "resolved"]
     assert only_incident().resolution == "replaced"
+
+
+def test_what_a_region_answers_that_is_not_measured_from_any_more_opens_nothing() -> None:
+    world = a_page("fra", "iad")
+    happen(world, "..")
+    put_run(world.monitor, world.regions[0], world.now, "x")
+    pass_by(world, 60)
+    (asked,) = under_way()
+    assert asked.region.code == "iad"
+    Schedule.objects.filter(region=asked.region).delete()
+    answer(world, "x")
+    pass_by(world, 60)
+    assert told() == []
+
+
+def test_a_pause_while_a_run_is_under_way_ends_it_once_and_its_answer_says_nothing() -> None:
+    world = a_page()
+    happen(world, "... xxx")
+    pass_by(world, 130)
+    Monitor.objects.update(paused=True)
+    pass_by(world, 60)
+    assert told() == ["opened", "resolved"]
+    Monitor.objects.update(paused=False)
+    pass_by(world, 60)
+    answer(world, "x")
+    assert pass_by(world, 600, every_s=30) == []
+    assert told() == ["opened", "resolved"]
+
+
+def test_an_address_that_changes_while_a_run_is_under_way_is_judged_by_its_own_runs() -> None:
+    world = a_page("fra")
+    happen(world, ". x x")
+    while not under_way():
+        pass_by(world, 10)
+    Monitor.objects.update(url="https://shop.example/new")
+    answer(world, ".")
+    pass_by(world, 120)
+    assert told() == ["opened", "resolved"]
+    assert only_incident().resolution == "replaced"
+
+
+def test_of_two_rules_the_one_that_asks_asks_for_both() -> None:
+    world = a_page()
+    Rule.objects.update(params={"confirm": False})
+    make_rule(world, "availability", params={"confirm": True})
+    happen(world, "... xxx")
+    pass_by(world, 240, ".")
+    assert told() == ["opened", "recovered"]
+    assert not only_incident().members.filter(ended_at=None).exists()
+
+
+def test_a_judge_goes_on_from_what_an_earlier_version_remembered() -> None:
+    world = a_page()
+    happen(world, "... xxx")
+    watch = Watch.objects.get()
+    memory = json.loads(watch.memory)
+    memory.pop("rechecked", None)
+    for rule in memory["rules"].values():
+        rule["m"].pop("up_us", None)
+        rule.pop("r")
+    watch.memory = json.dumps(memory)
+    watch.save()
+    pass_by(world, 240, ".")
+    assert told() == ["opened", "recovered"]
+
+
+def test_in_maintenance_the_end_is_seen_all_the_same_and_told_once_after_it() -> None:
+    world = a_page()
+    happen(world, "... xxx")
+    Maintenance.objects.create(
+        organisation=world.fleet.organisation, starts_at=world.now, ends_at=world.now + 10 * MINUTE
+    )
+    pass_by(world, 300, ".")
+    assert told() == ["opened"]
+    assert only_incident().resolution == "recovered"
+    world.now += 10 * MINUTE
+    world.judge()
+    assert told() == ["opened", "recovered"]
