@@ -133,6 +133,11 @@ def event_of(resolution: str) -> Event:
     return Event.RECOVERED if resolution in _BY_ITSELF else Event.RESOLVED
 
 
+def reason_of(resolution: str) -> str:
+    """Why something is over that nobody saw become better, as a sentence."""
+    return "" if resolution in _BY_ITSELF else f"{Resolution(resolution).label}."
+
+
 def recover(
     incident: Incident, members: Sequence[Member], *, at: datetime, now: datetime, resolution: Resolution
 ) -> None:
@@ -142,7 +147,8 @@ def recover(
     incident.muted_until_recovery = False
     notice, silence = None, None
     if incident.told:
-        notice, silence = tell_if_loud(incident, event, members, now=now, seen_at=now)
+        why = reason_of(resolution)
+        notice, silence = tell_if_loud(incident, event, members, now=now, seen_at=now, text=why)
     else:
         incident.owed = False
     close(incident, resolution, at=at)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from backend.alerts.flapping import QUIET
-from backend.alerts.incidents import event_of, note, recover, sum_up
+from backend.alerts.incidents import event_of, note, reason_of, recover, sum_up
 from backend.alerts.message import Event
 from backend.alerts.models import Channel, EventKind, Incident, Member, Resolution
 from backend.alerts.silences import loud
@@ -97,8 +97,8 @@ def _pay_recovery(incident: Incident, now: datetime) -> int:
     incident.owed = False
     if incident.told:
         last = list(Member.objects.filter(incident=incident).select_related("rule").order_by("-ended_at")[:1])
-        event = event_of(incident.resolution)
-        notice, silence = tell_if_loud(incident, event, last, now=now, seen_at=now)
+        event, why = event_of(incident.resolution), reason_of(incident.resolution)
+        notice, silence = tell_if_loud(incident, event, last, now=now, seen_at=now, text=why)
         note(incident, EventKind.SILENCE_ENDED, "It is over.", at=now, notice=notice, silenced=silence)
     incident.save()
     return 1

@@ -408,3 +408,4 @@ def test_what_is_not_measured_any_more_when_maintenance_ends_is_not_said_to_have
     world.minutes("--- --- ---")
     assert only_incident().resolution == "unmeasured"
     assert told() == ["opened", "resolved"]
+    assert Notice.objects.order_by("-pk")[0].message["sentences"] == ["No region measures it any more."]

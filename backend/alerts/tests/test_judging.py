@@ -326,7 +326,8 @@ def test_a_region_that_is_no_longer_measured_keeps_nothing_bad_alive() -> None:
     assert told() == ["opened"]
     Schedule.objects.filter(region=world.regions[2]).delete()
     world.minutes("..- ..-")
-    assert told() == ["opened", "recovered"]
+    assert told() == ["opened", "resolved"]
+    assert only_incident().resolution == "replaced"
 
 
 def test_x_of_the_last_n_finds_what_never_fails_twice_in_a_row() -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from backend.alerts import judging
-from backend.alerts.models import Incident, Maintenance, Rule, Watch
+from backend.alerts.models import Incident, Maintenance, Notice, Rule, Watch
 from backend.alerts.tests.world import World, make_rule, make_world, only_incident, put_run, titles, told
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import make_pending
@@ -280,6 +280,7 @@ def test_the_incident_of_a_monitor_that_no_region_measures_any_more_ends_and_say
     world.minute("---")
     assert told() == ["opened", "resolved"]
     assert only_incident().resolution == "unmeasured"
+    assert Notice.objects.order_by("-pk")[0].message["sentences"] == ["No region measures it any more."]
     assert not only_incident().members.filter(ended_at=None).exists()
     Schedule.objects.bulk_create(kept)
     happen(world, "--- xxx xxx")
