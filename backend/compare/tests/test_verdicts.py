@@ -232,15 +232,6 @@ def test_an_alert_of_a_pairing_ends_where_it_is_paused_and_begins_again_with_it(
     assert [one.resolution for one in Incident.objects.order_by("pk")] == [Resolution.PAUSED, ""]
 
 
-def test_an_alert_of_a_pairing_ends_where_no_region_measures_it_any_more(world: World, pairing: Pairing) -> None:
-    enrol(NOW)
-    feed(world, pairing, 24, cdn_ms=110, origin_ms=90)
-    changed(pairing, NOW)
-    Region.objects.update(enabled=False)
-    changed(pairing, NOW + timedelta(minutes=5))
-    assert [one.resolution for one in Incident.objects.all()] == [Resolution.UNMEASURED]
-
-
 @pytest.mark.parametrize("end", ["deleted", "moved"])
 def test_a_judge_that_read_a_pairing_before_it_changed_says_nothing_of_the_old_one(
     world: World, pairing: Pairing, end: str
