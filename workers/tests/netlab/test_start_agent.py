@@ -12,10 +12,11 @@ from workers.shaping.namespace import Namespace
 SCRIPT = Path(__file__).resolve().parents[3] / "deploy" / "compose" / "start-agent"
 ROOT, SOMEBODY = 0, 10002
 RULES = "table inet firstbyte {}"
-# They stand in for what only a container has: its users, and the agent, which tells what it finds.
+# They stand in for what only a container has: its users, its first process, and the agent, which tells what it finds.
 STANDINS = {
     "id": "echo {user}",
     "setpriv": 'echo "as $2, groups $5" >&2; while [ "$1" != -- ]; do shift; done; shift; exec "$@"',
+    "tini": '[ "$1" = -- ] && shift && exec "$@"',
     "firstbyte": f"""\
 case "$*" in
   'firewall --user firstbyte') echo '{RULES}' ;;
