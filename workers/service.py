@@ -23,6 +23,7 @@ _MAX_ANSWER_BYTES = 1_000_000
 _GZIP_LEVEL = 1
 # Only these condemn a body. Anything else can come from a proxy that is set up wrong, which must not cost a result.
 _BODY_IS_BAD = frozenset({400, 413, 415, 422})
+_TAG = re.compile(r"<[^<>]*>")
 
 M = TypeVar("M", HeartbeatReply, Receipts)
 
@@ -108,7 +109,6 @@ def _said(answer: bytes) -> str:
     return " ".join(_TAG.sub(" ", text).split())[:200]
 
 
-_TAG = re.compile(r"<[^<>]*>")
 _JSON = {"Content-Type": "application/json"}
 
 

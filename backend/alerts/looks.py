@@ -84,7 +84,6 @@ class Look:
         self._memory = memory
         self._rules = {rule.pk: rule for rule in rules}
         self._is_off = row.paused or not row.active
-        self._is_nowhere = not sight.streams
         self._is_another = memory.get("what", row.what) != row.what
         subject = Subject(kind=row.kind, interval_s=row.interval_s, timeout_s=row.timeout_s, began_us=self._now_us)
         self._judge = MonitorJudge([spec_of(rule) for rule in rules], subject, memory.get("rules", {}))
@@ -197,7 +196,7 @@ class Look:
             return Resolution.PAUSED
         if self._is_another:
             return Resolution.REPLACED
-        return Resolution.UNMEASURED if self._is_nowhere else None
+        return None if self._sight.streams else Resolution.UNMEASURED
 
     def _how_it_ends(self, heard: Heard) -> Resolution:
         """What was bad in regions that are not measured any more was not seen to become better. Where regions are

@@ -107,9 +107,10 @@ def drawn(progress: Sequence[RunProgress]) -> RunProgress | None:
 
 def _named(run: RunProgress | None) -> str | None:
     """Another name once the run has ended, since the page says of early phases that it has not."""
-    if run is None or run.phases is None:
-        return None if run is None else str(run.run_id)
-    return ":".join(map(str, (run.run_id, *asdict(run.phases).values())))
+    if run is None:
+        return None
+    told = () if run.phases is None else asdict(run.phases).values()
+    return ":".join(map(str, (run.run_id, *told)))
 
 
 def by_code(states: Iterable[RegionState]) -> dict[str, RegionState]:

@@ -39,10 +39,11 @@ class Word:
 PAUSED = Word(level="quiet", text="Paused")
 SILENT = Word(level="warn", text="No new results")
 NOWHERE = Word(level="warn", text="No region measures it")
-_NOWHERE = {
+_NOWHERE_BY_KIND = {
     Kind.PROBE.value: Word(level="warn", text="No region probes it"),
     Kind.PAGE.value: Word(level="warn", text="No region loads it"),
 }
+_ALL_NOWHERE = frozenset({NOWHERE, *_NOWHERE_BY_KIND.values()})
 _WHY_NOWHERE = "The regions it is measured from are gone, or there are none. Choose others in its settings."
 
 
@@ -89,7 +90,7 @@ class SiteRow:
     @property
     def outlook(self) -> str:
         """What is to be expected where the last runs do not say it; else empty."""
-        if self.health in (NOWHERE, *_NOWHERE.values()):
+        if self.health in _ALL_NOWHERE:
             return _WHY_NOWHERE
         if self.last_run_at is not None:
             return ""
@@ -215,7 +216,7 @@ def _health(site: SiteOverview, unmanned: Set[int], now: datetime) -> Word:
         return Word(level="bad", text=f"Failing {places}")
     nowhere = [one.monitor.kind for one in monitors if not one.last]
     if nowhere:
-        return _NOWHERE[nowhere[0]]
+        return _NOWHERE_BY_KIND[nowhere[0]]
     if _is_silent(min(monitors, key=lambda one: one.monitor.interval_s), unmanned, now):
         return SILENT
     if all(run.outcome == Outcome.MISSED for run in runs):
@@ -275,7 +276,7 @@ def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word
         return Word(level="warn", text=_first_of(missed)), (
             "Results should have come since. If it stays, a process of the service stands still: /healthz says which."
         )
-    if missed and missed[0].health in (NOWHERE, *_NOWHERE.values()):
+    if missed and missed[0].health in _ALL_NOWHERE:
         return Word(level="warn", text=_first_of(missed)), _WHY_NOWHERE
     if missed:
         return Word(level="warn", text=_first_of(missed)), (

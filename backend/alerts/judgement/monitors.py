@@ -136,21 +136,23 @@ class MonitorJudge:
 
     def doubtful(self, now_us: int) -> str | None:
         """A region whose first failure ought to be confirmed by another."""
-        for entry in self._entries:
-            wanted = isinstance(entry.evaluator, Availability) and entry.spec.params.get("confirm", True)
-            if wanted and entry.track.state is State.OK and isinstance(entry.evaluator, Availability):
-                code = entry.evaluator.doubtful(now_us)
-                if code:
-                    return code
+        for track, availability in self._asking():
+            if track.state is State.OK and (code := availability.doubtful(now_us)):
+                return code
         return None
 
     def held(self) -> Held | None:
         """What a rule that may ask holds to be down."""
-        for entry in self._entries:
-            may_ask = isinstance(entry.evaluator, Availability) and entry.spec.params.get("confirm", True)
-            if may_ask and entry.track.state is not State.OK and isinstance(entry.evaluator, Availability):
-                return entry.evaluator.held(entry.track.state, entry.track.since_us)
+        for track, availability in self._asking():
+            if track.state is not State.OK:
+                return availability.held(track.state, track.since_us)
         return None
+
+    def _asking(self) -> Iterator[tuple[Track, Availability]]:
+        """What the rules that may ask regions go by."""
+        for entry in self._entries:
+            if isinstance(entry.evaluator, Availability) and entry.spec.params.get("confirm", True):
+                yield entry.track, entry.evaluator
 
     def presences(self) -> list[Presence]:
         return [entry.evaluator for entry in self._entries if isinstance(entry.evaluator, Presence)]
