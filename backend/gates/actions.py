@@ -112,7 +112,9 @@ def _regions(organisation: Organisation, wanted: Sequence[str], monitors: Sequen
     joined = everywhere.intersection(region.code for region in regions if region.joined_at is not None)
     codes = [code for code in usable if code in (wanted or joined)][:MAX_REGIONS]
     if not codes:
-        raise InvalidGateError({"runs/regions": "There is no region in which all these monitors measure."})
+        raise InvalidGateError(
+            {"runs/regions": "There is no region with an agent in which all these monitors measure."}
+        )
     return codes
 
 

@@ -113,7 +113,8 @@ class NewRuns(In):
     max_per_region: Annotated[int, Field(ge=RUNS_RANGE[0], le=RUNS_RANGE[1])] = 12
     discard_first: Annotated[int, Field(ge=0, le=MAX_DISCARD)] = 1
     regions: Annotated[
-        list[RegionCode], Field(max_length=MAX_REGIONS, description="Empty: wherever the monitors measure.")
+        list[RegionCode],
+        Field(max_length=MAX_REGIONS, description="Empty: wherever the monitors measure and an agent has joined."),
     ] = []
 
 

@@ -13,7 +13,7 @@ from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.limits import TESTS
 from backend.api.v1.monitors import owned_monitor
-from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
 from backend.api.v1.run_shapes import Phases, phases_shape
 from backend.api.v1.shapes import In, Out, RegionCode
 from backend.api.v1.sites import Url
@@ -113,7 +113,10 @@ def _started(request: ApiRequest, run_ids: Sequence[UUID], *, site_id: UUID | No
 
 
 def _regions(request: ApiRequest, codes: Sequence[str]) -> list[str]:
-    return list(codes) or [region.code for region in joined_regions(request.caller.organisation)]
+    chosen = list(codes) or [region.code for region in joined_regions(request.caller.organisation)]
+    if not chosen:
+        raise invalid("#/regions", "No agent has joined any region yet: there is nowhere to measure from.")
+    return chosen
 
 
 def _progress(request: ApiRequest, run_ids: Sequence[UUID]) -> list[RunProgress]:

@@ -18,6 +18,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from backend.api.tests.v1.calling import Program, problem_of
 from backend.api.tests.v1.world import PICTURE, World
 from backend.api.v1 import waiting
+from backend.fleet.models import Region
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, RunDocument
 from backend.runs.queries import listing
@@ -290,6 +291,14 @@ def test_a_test_without_regions_is_made_wherever_an_agent_has_joined(program: Pr
     make_region("ap", world.member.organisation, joined_at=None)
     started = program.post(f"monitors/{world.monitor('probe').public_id}/tests")
     assert {run["region"] for run in started.json()["runs"]} == {"eu", "us"}
+
+
+def test_where_no_agent_has_joined_a_test_says_so(program: Program, world: World) -> None:
+    Region.objects.update(joined_at=None)
+    found = problem_of(program.post(f"monitors/{world.monitor('probe').public_id}/tests"))
+    assert found["errors"] == [
+        {"pointer": "#/regions", "detail": "No agent has joined any region yet: there is nowhere to measure from."}
+    ]
 
 
 def test_a_url_is_tested_without_registering_it(program: Program, world: World) -> None:
