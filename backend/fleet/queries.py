@@ -1,5 +1,6 @@
 """What is read about regions. Each function takes a fixed number of statements."""
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -81,6 +82,18 @@ def usable_regions(organisation: Organisation) -> list[Region]:
     """The enabled regions that measure for an organisation: its own and those that all share. One statement."""
     mine = Q(organisation=organisation) | Q(organisation=None)
     return list(Region.objects.filter(mine, enabled=True).order_by("name", "code"))
+
+
+def unknown_among(codes: Iterable[str], usable: Sequence[Region], *, kept: Collection[str] = ()) -> str:
+    """A sentence for people about the first code that is none of the usable regions; empty when there is none such.
+
+    What is `kept` was chosen earlier, and may be gone since.
+    """
+    known = [region.code for region in usable]
+    unknown = next((code for code in codes if code not in known and code not in kept), None)
+    return (
+        "" if unknown is None else f"There is no region {unknown[:20]!r}; choose from {', '.join(known) or 'none yet'}."
+    )
 
 
 def joined_regions(organisation: Organisation) -> list[Region]:

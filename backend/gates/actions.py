@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
-from backend.fleet.queries import usable_regions
+from backend.fleet.queries import unknown_among, usable_regions
 from backend.gates.addresses import AddressError, Sides, sides_of
 from backend.gates.models import OPEN, BaselineMode, Gate, GateRule, Phase, Status
 from backend.gates.questions import MAX_REGIONS, MAX_RUNS, Comparison, InvalidGateError, Question, check, comparisons
@@ -100,10 +100,8 @@ def _regions(organisation: Organisation, wanted: Sequence[str], monitors: Sequen
     """Where to measure: as asked, or wherever all the monitors measure and an agent is. Raises InvalidGateError."""
     regions = usable_regions(organisation)
     usable = [region.code for region in regions]
-    unknown = [code for code in wanted if code not in usable]
-    if unknown:
-        known = ", ".join(usable) or "none yet"
-        raise InvalidGateError({"runs/regions": f"There is no region {unknown[0][:20]!r}; choose from {known}."})
+    if fault := unknown_among(wanted, regions):
+        raise InvalidGateError({"runs/regions": fault})
     everywhere = set(usable).intersection(*(set(monitor.regions) for monitor in monitors if monitor.regions))
     if foreign := [code for code in wanted if code not in everywhere]:
         raise InvalidGateError(

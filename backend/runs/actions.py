@@ -12,7 +12,7 @@ from django.utils import timezone
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.fleet.models import Region
-from backend.fleet.queries import usable_regions
+from backend.fleet.queries import unknown_among, usable_regions
 from backend.runs.claim import PUBLISH_GRACE
 from backend.runs.models import PendingRun, Schedule, Trigger
 from backend.runs.outbox import publish_if_possible
@@ -229,12 +229,12 @@ def _start(
 
 
 def _places(organisation: Organisation, codes: Sequence[str]) -> list[Region]:
-    known = {region.code: region for region in usable_regions(organisation)}
-    unknown = [code for code in codes if code not in known]
-    if unknown:
-        raise RunsError(f"There is no region {unknown[0][:20]!r}; choose from {', '.join(known) or 'none yet'}.")
+    usable = usable_regions(organisation)
+    if fault := unknown_among(codes, usable):
+        raise RunsError(fault)
     if not codes:
         raise RunsError("Choose at least one region to measure from.")
+    known = {region.code: region for region in usable}
     return [known[code] for code in dict.fromkeys(codes)]
 
 

@@ -10,7 +10,7 @@ from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
 from backend.api.v1.shapes import Ms, Out, ms
-from backend.fleet.queries import AgentState, Health, RegionState, regions_for, usable_regions
+from backend.fleet.queries import AgentState, Health, RegionState, regions_for, unknown_among, usable_regions
 
 router = Router(tags=["Regions"])
 
@@ -65,10 +65,8 @@ def refuse_unknown_regions(request: ApiRequest, codes: Sequence[str], *, kept: S
 
     Nothing would ever be measured from a region that does not exist, and nobody would be told.
     """
-    known = [region.code for region in usable_regions(request.caller.organisation)]
-    unknown = [code for code in codes if code not in known and code not in kept]
-    if unknown:
-        raise invalid("#/regions", f"There is no region {unknown[0]!r}; choose from {', '.join(known) or 'none yet'}.")
+    if fault := unknown_among(codes, usable_regions(request.caller.organisation), kept=kept):
+        raise invalid("#/regions", fault)
 
 
 def _states(request: ApiRequest) -> list[RegionState]:
