@@ -67,7 +67,7 @@ class PlainChannel:
 
     async def receive(self) -> bytes:
         begun = self._wire.recorder.first_read is not None
-        data, self._latest_read = await self._wire.read(_BULK_BYTES if begun else _EDGE_BYTES)
+        data, self._latest_read = await self._wire.read(_BULK_BYTES if begun else _EDGE_BYTES, whole_packet=not begun)
         return data
 
     @property
@@ -151,7 +151,7 @@ class TlsChannel:
             return data
         begun = self._wire.recorder.first_read is not None
         while not self._ended:
-            if not await self._feed(_BULK_BYTES if begun else self._framer.wanted):
+            if not await (self._feed(_BULK_BYTES) if begun else self._feed_edge()):
                 return b""
             if self._held:
                 continue
@@ -192,8 +192,13 @@ class TlsChannel:
         self._wire.recorder = recorder
         self._framer.turn_to(recorder)
 
-    async def _feed(self, size: int) -> bool:
-        data, read = await self._wire.read(size)
+    async def _feed_edge(self) -> bool:
+        """The rest of a record and no more, since the next may be the answer's first; or what begins one together with
+        all that came in the same packet."""
+        return await self._feed(self._framer.wanted, whole_packet=self._framer.at_edge)
+
+    async def _feed(self, size: int, *, whole_packet: bool = False) -> bool:
+        data, read = await self._wire.read(size, whole_packet=whole_packet)
         if not data:
             if self._wire.recorder.stage is Stage.TLS:
                 raise ProbeError(FailureKind.CONNECTION_RESET, stage=Stage.TLS)

@@ -60,6 +60,11 @@ class RecordFramer:
                 raise self._not_spoken()
         return ended
 
+    @property
+    def at_edge(self) -> bool:
+        """Whether no record is half read: the next byte begins one."""
+        return not (self._left or self._header)
+
     def turn_to(self, recorder: HopRecorder) -> None:
         """Reads are counted anew; a record that is half read goes on with the first of them."""
         self._recorder = recorder

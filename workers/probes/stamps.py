@@ -15,6 +15,8 @@ _ANCILLARY_BYTES = socket.CMSG_SPACE(_TIMESPEC_BYTES)
 _SOL_SOCKET = socket.SOL_SOCKET
 _TCP_INFO_BYTES = 256
 _PATH_BYTES = 104
+# What is only looked at goes there, and is read from nowhere: the same for all sockets and threads.
+_SEEN = bytearray(64 * 1024)
 # Two readings of clocks so close together were not interrupted.
 _CLOSE_NS = 2_000
 _RTT = struct.Struct("=I")
@@ -39,11 +41,25 @@ def receive(sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
     """Up to `size` bytes and when the last of them came in. Raises BlockingIOError when there is nothing."""
     data, ancillary, _, _ = sock.recvmsg(size, _ANCILLARY_BYTES)
     user_ns = time.monotonic_ns()
+    return data, Arrival(user_ns, _stamp(ancillary))
+
+
+def rest_of_packet(sock: socket.socket, kernel_ns: int) -> bytes:
+    """What is left of the packet with that stamp, of which a part was just read. Nothing where anything else has come
+    behind it: a read is stamped with its last packet, so that is looked at before it is read."""
+    try:
+        size, ancillary, _, _ = sock.recvmsg_into([_SEEN], _ANCILLARY_BYTES, socket.MSG_PEEK)
+    except OSError:
+        return b""
+    return sock.recv(size) if size and _stamp(ancillary) == kernel_ns else b""
+
+
+def _stamp(ancillary: list[tuple[int, int, bytes]]) -> int | None:
     for level, kind, payload in ancillary:
         if kind == SO_TIMESTAMPNS and level == _SOL_SOCKET and len(payload) == _TIMESPEC_BYTES:
             seconds, nanoseconds = _TIMESPEC.unpack(payload)
-            return data, Arrival(user_ns, seconds * 1_000_000_000 + nanoseconds)
-    return data, Arrival(user_ns)
+            return int(seconds * 1_000_000_000 + nanoseconds)
+    return None
 
 
 def tcp_info(sock: socket.socket) -> bytes:

@@ -12,7 +12,7 @@ from workers.measurement.thresholds import MIN_RTT_US
 from workers.probes.faults import broken_fault
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
 from workers.probes.recorder import HopRecorder
-from workers.probes.stamps import receive, tcp_info
+from workers.probes.stamps import receive, rest_of_packet, tcp_info
 
 # After so many reads in a row others have their turn, and the deadline is looked at.
 _MOST_IN_A_ROW = 8
@@ -49,10 +49,10 @@ class Wire:
         # How many packets out of order the kernel had counted when it was asked last, and when we began to wait last.
         self._out_of_order = self._out_of_order_before = 0
 
-    async def read(self, size: int) -> tuple[bytes, int]:
+    async def read(self, size: int, *, whole_packet: bool = False) -> tuple[bytes, int]:
         """Up to `size` bytes, none at the end of the stream, and the index of the read. Raises ProbeError.
 
-        Does not wait first when the read before got all that it asked for: more has most likely come with it.
+        With `whole_packet` more than that, where the rest came in the same packet as the last of them. Does not wait first when the read before got all that it asked for: more has most likely come with it.
         """
         while True:
             if not self._at_once:
@@ -67,6 +67,8 @@ class Wire:
                 continue
             except OSError as error:
                 raise broken_fault(error, self.recorder.stage) from error
+            if whole_packet and len(data) == size and arrival.kernel_ns is not None:
+                data += rest_of_packet(self._sock, arrival.kernel_ns)
             self._acks_asked_for = False
             self._at_once = self._at_once - 1 if len(data) == size else 0
             if len(data) < size:

@@ -47,13 +47,13 @@ def test_records_are_found_however_the_bytes_come(records: list[tuple[int, bytes
 
 def test_what_is_wanted_leads_to_the_end_of_a_header_or_record() -> None:
     framer, _ = make_framer()
-    assert framer.wanted == 5
+    assert (framer.wanted, framer.at_edge) == (5, True)
     framer.feed(record(23, b"x" * 9)[:3], 0)
-    assert framer.wanted == 2
+    assert (framer.wanted, framer.at_edge) == (2, False)
     framer.feed(record(23, b"x" * 9)[3:5], 1)
-    assert framer.wanted == 9
+    assert (framer.wanted, framer.at_edge) == (9, False)
     framer.feed(b"x" * 9, 2)
-    assert framer.wanted == 5
+    assert (framer.wanted, framer.at_edge) == (5, True)
 
 
 @pytest.mark.parametrize("start", [b"HTTP/1.1 400", b"\x16\x02\x00", b"\x00", b"SSH-2.0"])

@@ -3,7 +3,15 @@
 import socket
 from typing import Any
 
-from workers.probes.stamps import path_of, read_clocks, receive, stamp_arrivals, stamping_socket, tcp_info
+from workers.probes.stamps import (
+    path_of,
+    read_clocks,
+    receive,
+    rest_of_packet,
+    stamp_arrivals,
+    stamping_socket,
+    tcp_info,
+)
 from workers.tests.waiting import wait_for
 
 
@@ -45,6 +53,24 @@ def test_data_is_stamped_when_it_comes_in_not_when_it_is_read() -> None:
     assert arrival.kernel_ns is not None
     assert before.wall_ns - 1_000_000 <= arrival.kernel_ns <= after.wall_ns + 1_000_000
     assert arrival.user_ns >= after.monotonic_ns - 1_000_000
+
+
+def test_the_rest_of_a_packet_is_read_and_what_came_at_another_instant_is_left() -> None:
+    client, server = pair()
+    with client, server, stamping_socket():
+        stamp_arrivals(client)
+        wait_for(lambda: _is_stamped(client, server), "the kernel to begin stamping, which it does in its own time")
+        server.send(b"headbody")
+        client.recv(1, socket.MSG_PEEK)
+        data, arrival = receive(client, 4)
+        assert data == b"head"
+        assert arrival.kernel_ns is not None
+        assert rest_of_packet(client, arrival.kernel_ns - 1) == b""
+        assert rest_of_packet(client, arrival.kernel_ns) == b"body"
+        client.setblocking(False)
+        assert rest_of_packet(client, arrival.kernel_ns) == b""
+        server.close()
+        assert rest_of_packet(client, arrival.kernel_ns) == b""
 
 
 def test_the_end_of_a_stream_has_no_stamp() -> None:

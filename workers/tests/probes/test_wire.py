@@ -12,7 +12,9 @@ import pytest
 from workers.measurement.captures_probe import Arrival
 from workers.measurement.target import parse_target
 from workers.probes.recorder import HopRecorder
+from workers.probes.stamps import stamp_arrivals, stamping_socket
 from workers.probes.wire import Wire
+from workers.tests.waiting import wait_for
 
 
 @pytest.fixture
@@ -27,10 +29,10 @@ def ends() -> Iterator[tuple[Wire, socket.socket]]:
         yield Wire(near, HopRecorder(parse_target("https://example.test/")), far_ns), far
 
 
-def read(wire: Wire, size: int) -> tuple[bytes, int]:
+def read(wire: Wire, size: int, *, whole_packet: bool = False) -> tuple[bytes, int]:
     """What a read brings once everything sent has come in, and how often it waited."""
     waits = 0
-    step = wire.read(size)
+    step = wire.read(size, whole_packet=whole_packet)
     try:
         while True:
             step.send(None)
@@ -74,6 +76,37 @@ def test_a_flood_of_small_pieces_lets_others_have_their_turn(ends: tuple[Wire, s
     far.sendall(b"x" * 200)
     waits = [read(wire, 1)[1] for _ in range(200)]
     assert sum(waits) == 200 / 8
+
+
+def test_a_read_of_whole_packets_is_one_read_with_all_that_came_in_the_same_packet(
+    ends: tuple[Wire, socket.socket],
+) -> None:
+    wire, far = ends
+    with stamping_socket():
+        stamp_arrivals(wire._sock)
+        wait_for(lambda: _is_stamped(wire, far), "the kernel to begin stamping, which it does in its own time")
+        reads = len(wire.recorder.reads)
+        far.sendall(b"headbody")
+        assert read(wire, 4, whole_packet=True) == (b"headbody", 1)
+        far.sendall(b"headbody")
+        assert read(wire, 4) == (b"head", 1)
+        assert read(wire, 100) == (b"body", 0)
+    assert [one.size for one in wire.recorder.reads[reads:]] == [8, 4, 4]
+
+
+def test_where_the_kernel_stamps_nothing_a_read_of_whole_packets_gets_what_it_asked_for(
+    ends: tuple[Wire, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire, far = ends
+    monkeypatch.setattr("workers.probes.wire.receive", lambda sock, size: (sock.recv(size), Arrival(1)))
+    far.sendall(b"headbody")
+    assert read(wire, 4, whole_packet=True) == (b"head", 1)
+
+
+def _is_stamped(wire: Wire, far: socket.socket) -> bool:
+    far.sendall(b"x")
+    read(wire, 100)
+    return wire.recorder.reads[-1].arrival.kernel_ns is not None
 
 
 def kernel_says(out_of_order: int, min_rtt_us: int = 20_000) -> bytes:
