@@ -52,7 +52,8 @@ class Wire:
     async def read(self, size: int, *, whole_packet: bool = False) -> tuple[bytes, int]:
         """Up to `size` bytes, none at the end of the stream, and the index of the read. Raises ProbeError.
 
-        With `whole_packet` more than that, where the rest came in the same packet as the last of them. Does not wait first when the read before got all that it asked for: more has most likely come with it.
+        With `whole_packet` more than that, where the rest came in the same packet as the last of them. Does not wait
+        first when the read before got all that it asked for: more has most likely come with it.
         """
         while True:
             if not self._at_once:
