@@ -29,6 +29,8 @@ _LENGTH = re.compile(r"[0-9]{1,18}")
 _WITHOUT_BODY = frozenset({204, 304})
 
 OnBody = Callable[[bytes], None]
+# The payload without its framing, and how many bytes of what was fed belong to the body.
+_Fed = tuple[list[bytes], int]
 
 
 def look_away(_: bytes) -> None:
@@ -109,11 +111,13 @@ class ResponseReader:
         self._pending = bytearray()
         self._head_bytes = 0
         self._body: _Sized | _Chunked | _UntilClose | None = None
+        self._said_more = False
 
     @property
     def keeps_connection(self) -> bool:
-        """Whether another request may follow on the same connection (RFC 9112, 9.3)."""
-        if self.head is None or not self.complete or isinstance(self._body, _UntilClose):
+        """Whether another request may follow on the same connection (RFC 9112, 9.3). Not where more was said than the
+        answer: it would be taken for the next one, that took no time."""
+        if self.head is None or not self.complete or self._said_more or isinstance(self._body, _UntilClose):
             return False
         options = {option.strip().lower() for value in self.head.values("connection") for option in value.split(",")}
         return "close" not in options and (self.head.minor == 1 or "keep-alive" in options) and self.head.status != 101
@@ -178,8 +182,11 @@ class ResponseReader:
 
     def _feed_body(self, data: bytes) -> None:
         if self.complete or self._body is None:
+            self._said_more = self._said_more or bool(data)
             return
-        for payload in self._body.feed(data):
+        payloads, taken = self._body.feed(data)
+        self._said_more = taken < len(data)
+        for payload in payloads:
             self.body_bytes += len(payload)
             if self.body_bytes > self._max_body_bytes:
                 raise self._too_large()
@@ -204,10 +211,10 @@ class _Sized:
     def done(self) -> bool:
         return self.left == 0
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> _Fed:
         payload = data[: self.left]
         self.left -= len(payload)
-        return [payload] if payload else []
+        return ([payload] if payload else []), len(payload)
 
 
 @dataclass(slots=True)
@@ -216,8 +223,8 @@ class _UntilClose:
 
     done: bool = False
 
-    def feed(self, data: bytes) -> list[bytes]:
-        return [data] if data else []
+    def feed(self, data: bytes) -> _Fed:
+        return ([data] if data else []), len(data)
 
 
 class _Chunked:
@@ -231,7 +238,7 @@ class _Chunked:
         self._trailer_bytes = 0
         self._chunks = self._body_bytes = 0
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> _Fed:
         payloads: list[bytes] = []
         at = 0
         while at < len(data) and not self.done:
@@ -242,7 +249,7 @@ class _Chunked:
                 at += len(payload)
             else:
                 at = self._feed_line(data, at)
-        return payloads
+        return payloads, at
 
     def _feed_line(self, data: bytes, at: int) -> int:
         end = data.find(b"\n", at) + 1 or len(data)

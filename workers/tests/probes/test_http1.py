@@ -207,3 +207,19 @@ def test_any_bytes_can_be_shown(raw: bytes) -> None:
     text = printable(raw)
     assert all(char.isprintable() or char in "\t\xa0\xad" or ord(char) > 0xA0 for char in text)
     text.encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        b"HTTP/1.1 204 No Content\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+    ],
+)
+def test_a_connection_is_kept_unless_more_was_said_than_the_answer_however_it_came(answer: bytes) -> None:
+    assert read(answer).reader.keeps_connection
+    assert read(answer, b"").reader.keeps_connection
+    for cut in range(1, len(answer) + 1):
+        assert not read(answer[:cut], answer[cut:] + b"H").reader.keeps_connection
+    assert not read(answer, b"HTTP/1.1 200 OK").reader.keeps_connection
