@@ -14,12 +14,14 @@ from workers.probes.recorder import HopRecorder
 _MAX_SESSIONS = 24
 _MODERN = "TLSv1.3"
 _OLD = frozenset({Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID})
+# Whose sessions are continued by ticket.
+_BY_TICKET = frozenset({Trial.TLS12, Trial.TLS12_TICKET})
 # Whose sessions a trial takes up.
 _OF_BROWSERS = frozenset({Trial.FULL, Trial.RESUMED, Trial.EARLY_DATA, Trial.DELAYED_ACK, Trial.CLASSICAL})
 _SOURCES = {
     Trial.RESUMED: _OF_BROWSERS,
     Trial.RESUMED_ELSEWHERE: _OF_BROWSERS,
-    Trial.TLS12_TICKET: frozenset({Trial.TLS12, Trial.TLS12_TICKET}),
+    Trial.TLS12_TICKET: _BY_TICKET,
     Trial.TLS12_SESSION_ID: frozenset({Trial.TLS12_SESSION_ID}),
 }
 
@@ -57,12 +59,13 @@ class Sessions:
 
     def keep(self, kind: Trial, recorder: HopRecorder, session: SSL.Session | None, taken_turn: int | None) -> None:
         """One that can be taken up again: of TLS 1.3 only with a ticket of this very connection, since some servers
-        take each only once. `taken_turn` is that of the session that the connection took up itself."""
+        take each only once. What is to be continued by ticket, and began anew without being given one, could be by its
+        id alone. `taken_turn` is that of the session that the connection took up itself."""
         done, notes = recorder.handshake, recorder.notes
         if done is None or notes is None or session is None or len(self._kept) >= _MAX_SESSIONS:
             return
         ticket = tickets_of(tuple(notes.messages), done.version).number > 0
-        if not ticket and (done.version == _MODERN or (kind is Trial.TLS12 and not done.resumed)):
+        if not ticket and (done.version == _MODERN or (kind in _BY_TICKET and not done.resumed)):
             return
         same = done.resumed and not ticket and taken_turn is not None
         self._kept.append(_Kept(kind, session, taken_turn if same and taken_turn is not None else self.turn))

@@ -12,7 +12,7 @@ from workers.measurement.addresses import parse_networks
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, EarlyData, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
-from workers.measurement.finding import FindingId, Severity
+from workers.measurement.finding import Answer, CheckColumn, FindingId, Severity
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement, ProgressStage
 from workers.measurement.profile import PROFILES
 from workers.measurement.timing import phases_of
@@ -155,6 +155,22 @@ def test_each_way_of_tls_is_what_it_says(named: Lab) -> None:
     assert resumed.certificate_message_bytes is None
     assert resumed.chain == ()
     assert len(evidence.certificates) == 1
+
+
+def test_a_server_that_remembers_sessions_and_gives_no_tickets_is_told_to_have_none(named: Lab, tmp_path: Path) -> None:
+    """HAProxy as Debian sets it up (no-tls-tickets), where TLS 1.2 is all there is."""
+    vault = Vault(tmp_path)
+    named.configure(ca_file=vault.ca_file)
+    conduct = Conduct(newest="TLSv1.2", tickets=False)
+    with MisbehavingServer(
+        socket.create_server(("127.0.0.1", 0)), conduct, vault.chain(Recipe(names=(NAME,)))
+    ) as server:
+        measured = named.measure(f"https://{NAME}:{server.port}/", depth=Depth.DEEP)
+    assert set(resumptions(evidence_of(Measured(measurement=measured)), Trial.TLS12_TICKET)) == {False}
+    assert measured.diagnosis is not None
+    told = {one.column: one.answer for one in measured.diagnosis.checklist}
+    assert (told[CheckColumn.SESSION_IDS], told[CheckColumn.SESSION_TICKETS]) == (Answer.YES, Answer.NO)
+    assert FindingId.TLS_RESUMPTION_MISSING not in {one.id for one in measured.diagnosis.findings}
 
 
 def test_servers_are_told_of_the_end_of_a_connection_whose_session_is_to_be_continued(named: Lab) -> None:
