@@ -11,6 +11,7 @@ from typing import Protocol
 
 from workers.diagnosis.sending import as_sent
 from workers.measurement.failure import Blame, FailureKind, failure
+from workers.measurement.messages import Clock as MeasuredBy
 from workers.measurement.messages import (
     Failed,
     Kind,
@@ -19,6 +20,7 @@ from workers.measurement.messages import (
     MissedReason,
     OnProgress,
     Outcome,
+    PageMeasurement,
     ProgressStage,
     RunRequest,
     RunResult,
@@ -26,11 +28,13 @@ from workers.measurement.messages import (
 from workers.measurement.routes import PictureKind
 from workers.measurement.target import PortError, Ports, TargetError, parse_target
 from workers.measurement.timing import Phases
+from workers.pauses import LEAST_S, Pauses
 from workers.version import VERSION
 
 log = logging.getLogger(__name__)
 
 _NONE: Mapping[PictureKind, bytes] = MappingProxyType({})
+_PAUSES = Pauses()
 Seen = tuple[Outcome, Mapping[PictureKind, bytes]]
 
 
@@ -74,10 +78,12 @@ class Instruments:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """Wall time for people and expiry, monotonic microseconds for durations."""
+    """Wall time for people and expiry, monotonic microseconds for durations; `standing` asks for how many seconds this
+    process has stood still since then."""
 
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     monotonic_us: Callable[[], int] = field(default=lambda: time.monotonic_ns() // 1000)
+    standing: Callable[[], Callable[[], float]] = field(default=_PAUSES.since)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +96,11 @@ def execute(
     request: RunRequest, instruments: Instruments, clock: Clock, on_progress: OnProgress | None = None
 ) -> Execution:
     """Carries out a request and never raises: what goes wrong is in the result's outcome, with who is to blame."""
-    started_at, begun_us = clock.now(), clock.monotonic_us()
+    started_at, begun_us, stood_s = clock.now(), clock.monotonic_us(), clock.standing()
     outcome, pictures = (
         (Missed(reason=MissedReason.LATE), _NONE)
         if started_at >= request.expires_at
-        else _measure(request, instruments, _harmless(on_progress))
+        else _without_pauses(_measure(request, instruments, _harmless(on_progress)), stood_s())
     )
     result = RunResult(
         run_id=request.run_id,
@@ -138,6 +144,23 @@ def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgr
         return Failed(failure=failure(FailureKind.INVALID_URL, str(error))), _NONE
     except Exception as error:
         return _our_fault(request.run_id, error), _NONE
+
+
+def _without_pauses(seen: Seen, stood_s: float) -> Seen:
+    """Nobody is blamed for what took its time while this process stood still, and what it read late is not measured.
+
+    What the kernel stamped is right all the same.
+    """
+    outcome, _ = seen
+    if stood_s < LEAST_S or isinstance(outcome, Missed):
+        return seen
+    why = f"The agent itself stood still for {stood_s:.0f} s meanwhile"
+    if isinstance(outcome, Failed):
+        told = f"{outcome.failure.detail.removesuffix('.')}. {why}."
+        return replace(outcome, failure=replace(outcome.failure, blame=Blame.MONITOR, detail=told)), _NONE
+    if isinstance(outcome.measurement, PageMeasurement) or outcome.measurement.clock is MeasuredBy.USER:
+        return Failed(failure=failure(FailureKind.INTERNAL_ERROR, why[:1].lower() + why[1:])), _NONE
+    return seen
 
 
 def _use_instrument(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> Seen:
