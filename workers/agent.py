@@ -27,8 +27,9 @@ from workers.ledger import Ledger
 from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, queue_name
 from workers.pulse import About, Pulse
-from workers.run import Instruments, Loader, Prober
+from workers.run import Clock, Instruments, Loader, Prober
 from workers.service import Service
+from workers.skew import ServiceTime, skew_in
 from workers.spool import Spool
 from workers.supervisor import Child, supervise
 from workers.tasks import FINISH_S, Station, import_ahead, make_app, register, serve
@@ -79,6 +80,7 @@ def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
     held = config.spool_dir / "held"
     ledger.forget(held)
     ledger.forget(unfit_in(config.spool_dir))
+    skew_in(config.spool_dir).unlink(missing_ok=True)
     held.mkdir(mode=0o700)
     bell = Bell()
     courier = Child(name="courier", work=functools.partial(_deliver, config, toolbox, bell), last=True)
@@ -136,7 +138,8 @@ def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> int:
         )
         app = make_app(config)
         records = Ledger(held / str(os.getpid()), done=spool.run_ids())
-        register(app, Station(instruments=instruments, spool=spool, ledger=records, bell=bell))
+        clock = Clock(now=ServiceTime(skew_in(config.spool_dir)))
+        register(app, Station(instruments=instruments, spool=spool, ledger=records, bell=bell, clock=clock))
         return serve(app, name=f"{post.name}@{config.agent_name}", queues=post.queues, slots=post.slots)
 
 
@@ -146,7 +149,12 @@ def _deliver(config: AgentConfig, toolbox: Toolbox, bell: Bell) -> int:
     service = Service(config.service_url, config.agent_token.get_secret_value(), ca_file=config.ca_file)
     spool = Spool(config.spool_dir)
     pulse = Pulse(
-        service, spool, config.spool_dir / "held", About(agent=config.agent_name), unfit=unfit_in(config.spool_dir)
+        service,
+        spool,
+        config.spool_dir / "held",
+        About(agent=config.agent_name),
+        unfit=unfit_in(config.spool_dir),
+        skew=skew_in(config.spool_dir),
     )
     look_around = functools.partial(toolbox.about, config)
     Courier(bell=bell, service=service, spool=spool, pulse=pulse, look_around=look_around).run()

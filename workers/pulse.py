@@ -11,6 +11,7 @@ from workers.fitness import browser_fault
 from workers.ledger import holding
 from workers.measurement.messages import Heartbeat, HeartbeatReply
 from workers.service import Service, ServiceError
+from workers.skew import WORTH_S, tell
 from workers.spool import Spool
 from workers.version import VERSION
 
@@ -18,7 +19,6 @@ log = logging.getLogger(__name__)
 
 # More leases than an agent can hold at once; what is beyond are results that wait in a spool that grows.
 MAX_NAMED = 5_000
-SKEW_WORTH_A_WORD_S = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,18 @@ class About:
 class Pulse:
     """One heartbeat after another. `about` may be told more of this agent in between."""
 
-    def __init__(self, service: Service, spool: Spool, held: Path, about: About, *, unfit: Path | None = None) -> None:
+    def __init__(
+        self,
+        service: Service,
+        spool: Spool,
+        held: Path,
+        about: About,
+        *,
+        unfit: Path | None = None,
+        skew: Path | None = None,
+    ) -> None:
         self._service, self._spool, self._held, self.about = service, spool, held, about
-        self._unfit = unfit
+        self._unfit, self._skew = unfit, skew
         self._skewed = False
 
     def beat(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> HeartbeatReply | None:
@@ -63,9 +72,9 @@ class Pulse:
         return reply
 
     def _judge_clock(self, skew_s: float) -> None:
-        skewed = abs(skew_s) > SKEW_WORTH_A_WORD_S
+        if self._skew is not None:
+            tell(self._skew, -skew_s)
+        skewed = abs(skew_s) >= WORTH_S
         if skewed and not self._skewed:
-            log.warning(
-                "this clock is %+.1f s off the service's: durations are right, but runs may expire early", -skew_s
-            )
+            log.warning("this clock is %+.1f s off the service's, whose time counts: set it right", -skew_s)
         self._skewed = skewed

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -12,6 +12,7 @@ import pytest
 from workers.ledger import Ledger
 from workers.pulse import About, Pulse
 from workers.service import Service
+from workers.skew import WORTH_S, ServiceTime
 from workers.spool import Spool
 from workers.tests.builders import build_request, build_result
 from workers.tests.stub_service import TOKEN, StubService
@@ -77,3 +78,19 @@ def test_a_small_skew_is_not_worth_a_word(
     service.skew = timedelta(seconds=3)
     make_pulse().beat()
     assert caplog.records == []
+
+
+def test_runs_expire_by_the_services_clock_however_wrong_this_one_is(
+    service: StubService, tmp_path: Path, make_pulse: MakePulse
+) -> None:
+    held, skew = tmp_path / "held", tmp_path / "skew"
+    held.mkdir(exist_ok=True)
+    pulse = Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, About(agent="eu-1"), skew=skew)
+    hour = timedelta(hours=1)
+    for ahead in (hour, -hour):
+        pulse.beat(lambda: datetime.now(UTC) + ahead)  # noqa: B023  # called at once
+        told = ServiceTime(skew, lambda: datetime.now(UTC) + ahead)()  # noqa: B023  # as above
+        assert abs(told - datetime.now(UTC)) < timedelta(seconds=WORTH_S)
+    pulse.beat()
+    assert not skew.exists()
+    assert abs(ServiceTime(skew)() - datetime.now(UTC)) < timedelta(seconds=1)

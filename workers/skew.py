@@ -1,0 +1,51 @@
+"""What time it is by the service: this machine's clock may be hours off, and runs are worth something until an instant.
+
+The courier hears the service's time with every heartbeat and leaves the difference in a file; those that measure read
+it now and then. Before the first heartbeat, and where the file cannot be written, the machine's own clock counts.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+# Less is a network's hesitation, and no reason to doubt a clock.
+WORTH_S = 5.0
+_READ_EVERY_S = 5.0
+
+
+def skew_in(spool_dir: Path) -> Path:
+    """Where the file of an agent is."""
+    return spool_dir / "skew"
+
+
+def tell(path: Path, ahead_s: float) -> None:
+    """This clock is so many seconds ahead of the service's."""
+    # Telling must not end the courier.
+    with contextlib.suppress(OSError):
+        if abs(ahead_s) < WORTH_S:
+            path.unlink(missing_ok=True)
+        else:
+            partial = path.with_suffix(".part")
+            partial.write_text(f"{ahead_s:.3f}", "ascii")
+            partial.replace(path)
+
+
+class ServiceTime:
+    """The time by the service's clock, aware UTC. Thread-safe: two that read at once read the same."""
+
+    def __init__(self, path: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._path, self._now = path, now
+        self._ahead = timedelta()
+        self._read_at_s: float | None = None
+
+    def __call__(self) -> datetime:
+        if self._read_at_s is None or time.monotonic() - self._read_at_s > _READ_EVERY_S:
+            self._ahead, self._read_at_s = self._told(), time.monotonic()
+        return self._now() - self._ahead
+
+    def _told(self) -> timedelta:
+        with contextlib.suppress(OSError, ValueError, OverflowError):
+            return timedelta(seconds=float(self._path.read_text("ascii")))
+        return timedelta()
