@@ -21,7 +21,7 @@ HIGH_US = 200_000
 MEDIUM_US = 50_000
 # A finding speaks of so many rows by number.
 MAX_ROWS = 30
-_LINK = re.compile(r"<([^>]{1,2048})>([^,<]{0,500})")
+_LINK = re.compile(r"<([^<>]{1,2048})>([^,<]{0,500})")
 _NOBODYS = frozenset({RowFlag.BROWSER_INTERNAL, RowFlag.PREFLIGHT})
 
 

@@ -1,12 +1,14 @@
 """A page's hosts: told where their connections hold the first paint up, silent where nobody waits for them."""
 
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workers.diagnosis.page_case import PageCase
 from workers.diagnosis.pages import diagnose_page
 from workers.measurement.connection import Connection, Header
 from workers.measurement.finding import Finding, FindingId, Severity
@@ -190,3 +192,13 @@ def test_a_page_is_never_said_to_save_more_than_it_took(rows: list[tuple[int, in
     longest_us = max([300_000, *(one.timing.end_us or 0 for one in requests)])
     assert all(0 <= (one.saving_us or 0) <= longest_us for one in diagnosis.findings)
     assert len({(one.id, one.host) for one in diagnosis.findings}) == len(diagnosis.findings)
+
+
+def test_what_a_hostile_server_says_of_hints_is_read_at_once() -> None:
+    page = build_page()
+    document, *others = page.waterfall.requests
+    hostile = replace(document, response_headers=(Header(name="link", value="<" * 100_000),))
+    waterfall = replace(page.waterfall, requests=(hostile, *others))
+    began = perf_counter()
+    assert PageCase(page=replace(page, waterfall=waterfall), own=bool).hinted == frozenset()
+    assert perf_counter() - began < 1
