@@ -31,7 +31,7 @@ _MARKS = (
     ("via", r"\.cloudfront\.net \(cloudfront\)", CLOUDFRONT),
     ("x-amz-cf-id", "", CLOUDFRONT),
     # "cache-fra-eddf8230059-FRA"; "cache-01" is somebody's own.
-    ("x-served-by", r"(^|[ ,])cache-[a-z]{3}[a-z0-9-]*\d+-[a-z]{3}\b", FASTLY),
+    ("x-served-by", r"(^|[ ,])cache-[a-z]{3}[a-z0-9-]*\d-[a-z]{3}\b", FASTLY),
     ("x-fastly-request-id", "", FASTLY),
     ("server", r"^akamai", AKAMAI),
     ("akamai-cache-status", "", AKAMAI),

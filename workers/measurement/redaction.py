@@ -43,8 +43,9 @@ _SECRET = re.compile(
 )
 _HOLDS_URL = frozenset({"location", "content-location", "referer", "refresh", "link", "origin"})
 _URL_IN_TEXT = re.compile(r"(?:https?|wss?)://[^\s<>\"',;]+", re.I)
-# An address on the same host, such as in a policy: it begins a word.
-_PATH_IN_TEXT = re.compile(r"(?<![^\s<\"'=])/[^\s<>\"',;?]*(?:;[^\s<>\"',?]*)?\?[^\s<>\"',;]+")
+# An address on the same host, such as in a policy: it begins a word. One without a query is found too, so that a long
+# text is read once, and not from each of its slashes again.
+_PATH_IN_TEXT = re.compile(r"(?<![^\s<\"'=])/[^\s<>\"',;?]*(?:;[^\s<>\"',?]*)?(\?[^\s<>\"',;]+)?")
 # Parameters of a path's own, as Java keeps sessions in.
 _IN_PATH = re.compile(r"(;[^;/=\s]+=)[^;/\s>]+")
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
@@ -102,7 +103,7 @@ class Masks:
     def _header(self, header: Header) -> Header:
         if header.name.lower() in _NEVER or (self.level is Redaction.STANDARD and is_secret_name(header.name)):
             return Header(name=header.name, value=REDACTED)
-        value = _PATH_IN_TEXT.sub(lambda found: self.url(found[0]), self.words(header.value))
+        value = _PATH_IN_TEXT.sub(lambda found: self.url(found[0]) if found[1] else found[0], self.words(header.value))
         is_path = header.value.startswith("/") and "?" in header.value
         if value == header.value and (is_path or header.name.lower() in _HOLDS_URL):
             value = self.url(value)
