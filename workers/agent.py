@@ -24,6 +24,7 @@ from workers.config import AgentConfig
 from workers.courier import Courier
 from workers.fitness import unfit_in
 from workers.ledger import Ledger
+from workers.measurement.log_lines import LogLine
 from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, queue_name
 from workers.pulse import About, Pulse
@@ -163,12 +164,9 @@ def _deliver(config: AgentConfig, toolbox: Toolbox, bell: Bell) -> int:
 
 def log_as(name: str) -> None:
     """Logs to stderr under the name of this process; Celery's line for every task only when something is wrong."""
-    logging.basicConfig(
-        level=logging.INFO,
-        stream=sys.stderr,
-        format=f"%(asctime)s %(levelname)s {name}[%(process)d] %(name)s: %(message)s",
-        force=True,
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(LogLine(f"%(asctime)s %(levelname)s {name}[%(process)d] %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     for chatty in ("celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     # What libraries tell their users' developers, which Celery has logged: six lines for each broker that is lost.
