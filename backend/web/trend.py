@@ -95,10 +95,11 @@ def strips_of(lines: Sequence[RunLine]) -> list[tuple[str, list[StripBar]]]:
 
 
 def main_us(run: Run) -> int | None:
-    """The one figure of a run: largest paint of a page, first byte of a probe. None where it was not measured."""
+    """The one figure of a run: largest paint of a page, first byte of a probe; None where it was not seen."""
     if run.outcome != Outcome.MEASURED:
         return None
-    return run.lcp_us or run.load_us or run.ttfb_us if run.kind == Kind.PAGE else run.ttfb_us
+    # No other figure stands in for it: it would be read under the wrong name.
+    return run.lcp_us if run.kind == Kind.PAGE else run.ttfb_us
 
 
 def main_name(kind: str) -> str:
@@ -113,12 +114,14 @@ def outcome_text(run: Run) -> str:
         return (run.missed_reason or "").replace("_", " ")
     if run.profile_verified is False:
         return "profile not kept"
-    return units.duration(main_us(run))
+    us = main_us(run)
+    return f"no {main_name(run.kind).lower()} was seen" if us is None else units.duration(us)
 
 
 def _bar(line: RunLine, longest_us: int) -> StripBar:
     us = main_us(line.run)
-    height = 0 if us is None else max(2, round(STRIP_HEIGHT * us / max(longest_us, 1)))
+    is_measured = line.run.outcome == Outcome.MEASURED
+    height = max(2, round(STRIP_HEIGHT * (us or 0) / max(longest_us, 1))) if is_measured else 0
     missed = "missed: " if line.run.outcome == Outcome.MISSED else ""
     text = f"{line.region.name}, {times.short(line.run.scheduled_for)}: {missed}{outcome_text(line.run)}"
     return StripBar(url_id=str(line.run.run_id), outcome=line.run.outcome, height=height, text=text)

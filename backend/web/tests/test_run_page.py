@@ -15,6 +15,7 @@ from backend.runs.agents import picture_name
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import EVIDENCE, FAILED
+from backend.web import units
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
 from backend.web.views import runs
@@ -396,3 +397,14 @@ def test_a_run_whose_profile_was_not_kept_says_so_on_top_and_praises_nothing(wor
 def test_a_run_whose_profile_was_kept_is_judged_as_any(world: World, client: Client) -> None:
     kept = replace(measurements.page(30), profile_verified=True)
     assert "840 ms to the largest paint: good" in html(client, ended(world, "page", Measured(measurement=kept)))
+
+
+def test_no_other_figure_stands_in_for_a_largest_paint_that_was_not_seen(world: World, client: Client) -> None:
+    blank = replace(measurements.page(3), vitals=Vitals(load_us=987_000))
+    run = ended(world, "page", Measured(measurement=blank))
+    text = site_html(client, world, "?kind=page")
+    assert f'data-label="Largest paint">{units.ABSENT}</td>' in text
+    assert "no largest paint was seen" in text
+    assert f'<a class="measured" href="/runs/{run.run_id}/"' in text
+    assert "□</a>" not in text
+    assert "987 ms" not in text
