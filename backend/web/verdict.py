@@ -197,7 +197,8 @@ def _first_byte_text(timing: Timing, *, ahead_us: int = 0) -> str:
     total_us = ahead_us + first_byte_us - timing.start_us
     if ahead_us > us:
         return f"{_share_of(ahead_us, total_us)} passed before its document was asked for: {units.duration(ahead_us)}."
-    name = "the server's answer" if phase == "wait" else PHASE_NAMES[phase]
+    # Waiting is the way there and back as well as the server: nobody knows here which of them is long.
+    name = "waiting for the server's answer" if phase == "wait" else PHASE_NAMES[phase]
     name = name.lower() if phase in ("queued", "idle") else name
     return f"{_share_of(us, total_us)} was {name}: {units.duration(us)}."
 

@@ -27,7 +27,7 @@ def page_with(vitals: Vitals) -> PageMeasurement:
 def test_a_page_is_judged_by_its_largest_paint(lcp_us: int, level: str, title: str) -> None:
     verdict = measured_verdict(page_with(Vitals(lcp_us=lcp_us)))
     assert (verdict.level, verdict.title) == (level, title)
-    assert verdict.text == "74 % of the 286 ms to the first byte was the server's answer: 212 ms."
+    assert verdict.text == "74 % of the 286 ms to the first byte was waiting for the server's answer: 212 ms."
 
 
 def test_what_passed_before_a_page_asked_for_its_document_counts_to_its_first_byte() -> None:
