@@ -83,9 +83,17 @@ class RegionSeries:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeployMark:
+    """A release: when it came into force in Unix time, and what it is called."""
+
+    at_ms: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseSeries:
     """`since_ms` to `until_ms` is the whole axis, `zone` the time zone of its reader. One region is drawn with all
-    `metrics`, several with the first.
+    `metrics`, several with the first. `deploys` are the releases within it, the oldest first.
     """
 
     since_ms: int
@@ -93,6 +101,7 @@ class PhaseSeries:
     zone: str
     metrics: tuple[Metric, ...]
     regions: tuple[RegionSeries, ...]
+    deploys: tuple[DeployMark, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,19 @@ from backend.fleet.models import Region
 from backend.runs import queries
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import RunLine
+from backend.sites.models import Deploy
 from backend.web import times, units
-from backend.web.series import METRIC_NAMES, PHASES, Metric, PhaseSeries, RegionSeries, SeriesPoint, metrics_of, to_ms
+from backend.web.series import (
+    METRIC_NAMES,
+    PHASES,
+    DeployMark,
+    Metric,
+    PhaseSeries,
+    RegionSeries,
+    SeriesPoint,
+    metrics_of,
+    to_ms,
+)
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Kind
 
@@ -72,7 +83,13 @@ def choice_of(parameters: Mapping[str, str], kinds: Sequence[str], regions: Sequ
     )
 
 
-def trend_of(found: Sequence[queries.RegionSeries], choice: Choice, since: datetime, until: datetime) -> PhaseSeries:
+def trend_of(
+    found: Sequence[queries.RegionSeries],
+    choice: Choice,
+    since: datetime,
+    until: datetime,
+    deploys: Sequence[Deploy] = (),
+) -> PhaseSeries:
     """One region with all its phases, or the chosen metric of every region."""
     chosen = [one for one in found if choice.region in ("", one.region.code)]
     by_name = sorted(chosen, key=lambda one: (one.region.name, one.region.code))
@@ -82,7 +99,13 @@ def trend_of(found: Sequence[queries.RegionSeries], choice: Choice, since: datet
         zone=timezone.get_current_timezone_name(),
         metrics=PHASES if choice.region else (choice.metric,),
         regions=tuple(_region_series(one) for one in by_name),
+        deploys=tuple(DeployMark(at_ms=round(one.at.timestamp() * 1000), name=name_of(one)) for one in deploys),
     )
+
+
+def name_of(deploy: Deploy) -> str:
+    """What a release is called."""
+    return printable(deploy.version or deploy.external_id or "a release", 100)
 
 
 def strips_of(lines: Sequence[RunLine]) -> list[tuple[str, list[StripBar]]]:

@@ -9,6 +9,11 @@ export interface ChartData {
   readonly rows: readonly RowData[] | null;
 }
 
+export interface DeployMark {
+  readonly at_ms: number;
+  readonly name: string;
+}
+
 export interface FilmData {
   readonly url: string;
   readonly width: number;
@@ -30,6 +35,7 @@ export interface PhaseSeries {
   readonly zone: string;
   readonly metrics: readonly ("ttfb_ms" | "dns_ms" | "connect_ms" | "tls_ms" | "wait_ms" | "download_ms" | "total_ms" | "fcp_ms" | "lcp_ms" | "load_ms" | "fully_loaded_ms" | "start_render_ms" | "speed_index" | "tbt_ms")[];
   readonly regions: readonly RegionSeries[];
+  readonly deploys: readonly DeployMark[];
 }
 
 export type ProgressStage = "queued" | "starting" | "connecting" | "loading" | "computing" | "done";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chartConfig, faultWords } from "../src/charts/series";
+import { chartConfig, deployWords, faultWords } from "../src/charts/series";
 import type { Theme } from "../src/charts/theme";
 import { timeText, timeTicks } from "../src/charts/time";
 import type { PhaseSeries, SeriesPoint } from "../src/contract";
@@ -14,7 +14,7 @@ function point(at_ms: number, values: Partial<SeriesPoint> = {}): SeriesPoint {
 }
 
 function series(regions: PhaseSeries["regions"], metrics: PhaseSeries["metrics"] = ["ttfb_ms"]): PhaseSeries {
-  return { since_ms: 0, until_ms: 24 * HOUR, zone: "UTC", metrics, regions };
+  return { since_ms: 0, until_ms: 24 * HOUR, zone: "UTC", metrics, regions, deploys: [] };
 }
 
 const EU = { region: "eu", name: "Frankfurt", points: [point(0), point(HOUR, { ttfb_ms: null, failed: 2 }), point(2 * HOUR, { missed: 1 })] };
@@ -62,6 +62,19 @@ test("failed and missed runs stand on the ground line with their number", () => 
   assert.equal(faultWords(series([EU, US]), HOUR, "Failed"), "2 failed in Frankfurt, 1 in Virginia");
   assert.equal(faultWords(series([EU, US]), 2 * HOUR, "Missed"), "1 missed in Frankfurt");
   assert.equal(faultWords(series([EU]), HOUR, "Failed"), "2 failed");
+});
+
+test("each deploy is an upright line from top to bottom with its mark at the top, and is told by its name", () => {
+  const released = { ...series([EU]), deploys: [{ at_ms: HOUR, name: "9f3c2e1" }, { at_ms: 3 * HOUR, name: "42" }] };
+  const config = chartConfig(released, THEME);
+  const marks = config.data.datasets.find((set) => set.label === "Deploy");
+  assert.deepEqual(marks?.data.map(({ x, y }) => [(x ?? NaN) / HOUR, y]), [[1, 1], [1, 0], [1, NaN], [3, 1], [3, 0], [3, NaN]]);
+  assert.deepEqual(marks?.pointRadius, [5, 0, 0, 5, 0, 0]);
+  assert.equal(deployWords(released, 3 * HOUR), "Deploy 42");
+});
+
+test("without deploys there is no mark of one", () => {
+  assert.ok(chartConfig(series([EU]), THEME).data.datasets.every((set) => set.label !== "Deploy"));
 });
 
 test("where nothing was measured there is no scale of durations", () => {

@@ -1,3 +1,4 @@
+import json
 import re
 from base64 import b64encode
 from dataclasses import replace
@@ -9,12 +10,15 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from backend.cast import Member
 from backend.runs.agents import picture_name
 from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import EVIDENCE, FAILED
+from backend.sites.actions import record_deploy
+from backend.sites.deploys import DeployMarker
 from backend.web import units
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
@@ -319,6 +323,20 @@ def test_the_site_page_draws_the_trend_and_lists_the_last_runs(world: World, cli
     assert reverse("web:run", args=[run.run_id]) in text
     assert "The server refused the connection" in text
     assert "Show as table" in text
+
+
+def test_the_trend_tells_the_deploys_within_it(world: World, client: Client) -> None:
+    ended(world, "probe", PROBE)
+    organisation, now = world.member.organisation, timezone.now()
+    for minutes, version in ((24 * 60 + 5, "too-old"), *((60 - place, f"v{place}") for place in range(7))):
+        marker = DeployMarker(version=version, at=now - timedelta(minutes=minutes))
+        record_deploy(actor=None, organisation=organisation, site=world.site, marker=marker)
+    text = site_html(client, world, "?kind=probe")
+    data = re.search(r'<script id="phase-series" type="application/json">(.*?)</script>', text)
+    assert data is not None
+    assert [mark["name"] for mark in json.loads(data[1])["deploys"]] == [f"v{place}" for place in range(7)]
+    beneath = re.sub(r"<[^>]+>", "", text)
+    assert re.search(r"Deploys: v6 .*, v5 .*, v4 .*, v3 .*, v2 .* and 2 more\.", beneath)
 
 
 def test_one_region_is_drawn_with_all_its_phases(world: World, client: Client) -> None:

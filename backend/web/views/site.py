@@ -29,6 +29,8 @@ from backend.web.sight import sight_of
 from workers.measurement.messages import Kind
 
 RUNS_SHOWN, RUNS_IN_STRIP = 30, 120
+# Beneath the chart; it draws all of them.
+DEPLOYS_NAMED = 5
 
 
 @require_safe
@@ -82,9 +84,17 @@ def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, o
     until = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     since = until - trend.RANGES[choice.range]
     found = long_series if since < retention_start(now) else phase_series
-    series = trend.trend_of(found(monitor, since, until), choice, since, until)
+    deploys = sites.deploys_between(monitor.site, since, until)
+    series = trend.trend_of(found(monitor, since, until), choice, since, until, deploys)
     measured = any(one.points for one in series.regions)
-    return {"series_data": asdict(series), "table": series_table(series), "measured": measured}
+    newest = [(one.at, trend.name_of(one)) for one in reversed(deploys[-DEPLOYS_NAMED:])]
+    return {
+        "series_data": asdict(series),
+        "table": series_table(series),
+        "measured": measured,
+        "deploys": newest,
+        "more_deploys": len(deploys) - len(newest),
+    }
 
 
 def _runs(monitor: Monitor, region: Region | None, before: datetime | None) -> dict[str, object]:

@@ -12,6 +12,9 @@ type Line = ChartDataset<"line", Point[]>;
 // Radii in CSS pixels; of more points than this only the line is drawn.
 const DOT = 2, RING = 2, MAX_DOTS = 60;
 
+// The name of the releases' line, and its scale from top to bottom.
+const DEPLOY = "Deploy", MARKS = "marks";
+
 // So many times the usual step between two points is a pause.
 const PAUSE = 3;
 
@@ -37,7 +40,7 @@ export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfigurati
   const lines = only && others.length === 0 && series.metrics.length > 1 ? phaseLines(only, series.metrics, theme) : regionLines(series, theme);
   return {
     type: "line",
-    data: { datasets: [...lines, ...faultMarks(series, theme)] },
+    data: { datasets: [...lines, ...faultMarks(series, theme), ...deployMarks(series, theme)] },
     options: {
       animation: false,
       parsing: false,
@@ -47,7 +50,8 @@ export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfigurati
       interaction: { mode: "nearest", axis: "x", intersect: false },
       font: { family: theme.font, size: 12 },
       color: theme.text,
-      scales: { x: timeScale(series, theme), y: durationScale(theme, lines) },
+      // Deploys stand from top to bottom, whatever the durations are.
+      scales: { x: timeScale(series, theme), y: durationScale(theme, lines), [MARKS]: { type: "linear", axis: "y", display: false, min: 0, max: 1 } },
       plugins: { legend: legend(theme), tooltip: tooltip(series) },
     },
   };
@@ -131,6 +135,17 @@ function marksAt(points: readonly SeriesPoint[], kind: "failed" | "missed", colo
   };
 }
 
+/** Releases, each an upright line with its mark at the top: what changed after it can be seen beside it. */
+function deployMarks(series: PhaseSeries, theme: Theme): Line[] {
+  if (series.deploys.length === 0) return [];
+  const times = [...new Set(series.deploys.map((deploy) => deploy.at_ms))];
+  const data = times.flatMap((x) => [{ x, y: 1 }, { x, y: 0 }, { x, y: NaN }]);
+  const mark = (usual: number): number[] => data.map((point) => (point.y === 1 ? usual : 0));
+  const color = { borderColor: theme.muted, backgroundColor: theme.muted, borderWidth: 1, borderDash: [2, 3] };
+  const points = { pointStyle: "triangle" as const, pointRotation: 180, pointRadius: mark(5), pointHoverRadius: mark(6) };
+  return [{ ...color, ...points, label: DEPLOY, data, yAxisID: MARKS, spanGaps: false, clip: false }];
+}
+
 function timeScale(series: PhaseSeries, theme: Theme) {
   const text = timeText(series.until_ms - series.since_ms, series.zone);
   return {
@@ -166,14 +181,21 @@ function tooltip(series: PhaseSeries) {
   const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: series.zone });
   return {
     mode: "x" as const,
+    filter: (item: TooltipItem<"line">) => item.dataset.yAxisID !== MARKS || item.parsed.y === 1,
     callbacks: {
       title: (items: readonly TooltipItem<"line">[]) => day.format(items[0]?.parsed.x ?? series.since_ms),
-      label: (item: TooltipItem<"line">) =>
-        item.dataset.showLine === false
-          ? faultWords(series, item.parsed.x ?? 0, item.dataset.label ?? "")
-          : `${item.dataset.label ?? ""}: ${milliseconds(item.parsed.y)}`,
+      label: (item: TooltipItem<"line">) => {
+        const [at, label] = [item.parsed.x ?? 0, item.dataset.label ?? ""];
+        if (item.dataset.yAxisID === MARKS) return deployWords(series, at);
+        return item.dataset.showLine === false ? faultWords(series, at, label) : `${label}: ${milliseconds(item.parsed.y)}`;
+      },
     },
   };
+}
+
+/** Which releases came into force then: `Deploy 9f3c2e1`. */
+export function deployWords(series: PhaseSeries, at: number): string {
+  return `${DEPLOY} ${series.deploys.filter((deploy) => deploy.at_ms === at).map((deploy) => deploy.name).join(", ")}`;
 }
 
 /** How many, and where if there is more than one place: `2 failed in Frankfurt, 1 in Virginia`. */
