@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from backend.alerts.actions.channels import switch_channel
 from backend.alerts.message import Event, Message, Severity
 from backend.alerts.models import Incident, Trend, Watch
 from backend.alerts.notices import tell
@@ -50,6 +51,20 @@ def test_where_no_site_is_watched_nothing_is_said_to_be_right(look: Callable[...
     text = look(charlie, "/alerts/")
     assert "Nothing is watched yet" in text
     assert "Nothing is wrong" not in text
+
+
+@pytest.mark.parametrize("page", ["alerts", "site"])
+def test_a_page_of_what_is_watched_says_where_nobody_would_be_told(
+    look: Callable[..., str], alice: Member, world: World, page: str
+) -> None:
+    path = "/alerts/" if page == "alerts" else reverse("web:site", args=[world.site.public_id])
+    untold = "Nobody would be told"
+    assert untold in look(alice, path)
+    assert f'<a href="{reverse("web:channels")}">Add a channel</a>' in look(alice, path)
+    channel = make_channel(alice)
+    assert untold not in look(alice, path)
+    switch_channel(actor=alice.user, channel=channel, enabled=False)
+    assert untold in look(alice, path)
 
 
 def runs_of(world: World) -> tuple[UUID, UUID]:

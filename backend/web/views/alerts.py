@@ -14,7 +14,7 @@ from backend.accounts.permissions import Permission
 from backend.alerts.actions import incidents as actions
 from backend.alerts.models import Incident
 from backend.alerts.queries import incidents as queries
-from backend.alerts.queries.channels import line_of
+from backend.alerts.queries.channels import line_of, tells_anybody
 from backend.alerts.queries.inbox import watched
 from backend.fleet.queries import usable_regions
 from backend.runs.queries import run_detail
@@ -53,6 +53,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "states": FILTERS.items(),
         "shown": shown,
         "section": "alerts",
+        "tells_anybody": tells_anybody(organisation),
     }
     return render(request, "incidents/list.html", context)
 

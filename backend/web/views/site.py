@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.queries.channels import tells_anybody
 from backend.alerts.queries.incidents import open_by_site
 from backend.alerts.queries.sight import sight
 from backend.fleet.models import Region
@@ -74,6 +75,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "ranges": trend.RANGES,
         "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
         "sight": sight_of(sight(site), choice.kind),
+        "tells_anybody": tells_anybody(request.organisation),
         **_trend(monitor, choice, now),
         **_runs(monitor, _region(regions, choice), time_before(request)),
     }
