@@ -78,7 +78,7 @@ class _Meaning(NamedTuple):
 _MEANINGS: dict[FailureKind, _Meaning] = {
     FailureKind.INVALID_URL: _Meaning(Stage.TARGET, Blame.TARGET, "The address is not one that can be measured."),
     FailureKind.INVALID_REQUEST: _Meaning(
-        Stage.TARGET, Blame.TARGET, "The request cannot be sent as it is configured."
+        Stage.TARGET, Blame.MONITOR, "The request cannot be sent as it is configured."
     ),
     FailureKind.BLOCKED_DESTINATION: _Meaning(
         Stage.CONNECT, Blame.TARGET, "The host leads to an address that may not be measured from here."

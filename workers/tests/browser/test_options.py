@@ -13,7 +13,7 @@ from workers.browser.black_hole import BlackHole
 from workers.browser.guard import Guard
 from workers.browser.pool import BrowserPool
 from workers.measurement.connection import Header
-from workers.measurement.failure import FailureKind
+from workers.measurement.failure import Blame, FailureKind
 from workers.measurement.page_options import (
     DESKTOP,
     PHONE,
@@ -170,7 +170,7 @@ def test_a_host_that_would_be_a_second_rule_is_refused() -> None:
     for host in ("a.example,MAP * 127.0.0.1", "*", "a.example MAP", ""):
         refusal = Guard().refuses(page_request("https://1.1.1.1/", page=PageOptions(black_holes=(host,))))
         assert refusal is not None
-        assert refusal.kind is FailureKind.INVALID_REQUEST
+        assert (refusal.kind, refusal.blame) == (FailureKind.INVALID_REQUEST, Blame.MONITOR)
 
 
 def permissive() -> Guard:

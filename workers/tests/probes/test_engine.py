@@ -72,6 +72,7 @@ def test_a_header_that_would_break_the_request_is_refused_before_anything_is_sen
         failed, measurement = lab.fail(server.url(), headers=(Header(name="X", value="a\r\nHost: evil"),))
         assert server.connections == 0
     assert failed.failure.kind is FailureKind.INVALID_REQUEST
+    assert failed.failure.blame is Blame.MONITOR
     assert measurement.hops == ()
 
 
