@@ -39,6 +39,15 @@ def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
     return Verdict(level="good", title=f"Alerts reach {_number(len(working), 'channel')}", text=text)
 
 
+def untold(rows: Sequence[ChannelRow]) -> Verdict | None:
+    """What keeps alerts from people: that no channel is switched on, or that one did not take the last message."""
+    if not any(row.enabled for row in rows):
+        text = "What goes wrong stands on the page of alerts only: no channel, such as Slack or e-mail, is switched on."
+        return Verdict(level="warn", title="Nobody would be told", text=text)
+    verdict = verdict_of(rows)
+    return verdict if verdict.level in ("warn", "bad") else None
+
+
 def test_sentence(name: str, sent: Sent) -> str:
     """What came of a test, in the other side's own words."""
     took = "took" if sent.outcome is Outcome.DELIVERED else "did not take"

@@ -63,11 +63,6 @@ def channel(organisation: Organisation, public_id: UUID) -> Channel | None:
     return Channel.objects.filter(organisation=organisation, public_id=public_id).select_related("organisation").first()
 
 
-def tells_anybody(organisation: Organisation) -> bool:
-    """Whether a channel is there and switched on. One statement."""
-    return Channel.objects.filter(organisation=organisation, enabled=True).exists()
-
-
 def channels(organisation: Organisation) -> list[ChannelRow]:
     """All channels by name. One statement."""
     return _rows(Q(organisation=organisation))

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from backend.alerts.actions.channels import switch_channel
 from backend.alerts.message import Event, Message, Severity
-from backend.alerts.models import Incident, Trend, Watch
+from backend.alerts.models import Delivery, Incident, Trend, Watch
 from backend.alerts.notices import tell
 from backend.cast import Member
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
@@ -53,18 +53,23 @@ def test_where_no_site_is_watched_nothing_is_said_to_be_right(look: Callable[...
     assert "Nothing is wrong" not in text
 
 
-@pytest.mark.parametrize("page", ["alerts", "site"])
-def test_a_page_of_what_is_watched_says_where_nobody_would_be_told(
+@pytest.mark.parametrize("page", ["alerts", "site", "rules"])
+def test_pages_of_what_is_watched_say_what_keeps_alerts_from_people(
     look: Callable[..., str], alice: Member, world: World, page: str
 ) -> None:
-    path = "/alerts/" if page == "alerts" else reverse("web:site", args=[world.site.public_id])
-    untold = "Nobody would be told"
-    assert untold in look(alice, path)
-    assert f'<a href="{reverse("web:channels")}">Add a channel</a>' in look(alice, path)
+    path = reverse("web:site", args=[world.site.public_id]) if page == "site" else reverse(f"web:{page}")
+    nobody, failing = "Nobody would be told", "ops-acme did not take the last message"
+    assert nobody in look(alice, path)
+    assert f'href="{reverse("web:channels")}">See the channels' in look(alice, path)
     channel = make_channel(alice)
-    assert untold not in look(alice, path)
+    assert nobody not in look(alice, path)
+    message = Message(event=Event.OPENED, severity=Severity.CRITICAL, title=TITLE, at=timezone.now())
+    tell(organisation=alice.organisation, about=uuid4(), message=message, channels=[channel])
+    Delivery.objects.update(state="failed", attempts=3, answer="no_service", status=404)
+    assert failing in look(alice, path)
+    assert nobody not in look(alice, path)
     switch_channel(actor=alice.user, channel=channel, enabled=False)
-    assert untold in look(alice, path)
+    assert nobody in look(alice, path)
 
 
 def runs_of(world: World) -> tuple[UUID, UUID]:

@@ -14,7 +14,7 @@ from backend.accounts.permissions import Permission
 from backend.alerts.actions import incidents as actions
 from backend.alerts.models import Incident
 from backend.alerts.queries import incidents as queries
-from backend.alerts.queries.channels import line_of, tells_anybody
+from backend.alerts.queries.channels import channels, line_of
 from backend.alerts.queries.inbox import watched
 from backend.fleet.queries import usable_regions
 from backend.runs.queries import run_detail
@@ -22,6 +22,7 @@ from backend.sites.actions import MAX_SITES
 from backend.sites.lists import sites_after
 from backend.sites.models import Site, SiteStatus
 from backend.web.access import MemberRequest, needs
+from backend.web.channels import untold
 from backend.web.forms.alerts import CommentForm, MuteForm
 from backend.web.inbox import FILTERS, Found, StateFilter, inbox_of
 from backend.web.incident_page import incident_page
@@ -53,7 +54,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "states": FILTERS.items(),
         "shown": shown,
         "section": "alerts",
-        "tells_anybody": tells_anybody(organisation),
+        "untold": untold(channels(organisation)),
     }
     return render(request, "incidents/list.html", context)
 

@@ -17,6 +17,7 @@ from backend.alerts.models import Channel, Rule
 from backend.alerts.parameters import KINDS, InvalidRuleError
 from backend.alerts.previewed import kept_of
 from backend.alerts.queries import rules as queries
+from backend.alerts.queries.channels import channels
 from backend.alerts.queries.rules import RuleRow
 from backend.sites.actions import MAX_SITES
 from backend.sites.lists import sites_after
@@ -24,6 +25,7 @@ from backend.sites.models import Site, SiteStatus
 from backend.sites.queries import site as site_of
 from backend.web import units
 from backend.web.access import MemberRequest, needs
+from backend.web.channels import untold
 from backend.web.confirm import Question, ask
 from backend.web.forms.rules import KindForm, MaintenanceForm, RuleChoices, RuleForm
 from backend.web.meanwhile import CHANGED, stamp_of, was_changed
@@ -56,6 +58,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "chosen": chosen,
         "verdict": verdict_of(briefs),
         "wants_channel": wants_channel(briefs),
+        "untold": untold(channels(request.organisation)),
         "suggestions": suggestions_for(briefs),
         "kind_form": KindForm(),
         "section": "alerts",

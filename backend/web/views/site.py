@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
-from backend.alerts.queries.channels import tells_anybody
+from backend.alerts.queries.channels import channels
 from backend.alerts.queries.incidents import open_by_site
 from backend.alerts.queries.sight import sight
 from backend.fleet.models import Region
@@ -22,6 +22,7 @@ from backend.sites import queries as sites
 from backend.sites.models import Monitor
 from backend.web import trend
 from backend.web.access import MemberRequest, needs
+from backend.web.channels import untold
 from backend.web.findings import of_site
 from backend.web.overview import overview_of
 from backend.web.pagination import time_before
@@ -75,7 +76,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "ranges": trend.RANGES,
         "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
         "sight": sight_of(sight(site), choice.kind),
-        "tells_anybody": tells_anybody(request.organisation),
+        "untold": untold(channels(request.organisation)),
         **_trend(monitor, choice, now),
         **_runs(monitor, _region(regions, choice), time_before(request)),
     }
