@@ -348,8 +348,19 @@ def test_one_region_is_drawn_with_all_its_phases(world: World, client: Client) -
 
 def test_a_site_without_runs_says_what_to_do(world: World, client: Client) -> None:
     text = site_html(client, world, "?kind=probe")
-    assert "Nothing was measured in this period" in text
+    assert "No scheduled run and no test is in this period" in text
+    assert "A run is due every 1 min in each region." in text
+    assert "beside the schedule" not in text
     assert "No runs yet" in text
+
+
+def test_runs_that_no_chart_draws_are_told_to_be_beside_the_schedule(world: World, client: Client) -> None:
+    look = world.pending("probe", trigger="diagnose")
+    world.end(look, PROBE)
+    text = site_html(client, world, "?kind=probe")
+    assert "No scheduled run and no test is in this period" in text
+    assert "What was measured beside the schedule, to look deeper or to make sure, is not drawn" in text
+    assert reverse("web:run", args=[look.run_id]) in text
 
 
 @pytest.mark.parametrize(
