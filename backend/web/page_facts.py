@@ -232,7 +232,9 @@ def _tasks(page: PageMeasurement) -> str:
     counted = "1 task" if len(tasks) == 1 else f"{units.count(len(tasks))} tasks"
     told = f"{counted} held the main thread for more than 50 ms, the longest for {longest}"
     blocked_us = page.vitals.tbt_us
-    return f"{told}." if blocked_us is None else f"{told}; blocking time {units.duration(blocked_us)}."
+    if blocked_us is None:
+        return f"{told}."
+    return f"{told}; from the first paint on blocking time is {units.duration(blocked_us)}."
 
 
 def _message(one: ConsoleMessage) -> Message:

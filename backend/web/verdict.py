@@ -249,7 +249,7 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
         _timed("First paint", vitals.fcp_us, _FCP_US, "fcp"),
         _timed("Largest paint", vitals.lcp_us, _LCP_US, "lcp"),
         _shift_card(vitals.cls),
-        *_seen("Blocking time", vitals.tbt_us, note="what tasks take beyond 50 ms"),
+        *_seen("Blocking time", vitals.tbt_us, note="what tasks take beyond 50 ms, from first paint on"),
         *_seen("Speed Index", vitals.speed_index_us, note="how soon the screen filled"),
         *_seen("DOM ready", vitals.dom_content_loaded_us, "dcl"),
         Card(

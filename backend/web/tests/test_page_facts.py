@@ -85,7 +85,8 @@ def test_the_main_thread_is_told_by_kind_and_by_its_long_tasks() -> None:
     told = facts(vitals=Vitals(cpu=cpu, long_tasks=tasks, tbt_us=40_000))
     assert next((kind.name, kind.share) for kind in told.busy) == ("Scripts", "75 %")
     assert told.tasks == (
-        "2 tasks held the main thread for more than 50 ms, the longest for 80 ms; blocking time 40 ms."
+        "2 tasks held the main thread for more than 50 ms, the longest for 80 ms; "
+        "from the first paint on blocking time is 40 ms."
     )
     assert facts(vitals=Vitals(long_tasks=tasks)).tasks.endswith("the longest for 80 ms.")
     assert facts(vitals=Vitals(long_tasks=())).tasks.startswith("No task")
