@@ -11,6 +11,7 @@ from backend.fleet.models import Region
 from backend.runs import queries
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import RunLine
+from backend.runs.queries.series import MAX_POINTS
 from backend.sites.models import Deploy
 from backend.web import times, units
 from backend.web.series import (
@@ -36,6 +37,11 @@ RANGES = {
     "1y": timedelta(days=365),
 }
 DEFAULT_RANGE = "24h"
+# Of each stretch of time; what the address names them by, and how they are called. A median is named by nothing.
+STATISTICS = {"": "Median", "75": "p75", "95": "p95"}
+_SPOKEN = {"": "Medians", "75": "75th percentiles", "95": "95th percentiles"}
+# Stretches are longer where a tail is looked at: of three runs every high percentile is the slowest.
+_POINTS, _POINTS_OF_TAILS = MAX_POINTS, MAX_POINTS // 4
 STRIP_HEIGHT = 48
 
 
@@ -47,10 +53,33 @@ class Choice:
     range: str
     region: str
     metric: Metric
+    percentile: str
+
+    @property
+    def quantile(self) -> float:
+        """From 0 to 1."""
+        return int(self.percentile or 50) / 100
+
+    @property
+    def max_points(self) -> int:
+        """Of each region."""
+        return _POINTS_OF_TAILS if self.percentile else _POINTS
+
+    @property
+    def statistic(self) -> str:
+        """What is drawn of each stretch: `Medians`, `75th percentiles`."""
+        return _SPOKEN[self.percentile]
 
     def query(self, changes: Mapping[str, str]) -> str:
         """The URL's query with parts changed; an empty part is left out: `?kind=page&range=7d`."""
-        parts = {"kind": self.kind, "range": self.range, "region": self.region, "metric": self.metric, **changes}
+        parts = {
+            "kind": self.kind,
+            "range": self.range,
+            "region": self.region,
+            "metric": self.metric,
+            "percentile": self.percentile,
+            **changes,
+        }
         return "?" + urlencode({name: value for name, value in parts.items() if value})
 
 
@@ -73,13 +102,14 @@ def choice_of(parameters: Mapping[str, str], kinds: Sequence[str], regions: Sequ
     kind = parameters.get("kind", "")
     kind = kind if kind in kinds else kinds[0]
     region = parameters.get("region", "")
-    span = parameters.get("range", "")
+    span, percentile = parameters.get("range", ""), parameters.get("percentile", "")
     usual: Metric = "lcp_ms" if kind == Kind.PAGE else "ttfb_ms"
     return Choice(
         kind=kind,
         range=span if span in RANGES else DEFAULT_RANGE,
         region=region if region in {one.code for one in regions} else "",
         metric=next((metric for metric in metrics_of(kind) if metric == parameters.get("metric")), usual),
+        percentile=percentile if percentile in STATISTICS else "",
     )
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from backend.cast import Member
 from backend.runs.agents import picture_name
-from backend.runs.models import PendingRun
+from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import EVIDENCE, FAILED
 from backend.sites.actions import record_deploy
@@ -344,6 +344,23 @@ def test_one_region_is_drawn_with_all_its_phases(world: World, client: Client) -
     text = site_html(client, world, "?kind=probe&region=eu&range=3h")
     assert '"metrics": ["ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms"]' in text
     assert "222 ms" in text
+
+
+@pytest.mark.parametrize(
+    ("percentile", "name", "value"),
+    [("", "Medians", 109), ("75", "75th percentiles", 114), ("95", "95th percentiles", 118), ("12", "Medians", 109)],
+)
+def test_the_tail_of_a_trend_can_be_looked_at(
+    world: World, client: Client, percentile: str, name: str, value: int
+) -> None:
+    begin = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=10)
+    for place in range(20):
+        run = world.pending("probe", scheduled_for=begin + timedelta(seconds=place))
+        world.end(run, PROBE)
+        Run.objects.filter(run_id=run.run_id).update(ttfb_us=1_000 * (100 + place))
+    text = site_html(client, world, f"?kind=probe&range=7d&percentile={percentile}")
+    assert f">{name} of each stretch of time" in text
+    assert f'<td class="num">{value} ms</td>' in text
 
 
 def test_a_site_without_runs_says_what_to_do(world: World, client: Client) -> None:

@@ -74,6 +74,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "regions": regions,
         "choice": choice,
         "ranges": trend.RANGES,
+        "statistics": trend.STATISTICS,
         "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
         "sight": sight_of(sight(site), choice.kind),
         "untold": untold(channels(request.organisation)),
@@ -88,7 +89,8 @@ def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, o
     since = until - trend.RANGES[choice.range]
     found = long_series if since < retention_start(now) else phase_series
     deploys = sites.deploys_between(monitor.site, since, until)
-    series = trend.trend_of(found(monitor, since, until), choice, since, until, deploys)
+    regions = found(monitor, since, until, max_points=choice.max_points, quantile=choice.quantile)
+    series = trend.trend_of(regions, choice, since, until, deploys)
     measured = any(one.points for one in series.regions)
     newest = [(one.at, trend.name_of(one)) for one in reversed(deploys[-DEPLOYS_NAMED:])]
     return {
