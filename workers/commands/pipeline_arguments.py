@@ -36,7 +36,7 @@ exit codes:
   0 pass   1 fail   2 wrong usage   3 inconclusive   4 could not measure
 """
 DEPLOYS = """\
-Tells the service of a release, so that what changes afterwards is put down to it. A gate tells of its own.
+Tells the service of a release, so that an alert says whether its change began with it. A gate tells of its own.
 Exit codes: 0 told, 2 wrong usage, 4 the service could not be reached.
 """
 # Where pipelines say what they release.

@@ -1,4 +1,4 @@
-"""Deploys: releases that pipelines tell of, so that a change can be put down to one."""
+"""Deploys: releases that pipelines tell of, so that an alert says whether its change began with one."""
 
 from datetime import datetime
 from typing import Annotated
@@ -76,7 +76,7 @@ def list_deploys(request: ApiRequest, site: OfSite = "", limit: Limit = 50, curs
 
 @router.post("/deploys", auth=TELL, response={201: Deploy})
 def create_deploy(request: ApiRequest, deploy: NewDeploy) -> Status[Deploy]:
-    """Tells of a release. What changes afterwards is put down to it; a gate tells of its own."""
+    """Tells of a release: an alert says whether its change began with one. A gate tells of its own."""
     caller = request.caller
     site = None if deploy.site is None else site_called(request, deploy.site, pointer="#/site")
     try:
