@@ -7,7 +7,7 @@ from statistics import median, median_low
 from workers.diagnosis.begun_windows import begun
 from workers.diagnosis.case import Case, Verdicts
 from workers.diagnosis.flights import Gap, Turn, answer_turn, packet_time_us
-from workers.diagnosis.gaps import LEAST_RTT, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
+from workers.diagnosis.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.slow_start import needed_us
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import ASKED, LEAST_SEEN, Sure, fact, jitter_us, ms_of, visits, weigh
@@ -24,6 +24,7 @@ from workers.diagnosis.windows import (
 )
 from workers.measurement.evidence import TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, Severity
+from workers.measurement.thresholds import LEAST_RTT
 
 # Shorter pauses in a body are within what retransmissions and busy machines do.
 MIN_BODY_STALL_US = 150_000
@@ -47,8 +48,10 @@ def body_stall(case: Case) -> Verdicts:
 
     def unsure(trial: TrialEvidence) -> bool:
         ruler = ruler_of(trial, jitter, window)
-        full = (one.gap.duration_us for one in pauses_in(trial, ruler, GapKind.WINDOW))
-        return _is_stalled(pauses_in(trial, ruler, GapKind.UNCLEAR)) or any(_is_long(us, ruler) for us in full)
+        unclear, full = (pauses_in(trial, ruler, kind) for kind in (GapKind.UNCLEAR, GapKind.WINDOW))
+        pieces = unclear + [one for one in full if _may_be_piece(trial, one.gap, ruler)]
+        long = any(_is_long(one.gap.duration_us, ruler) for one in full)
+        return long or _is_stalled(unclear) or (len(pieces) >= LEAST_SEEN and _is_stalled(pieces))
 
     trials = [trial for trial in visits(case, ASKED) if first_answer(trial) is not None]
     sure = weigh(case, id, trials, look, counts_round_trips=False, unsure=unsure)
@@ -152,7 +155,16 @@ def _may_end(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
     """Whether what came before a full window's pause may be all that the server had: it is no round trip by just that,
     and ends with a record."""
     exact = any(map(ruler.may_be_exact, (gap.duration_us, gap.period_us)))
-    return not exact and not ruler.is_whole(gap.flight_bytes) and not splits_record(trial, gap)
+    return not exact and _ends_there(trial, gap, ruler)
+
+
+def _may_be_piece(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
+    """The same however long it paused, where no more came behind it, as would once a full window is acknowledged."""
+    return gap.next_bytes < LEAST_GROWTH * gap.flight_bytes and _ends_there(trial, gap, ruler)
+
+
+def _ends_there(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:
+    return not ruler.is_whole(gap.flight_bytes) and not splits_record(trial, gap)
 
 
 def _is_alike(gap: Gap, sure_us: Sequence[int], ruler: Ruler) -> bool:

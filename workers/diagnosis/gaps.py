@@ -16,11 +16,8 @@ from workers.diagnosis.flights import (
     tickets_before,
 )
 from workers.measurement.evidence import Direction, Exchange, TrialEvidence
+from workers.measurement.thresholds import ACK_DELAYS_US, LEAST_RTT, MOST_RTT
 
-# A wait for an acknowledgement is a round trip, give or take (measured on delay links of 20 to 380 ms).
-LEAST_RTT, _MOST_RTT = 0.85, 1.15
-# What a client adds that delays its acknowledgements: Linux and today's Windows 40 ms, RFC 1122 stacks 200 ms.
-_DELAYS_US = ((35_000, 60_000), (180_000, 230_000))
 # When Linux sends a lost last segment again: by its probe after two round trips, and 200 ms more where it was alone, or
 # by its timer, which begins at three (RFC 8985, 7.2; RFC 6298, 2.2) or is 200 ms beyond one.
 _REPEATS_RTT = (2, 3)
@@ -88,7 +85,7 @@ class Ruler:
 
     def near(self, us: float) -> bool:
         """Whether that is a round trip."""
-        return LEAST_RTT * self.rtt_us <= us <= _MOST_RTT * self.rtt_us
+        return LEAST_RTT * self.rtt_us <= us <= MOST_RTT * self.rtt_us
 
     def is_exact(self, us: float) -> bool:
         """Whether that is a round trip and nothing else."""
@@ -102,7 +99,7 @@ class Ruler:
     def may_wait_for_ack(self, us: float) -> bool:
         """The same as `waits_for_ack`, on a path that is as unsteady as this one."""
         late_us = us - self.rtt_us
-        return self.may_be_near(us) or any(self._may_be(late_us, least, most) for least, most in _DELAYS_US)
+        return self.may_be_near(us) or any(self._may_be(late_us, least, most) for least, most in ACK_DELAYS_US)
 
     def waits_for_ack(self, us: float) -> bool:
         """A round trip, with or without a delayed acknowledgement."""
@@ -110,7 +107,7 @@ class Ruler:
 
     def waits_for_late_ack(self, us: float) -> bool:
         """A round trip with a delayed acknowledgement."""
-        return any(least <= us - self.rtt_us <= most for least, most in _DELAYS_US)
+        return any(least <= us - self.rtt_us <= most for least, most in ACK_DELAYS_US)
 
     @property
     def waits_for_each_packet(self) -> bool:
@@ -126,23 +123,23 @@ class Ruler:
 
     def may_be_repeated(self, us: float) -> bool:
         """Whether a last segment that got lost is sent again after so long. Nothing behind it tells of that loss."""
-        least, most = _DELAYS_US[-1]
+        least, most = ACK_DELAYS_US[-1]
         alone = self._may_be(us - 2 * self.rtt_us, least, most)
         again = (trips * self.rtt_us for trips in _REPEATS_RTT)
         return (
             self.may_wait_for_ack(us)
             or alone
-            or any(self._may_be(us, LEAST_RTT * one, _MOST_RTT * one) for one in again)
+            or any(self._may_be(us, LEAST_RTT * one, MOST_RTT * one) for one in again)
         )
 
     def may_be_repeated_twice(self, us: float) -> bool:
         """The same, where what was sent again by the probe got lost as well: then the timer begins with that."""
-        least, most = _DELAYS_US[-1]
+        least, most = ACK_DELAYS_US[-1]
         return any(self._may_be(us - trips * self.rtt_us, 2 * least, 2 * most) for trips in _REPEATS_RTT)
 
     def may_be_near(self, us: float) -> bool:
         """Whether that may be a round trip on a path that is as unsteady as this one."""
-        return self._may_be(us, LEAST_RTT * self.rtt_us, _MOST_RTT * self.rtt_us)
+        return self._may_be(us, LEAST_RTT * self.rtt_us, MOST_RTT * self.rtt_us)
 
     def _may_be(self, us: float, least_us: float, most_us: float) -> bool:
         """Whether it is between these on a path that is as unsteady as this one."""
@@ -312,7 +309,7 @@ def _answer_kind(gap: Gap, ruler: Ruler, turn: Turn, unfilled_bytes: int) -> Gap
 def _under_way(gap: Gap, ruler: Ruler, turn: Turn, unfilled_bytes: int) -> int:
     """What the server can have had under way when it stopped: that of the last round trip, since all before that had
     been acknowledged. A flight counts as a whole."""
-    since_us = gap.start_us - _MOST_RTT * ruler.rtt_us - 2 * ruler.jitter_us
+    since_us = gap.start_us - MOST_RTT * ruler.rtt_us - 2 * ruler.jitter_us
     sizes = sum(one.size_bytes for one in turn.flights if since_us <= one.end_us <= gap.start_us)
     return sizes + (unfilled_bytes if turn.flights[0].end_us >= since_us else 0)
 

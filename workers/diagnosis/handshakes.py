@@ -10,7 +10,6 @@ from statistics import median
 from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
 from workers.diagnosis.flights import Gap, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import (
-    LEAST_RTT,
     USUAL_WINDOW,
     GapKind,
     KnownGap,
@@ -19,7 +18,7 @@ from workers.diagnosis.gaps import (
     ruler_of,
     splits_record,
 )
-from workers.diagnosis.signatures import first_packet_bytes, key_cost, server_key
+from workers.diagnosis.signatures import MIN_STALL_US, first_packet_bytes, key_cost, server_key
 from workers.diagnosis.thinking import lead_us
 from workers.diagnosis.weighing import (
     Sure,
@@ -33,9 +32,8 @@ from workers.diagnosis.weighing import (
 from workers.diagnosis.windows import SMALL_BELOW, known_window, sooner_us, spared_us
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.thresholds import LEAST_RTT
 
-# A shorter silence may be a busy machine's.
-MIN_STALL_US = 50_000
 # A stall differs from one connection to the next by less than this part of it, or it is no property of the server.
 _STEADY = 0.5
 # The content type of all that is sealed in TLS 1.3 (RFC 8446, 5.2).

@@ -4,16 +4,20 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
 from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
-from workers.diagnosis.gaps import ruler_of
+from workers.diagnosis.gaps import GapKind, handshake_gaps, ruler_of
 from workers.diagnosis.thinking import lead_us, plain_think_us, think_us, up_us_per_byte
 from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, own_lag_us, visits, weigh
-from workers.diagnosis.windows import first_answer
+from workers.diagnosis.windows import first_answer, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, Severity
 
 # What a signature costs more than this a visitor notices.
 MIN_KEY_COST_US = 15_000
 LARGE_RSA_BITS = 2048
+# A shorter silence may be a busy machine's; a longer one within the handshake is told as a stall.
+MIN_STALL_US = 50_000
+# The packets of one write come closer together.
+_LEAST_PAUSE_US = 1_000
 _SIGNED = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2, Trial.TLS12)
 # What it takes must stand out of what the path itself does by so much.
 _JITTERS = 1.5
@@ -63,12 +67,24 @@ def key_cost(case: Case) -> Verdicts:
     if isinstance(sure, Sure):
         yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
     elif large:
-        leads = [lead(trial) for trial in trials if not may_be_lost(trial)]
-        cost_us = round(median(leads)) - (plain_think_us(case) or 0) if leads else 0
+        pauses = [(lead(trial), _pause_us(case, trial)) for trial in trials if not may_be_lost(trial)]
+        known = [before + within for before, within in pauses if within is not None]
+        cost_us = round(median(known)) - (plain_think_us(case) or 0) if known else 0
         # What is no longer than thinking about an answer says nothing of the key.
         yield _slow_key(key, cost_us if cost_us > 0 else None, Confidence.HIGH, ())
     elif sure is not None:
         yield sure
+
+
+def _pause_us(case: Case, trial: TrialEvidence) -> int | None:
+    """How long the server was silent in the middle of its flight: OpenSSL sends the first 4 KB of a long chain, and
+    signs then. None where that is told as a stall, or may have been a wait for us."""
+    ruler, packet_us = ruler_of(trial, jitter_us(case), known_window(case)), packet_time_us(trial)
+    known = handshake_gaps(trial, ruler)
+    if any(one.kind is not GapKind.SERVER or one.gap.duration_us >= MIN_STALL_US for one in known):
+        return None
+    turns = handshake_turns(trial, round(max(_LEAST_PAUSE_US, _JITTERS * ruler.jitter_us, _PACKETS * packet_us)))
+    return max((gap.duration_us for turn in turns for gap in turn.gaps()), default=0)
 
 
 def _begun_us(trial: TrialEvidence) -> int:

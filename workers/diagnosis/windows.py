@@ -19,12 +19,13 @@ from workers.diagnosis.flights import (
     records_before,
     tickets_before,
 )
-from workers.diagnosis.gaps import LEAST_RTT, USUAL_WINDOW, KnownGap, Ruler, ruler_of
+from workers.diagnosis.gaps import USUAL_WINDOW, KnownGap, Ruler, ruler_of
 from workers.diagnosis.once import once_a_trial
 from workers.diagnosis.slow_start import grows, needed_us, rounds
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.weighing import is_late, is_short
 from workers.measurement.evidence import Exchange, TlsRecord, Trial, TrialEvidence
+from workers.measurement.thresholds import LEAST_RTT
 
 # An answer must be larger to show a window of ten segments.
 LEAST_ANSWER_BYTES = 15_000
@@ -50,6 +51,7 @@ _ASKING = (
     Trial.TLS12_TICKET,
     Trial.TLS12_SESSION_ID,
 )
+
 _LEAST_SEGMENTS = 0.95
 # A flight that takes longer than this part of a round trip is no flight: the sender, or the link, spreads it. One that
 # is followed by a pause, rather less: where the next would begin is then the sender's own choice too.

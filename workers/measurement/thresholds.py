@@ -6,6 +6,10 @@ what a rule would tell.
 MIN_RTT_US = 8_000
 # Shorter pauses, or ones below half a round trip, are within one flight (measured: a server's own are shorter).
 MIN_PAUSE_US = 3_000
+# A wait for an acknowledgement is a round trip, give or take (measured on delay links of 20 to 380 ms).
+LEAST_RTT, MOST_RTT = 0.85, 1.15
+# What a client adds that delays its acknowledgements: Linux and today's Windows 40 ms, RFC 1122 stacks 200 ms.
+ACK_DELAYS_US = ((35_000, 60_000), (180_000, 230_000))
 # From here on a chain may not fit into the first window, and compressing it can spare a round trip.
 LARGE_CHAIN_BYTES = 4_096
 # A QUIC server sends three times what it has received, 1,200 bytes at first, before it knows the client's address

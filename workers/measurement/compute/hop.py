@@ -21,13 +21,11 @@ from workers.measurement.compute.certificate import certificate_error, certifica
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Clock
 from workers.measurement.nouns import noun
-from workers.measurement.thresholds import MIN_PAUSE_US, MIN_RTT_US
+from workers.measurement.thresholds import ACK_DELAYS_US, LEAST_RTT, MIN_PAUSE_US, MIN_RTT_US, MOST_RTT
 from workers.measurement.timing import Span, Timing
 
 # Both clocks are disciplined alike: apart from a step, their distance does not change.
 _STEP_NS = 500_000
-# Where round trips are too short to tell, only our own flights part those of the server.
-_FLIGHT_GAP_NS = MIN_PAUSE_US * 1000
 # What is kept of the headers of one answer: eleven hops of these still make a small message.
 _MAX_HEADERS = 100
 _MAX_HEADER_CHARS = 2048
@@ -230,19 +228,29 @@ def _protocol(seen: HopCapture) -> str | None:
 
 
 def _round_trips(seen: HopCapture, clock: RunClock) -> int:
-    """The handshake flights of the server: parted by flights of ours, or by a pause that only a round trip explains."""
+    """The handshake flights of the server: parted by flights of ours, or by a pause that only a round trip explains.
+    Where round trips are too short to tell, only our own flights part them."""
     if seen.handshake is None or seen.connect is None:
         return 0
     reads = seen.reads[: seen.handshake.reads]
     rtt_us = seen.connect.rtt_us or 0
-    pause_ns = max(_FLIGHT_GAP_NS, rtt_us * 500) if rtt_us >= MIN_RTT_US else None
-    return min(len(reads), 1) + sum(_parted(one, other, pause_ns, clock) for one, other in pairwise(reads))
+    count, begun = min(len(reads), 1), next(iter(reads), None)
+    for one, other in pairwise(reads):
+        if one.writes != other.writes:
+            count, begun = count + 1, other
+        elif begun is not None and rtt_us >= MIN_RTT_US:
+            since, last, now = (us(clock.instant_ns(each.arrival)) for each in (begun, one, other))
+            if now - last > max(MIN_PAUSE_US, rtt_us // 2):
+                count, begun = count + _is_round_trip(now - last, now - since, rtt_us), other
+    return count
 
 
-def _parted(one: Read, other: Read, pause_ns: int | None, clock: RunClock) -> bool:
-    if one.writes != other.writes:
-        return True
-    return pause_ns is not None and clock.instant_ns(other.arrival) - clock.instant_ns(one.arrival) > pause_ns
+def _is_round_trip(pause_us: int, period_us: int, rtt_us: int) -> bool:
+    """Whether a pause is one, or from the beginning of a flight to its end, which a narrow link draws out; with a
+    delayed acknowledgement or without. A server that signs, or waits for something else, pauses for any time."""
+    late_us = pause_us - rtt_us
+    near = any(LEAST_RTT * rtt_us <= one_us <= MOST_RTT * rtt_us for one_us in (pause_us, period_us))
+    return near or any(least_us <= late_us <= most_us for least_us, most_us in ACK_DELAYS_US)
 
 
 def us(ns: int) -> int:

@@ -34,6 +34,19 @@ def test_a_pause_of_two_explanations_is_left_open() -> None:
     assert left_open(RULES, evidence)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
 
 
+@pytest.mark.parametrize("jitter", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("share", [1.05, 1.1, 1.25])
+@pytest.mark.parametrize(("rtt_ms", "piece_bytes"), [(20, 6_000), (80, 6_000), (80, 9_000), (380, 6_000)])
+def test_a_page_that_comes_piece_by_piece_about_a_round_trip_apart_is_not_passed_over(
+    rtt_ms: int, piece_bytes: int, share: float, jitter: float
+) -> None:
+    """Two such pieces are as much as a window may hold, but no window stops again and again after as much."""
+    count = max(5, round(600 / (share * rtt_ms)))
+    server = Server(trickle=(piece_bytes, round(share * rtt_ms * 1000)), body_bytes=count * piece_bytes)
+    evidence = deep(Path(rtt_ms=rtt_ms, jitter=jitter), server)
+    assert Id.HTTP_BODY_STALL in {*found(RULES, evidence), *left_open(RULES, evidence)}
+
+
 def test_a_connection_that_was_asked_once_says_nothing_of_its_being_kept() -> None:
     evidence = light(Path(), Server())
     once = replace(evidence.trials[0].exchanges[0], kept=None)

@@ -29,6 +29,29 @@ def test_a_large_key_costs_what_it_costs_where_second_flights_get_lost(
     )
 
 
+@pytest.mark.parametrize(("rtt_ms", "signs_us"), [(20, 8_000), (20, 26_000), (80, 8_000), (80, 30_000), (380, 12_000)])
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+def test_a_large_key_costs_what_it_costs_behind_the_part_of_a_long_chain_that_is_sent_before(
+    rtt_ms: float, signs_us: int, version: str
+) -> None:
+    """OpenSSL hands over what fills its buffer of 4 KB, and signs then."""
+    server = replace(LARGE, handshake_bytes=6_900, stall=(4_096, signs_us), sign_us=600, version=version)
+    finding = found(RULES, deep(Path(rtt_ms=rtt_ms), server))[Id.TLS_KEY_COST]
+    assert finding.saving_us == pytest.approx(signs_us, rel=0.1)
+
+
+def test_what_a_large_key_costs_is_not_known_where_it_may_be_a_round_trip() -> None:
+    server = replace(LARGE, handshake_bytes=6_900, stall=(4_096, 20_000), sign_us=600)
+    assert found(RULES, deep(Path(rtt_ms=20), server))[Id.TLS_KEY_COST].saving_us is None
+
+
+def test_what_is_told_as_a_pause_of_the_handshake_is_not_told_as_the_cost_of_the_key_too() -> None:
+    server = replace(LARGE, handshake_bytes=6_900, stall=(4_096, 120_000), sign_us=600)
+    told = found(RULES, deep(Path(), server))
+    assert told[Id.TLS_KEY_COST].saving_us is None
+    assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(120_000, rel=0.1)
+
+
 @ANYWHERE
 def test_what_a_large_key_costs_is_not_known_of_one_handshake_that_lost_a_flight(rtt_ms: float) -> None:
     evidence = light(Path(rtt_ms=rtt_ms, lost=(3,)), LARGE)

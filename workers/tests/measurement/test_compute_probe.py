@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -168,6 +169,41 @@ def test_a_pause_of_a_round_trip_is_a_round_trip_where_it_can_be_told() -> None:
     near = hop(reads=reads, connect=ConnectCapture(started_ns=0, ended_ns=MS, rtt_us=900))
     assert probe_measurement(probe(far)).connections[0].tls_round_trips == 2
     assert probe_measurement(probe(near)).connections[0].tls_round_trips == 1
+
+
+@pytest.mark.parametrize(
+    ("paused_ms", "round_trips"),
+    [
+        # Signing with RSA 4096 behind the 4 KB of a long chain that OpenSSL sends ahead.
+        (12, 1),
+        (26, 1),
+        (150, 1),
+        # A full window, and a small rest that waits for an acknowledgement, which is delayed by 40 or 200 ms.
+        (20, 2),
+        (18, 2),
+        (22, 2),
+        (62, 2),
+        (221, 2),
+    ],
+)
+def test_a_pause_that_is_no_round_trip_is_none(paused_ms: float, round_trips: int) -> None:
+    reads = (read(62), read(63), read(63 + paused_ms), read(400, 2), read(405, 2))
+    handshake = HandshakeCapture(flights_sent_ns=(42 * MS,), own_ns=2 * MS, reads=3, version="TLSv1.3")
+    response = ResponseCapture(first_read=3, last_read=4, status=200, head_bytes=40, body_bytes=160)
+    paused = hop(
+        reads=reads, handshake=handshake, response=response, send=SendCapture(started_ns=350 * MS, ended_ns=350 * MS)
+    )
+    assert probe_measurement(probe(paused)).connections[0].tls_round_trips == round_trips
+
+
+def test_a_flight_that_a_narrow_link_draws_out_and_the_next_are_a_round_trip_apart() -> None:
+    reads = (read(62), read(66), read(70), read(82), read(86), read(120, 2), read(125, 2))
+    handshake = HandshakeCapture(flights_sent_ns=(42 * MS,), own_ns=2 * MS, reads=5, version="TLSv1.3")
+    response = ResponseCapture(first_read=5, last_read=6, status=200, head_bytes=40, body_bytes=160)
+    narrow = hop(
+        reads=reads, handshake=handshake, response=response, send=SendCapture(started_ns=90 * MS, ended_ns=90 * MS)
+    )
+    assert probe_measurement(probe(narrow)).connections[0].tls_round_trips == 2
 
 
 def test_what_was_not_reached_is_absent() -> None:
