@@ -13,7 +13,13 @@ from workers.diagnosis.protocols import (
     http3_refused,
     https_record_known,
 )
-from workers.diagnosis.records import LARGE_RECORD_BYTES, holds_back
+from workers.diagnosis.records import (
+    LARGE_RECORD_BYTES,
+    answer_records,
+    first_window_bytes,
+    holds_back,
+    is_static,
+)
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.units import ms, size, span
@@ -35,7 +41,7 @@ def record_sizing(judged: Judged) -> Told:
     if not trials:
         return unknown(judged, "no records seen")
     early, _ = _early_and_late(trials)
-    if any(map(_begins_large, trials)):
+    if any(_holds_back(judged, trial) for trial in trials):
         return no(_record_words(judged))
     if max(map(sum, map(_application_lengths, trials))) <= LARGE_RECORD_BYTES:
         return unknown(judged, f"the answer is too small to tell ({size(max(early))})")
@@ -48,13 +54,15 @@ def _record_words(judged: Judged) -> str:
         return ""
     early, late = _early_and_late(trials)
     first, most = max(_application_lengths(trial)[0] for trial in trials), max(early + late)
-    if most > max(2 * first, LARGE_RECORD_BYTES) and not any(map(_begins_large, trials)):
+    if most > max(2 * first, LARGE_RECORD_BYTES) and not any(is_static(_application_lengths(one)) for one in trials):
         return f"dynamic, {size(first)} to {size(most)}"
     return f"static, {size(max(early))}"
 
 
-def _begins_large(trial: TrialEvidence) -> bool:
-    return holds_back(_application_lengths(trial))
+def _holds_back(judged: Judged, trial: TrialEvidence) -> bool:
+    """By the first answer, where it is known which records carried it."""
+    own = [one.length_bytes for one in answer_records(trial, trial.exchanges[0])] if trial.exchanges else []
+    return holds_back(own or _application_lengths(trial), first_window_bytes(judged.case, trial))
 
 
 def _early_and_late(trials: list[TrialEvidence]) -> tuple[list[int], list[int]]:

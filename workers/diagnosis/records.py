@@ -1,8 +1,8 @@
 """Rules on TLS records: too large for the first window, or needlessly small."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
@@ -58,7 +58,7 @@ def record_overflow(case: Case) -> Verdicts:
     elif trials and all(map(_waits, trials)):
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif trials:
-        yield from _not_triggered(trials)
+        yield from _not_triggered(case, trials)
 
 
 def _over_http2_alone(case: Case) -> Sure[_Overflow] | None:
@@ -69,7 +69,11 @@ def _over_http2_alone(case: Case) -> Sure[_Overflow] | None:
 
 
 def record_tiny(case: Case) -> Verdicts:
-    """tls.record_tiny: what is large, or becomes it by headers and seals, comes in nothing but small records."""
+    """tls.record_tiny: what is large, or becomes it by headers and seals, comes in nothing but small records. Some
+    servers let them grow late, in answers that follow over the same connection."""
+    sent = (one for trial in case.evidence.trials for one in trial.records if one.application)
+    if any(one.length_bytes >= TINY_RECORD_BYTES for one in sent):
+        return
     for trial in visits(case, ASKED):
         sizes = sorted(one.length_bytes for one in answer_records(trial, trial.exchanges[0])) if trial.exchanges else []
         if not sizes or sizes[-1] >= TINY_RECORD_BYTES:
@@ -220,17 +224,33 @@ def _stopped_by_small_window(trial: TrialEvidence) -> bool:
     return before is not None and before < (USUAL_WINDOW - _SPARE_SEGMENTS) * mss_of(trial)
 
 
-def holds_back(lengths: Iterable[int]) -> bool:
-    """Whether a record of the first 14 KB holds back more than what could be read before it: those that grow do not."""
-    carried = 0
-    for length in lengths:
-        if carried < FIRST_FLIGHT_BYTES and length > LARGE_RECORD_BYTES + carried:
-            return True
-        carried += length
-    return False
+def holds_back(lengths: Sequence[int], window_bytes: int = FIRST_FLIGHT_BYTES) -> bool:
+    """Whether a record of the first 14 KB holds back more than what could be read before it: those that grow do not.
+    One that is whole within the first window keeps nobody waiting; where others follow, the server makes none larger.
+    """
+    whole = (total <= window_bytes for total in list(accumulate(lengths))[:-1])
+    return any(large and not fits for large, fits in zip_longest(_jumps(lengths), whole, fillvalue=False))
 
 
-def _not_triggered(trials: list[TrialEvidence]) -> Verdicts:
+def is_static(lengths: Sequence[int]) -> bool:
+    """Whether any of the first 14 KB is a large record that none before it has led up to."""
+    return any(_jumps(lengths))
+
+
+def _jumps(lengths: Sequence[int]) -> list[bool]:
+    before = accumulate(lengths, initial=0)
+    return [
+        carried < FIRST_FLIGHT_BYTES and length > LARGE_RECORD_BYTES + carried
+        for length, carried in zip(lengths, before, strict=False)
+    ]
+
+
+def first_window_bytes(case: Case, trial: TrialEvidence) -> int:
+    """What the server may send at first, where it is known to be less than usual."""
+    return round(min(known_window(case) or USUAL_WINDOW, USUAL_WINDOW) * mss_of(trial))
+
+
+def _not_triggered(case: Case, trials: list[TrialEvidence]) -> Verdicts:
     """Where the answer is smaller than the window: whether its records would be too large for a larger answer."""
     id = FindingId.TLS_RECORD_OVERFLOW
     # One that is spread may be a busy machine's; a server that paces does it each time.
@@ -241,7 +261,7 @@ def _not_triggered(trials: list[TrialEvidence]) -> Verdicts:
     lengths = [one.length_bytes for one in answer_records(trial, trial.exchanges[0])]
     first = first_answer(trial)
     small = first is not None and not first[1].cut and first[1].size_bytes < USUAL_WINDOW * mss_of(trial)
-    if small and holds_back(lengths):
+    if small and holds_back(lengths, first_window_bytes(case, trial)):
         yield Finding(
             id=id,
             severity=Severity.INFO,

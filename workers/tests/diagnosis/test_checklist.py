@@ -91,6 +91,10 @@ def test_a_site_without_tls_has_no_tls_to_judge() -> None:
         ((205, 16_401, 12_969), Answer.NO, "static, 16.4 kB"),
         ((16_384, 4_000), Answer.NO, "static, 16.4 kB"),
         ((6_000,), Answer.NO, "static, 6.0 kB"),
+        # As Apache writes: the window holds the first of them and more.
+        ((8_209, 8_209, 8_209), Answer.YES, "static, 8.2 kB"),
+        ((205, 8_209, 8_209), Answer.YES, "static, 8.2 kB"),
+        ((8_209, 16_401, 400), Answer.NO, "static, 16.4 kB"),
         ((700,), Answer.UNKNOWN, "the answer is too small to tell (700 B)"),
         ((), Answer.UNKNOWN, "no records seen"),
     ],

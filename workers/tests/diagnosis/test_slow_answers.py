@@ -208,6 +208,17 @@ def behind_hints(trial: TrialEvidence) -> TrialEvidence:
     return replace(trial, exchanges=tuple(replace(one, interim=(103,)) for one in trial.exchanges))
 
 
+def test_records_that_grow_only_behind_the_first_hundred_kilobytes_are_not_all_tiny() -> None:
+    """As those of h2o do by default."""
+    evidence = deep(Path(), Server(record_bytes=1_385, body_bytes=100_000))
+    assert Id.TLS_RECORD_TINY in found(records.RULES, evidence)
+    before, after, *others = evidence.of(Trial.FULL)
+    last = max(after.records, key=lambda one: one.at_us)
+    grown = replace(after, records=(*after.records[:-1], replace(last, length_bytes=16_401)))
+    evidence = replace(evidence, trials=(before, grown, *others))
+    assert Id.TLS_RECORD_TINY not in found(records.RULES, evidence)
+
+
 def test_records_that_are_mostly_seal_are_tiny_whatever_they_carry() -> None:
     trial = connection(Path(), Server(body_bytes=6_000))
     first = trial.exchanges[0]

@@ -220,9 +220,16 @@ def test_records_of_the_size_that_would_be_advised_are_not_too_large_for_a_windo
 
 @pytest.mark.parametrize(
     ("lengths", "told"),
-    [((1_300, 1_900, 2_500, 3_100, 4_317), False), ((1_300, 7_000), True), ((4_700, 4_700), True)],
+    [
+        ((1_300, 1_900, 2_500, 3_100, 4_317), False),
+        ((1_300, 7_000), True),
+        ((4_700,), True),
+        # As Apache writes: no larger ones come, and the first is whole long before the window is full.
+        ((8_209, 3_900), False),
+        ((250, 8_209, 3_900), False),
+    ],
 )
-def test_records_that_grow_with_what_was_read_before_them_are_not_too_large(
+def test_records_that_grow_or_are_whole_within_the_window_are_not_too_large(
     lengths: tuple[int, ...], told: bool
 ) -> None:
     def sized(trial: TrialEvidence) -> TrialEvidence:
