@@ -94,7 +94,9 @@ def alpn(judged: Judged) -> Told:
     protocol = negotiated_protocol(judged.case)
     if protocol is not None:
         return yes(protocol)
-    return no("none agreed on") if first_visits(judged.case) else unknown(judged)
+    # Some servers agree on HTTP/2 or on nothing, and that is offered by a deep probe.
+    offered = completed(judged.case.evidence.of(Trial.HTTP2))
+    return no("none agreed on") if offered else unknown(judged)
 
 
 def forward_secrecy(judged: Judged) -> Told:

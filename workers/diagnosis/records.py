@@ -228,7 +228,8 @@ def holds_back(lengths: Sequence[int], window_bytes: int = FIRST_FLIGHT_BYTES) -
     """Whether a record of the first 14 KB holds back more than what could be read before it: those that grow do not.
     One that is whole within the first window keeps nobody waiting; where others follow, the server makes none larger.
     """
-    whole = (total <= window_bytes for total in list(accumulate(lengths))[:-1])
+    ends = accumulate(RECORD_HEADER_BYTES + length for length in lengths[:-1])
+    whole = (end <= window_bytes for end in ends)
     return any(large and not fits for large, fits in zip_longest(_jumps(lengths), whole, fillvalue=False))
 
 
@@ -246,8 +247,10 @@ def _jumps(lengths: Sequence[int]) -> list[bool]:
 
 
 def first_window_bytes(case: Case, trial: TrialEvidence) -> int:
-    """What the server may send at first, where it is known to be less than usual."""
-    return round(min(known_window(case) or USUAL_WINDOW, USUAL_WINDOW) * mss_of(trial))
+    """What the server may send of an answer at first: where its window is known to be less than usual, that, and of
+    either what its tickets leave."""
+    tickets = tickets_before(trial, trial.exchanges[0]) if trial.exchanges else 0
+    return round(min(known_window(case) or USUAL_WINDOW, USUAL_WINDOW) * mss_of(trial)) - tickets
 
 
 def _not_triggered(case: Case, trials: list[TrialEvidence]) -> Verdicts:

@@ -10,8 +10,8 @@ from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
 from workers.diagnosis.tls_visits import (
     AS_BROWSERS,
     TLS13,
+    browsers_start_early,
     completed,
-    false_start_possible,
     first_visits,
     speaks_tls13,
 )
@@ -137,7 +137,7 @@ def _missing(case: Case, versions: tuple[str, ...], *, modern: bool) -> Finding:
             ticket=_told(made.get("ticket")),
             session_id=_told(made.get("session_id")),
             rtt_ms=in_ms(case.rtt_us),
-            false_start_possible=None if modern else all(false_start_possible(one) for one in first_visits(case)),
+            false_start_possible=None if modern else browsers_start_early(case, first_visits(case)),
         ),
     )
 

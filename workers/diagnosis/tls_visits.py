@@ -1,6 +1,6 @@
 """What several rules ask of a probe's TLS handshakes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from workers.diagnosis.case import Case
 from workers.measurement.evidence import ChainCertificate, Handshake, Trial, TrialEvidence
@@ -59,9 +59,23 @@ def false_start_possible(shaken: Handshake) -> bool:
 
     They do with ALPN, ECDHE and an AEAD cipher (BoringSSL's ssl_can_false_start), told by OpenSSL's name of it.
     """
+    return shaken.protocol is not None and _suits_false_start(shaken)
+
+
+def _suits_false_start(shaken: Handshake) -> bool:
     cipher = shaken.cipher or ""
-    authenticated = "GCM" in cipher or "CHACHA20" in cipher
-    return shaken.protocol is not None and cipher.startswith("ECDHE-") and authenticated
+    return cipher.startswith("ECDHE-") and ("GCM" in cipher or "CHACHA20" in cipher)
+
+
+def browsers_start_early(case: Case, visits: Sequence[Handshake]) -> bool | None:
+    """Whether they would over each of these handshakes. They offer HTTP/2 too, where probes offer HTTP/1.1 alone: some
+    servers agree on the one or on nothing (Tomcat). None where nothing else lacks and nobody offered them HTTP/2."""
+    if all(map(false_start_possible, visits)):
+        return True
+    offered = [one for one in completed(case.evidence.of(Trial.HTTP2)) if not one.resumed and one.version != TLS13]
+    if not all(map(_suits_false_start, visits)):
+        return False
+    return all(map(false_start_possible, offered)) if offered else None
 
 
 def chain_of(case: Case, shaken: Handshake) -> tuple[ChainCertificate, ...]:

@@ -2,9 +2,16 @@
 
 from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
-from workers.diagnosis.tls_visits import AS_BROWSERS, TLS13, completed, false_start_possible, first_visits
-from workers.measurement.evidence import Handshake
-from workers.measurement.finding import Confidence, Finding, FindingId, Severity
+from workers.diagnosis.tls_visits import (
+    AS_BROWSERS,
+    TLS13,
+    browsers_start_early,
+    completed,
+    false_start_possible,
+    first_visits,
+)
+from workers.measurement.evidence import Depth, Handshake
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # Chrome, Firefox, Safari and Edge refuse these since 2020 (RFC 8996 forbids them).
 _REFUSED = frozenset({"SSLv3", "TLSv1", "TLSv1.0", "TLSv1.1"})
@@ -17,10 +24,10 @@ def version_old(case: Case) -> Verdicts:
     if not old:
         return
     refused = all(one.version in _REFUSED for one in full)
-    early = all(false_start_possible(one) for one in old)
+    early = browsers_start_early(case, old)
     yield Finding(
         id=FindingId.TLS_VERSION_OLD,
-        severity=_severity(refused=refused, early=early),
+        severity=_severity(refused=refused, early=early is not False),
         confidence=Confidence.HIGH if len(old) == len(full) else Confidence.MEDIUM,
         saving_us=0,
         evidence=facts(
@@ -45,6 +52,11 @@ def no_false_start(case: Case) -> Verdicts:
         return
     late = [one for one in full if not false_start_possible(one)]
     if not late or len(late) < len(full):
+        return
+    if browsers_start_early(case, full) is None:
+        light = case.evidence.depth is Depth.LIGHT
+        reason = NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED
+        yield NotJudged(id=FindingId.TLS_NO_FALSE_START, reason=reason)
         return
     yield Finding(
         id=FindingId.TLS_NO_FALSE_START,

@@ -227,6 +227,8 @@ def test_records_of_the_size_that_would_be_advised_are_not_too_large_for_a_windo
         # As Apache writes: no larger ones come, and the first is whole long before the window is full.
         ((8_209, 3_900), False),
         ((250, 8_209, 3_900), False),
+        # Tickets take their part of the window.
+        ((14_000, 3_900), True),
     ],
 )
 def test_records_that_grow_or_are_whole_within_the_window_are_not_too_large(

@@ -4,9 +4,10 @@ import pytest
 
 from workers.diagnosis.tls_visits import false_start_possible
 from workers.measurement.evidence import ProbeEvidence, Trial
-from workers.measurement.finding import Confidence, FindingId, Severity
+from workers.measurement.finding import Answer, CheckColumn, Confidence, FindingId, NotJudgedReason, Severity
 from workers.tests.diagnosis.sites import (
     RTT_US,
+    check,
     deep_site,
     fact,
     finding,
@@ -56,6 +57,28 @@ def test_without_alpn_no_browser_starts_early() -> None:
     site = shaken(old_site(deep_site()), _VISITS, protocol=None)
     late = finding(_LATE_ID, site)
     assert fact(late, "alpn") == "none"
+
+
+def test_a_server_that_agrees_on_http2_or_on_nothing_lets_browsers_start_early() -> None:
+    """As Tomcat does: probes offer HTTP/1.1 alone, browsers HTTP/2 too."""
+    nothing = (Trial.FULL, Trial.DELAYED_ACK, Trial.CLASSICAL)
+    site = shaken(old_site(deep_site()), nothing, protocol=None)
+    assert finding(_LATE_ID, site) is None
+    old = finding(_OLD_ID, site)
+    assert old is not None
+    assert (old.severity, fact(old, "false_start_possible")) == (Severity.MEDIUM, True)
+
+
+def test_one_connection_that_offered_http_1_1_alone_does_not_show_that_nothing_is_agreed_on() -> None:
+    site = shaken(old_site(light_site()), _VISITS, protocol=None)
+    assert finding(_LATE_ID, site) is None
+    assert left_open(_LATE_ID, site) is NotJudgedReason.NEEDS_DEEP_PROBE
+    old = finding(_OLD_ID, site)
+    assert old is not None
+    assert (old.severity, fact(old, "false_start_possible")) == (Severity.MEDIUM, None)
+    assert check(CheckColumn.ALPN, site).answer is Answer.UNKNOWN
+    rsa = shaken(site, _VISITS, cipher="AES128-SHA256")
+    assert finding(_LATE_ID, rsa) is not None
 
 
 @pytest.mark.parametrize(
