@@ -7,7 +7,7 @@ either judged a slot or not. Rows of memory are taken with SKIP LOCKED: as many 
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
@@ -17,10 +17,12 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from backend.alerts.blind_agents import Blindnesses, blindnesses, look_around
 from backend.alerts.enrolment import enrol
 from backend.alerts.incidents import apply_all
-from backend.alerts.judgement.samples import Memory, Sample
+from backend.alerts.judgement.samples import Memory, Sample, Seen, from_us
 from backend.alerts.looks import Look, Sight, awaited, marks
+from backend.alerts.models import Rule, RuleKind
 from backend.alerts.reading import Due, confirmations, due, read, remember, sample_of, streams_of
 from backend.alerts.rules_of import rules_for
 from backend.alerts.silent_regions import watch_regions
@@ -80,6 +82,7 @@ def duties(now: datetime) -> None:
     """What is not about one monitor's runs."""
     while enrol(now):
         pass
+    look_around(now)
     watch_regions(now)
     tidy(now)
 
@@ -118,8 +121,9 @@ def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:
     memories: dict[int, Memory] = {row.monitor_id: json.loads(row.memory) for row in rows}
     known = {row.monitor_id: marks(memories[row.monitor_id], row.interval_s, now) for row in rows}
     batch = read(streams_of(rows, known, now), now)
-    rules, live = rules_for(rows), live_regions(now)
+    rules, live, blind = rules_for(rows), live_regions(now), blindnesses(now)
     confirmed = _confirmed(memories, now)
+    told = {row.monitor_id: blind if _tells_of_agents(rules[row.monitor_id]) else Blindnesses() for row in rows}
     looks = [
         Look(
             row,
@@ -128,15 +132,31 @@ def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:
             Sight(
                 now=now,
                 streams=batch.streams[row.monitor_id],
-                samples=batch.samples[row.monitor_id],
+                samples=_of_sites(batch.samples[row.monitor_id], told[row.monitor_id]),
                 reached=batch.reached.get(row.monitor_id, {}),
-                confirmed=confirmed,
-                live=live,
+                confirmed=dict(zip(confirmed, _of_sites(confirmed.values(), told[row.monitor_id]), strict=True)),
+                live=live - told[row.monitor_id].regions.keys(),
+                blind={code: one.since for code, one in told[row.monitor_id].regions.items()},
             ),
         )
         for row in rows
     ]
     return looks, sum(len(samples) for samples in batch.samples.values())
+
+
+def _tells_of_agents(rules: Sequence[Rule]) -> bool:
+    """Whether somebody hears of a region that sees nothing."""
+    return any(rule.kind == RuleKind.AGENT for rule in rules)
+
+
+def _of_sites(samples: Iterable[Sample], blind: Blindnesses) -> list[Sample]:
+    """Without a word about the site where its agent saw none."""
+    return [
+        sample._replace(seen=Seen.NOTHING)
+        if sample.seen is Seen.DOWN and blind.covers(sample.region, sample.agent, from_us(sample.at_us))
+        else sample
+        for sample in samples
+    ]
 
 
 def live_regions(now: datetime) -> frozenset[str]:

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -41,7 +41,8 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """What a look goes by: streams and samples of the monitor, confirmations that have ended, regions that live."""
+    """What a look goes by: streams and samples of the monitor, confirmations that have ended, regions that live and
+    see something, and since when others see nothing."""
 
     now: datetime
     streams: Sequence[Stream]
@@ -49,6 +50,7 @@ class Sight:
     reached: Mapping[int, datetime]
     confirmed: Mapping[UUID, Sample]
     live: frozenset[str]
+    blind: Mapping[str, datetime] = field(default_factory=dict)
 
 
 def marks(memory: Memory, interval_s: int, now: datetime) -> dict[str, datetime]:
@@ -101,6 +103,8 @@ class Look:
         if why is not None:
             return found + [self._change(heard, why) for heard in self._judge.stop(self._now_us)]
         self._expect()
+        for region, since in self._sight.blind.items():
+            self._judge.forgive(region, to_us(since))
         return found + [self._change(heard, self._how_it_ends(heard)) for heard in self._heard()]
 
     @property

@@ -1,58 +1,78 @@
-"""Regions whose agents are all silent: one incident for the organisation, instead of one for every site."""
+"""Regions whose agents are all silent, or see nothing: one incident of the organisation, not one of every site."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Max, Q
 
+from backend.alerts.blind_agents import blindnesses
 from backend.alerts.incidents import Change, Scene, apply, lock_open
 from backend.alerts.judgement.samples import Standing, to_us
 from backend.alerts.judgement.tracks import Step
-from backend.alerts.models import Cause, Incident, Resolution, Rule, RuleKind
+from backend.alerts.models import Blindness, Cause, Incident, Member, Resolution, Rule, RuleKind
 from backend.alerts.states import TABLE, State
 from backend.fleet.listening import listening_since
 from backend.fleet.models import Region
 from backend.runs.models import Schedule
 
+_KNOWN = ("incident__organisation", "incident__key", "facts")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """A region that an agent was ever heard of in, and when last."""
+    """A region that an agent was ever heard of in, when last, and why nothing is seen from there although it is."""
 
     region: Region
     seen_at: datetime
+    blind: Blindness | None = None
+
+    def silent_at(self, since: datetime | None) -> datetime:
+        """From when on nothing came of it, as far as the service itself was `since` then listening and looking."""
+        last_at = self.seen_at if self.blind is None else min(self.seen_at, self.blind.noted_at)
+        return max(last_at, since) if since else last_at
+
+    @property
+    def since(self) -> datetime:
+        """When something came of it last."""
+        return self.seen_at if self.blind is None else self.blind.since
 
 
 def watch_regions(now: datetime) -> int:
     """Opens and ends incidents of silent regions; how many changed. While no web process listens, nobody is silent."""
     since = listening_since(now)
     rules = list(Rule.objects.filter(kind=RuleKind.AGENT, enabled=True).order_by("pk"))
-    places = list(_places()) if rules else []
-    opened = Incident.objects.filter(cause=Cause.AGENT, resolved_at=None)
-    known = set(opened.values_list("organisation", "key"))
+    places = list(_places(now)) if rules else []
+    opened = Member.objects.filter(incident__cause=Cause.AGENT, incident__resolved_at=None, ended_at=None)
+    known = {(organisation, key): facts for organisation, key, facts in opened.values_list(*_KNOWN)}
     return sum(
-        _judge(rule, place, now, since, is_open=(rule.organisation_id, f"agent/{place.region.code}") in known)
+        _judge(rule, place, now, since, facts=known.get((rule.organisation_id, f"agent/{place.region.code}")))
         for rule in rules
         for place in places
         if place.region.organisation_id in (None, rule.organisation_id)
     ) + _forget_regions(now)
 
 
-def _places() -> Iterator[_Place]:
+def _places(now: datetime) -> Iterator[_Place]:
+    blind = blindnesses(now).regions
     regions = Region.objects.filter(enabled=True).annotate(seen_at=Max("agents__last_seen_at"))
     for region in regions.exclude(seen_at=None).order_by("pk"):
-        yield _Place(region=region, seen_at=region.seen_at)
+        yield _Place(region=region, seen_at=region.seen_at, blind=blind.get(region.code))
 
 
-def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None, *, is_open: bool) -> int:
-    heard_at = max(place.seen_at, since) if since else place.seen_at
-    limit = timedelta(seconds=rule.params["silent_s"] + rule.delay_s)
-    if since is not None and now - heard_at > limit and not is_open:
-        return _open(rule, place, now)
-    if is_open and now - place.seen_at <= timedelta(seconds=rule.params["silent_s"]):
+def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None, *, facts: Mapping[str, Any] | None) -> int:
+    """`facts` are what is told of the region already, None where nothing is."""
+    limit = timedelta(seconds=rule.params["silent_s"])
+    is_heard = now - place.seen_at <= limit
+    if facts is None:
+        is_due = since is not None and now - place.silent_at(since) > limit + timedelta(seconds=rule.delay_s)
+        return _open(rule, place, now) if is_due else 0
+    if is_heard and place.blind is None:
         return _end(rule, place, now)
+    if is_heard and place.blind is not None and facts.get("why") != place.blind.why:
+        return _correct(rule, place, now)
     return 0
 
 
@@ -61,14 +81,21 @@ def _open(rule: Rule, place: _Place, now: datetime) -> int:
     monitors = _monitors(rule.organisation_id, place.region)
     if not monitors or _closed_by_a_person(rule, place):
         return 0
-    standing = Standing(
-        state=State.NO_DATA,
-        since_us=to_us(place.seen_at),
-        regions=(place.region.code,),
-        facts={"monitors": monitors},
-    )
-    apply(_change(rule, place, standing, State.OK, now), now=now)
+    apply(_change(rule, place, _standing(place, monitors), State.OK, now), now=now)
     return 1
+
+
+@transaction.atomic
+def _correct(rule: Rule, place: _Place, now: datetime) -> int:
+    """Agents are heard of again, and see nothing: what was told has another reason now."""
+    standing = _standing(place, _monitors(rule.organisation_id, place.region))
+    change = replace(_change(rule, place, standing, State.NO_DATA, now), step=None)
+    return int(apply(change, now=now) is not None)
+
+
+def _standing(place: _Place, monitors: int) -> Standing:
+    facts = {"monitors": monitors} if place.blind is None else {"monitors": monitors, "why": place.blind.why}
+    return Standing(state=State.NO_DATA, since_us=to_us(place.since), regions=(place.region.code,), facts=facts)
 
 
 @transaction.atomic
@@ -94,7 +121,7 @@ def _monitors(organisation_id: int, region: Region) -> int:
 def _closed_by_a_person(rule: Rule, place: _Place) -> bool:
     """Somebody knows, and does not want to hear of this silence again."""
     closed = Incident.objects.filter(organisation=rule.organisation_id, key=f"agent/{place.region.code}")
-    return closed.filter(resolution=Resolution.RESOLVED, resolved_at__gt=place.seen_at).exists()
+    return closed.filter(resolution=Resolution.RESOLVED, resolved_at__gt=place.since).exists()
 
 
 def _forget_regions(now: datetime) -> int:

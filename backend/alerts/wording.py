@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from backend.alerts.judgement.blindness import Why
 from backend.alerts.judgement.samples import from_us
 from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import METRICS, written, written_apart
@@ -176,6 +177,11 @@ def _cause_title(account: Account) -> str:
 
 
 def _agent(name: str, account: Account) -> str:
+    match account.facts.get("why"):
+        case Why.CUT_OFF:
+            return f"Region {name} has reached none of its sites since {clock(account.since)}"
+        case Why.IDLE:
+            return f"Region {name} has brought no measurement since {clock(account.since)}, although agents are running"
     return f"Region {name} is silent: no agent heard since {clock(account.since)}"
 
 
@@ -228,6 +234,8 @@ def _sentences(account: Account) -> list[str]:
     told = [f"Since {clock(account.since)}."]
     if account.kind == "availability" and facts.get("up"):
         told.append(f"It can be reached from {joined(facts['up'])}.")
+    if facts.get("why") == Why.CUT_OFF:
+        told.append("Either the network of its agents is broken, or all that they measure is out of reach at once.")
     if account.kind == "agent":
         told.append(_not_measured(facts["monitors"]))
     if account.kind == "budget":

@@ -88,6 +88,13 @@ class Availability:
         forget_others(self._places, regions)
         self._failed &= set(regions)
 
+    def forgive(self, region: str, since_us: int) -> None:
+        """Takes back that a region saw it down from then on: it saw nothing at all."""
+        place = self._places.get(region)
+        if place is not None and place.fails and place.since_us >= since_us:
+            place.fails, place.bad, place.detail = 0, "", ""
+            self._failed.discard(region)
+
     def standing(self, current: State, now_us: int) -> Standing:
         fresh = self._fresh()
         down = {code: place for code, place in fresh.items() if place.fails}

@@ -111,6 +111,12 @@ class MonitorJudge:
         for entry in self._entries:
             entry.evaluator.keep(regions)
 
+    def forgive(self, region: str, since_us: int) -> None:
+        """Nothing was seen from a region since then: it says of no site that it is down."""
+        for entry in self._entries:
+            if isinstance(entry.evaluator, Availability):
+                entry.evaluator.forgive(region, since_us)
+
     def observe(self, sample: Sample, *, is_answer: bool = False) -> Iterator[Heard]:
         """One ended slot; those of a region come in order. What was asked for when something was wrong is an answer,
         and counts for whether the site can be reached: medians and counts are of what was measured by the clock."""

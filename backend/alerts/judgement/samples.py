@@ -51,6 +51,7 @@ class Sample(NamedTuple):
     seen: Seen
     detail: str
     values: tuple[float | None, ...]
+    agent: str = ""
 
     def value(self, metric: str) -> float | None:
         """A metric in the door's unit; None when it was not measured, or the run failed."""

@@ -1,5 +1,6 @@
 """The tables of alerts, one family a module."""
 
+from backend.alerts.models.blindness import Blindness
 from backend.alerts.models.channels import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.incidents import (
     Cause,
@@ -15,6 +16,7 @@ from backend.alerts.models.rules import Maintenance, Rule, RuleKind
 from backend.alerts.models.watches import Scrutiny, Trend, Watch
 
 __all__ = [
+    "Blindness",
     "Cause",
     "Channel",
     "ChannelKind",

@@ -13,6 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.accounts.models import AuditEntry
+from backend.alerts.models import Blindness
 from backend.cast import Member
 from backend.fleet.actions import record_heartbeat
 from backend.fleet.models import Agent, Region
@@ -175,3 +176,17 @@ def test_how_much_waits_and_for_how_long_is_shown(signed_in: Client, alice: Memb
         message = json.dumps({"headers": {"published_us": published_us, "expires_us": published_us * 2}})
         client.lpush("eu:probe", message, message)
     assert "2 waiting, the oldest for 90 s" in page(signed_in)
+
+
+@pytest.mark.parametrize(
+    ("why", "words"),
+    [("cut_off", "It has reached none of its sites since"), ("idle", "It has brought no measurement since")],
+)
+def test_a_region_that_is_heard_of_and_sees_nothing_says_so(
+    signed_in: Client, alice: Member, broker: str, why: str, words: str
+) -> None:
+    region, now = make_region("eu", alice.organisation), timezone.now()
+    make_agent(region)
+    assert words not in page(signed_in)
+    Blindness.objects.create(region=region, why=why, since=now, noted_at=now, looked_at=now)
+    assert words in page(signed_in)

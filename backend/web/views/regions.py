@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.blind_agents import blindnesses
 from backend.config import is_loopback
 from backend.fleet import actions
 from backend.fleet.broker import BrokerUnavailableError
@@ -101,9 +102,13 @@ def _owned(request: MemberRequest, code: str) -> Region:
 def _page(request: MemberRequest, form: RegionForm, status: int = 200) -> HttpResponse:
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
+    blind = blindnesses(now).regions
     queues = queues_of([state.region for state in states], now=now)
     context = {
-        "regions": [(state, queues[state.region.code] if queues is not None else None) for state in states],
+        "regions": [
+            (state, queues[state.region.code] if queues is not None else None, blind.get(state.region.code))
+            for state in states
+        ],
         "broker_is_away": queues is None,
         "form": form,
         "section": "regions",
