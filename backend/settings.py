@@ -1,6 +1,7 @@
 """Django's settings for every place the service runs in; what differs comes from the environment by `config`."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -89,6 +90,20 @@ TEMPLATES: list[dict[str, Any]] = [
 # Forms look like ours everywhere, also where allauth makes them (templates/django/forms).
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
+
+def _options(told: Mapping[str, str]) -> str:
+    """What each session of the database is told at its beginning."""
+    return " ".join(f"-c {name}={value}" for name, value in told.items())
+
+
+# Whoever stands still in the middle of a transaction, or is out of reach, must not keep locked rows from all others: a
+# judge computes for a minute at most. Where the database is elsewhere, it asks now and then whether we are still there.
+_SESSION = {
+    "idle_in_transaction_session_timeout": "3min",
+    "tcp_keepalives_idle": "30",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
+}
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
@@ -100,14 +115,14 @@ DATABASES: dict[str, dict[str, Any]] = {
         "CONN_MAX_AGE": 0,
         # Asked when a connection is taken from the pool: PostgreSQL may have been restarted since.
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"connect_timeout": 5},
+        "OPTIONS": {"connect_timeout": 5, "options": _options(_SESSION)},
     }
 }
 if CONFIG.db_pool_size:
     DATABASES["default"]["OPTIONS"] |= {
         "pool": {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5},
         # A page or a batch of results that takes longer than gunicorn waits for its worker helps nobody.
-        "options": "-c statement_timeout=25s",
+        "options": _options(_SESSION | {"statement_timeout": "25s"}),
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = {"FIRSTBYTE_BASE_URL": "https://firstbyte.example.com"}
@@ -151,3 +152,10 @@ connection.close_pool()
 """
     done = run("-c", code, FIRSTBYTE_DB_POOL_SIZE="1", DJANGO_SETTINGS_MODULE="backend.settings")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.django_db
+def test_a_process_that_stands_still_in_a_transaction_keeps_its_rows_from_nobody_for_long() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW idle_in_transaction_session_timeout")
+        assert cursor.fetchone() == ("3min",)
