@@ -1,10 +1,11 @@
 """The queues in Redis, from the service's side: publishing, what stands at their heads, and whether Redis forgot.
 
-Rights that the service's account needs: LPUSH, LLEN, LINDEX and RPOP on every region's keys, EVAL, and GET and SET of
-`_firstbyte:*`.
+Rights that the service's account needs: LPUSH, LLEN, LINDEX, RPOP, TYPE and DEL on every region's keys, EVAL, and GET
+and SET of `_firstbyte:*`.
 """
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -29,9 +30,12 @@ _TRIM_BATCH = 10_000
 
 BrokerError = redis.RedisError
 
+log = logging.getLogger(__name__)
+
 # The oldest message stands at the right. What is expired, or no message of ours, is taken away: nobody else would do it
 # for a queue without a consumer.
 _TRIM = """
+if redis.call('TYPE', KEYS[1]).ok ~= 'list' then return redis.call('DEL', KEYS[1]) end
 local function expiry(message)
   return cjson.decode(message).headers.expires_us + 0
 end
@@ -59,7 +63,9 @@ class Head:
 
 
 def push(messages: Sequence[Outgoing], *, published_at: datetime) -> list[UUID]:
-    """Puts messages on their queues and gives the runs that were taken; a full queue takes none. Raises BrokerError."""
+    """Puts messages on their queues and gives the runs that were taken; a full queue takes none, nor does one that is
+    no queue. Raises BrokerError, and only where nothing was taken.
+    """
     queues: dict[str, list[bytes]] = defaultdict(list)
     taken: dict[str, list[UUID]] = defaultdict(list)
     for message in messages:
@@ -68,23 +74,31 @@ def push(messages: Sequence[Outgoing], *, published_at: datetime) -> list[UUID]:
         queues[message.queue].append(celery_message(message.run_id, message.message, name, stamp))
         taken[message.queue].append(message.run_id)
     lengths = _pipelined(("LLEN", queue) for queue in queues)
-    open_queues = [queue for queue, length in zip(queues, lengths, strict=True) if length < MAX_QUEUE]
-    _pipelined(("LPUSH", queue, *queues[queue]) for queue in open_queues)
-    return [run_id for queue in open_queues for run_id in taken[queue]]
+    open_queues = [queue for queue, length in _answered(queues, lengths) if length < MAX_QUEUE]
+    answers = _pipelined(("LPUSH", queue, *queues[queue]) for queue in open_queues)
+    served = [queue for queue, _ in _answered(open_queues, answers)]
+    faults = [answer for answer in answers if isinstance(answer, redis.ResponseError)]
+    if faults and not served:
+        raise faults[0]
+    return [run_id for queue in served for run_id in taken[queue]]
 
 
 def heads(queues: Sequence[str]) -> dict[str, Head]:
-    """What stands at the head of each queue. Raises BrokerError."""
+    """What stands at the head of each queue; nothing of what is no queue. Raises BrokerError."""
     answers = _pipelined(command for queue in queues for command in (("LLEN", queue), ("LINDEX", queue, -1)))
     return {
         queue: Head(length=length, published_us=_published_us(message))
-        for queue, length, message in zip(queues, answers[::2], answers[1::2], strict=True)
+        for queue, (length, message) in zip(queues, zip(answers[::2], answers[1::2], strict=True), strict=True)
+        if not isinstance(length, redis.ResponseError)
     }
 
 
 def trim(queues: Sequence[str], *, now: datetime) -> int:
-    """Takes what expired before `now` from the heads of the queues; how many messages. Raises BrokerError."""
-    return sum(_pipelined(("EVAL", _TRIM, 1, queue, microseconds(now), _TRIM_BATCH) for queue in queues))
+    """Takes what expired before `now` from the heads of the queues, and away what is no queue at all; how many
+    messages. Raises BrokerError.
+    """
+    counts = _pipelined(("EVAL", _TRIM, 1, queue, microseconds(now), _TRIM_BATCH) for queue in queues)
+    return sum(count for _, count in _answered(queues, counts))
 
 
 def has_forgotten() -> bool:
@@ -105,12 +119,22 @@ def _published_us(message: bytes | None) -> int | None:
         return None
 
 
+def _answered(queues: Iterable[str], answers: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Without what Redis refused: a region's account may make anything of its own keys, and keeps no other waiting."""
+    pairs = list(zip(queues, answers, strict=True))
+    for queue, answer in pairs:
+        if isinstance(answer, redis.ResponseError):
+            log.warning("queue %s: %s", queue, answer)
+    return [(queue, answer) for queue, answer in pairs if not isinstance(answer, redis.ResponseError)]
+
+
 def _pipelined(commands: Iterable[tuple[Any, ...]]) -> list[Any]:
+    """The answers in order; what Redis refuses of one command is its answer. Raises BrokerError without a Redis."""
     with _client(settings.REDIS_URL).pipeline(transaction=False) as pipeline:
         execute: Callable[..., object] = pipeline.execute_command
         for command in commands:
             execute(*command)
-        return pipeline.execute()
+        return pipeline.execute(raise_on_error=False)
 
 
 @cache

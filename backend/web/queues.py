@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from backend.fleet.models import Region
-from backend.runs.broker import BrokerError, heads
+from backend.runs.broker import BrokerError, Head, heads
 from backend.runs.outgoing import queue_key
 from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane
 
+_NO_QUEUE = Head(length=0, published_us=None)
 LANES = tuple((kind.value, lane) for kind in Kind for lane in Lane)
 
 
@@ -49,8 +50,8 @@ def queues_of(regions: Sequence[Region], *, now: datetime) -> dict[str, RegionQu
                 Queue(
                     kind=kind,
                     lane=lane,
-                    length=found[keys[region.code, kind, lane]].length,
-                    age_s=_age_s(found[keys[region.code, kind, lane]].published_us, now),
+                    length=found.get(keys[region.code, kind, lane], _NO_QUEUE).length,
+                    age_s=_age_s(found.get(keys[region.code, kind, lane], _NO_QUEUE).published_us, now),
                 )
                 for kind, lane in LANES
             )

@@ -70,6 +70,31 @@ def test_what_a_stolen_account_pushes_is_taken_away(broker_client: redis.Redis, 
     assert broker_client.llen("eu:probe") == 0
 
 
+def test_a_queue_that_a_stolen_account_made_no_queue_keeps_no_other_region_waiting(broker_client: redis.Redis) -> None:
+    broker_client.set("eu:probe", "no list")
+    held, served = *_messages(1), *_messages(1, queue="us:probe")
+    assert broker.push([held, served], published_at=NOW) == [served.run_id]
+    assert broker.heads(["eu:probe", "us:probe"]).keys() == {"us:probe"}
+    broker.trim(["eu:probe", "us:probe"], now=NOW)
+    assert broker.push([held], published_at=NOW) == [held.run_id]
+
+
+def test_what_a_redis_took_before_it_was_full_is_not_published_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([[0, 0], [1, redis.exceptions.OutOfMemoryError("used memory > 'maxmemory'")]])
+    monkeypatch.setattr(broker, "_pipelined", lambda commands: next(answers))
+    taken, refused = *_messages(1), *_messages(1, queue="us:probe")
+    assert broker.push([taken, refused], published_at=NOW) == [taken.run_id]
+
+
+def test_a_redis_that_takes_nothing_is_no_broker(broker_client: redis.Redis) -> None:
+    broker_client.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(broker.BrokerError):
+            broker.push(_messages(1), published_at=NOW)
+    finally:
+        broker_client.config_set("maxmemory", 0)
+
+
 def test_a_redis_that_was_emptied_is_noticed(broker_client: redis.Redis) -> None:
     assert broker.has_forgotten()
     broker.remember()
