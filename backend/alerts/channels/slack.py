@@ -8,6 +8,7 @@ can mention a channel, hide a link, or look like another part of the message.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +24,7 @@ from slack_sdk.models.blocks import (
 
 from backend.alerts.channels.parcel import Outcome, Parcel, Sent, answered, unanswered
 from backend.alerts.message import Event, Message, Severity
-from backend.outbound import Outbound, OutboundError
+from backend.outbound import Answer, Outbound, OutboundError
 
 # Slack's limits are 150 (header), 3000 (section), 2000 (field), 75 (button); the message must stay below 3000 in all.
 HEADER_CHARS, SECTION_CHARS, FACT_CHARS, CONTEXT_CHARS, BUTTON_CHARS, URL_CHARS = 150, 800, 100, 150, 30, 150
@@ -36,7 +37,9 @@ _MARKS = {Severity.CRITICAL: "🔴", Severity.WARNING: "🟠", Severity.INFO: "�
 _GREEN = "🟢"
 _GOOD = frozenset({Event.RECOVERED, Event.RESOLVED, Event.BETTER})
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-_OUTCOMES = {400: Outcome.RETRY, 404: Outcome.GONE, 410: Outcome.GONE}
+# Slack says what is wrong in one word. A page is from something else that stands in its place, and may be gone soon.
+_SLACKS_WORD = re.compile(rb"\s*[a-z]+(_[a-z]+)+\s*")
+_REVOKED = (b"invalid_token", b"token_revoked")
 
 
 def send(config: Mapping[str, Any], parcel: Parcel, outbound: Outbound) -> Sent:
@@ -48,13 +51,18 @@ def send(config: Mapping[str, Any], parcel: Parcel, outbound: Outbound) -> Sent:
         return unanswered(error)
     if 200 <= answer.status < 300:
         return answered(answer, Outcome.DELIVERED, parcel.sent_at)
-    outcome = _OUTCOMES.get(answer.status, Outcome.RETRY)
-    if answer.status == 403 and answer.body.strip() in (b"invalid_token", b"token_revoked"):
-        outcome = Outcome.GONE
+    outcome = Outcome.GONE if _is_gone(answer) else Outcome.RETRY
     if answer.status == 400 and parcel.plain:
         # The plain form was refused, too: no further try can be any simpler.
         outcome = Outcome.REFUSED
     return answered(answer, outcome, parcel.sent_at)
+
+
+def _is_gone(answer: Answer) -> bool:
+    """Whether Slack itself says that it will take nothing any more at this address."""
+    if answer.status == 403:
+        return answer.body.strip() in _REVOKED
+    return answer.status in (404, 410) and _SLACKS_WORD.fullmatch(answer.body) is not None
 
 
 def payload(parcel: Parcel) -> dict[str, Any]:

@@ -139,6 +139,9 @@ def test_many_at_once_are_one_message() -> None:
         (INVALID_PAYLOAD, True, Outcome.REFUSED, "invalid_payload"),
         (NO_SERVICE, False, Outcome.GONE, "no_service"),
         (ARCHIVED, False, Outcome.GONE, "channel_is_archived"),
+        # What stands before Slack, or in its place for an hour, does not speak for it.
+        (response(b"<h1>Not found</h1>", status="404 Not Found"), False, Outcome.RETRY, "<h1>Not found</h1>"),
+        (response(b"", status="410 Gone"), False, Outcome.RETRY, ""),
         (response(b"invalid_token", status="403 Forbidden"), False, Outcome.GONE, "invalid_token"),
         (response(b"action_prohibited", status="403 Forbidden"), False, Outcome.RETRY, "action_prohibited"),
         (FAULT, False, Outcome.RETRY, "rollup_error"),
