@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 
 from django.db import transaction
+from django.db.models import F
 
 from backend.fleet.models import Region
 from backend.runs.models import Schedule
@@ -13,6 +14,8 @@ from backend.runs.slots import next_slot, offset_us
 from backend.sites.models import Monitor, SiteStatus
 
 _CHUNK = 500
+# Schedulers move slots on while all are gone through.
+_AHEAD = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,13 @@ def reconcile(monitors: Iterable[Monitor], *, now: datetime) -> Changes:
 def reconcile_all(*, now: datetime) -> Changes:
     """The same for every monitor there is."""
     return reconcile(Monitor.objects.select_related("site").order_by("pk").iterator(_CHUNK), now=now)
+
+
+def mend_set_back(*, now: datetime) -> Changes:
+    """The same for those whose next slot is not the next one by the clock: it was ahead, and has been set back."""
+    ahead = Schedule.objects.filter(enabled=True, next_at__gt=now + _AHEAD + F("interval_s") * timedelta(seconds=1))
+    monitors = Monitor.objects.filter(pk__in=ahead.values("monitor")).select_related("site").order_by("pk")
+    return reconcile(monitors.iterator(_CHUNK), now=now)
 
 
 @transaction.atomic
@@ -100,10 +110,10 @@ def _measures(region: Region, monitor: Monitor) -> bool:
 
 
 def _differs(actual: Schedule | None, wanted: Schedule) -> bool:
-    return actual is not None and (actual.interval_s, actual.offset_us, actual.enabled) != (
-        wanted.interval_s,
-        wanted.offset_us,
-        wanted.enabled,
+    """What is due already keeps its slot; one that is later than the next is of a clock that was set back."""
+    return actual is not None and (
+        (actual.interval_s, actual.offset_us, actual.enabled) != (wanted.interval_s, wanted.offset_us, wanted.enabled)
+        or actual.next_at > wanted.next_at + _AHEAD
     )
 
 

@@ -16,7 +16,7 @@ from backend.runs.outgoing import queue_key
 from backend.runs.partitions import ensure_partitions
 from backend.runs.retention import forget, forget_pictures
 from backend.runs.rollups import roll_up
-from backend.runs.schedules import reconcile_all
+from backend.runs.schedules import mend_set_back, reconcile_all
 from backend.runs.sql import fetch
 from backend.sites.actions import delete_old_drafts
 from workers.measurement.messages import Kind
@@ -51,6 +51,7 @@ class Sweeper:
             _Duty(work=_queues, every_s=10),
             _Duty(work=self._schedules_of_new_regions, every_s=0),
             _Duty(work=_drafts, every_s=MINUTE_S),
+            _Duty(work=_set_back, every_s=MINUTE_S),
             # A storage may be far away, and charge for every question.
             _Duty(work=_pictures, every_s=HOUR_S, while_more_s=STEP_S),
             _Duty(work=_partitions, every_s=HOUR_S),
@@ -115,6 +116,11 @@ def _queues(now: datetime) -> str:
 def _drafts(now: datetime) -> str:
     count = delete_old_drafts(now=now)
     return f"{count} tests that nobody saved are deleted" if count else ""
+
+
+def _set_back(now: datetime) -> str:
+    changes = mend_set_back(now=now)
+    return f"{changes.changed} brought to the clock, which was set back" if changes.any else ""
 
 
 def _pictures(now: datetime) -> str:

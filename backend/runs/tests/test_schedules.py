@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from backend.runs.models import Schedule
-from backend.runs.schedules import Changes, reconcile_all
+from backend.runs.schedules import Changes, mend_set_back, reconcile_all
 from backend.runs.slots import offset_us
 from backend.runs.tests.factories import NOW, make_fleet, make_monitors, make_region
 from backend.sites.models import Monitor, Site
@@ -65,3 +65,15 @@ def test_monitors_beyond_one_batch_are_reconciled_too(monkeypatch: pytest.Monkey
     monkeypatch.setattr("backend.runs.schedules._CHUNK", 3)
     make_monitors(make_fleet("eu"), 10)
     assert reconcile_all(now=NOW) == Changes(made=10)
+
+
+def test_after_the_clock_was_set_back_the_next_slot_is_the_next_by_the_clock() -> None:
+    make_monitors(make_fleet("eu"), 2)
+    reconcile_all(now=NOW)
+    right = list(Schedule.objects.order_by("pk").values_list("next_at", flat=True))
+    ahead = Schedule.objects.order_by("pk").first()
+    assert ahead is not None
+    Schedule.objects.filter(pk=ahead.pk).update(next_at=ahead.next_at + timedelta(hours=1))
+    assert mend_set_back(now=NOW) == Changes(changed=1)
+    assert list(Schedule.objects.order_by("pk").values_list("next_at", flat=True)) == right
+    assert mend_set_back(now=NOW) == Changes()
