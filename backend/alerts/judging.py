@@ -25,6 +25,7 @@ from backend.alerts.looks import Look, Sight, awaited, marks
 from backend.alerts.models import Rule, RuleKind
 from backend.alerts.reading import Due, confirmations, due, read, remember, sample_of, streams_of
 from backend.alerts.rules_of import rules_for
+from backend.alerts.setbacks import bring_back, set_right
 from backend.alerts.silent_regions import watch_regions
 from backend.alerts.turns import Turns
 from backend.alerts.upkeep import tidy
@@ -82,6 +83,7 @@ def duties(now: datetime) -> None:
     """What is not about one monitor's runs."""
     while enrol(now):
         pass
+    bring_back(now)
     look_around(now)
     watch_regions(now)
     tidy(now)
@@ -118,7 +120,7 @@ _TURNS = Turns(table="alerts_watch", look=_judge, batch=BATCH, put_off=PUT_OFF)
 
 
 def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:
-    memories: dict[int, Memory] = {row.monitor_id: json.loads(row.memory) for row in rows}
+    memories: dict[int, Memory] = {row.monitor_id: set_right(json.loads(row.memory), now) for row in rows}
     known = {row.monitor_id: marks(memories[row.monitor_id], row.interval_s, now) for row in rows}
     batch = read(streams_of(rows, known, now), now)
     rules, live, blind = rules_for(rows), live_regions(now), blindnesses(now)
