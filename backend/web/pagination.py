@@ -1,6 +1,6 @@
 """Where the next page of a long list begins: behind the last row shown, so that new rows shift nothing."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.http import HttpRequest
 from django.utils.dateparse import parse_datetime
@@ -28,8 +28,9 @@ def time_before(request: HttpRequest) -> datetime | None:
 
 
 def _time(text: str) -> datetime | None:
+    """In UTC, since PostgreSQL reads no zones that are further off than any on Earth."""
     try:
         time = parse_datetime(text)
-    except ValueError:
+        return None if time is None or time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
         return None
-    return time if time is not None and time.tzinfo is not None else None

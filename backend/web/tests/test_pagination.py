@@ -16,6 +16,12 @@ def test_a_time_is_found_again_by_its_text(rf: RequestFactory) -> None:
     assert time_before(rf.get("/", {"before": AT.isoformat()})) == AT
 
 
+def test_a_zone_that_is_nowhere_on_earth_is_none_of_the_databases(rf: RequestFactory) -> None:
+    time = time_before(rf.get("/", {"before": "2026-09-01T23:59:00+23:59"}))
+    assert time is not None
+    assert (time, time.tzinfo) == (datetime(2026, 9, 1, tzinfo=UTC), UTC)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -29,6 +35,8 @@ def test_a_time_is_found_again_by_its_text(rf: RequestFactory) -> None:
         "2026-09-01T12:00:00,1",
         "2026-13-41T12:00:00Z,1",
         "yesterday,1",
+        "0001-01-01T00:00:00+14:00,1",
+        "9999-12-31T23:59:59-14:00,1",
     ],
 )
 def test_what_names_no_row_is_the_newest_page(rf: RequestFactory, text: str) -> None:
