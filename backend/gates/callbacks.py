@@ -1,11 +1,18 @@
-"""Calling who asked to be told when a gate has ended: the address is theirs, so every call goes through the guard."""
+"""Calling who asked to be told when a gate has ended: the address is theirs, so every call goes through the guard.
+
+`step` is a loop of the judge's process beside that of the gates, since whoever is called may be silent for as long as a
+call may take: no gate waits for that, and nobody else who is to be called.
+"""
 
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from backend.encryption import DecryptionError
 from backend.gates.models import Gate
@@ -14,19 +21,41 @@ from backend.outbound import OutboundError, client
 
 log = logging.getLogger(__name__)
 
+IDLE_S, BUSY_S = 1.0, 0.0
 # Longer than any call may take: who dies while calling leaves the gate to another after this.
 _LEASE = timedelta(seconds=60)
 BACKOFF_S = (10.0, 60.0, 300.0, 1_800.0)
-# Gates are waited for by pipelines; a slow listener must not hold them up for long.
-_AT_ONCE = 2
+_AT_ONCE = 16
+
+
+class _Call(NamedTuple):
+    """One call: all that is needed for it, so that it asks the database nothing. Without a `url` none is made."""
+
+    gate: Gate
+    url: str | None
+    body: bytes
+
+
+class _Told(NamedTuple):
+    """What came of a call, in words, and whether it is not to be made again."""
+
+    words: str
+    is_over: bool
+
+
+def step(now: datetime | None = None) -> float:
+    """Makes the calls that are due; the seconds to wait for the next."""
+    return BUSY_S if call_back(now or timezone.now()) else IDLE_S
 
 
 def call_back(now: datetime) -> int:
-    """Makes the calls that are due, at most two; how many."""
-    gates = _claim(now)
-    for gate in gates:
-        _call(gate, now)
-    return len(gates)
+    """Makes the calls that are due, a bounded number at once; how many."""
+    calls = [_Call(gate, _url(gate), json.dumps(message(gate)).encode()) for gate in _claim(now)]
+    if calls:
+        with ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="callback") as pool:
+            for call, told in zip(calls, pool.map(_made, calls), strict=True):
+                _note(call.gate, told, now)
+    return len(calls)
 
 
 @transaction.atomic
@@ -40,22 +69,33 @@ def _claim(now: datetime) -> list[Gate]:
     return gates
 
 
-def _call(gate: Gate, now: datetime) -> None:
-    """Any answer of 2xx will do; else it is tried again, five times in all."""
+def _url(gate: Gate) -> str | None:
+    """None where no key opens it any more."""
     try:
-        url = str(gate.callback["url"])
-        answer = client().post(url, json.dumps(message(gate)).encode(), {"Content-Type": "application/json"})
-        told, is_over = f"answered {answer.status}", 200 <= answer.status < 300
-    except OutboundError as error:
-        told, is_over = str(error), False
+        return str(gate.callback["url"])
     except DecryptionError:
-        told, is_over = "The address cannot be read any more.", True
+        return None
+
+
+def _made(call: _Call) -> _Told:
+    """Any answer of 2xx will do."""
+    if call.url is None:
+        return _Told("The address cannot be read any more.", is_over=True)
+    try:
+        answer = client().post(call.url, call.body, {"Content-Type": "application/json"})
+    except OutboundError as error:
+        return _Told(str(error), is_over=False)
+    return _Told(f"answered {answer.status}", is_over=200 <= answer.status < 300)
+
+
+def _note(gate: Gate, told: _Told, now: datetime) -> None:
+    """It is tried again until it is over, five times in all."""
     tried = gate.callback_tries
-    is_over = is_over or tried > len(BACKOFF_S)
-    gate.callback_answer = told[:200]
+    is_over = told.is_over or tried > len(BACKOFF_S)
+    gate.callback_answer = told.words[:200]
     gate.callback_due_at = None if is_over else now + timedelta(seconds=BACKOFF_S[tried - 1])
     gate.save(update_fields=["callback_answer", "callback_due_at"])
-    log.info("called back for gate %s, try %d: %s", gate.public_id, tried, told)
+    log.info("called back for gate %s, try %d: %s", gate.public_id, tried, told.words)
 
 
 def message(gate: Gate) -> dict[str, object]:

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from backend.alerts.turns import AWAY
 from backend.gates.advance import advance
-from backend.gates.callbacks import call_back
 from backend.gates.ending import end
 from backend.gates.models import OPEN, Gate, Status, Verdict
 
@@ -25,11 +24,10 @@ _GATES_AT_ONCE = 50
 
 
 def step(now: datetime | None = None) -> float:
-    """Takes every gate that is due a step further, and calls who asked to be told; the seconds to wait for the next."""
+    """Takes every gate that is due a step further; the seconds to wait for the next."""
     count = 0
     while count < _GATES_AT_ONCE and _take_one(now or timezone.now()):
         count += 1
-    call_back(now or timezone.now())
     return BUSY_S if count else IDLE_S
 
 

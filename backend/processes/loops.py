@@ -40,6 +40,7 @@ LOOPS: dict[str, Callable[[], Step]] = {
     "delivery": _of("backend.alerts.delivery"),
     "previews": _of("backend.alerts.previews"),
     "gates": _of("backend.gates.steps"),
+    "callbacks": _of("backend.gates.callbacks"),
     "comparing": _of("backend.compare.steps"),
     "rejudging": _of("backend.runs.rejudging"),
 }

@@ -1,7 +1,10 @@
 """Who asked to be called is called when the gate has ended, through the guard, until somebody answers."""
 
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import timedelta
+from time import monotonic
 
 import pytest
 from django.utils import timezone
@@ -10,7 +13,9 @@ from pytest_django import Settings
 from backend.alerts.tests.standin import FAULT, StandIn
 from backend.gates.callbacks import BACKOFF_S, call_back
 from backend.gates.models import Gate
+from backend.gates.steps import step
 from backend.gates.tests.world import World
+from backend.outbound import TIMEOUT_S
 from workers.measurement.addresses import parse_networks
 
 pytestmark = pytest.mark.django_db
@@ -25,8 +30,11 @@ def there(settings: Settings) -> Iterator[StandIn]:
 
 
 def ended(world: World, url: str) -> Gate:
+    """A gate that has ended, and the first call that follows."""
     world.history()
-    return world.play(world.ask(callback_url=url))
+    gate = world.play(world.ask(callback_url=url))
+    call_back(timezone.now())
+    return gate
 
 
 def test_the_verdict_is_sent_once(world: World, there: StandIn) -> None:
@@ -64,6 +72,7 @@ def test_an_address_that_became_private_is_never_called(world: World, there: Sta
     gate = world.ask(callback_url=f"{there.origin}/hook")
     settings.PRIVATE_TARGETS = ()
     world.play(gate)
+    assert call_back(timezone.now()) == 1
     gate.refresh_from_db()
     assert there.calls == []
     assert "may not be called" in gate.callback_answer
@@ -72,7 +81,25 @@ def test_an_address_that_became_private_is_never_called(world: World, there: Sta
 def test_a_cancelled_gate_calls_nobody_and_one_without_an_address_neither(world: World, there: StandIn) -> None:
     world.history()
     assert world.play(world.ask()).callback_due_at is None
+    assert call_back(timezone.now()) == 0
     assert there.calls == []
+
+
+def test_who_is_silent_keeps_neither_gates_nor_other_listeners_waiting(world: World, there: StandIn) -> None:
+    world.history()
+    released = threading.Event()
+    with ExitStack() as stack:
+        deaf = [stack.enter_context(StandIn(before_answer=lambda _: released.wait(60))) for _ in range(3)]
+        stack.callback(released.set)
+        urls = [f"{one.origin}/hook" for one in (*deaf, there)]
+        for url in urls:
+            world.play(world.ask(callback_url=url))
+        began = monotonic()
+        step()
+        assert monotonic() - began < TIMEOUT_S / 2
+        threading.Timer(0.5, released.set).start()
+        assert call_back(timezone.now()) == 4
+        assert len(there.calls) == 1
 
 
 def test_the_address_is_stored_encrypted(world: World, there: StandIn) -> None:
