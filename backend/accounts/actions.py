@@ -13,6 +13,7 @@ from django.utils.text import slugify
 from backend.accounts.audit import record
 from backend.accounts.models import ApiToken, Membership, Organisation, Theme, User
 from backend.accounts.permissions import Role, Scope
+from backend.accounts.room import hold
 from backend.accounts.tokens import digest, new_secret, shown_prefix
 
 # 62 ** 20 is 119 bits: not to be guessed, and short enough to be typed once.
@@ -83,6 +84,7 @@ def create_organisation(*, actor: User | None, name: str) -> Organisation:
 @transaction.atomic
 def add_member(*, actor: User | None, organisation: Organisation, email: str, role: Role) -> Invited:
     """Makes a person a member, and an account for them if they have none. Raises MemberError."""
+    hold(organisation)
     if organisation.memberships.count() >= MAX_MEMBERS:
         raise MemberError(f"There are {MAX_MEMBERS} members; no more can be added.")
     user = User.objects.filter(email=email.lower()).first()
@@ -120,6 +122,7 @@ def remove_member(*, actor: User, membership: Membership) -> None:
 def create_token(*, actor: User | None, organisation: Organisation, wanted: NewToken) -> MadeToken:
     """A token for the API. Raises TokenError."""
     now = timezone.now()
+    hold(organisation)
     _check_token(organisation, wanted)
     secret = new_secret()
     token = ApiToken.objects.create(

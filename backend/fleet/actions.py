@@ -7,6 +7,7 @@ from django.db import transaction
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.accounts.room import hold
 from backend.fleet import broker
 from backend.fleet.credentials import Credentials, digest, new_credentials, shown_prefix
 from backend.fleet.models import CODE_PATTERN, Agent, Region
@@ -29,6 +30,8 @@ def add_region(*, actor: User | None, organisation: Organisation | None, code: s
     """
     if not re.fullmatch(CODE_PATTERN, code):
         raise RegionError("Use 2 to 20 lower-case letters, digits and inner hyphens for the code, such as eu-west.")
+    if organisation is not None:
+        hold(organisation)
     if Region.objects.filter(code=code).exists():
         raise RegionError(f"There is a region {code} already; choose another code.")
     if Region.objects.filter(organisation=organisation).count() >= MAX_REGIONS:

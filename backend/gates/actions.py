@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.accounts.room import hold
 from backend.fleet.queries import unknown_among, usable_regions
 from backend.gates.addresses import AddressError, Sides, sides_of
 from backend.gates.models import OPEN, BaselineMode, Gate, GateRule, Phase, Status
@@ -151,8 +152,7 @@ def _earlier_gate(site: Site, question: Question) -> Gate | None:
 
 
 def _refuse_too_many(organisation: Organisation) -> None:
-    # Locked, so that two pipelines do not both take the last place.
-    Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
+    hold(organisation)
     under_way = Gate.objects.filter(organisation=organisation, status__in=OPEN).count()
     if under_way >= MAX_OPEN:
         raise GateLimitError(f"{under_way} gates are open; at most {MAX_OPEN} can be. Wait until one has ended.")

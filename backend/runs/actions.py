@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.accounts.room import hold
 from backend.fleet.models import Region
 from backend.fleet.queries import unknown_among, usable_regions
 from backend.runs.claim import PUBLISH_GRACE
@@ -239,6 +240,9 @@ def _places(organisation: Organisation, codes: Sequence[str]) -> list[Region]:
 
 
 def _refuse_too_many(organisation: Organisation, wanted: int, trigger: Trigger) -> None:
+    if trigger in (Trigger.MANUAL, Trigger.MAPPED):
+        # Judges and gates ask for those of several organisations in one transaction, in no order, and one at a time.
+        hold(organisation)
     same_lane = Q(trigger=trigger) if trigger in _UNHURRIED else Q(urgent=True)
     limit = {Trigger.GATE: MAX_GATE_RUNS, Trigger.DIAGNOSE: MAX_DIAGNOSES}.get(trigger, MAX_URGENT)
     under_way = PendingRun.objects.filter(same_lane, monitor__site__organisation=organisation).count()

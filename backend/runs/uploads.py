@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.accounts.room import hold
 from backend.runs.documents import pack
 from backend.runs.models import Upload
-from backend.runs.sql import execute
+from backend.runs.sql import execute, fetch
 from backend.sites.models import Site, SiteStatus
 from workers.measurement.compute.page_outcome import document_of
 from workers.measurement.compute.texts import plain
@@ -32,6 +33,8 @@ _MAX_LINE_BYTES = 32 * 1024 * 1024
 _MAX_NAME_CHARS = 200
 _FORGET_AT_ONCE = 1_000
 _REGION = "upload"
+# A number of ours for PostgreSQL's locks that belong to no row.
+_READING = 1_229_999_182
 
 
 class UploadError(ValueError):
@@ -39,7 +42,7 @@ class UploadError(ValueError):
 
 
 class TooManyUploadsError(UploadError):
-    """There is no room for more."""
+    """There is no room for more, or not now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,7 @@ def import_file(
             f"The file has more than {MAX_FILE_BYTES // 1_048_576} MiB. Pack it with gzip, or export it again without"
             " the contents of answers."
         )
+    _refuse_another(organisation)
     try:
         found = read_import(file.content)
     except UnreadableFileError as error:
@@ -108,9 +112,17 @@ def forget_uploads(before: datetime) -> int:
     )
 
 
+def _refuse_another(organisation: Organisation) -> None:
+    """Until the transaction ends. A file takes a processor for seconds and some hundred megabytes while it is read, so
+    that a member who sends many at once would stop the service for everybody.
+    """
+    ((is_ours,),) = fetch("SELECT pg_try_advisory_xact_lock(%s, %s)", [_READING, organisation.pk])
+    if not is_ours:
+        raise TooManyUploadsError("Another file is being read. Send this one again when that is done.")
+
+
 def _refuse_too_many(organisation: Organisation, count: int) -> None:
-    # Two uploads at once would both see room for one.
-    Organisation.objects.select_for_update().get(pk=organisation.pk)
+    hold(organisation)
     if Upload.objects.filter(organisation=organisation).count() + count > MAX_UPLOADS:
         raise TooManyUploadsError(f"There may be {MAX_UPLOADS:,} imported page loads. Delete some first.")
 

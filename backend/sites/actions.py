@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.accounts.room import hold
 from backend.sites import page_settings
 from backend.sites.deploys import DeployMarker
 from backend.sites.deploys import validate as validate_deploy
@@ -38,6 +39,7 @@ def create_draft(*, actor: User | None, organisation: Organisation, url: str) ->
     Raises TargetError, SiteLimitError.
     """
     target = check_target(url)
+    hold(organisation)
     if Site.objects.filter(organisation=organisation).count() >= MAX_SITES:
         raise SiteLimitError(f"There are {MAX_SITES} sites; delete one before you add another.")
     site = Site.objects.create(

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.accounts.room import hold
 from backend.alerts import channels
 from backend.alerts.channels import Item, Outcome, Parcel, Sent
 from backend.alerts.channels.config import ChannelError, Checked, check, rotated
@@ -54,8 +55,7 @@ def create_channel(
 ) -> Made:
     """A new way to tell people. Raises ChannelError."""
     checked = check(kind, url=url, addresses=addresses)
-    # The organisation's lock keeps the limit and the names right when two are made at once.
-    Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
+    hold(organisation)
     if Channel.objects.filter(organisation=organisation).count() >= MAX_CHANNELS:
         raise ChannelLimitError("name", f"There are {MAX_CHANNELS} channels; delete one before you add another.")
     channel = Channel(

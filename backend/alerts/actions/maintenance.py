@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.accounts.room import hold
 from backend.alerts.models import Maintenance
 from backend.alerts.models.rules import MAX_REASON_CHARS
 from backend.sites.models import Site
@@ -81,5 +82,6 @@ def _check(organisation: Organisation, site: Site | None, starts_at: datetime, e
         raise MaintenanceError("starts_at", "It may begin at most a year from now.")
     if len(reason.strip()) > MAX_REASON_CHARS or not is_one_line(reason):
         raise MaintenanceError("reason", f"The reason is one line of at most {MAX_REASON_CHARS} characters.")
+    hold(organisation)
     if Maintenance.objects.filter(organisation=organisation, ends_at__gt=now).count() >= MAX_WINDOWS:
         raise MaintenanceError("starts_at", f"There are {MAX_WINDOWS} windows ahead; end one first.")

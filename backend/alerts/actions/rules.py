@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
+from backend.accounts.room import hold
 from backend.alerts.incidents import lock
 from backend.alerts.message import Severity
 from backend.alerts.models import Channel, Incident, Rule
@@ -52,6 +53,7 @@ def create_rule(
     """A new rule for a site, one of its monitors, or, with neither, all sites. Raises InvalidRuleError."""
     params = _check(organisation, settings)
     _check_place(organisation, settings.kind, site, monitor)
+    hold(organisation)
     if Rule.objects.filter(organisation=organisation).count() >= MAX_RULES:
         raise InvalidRuleError({"kind": f"There are {MAX_RULES} rules; delete one before you add another."})
     rule = Rule(organisation=organisation, site=site, monitor=monitor, kind=settings.kind, created_by=actor)

@@ -2,8 +2,10 @@
 
 import gzip
 from datetime import timedelta
+from threading import Event, Thread
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from backend.accounts.models import AuditEntry
@@ -14,6 +16,8 @@ from backend.runs.retention import forget
 from backend.runs.tests.factories import make_fleet
 from backend.runs.uploads import TooManyUploadsError, UploadedFile, UploadError, delete_upload, import_file
 from backend.sites.models import Site, SiteStatus
+from workers.measurement.imports.imported import Imported
+from workers.measurement.imports.read import read_import
 from workers.measurement.page_options import PageState
 from workers.tests.measurement.imports import samples
 
@@ -65,6 +69,37 @@ def test_every_page_of_a_file_is_an_import(alice: Member) -> None:
     made = imported(alice, file_of(samples.har(samples.entry(pageref="a"), second, pages=pages)))
     assert [upload.url for upload in made] == [samples.HTML, "https://shop.example/2"]
     assert len(queries.uploads(alice.organisation)) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_organisation_has_one_file_read_at_a_time(
+    alice: Member, charlie: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, over = Event(), Event()
+
+    def slowly(data: bytes) -> Imported:
+        begun.set()
+        over.wait(60)
+        return read_import(data)
+
+    def first() -> None:
+        imported(alice, file_of(samples.devtools()))
+        connection.close()
+
+    monkeypatch.setattr(uploads, "read_import", slowly)
+    thread = Thread(target=first)
+    thread.start()
+    try:
+        assert begun.wait(60)
+        monkeypatch.setattr(uploads, "read_import", read_import)
+        with pytest.raises(TooManyUploadsError, match="Another file is being read"):
+            imported(alice, file_of(samples.devtools()))
+        assert len(imported(charlie, file_of(samples.devtools()))) == 1
+    finally:
+        over.set()
+        thread.join()
+    assert Upload.objects.filter(organisation=alice.organisation).count() == 1
+    assert len(imported(alice, file_of(samples.devtools()))) == 1
 
 
 def test_no_run_comes_of_it(alice: Member) -> None:
