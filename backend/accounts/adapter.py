@@ -1,13 +1,17 @@
 """Where allauth asks us: nobody signs up alone, a redirect stays in the house, and the log knows who came and went."""
 
-from typing import cast
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 from urllib.parse import quote
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.sites.shortcuts import get_current_site
 from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -16,6 +20,10 @@ from backend.accounts import sign_ins
 from backend.accounts.models import User
 from backend.accounts.queries import second_factor_of
 from backend.accounts.second_factor import RECOVERY_CODE, second_proof
+
+log = logging.getLogger(__name__)
+
+_MAILS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="account-mail")
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
@@ -30,6 +38,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         """Under the base URL: the request's own Host is the visitor's word, and the mail goes to somebody else."""
         path = reverse("account_reset_password_from_key", kwargs={"uidb36": "UID", "key": "KEY"})
         return settings.BASE_URL + path.replace("UID-KEY", quote(key))
+
+    def send_mail(self, template_prefix: str, email: str, values: dict[str, Any]) -> None:
+        """Beside the answer: a mail server that is slow or away would tell whether an address has an account."""
+        asked = {"request": context.request, "email": email, "current_site": get_current_site(context.request)}
+        _MAILS.submit(_send, self.render_mail(template_prefix, email, asked | values))
 
     @transaction.atomic
     def login(self, request: HttpRequest, user: User) -> None:
@@ -73,3 +86,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def set_password(self, user: User, password: str) -> None:
         """Who is not signed in has come by the link of a mail."""
         sign_ins.change_password(actor=user, password=password, by_mail=context.request.user != user)
+
+
+def _send(message: EmailMessage) -> None:
+    try:
+        message.send()
+    except Exception:
+        log.exception("a mail about an account could not be sent")
