@@ -36,7 +36,7 @@ class Bootstrapped:
 def bootstrap(*, organisation: str, email: str, regions: Sequence[NamedRegion], rotate: bool = False) -> Bootstrapped:
     """Makes what is missing. `rotate` gives the regions named here new secrets, and ends their old ones.
 
-    Raises RegionError, BrokerUnavailableError.
+    Raises MemberError, RegionError, BrokerUnavailableError.
     """
     home = accounts.create_organisation(actor=None, name=organisation)
     password = _owner(home, email)
@@ -53,11 +53,16 @@ def agent_broker_url(credentials: Credentials) -> str:
 
 
 def _owner(home: Organisation, email: str) -> str | None:
+    """Whoever owns the first organisation runs the service, and sees all of it in the admin: who owns a later one does
+    not.
+    """
+    is_operator = not User.objects.filter(is_superuser=True).exists()
     try:
         invited = accounts.add_member(actor=None, organisation=home, email=email, role=Role.OWNER)
     except accounts.AlreadyMemberError:
         return None
-    User.objects.filter(pk=invited.membership.user_id).update(is_staff=True, is_superuser=True)
+    if is_operator:
+        User.objects.filter(pk=invited.membership.user_id).update(is_staff=True, is_superuser=True)
     return invited.password
 
 

@@ -43,6 +43,14 @@ def test_a_second_call_changes_nothing_and_tells_no_secret(db: None, broker: str
     assert list(Region.objects.values()) == before
 
 
+def test_who_owns_a_later_organisation_sees_nothing_of_the_first_in_the_admin(db: None, broker: str) -> None:
+    run("--organisation", "Acme")
+    call_command("bootstrap", "--email", "owner@globex.example", "--organisation", "Globex", stdout=StringIO())
+    later = User.objects.get(email="owner@globex.example")
+    assert (later.is_staff, later.is_superuser) == (False, False)
+    assert later.memberships.get().role == "owner"
+
+
 def test_rotation_tells_new_secrets_and_ends_the_old(db: None, broker: str) -> None:
     old = run("--region", "eu=Frankfurt")["regions"][0]["agent_token"]
     new = run("--region", "eu=Frankfurt", "--rotate")["regions"][0]["agent_token"]
