@@ -41,6 +41,19 @@ class AlreadyMemberError(MemberError):
     """The address is a member already."""
 
 
+class UnprovedError(MemberError):
+    """There is an account with the address, and nothing shows that it is its owner's.
+
+    Another organisation's admin may have made it and know its password: who made it would come in with it.
+    """
+
+    def __init__(self, email: str) -> None:
+        super().__init__(
+            f"{email} has an account already, which another organisation has made. Ask them to choose a new password by"
+            " “Forgot your password?” on the sign-in page, and add them then: so it is sure that it is theirs."
+        )
+
+
 class TokenError(ValueError):
     """No token can be made so; the text is a sentence for people."""
 
@@ -83,18 +96,21 @@ def create_organisation(*, actor: User | None, name: str) -> Organisation:
 
 @transaction.atomic
 def add_member(*, actor: User | None, organisation: Organisation, email: str, role: Role) -> Invited:
-    """Makes a person a member, and an account for them if they have none. Raises MemberError."""
+    """Makes a person a member, and an account for them if they have none. Raises MemberError.
+
+    An account that was there must have been proved to be its address's.
+    """
     hold(organisation)
     if organisation.memberships.count() >= MAX_MEMBERS:
         raise MemberError(f"There are {MAX_MEMBERS} members; no more can be added.")
     user = User.objects.filter(email=email.lower()).first()
+    if user is not None and organisation.memberships.filter(user=user).exists():
+        raise AlreadyMemberError(f"{user.email} is a member already.")
+    if user is not None and user.proved_at is None:
+        raise UnprovedError(user.email)
     password = None if user else get_random_string(PASSWORD_CHARS)
     user = user or User.objects.create_user(email, password)
-    membership, created = Membership.objects.get_or_create(
-        user=user, organisation=organisation, defaults={"role": role}
-    )
-    if not created:
-        raise AlreadyMemberError(f"{user.email} is a member already.")
+    membership = Membership.objects.create(user=user, organisation=organisation, role=role)
     record("add_member", membership, actor=actor, organisation=organisation, email=user.email, role=role.value)
     return Invited(membership=membership, password=password)
 

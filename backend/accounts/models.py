@@ -22,7 +22,11 @@ class Theme(models.TextChoices):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person; the e-mail address is the login, kept in lower case."""
+    """A person; the e-mail address is the login, kept in lower case.
+
+    `proved_at` is when the password was last set by a link in a mail to the address. While it is null, whoever made
+    the account may know the password, and the address be somebody else's.
+    """
 
     email = models.EmailField(max_length=254, unique=True)
     name = models.CharField(max_length=100, blank=True)
@@ -31,6 +35,7 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_staff = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(default=timezone.now)
+    proved_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
 

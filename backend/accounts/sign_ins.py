@@ -36,7 +36,9 @@ def note_sign_out(*, actor: User) -> None:
 def change_password(*, actor: User, password: str, by_mail: bool) -> None:
     """Gives a person another password; `by_mail` if a link in a mail was the proof of who they are."""
     actor.set_password(password)
-    actor.save(update_fields=["password"])
+    if by_mail:
+        actor.proved_at = timezone.now()
+    actor.save(update_fields=["password", "proved_at"])
     proof = {"with": "a link sent by mail"} if by_mail else {}
     _tell(actor, "change_password", **proof)
 

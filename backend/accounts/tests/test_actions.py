@@ -4,7 +4,7 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from backend.accounts import actions, queries
+from backend.accounts import actions, queries, sign_ins
 from backend.accounts.models import AuditEntry, Membership, User
 from backend.accounts.permissions import Permission, Role, allows
 from backend.cast import Member
@@ -21,11 +21,31 @@ def test_a_new_member_gets_a_password_that_is_told_once(alice: Member) -> None:
 
 
 def test_someone_with_an_account_keeps_their_password(alice: Member, charlie: Member) -> None:
+    sign_ins.change_password(actor=charlie.user, password="a fine long phrase", by_mail=True)
     invited = actions.add_member(
         actor=alice.user, organisation=alice.organisation, email=charlie.user.email, role=Role.VIEWER
     )
     assert invited.password is None
     assert {one.slug for one in queries.organisations_of(charlie.user)} == {"acme", "globex"}
+
+
+def test_who_made_an_account_for_somebody_does_not_come_into_another_organisation_with_it(
+    alice: Member, charlie: Member
+) -> None:
+    made = actions.add_member(
+        actor=charlie.user, organisation=charlie.organisation, email="boss@acme.example", role=Role.VIEWER
+    )
+    assert made.password is not None, "charlie knows it"
+    boss = {"actor": alice.user, "organisation": alice.organisation, "email": "boss@acme.example", "role": Role.OWNER}
+    actions.remove_member(actor=charlie.user, membership=made.membership)
+    with pytest.raises(actions.UnprovedError, match="Ask them to choose a new password"):
+        actions.add_member(**boss)
+    user = made.membership.user
+    sign_ins.change_password(actor=user, password="known to whoever made it", by_mail=False)
+    with pytest.raises(actions.UnprovedError):
+        actions.add_member(**boss)
+    sign_ins.change_password(actor=user, password="known to the boss alone", by_mail=True)
+    assert actions.add_member(**boss).membership.user == user
 
 
 def test_nobody_is_a_member_twice(alice: Member, bob: Member) -> None:

@@ -4,6 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from backend.accounts import sign_ins
 from backend.accounts.models import Membership, User
 from backend.accounts.permissions import Role
 from backend.cast import Member, join
@@ -33,8 +34,15 @@ def test_a_new_member_can_sign_in_with_the_password_that_is_shown_once(client: C
 
 
 def test_somebody_with_an_account_keeps_their_password(client: Client, alice: Member, charlie: Member) -> None:
+    sign_ins.change_password(actor=charlie.user, password="a fine long phrase", by_mail=True)
     _, text = send(client, alice, "member_add", email=charlie.user.email, role="viewer")
     assert "with the password they have" in text
+
+
+def test_an_account_that_nobody_has_proved_is_not_let_in(client: Client, alice: Member, charlie: Member) -> None:
+    status, text = send(client, alice, "member_add", email=charlie.user.email, role="viewer")
+    assert (status, "Forgot your password?" in text) == (400, True)
+    assert not alice.organisation.memberships.filter(user=charlie.user).exists()
 
 
 def test_nobody_is_added_twice(client: Client, alice: Member, bob: Member) -> None:

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_email
 
+from backend.accounts.actions import MemberError
 from backend.fleet.actions import RegionError
 from backend.fleet.bootstrap import Bootstrapped, NamedRegion, agent_broker_url, bootstrap
 from backend.fleet.broker import BrokerUnavailableError
@@ -41,7 +42,7 @@ class Command(BaseCommand):
             )
         except ValidationError as error:
             raise CommandError(f"--email: {error.messages[0]}") from error
-        except (RegionError, BrokerUnavailableError) as error:
+        except (MemberError, RegionError, BrokerUnavailableError) as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps(_document(done), indent=2) if options["json"] else _text(done))
 
