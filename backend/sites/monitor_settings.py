@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from backend.encryption import DecryptionError, Unreadable
 from backend.sites import page_settings
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
-from backend.sites.targets import check_pair_target, check_target
+from backend.sites.targets import check_pair_target, check_target, mapped_fault
 from workers.measurement.connection import Header
 from workers.measurement.header_rules import headers_fault
 from workers.measurement.messages import Kind
@@ -117,6 +117,8 @@ def _page_faults(settings: MonitorSettings) -> dict[str, str]:
     faults = page_faults(settings.page)
     if "loads" not in faults and settings.page.loads > MAX_PAGE_LOADS:
         faults["loads"] = f"A monitor can load its page at most {MAX_PAGE_LOADS} times in a run."
+    if "host_map" not in faults and (fault := mapped_fault(settings.page)) is not None:
+        faults["host_map"] = fault
     if "steps" not in faults and (fault := _visits_fault(settings.page.steps)) is not None:
         faults["steps"] = fault
     return faults

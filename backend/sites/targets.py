@@ -7,6 +7,8 @@ from django.conf import settings
 
 from backend.config import is_loopback
 from workers.measurement.addresses import may_measure
+from workers.measurement.page_options import PageOptions
+from workers.measurement.page_rules import mapped_ports_fault
 from workers.measurement.pair import DialAddress, PairTarget, parse_dial_address
 from workers.measurement.target import CredentialsError, PortError, Target, TargetError, parse_target
 
@@ -60,6 +62,12 @@ def check_dial_address(text: str) -> DialAddress:
     if _is_inside(dial.address):
         raise _InsideError
     return dial
+
+
+def mapped_fault(options: PageOptions) -> str | None:
+    """A sentence where a host is mapped to a port that may not be measured."""
+    fault = mapped_ports_fault(options, settings.EXTRA_PORTS)
+    return None if fault is None else f"{fault} {_MORE_PORTS}, {_AGENTS_TOO}"
 
 
 def check_pair_target(other: PairTarget) -> PairTarget:

@@ -21,7 +21,7 @@ from workers.measurement.page_options import (
     TypeText,
     Visit,
 )
-from workers.measurement.target import EVERY_PORT, TargetError, parse_target
+from workers.measurement.target import EVERY_PORT, PortError, Ports, TargetError, is_allowed, parse_target
 
 MAX_TEXT_CHARS = 1000
 MIN_SIDE, MAX_SIDE = 100, 5000
@@ -87,6 +87,17 @@ def page_faults(options: PageOptions) -> dict[str, str]:
     """A sentence for each field at fault, by its name; no secret is in them."""
     judged = ((name, rule(options)) for name, rule in _RULES.items())
     return {name: fault for name, fault in judged if fault is not None}
+
+
+def mapped_ports_fault(options: PageOptions, extra_ports: Ports) -> str | None:
+    """A sentence where a host is mapped to a port that may not be measured.
+
+    Which may is said by who carries it out, as of visits. What a page asks of the host goes there, whatever it is: a
+    mail server may take the lines of a form for its own.
+    """
+    ports = (one.port for one in options.host_map if one.port is not None)
+    wrong = next((port for port in ports if not is_allowed(port, extra_ports)), None)
+    return None if wrong is None else str(PortError(wrong, extra_ports))
 
 
 def _device_fault(options: PageOptions) -> str | None:

@@ -219,6 +219,7 @@ def test_secrets_of_steps_are_kept_and_never_shown_or_told_again(client: Client,
     ("changes", "sentence"),
     [
         ({"host_map": "a.example"}, "is not HOST=ADDRESS[:PORT]"),
+        ({"host_map": "a.example=192.0.2.1:25"}, "Port 25 may not be measured; allowed are 80, 443, 8080, 8443."),
         ({"black_holes": "a b"}, "must not hold spaces"),
         ({"cookies": "alone"}, "Write cookies as NAME=VALUE."),
         ({"loads": 6}, "at most 5 times in a run"),

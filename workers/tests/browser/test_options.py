@@ -166,6 +166,16 @@ def test_a_mapping_to_the_inside_is_refused_like_any_other_way_there(address: st
     assert address not in refusal.detail
 
 
+def test_a_host_is_mapped_to_no_port_that_may_not_be_visited() -> None:
+    options = PageOptions(host_map=(HostMapping(host="shop.example", address="93.184.216.34", port=25),))
+    request = page_request("http://shop.example/", page=options)
+    refusal = Guard().refuses(request)
+    assert refusal is not None
+    assert refusal.kind is FailureKind.INVALID_REQUEST
+    assert "Port 25 may not be measured" in refusal.detail
+    assert Guard(extra_ports=frozenset({25})).refuses(request) is None
+
+
 def test_a_host_that_would_be_a_second_rule_is_refused() -> None:
     for host in ("a.example,MAP * 127.0.0.1", "*", "a.example MAP", ""):
         refusal = Guard().refuses(page_request("https://1.1.1.1/", page=PageOptions(black_holes=(host,))))

@@ -249,6 +249,7 @@ def test_what_is_left_out_of_a_change_stays(program: Program, world: World) -> N
         ({"page": {"loads": 6}}, "#/page/loads"),
         ({"page": {"device": {"name": "x", "width": 1, "height": 500}}}, "#/page/device/width"),
         ({"page": {"host_map": [{"host": "a b", "address": "192.0.2.1"}]}}, "#/page/host_map"),
+        ({"page": {"host_map": [{"host": "a.example", "address": "192.0.2.1", "port": 25}]}}, "#/page/host_map"),
         ({"page": {"repeat": "cold"}}, "#/page/repeat"),
         ({"page": {"black_holes": ["a.example"], "spare": 1}}, "#/page/spare"),
     ],
