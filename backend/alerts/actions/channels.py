@@ -17,7 +17,7 @@ from backend.alerts.channels import Item, Outcome, Parcel, Sent
 from backend.alerts.channels.config import ChannelError, Checked, check, rotated
 from backend.alerts.delivery import UNREADABLE, drop_waiting
 from backend.alerts.message import Event, Link, Message, Severity, clean
-from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState
+from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_NAME_CHARS
 from backend.alerts.notices import tell
 from backend.encryption import DecryptionError, Unreadable, opened
@@ -26,6 +26,9 @@ from backend.outbound import Outbound, client
 MAX_CHANNELS = 50
 # A person presses the button again when nothing seems to happen.
 TEST_PACE = timedelta(seconds=3)
+# Of all channels together: each test may fill twenty mailboxes that nobody asked, or hold a thread of the service for
+# as long as a call may take.
+MAX_TESTS_AN_HOUR = 100
 _LEASE = timedelta(seconds=60)
 
 
@@ -34,10 +37,10 @@ class ChannelLimitError(ChannelError):
 
 
 class TooSoonError(ChannelError):
-    """The channel is to be left in peace for `seconds` more."""
+    """No test is sent now, but may be in `seconds`."""
 
-    def __init__(self, seconds: float) -> None:
-        super().__init__("", f"This channel is to be left in peace for {seconds:.0f} more seconds. Try again then.")
+    def __init__(self, text: str, seconds: float) -> None:
+        super().__init__("", text)
         self.seconds = seconds
 
 
@@ -148,9 +151,14 @@ def send_test(*, actor: User | None, channel: Channel, outbound: Outbound | None
 
 @transaction.atomic
 def _prepare_test(actor: User | None, channel: Channel, now: datetime) -> tuple[Delivery, Parcel]:
+    hold(channel.organisation)
     channel = _locked(channel)
+    _refuse_too_many_tests(channel.organisation, now)
     if channel.not_before > now:
-        raise TooSoonError((channel.not_before - now).total_seconds())
+        seconds = (channel.not_before - now).total_seconds()
+        raise TooSoonError(
+            f"This channel is to be left in peace for {seconds:.0f} more seconds. Try again then.", seconds
+        )
     Channel.objects.filter(pk=channel.pk).update(not_before=now + TEST_PACE)
     message = _test_message(channel, now)
     notice = tell(organisation=channel.organisation, about=channel.public_id, message=message, channels=[])
@@ -159,6 +167,18 @@ def _prepare_test(actor: User | None, channel: Channel, now: datetime) -> tuple[
     )
     record("test_channel", channel, actor=actor, organisation=channel.organisation, name=channel.name)
     return delivery, _parcel(channel, delivery.public_id, notice.sequence, message)
+
+
+def _refuse_too_many_tests(organisation: Organisation, now: datetime) -> None:
+    hour = timedelta(hours=1)
+    lately = Notice.objects.filter(organisation=organisation, created_at__gt=now - hour)
+    tests = lately.filter(message__event=Event.TEST.value).order_by("created_at")
+    begun = list(tests.values_list("created_at", flat=True))
+    if len(begun) >= MAX_TESTS_AN_HOUR:
+        seconds = (begun[-MAX_TESTS_AN_HOUR] + hour - now).total_seconds()
+        raise TooSoonError(
+            f"{MAX_TESTS_AN_HOUR} tests were sent within an hour. Try again in {seconds:,.0f} seconds.", seconds
+        )
 
 
 def _parcel(channel: Channel, public_id: UUID, sequence: int, message: Message) -> Parcel:

@@ -3,6 +3,7 @@
 from datetime import datetime, timedelta
 
 import pytest
+import time_machine
 from cryptography.fernet import Fernet
 from django.db import connection
 from django.utils import timezone
@@ -142,6 +143,24 @@ def test_a_test_is_not_sent_again_and_again(alice: Member) -> None:
         rest(channel)
         actions.send_test(actor=alice.user, channel=channel, outbound=loopback())
         assert len(there.calls) == 2
+
+
+def test_all_channels_together_are_tested_so_often_in_an_hour(
+    alice: Member, charlie: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "MAX_TESTS_AN_HOUR", 3)
+    with StandIn() as there, time_machine.travel(timezone.now(), tick=False) as clock:
+        first, second = (point_at(make(alice, name=name).channel, there.url) for name in ("a", "b"))
+        for channel in (first, second, first):
+            assert actions.send_test(actor=alice.user, channel=channel, outbound=loopback()).status == 200
+            clock.shift(timedelta(minutes=1))
+        with pytest.raises(ChannelError, match=r"3 tests were sent within an hour\. Try again in 3,420 seconds\."):
+            actions.send_test(actor=alice.user, channel=second, outbound=loopback())
+        others = point_at(make(charlie).channel, there.url)
+        assert actions.send_test(actor=charlie.user, channel=others, outbound=loopback()).status == 200
+        clock.shift(timedelta(seconds=3_420))
+        assert actions.send_test(actor=alice.user, channel=second, outbound=loopback()).status == 200
+        assert len(there.calls) == 5
 
 
 def test_a_test_waits_for_what_the_other_side_asked(alice: Member) -> None:
