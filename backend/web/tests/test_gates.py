@@ -48,6 +48,7 @@ def test_a_failed_release_says_so_first_and_what_grew(page: Client, world: World
     assert "What grew: waiting for the server by" in text
     assert "Shop, 9f3c2e1" in text
     assert 'class="interval bad"' in text
+    assert "The thin line is no change" in text
     assert text.count('href="/runs/') == gate.runs.count()
     listed = text_of(page, "gates")
     assert "The newest release: fail" in listed
@@ -131,6 +132,7 @@ def test_an_error_and_an_inconclusive_gate_say_what_would_help(page: Client, wor
     text = text_of(page, "gate", world.play(world.ask()).public_id)
     assert "It could not be measured" in text
     assert "60 are needed" in text
+    assert "The thin line" not in text
     world.history()
     few = Runs(per_region=3, max_per_region=3)
     gate = world.play(world.ask(AskedRule(metric="ttfb", max_change_pct=0.1), runs=few))

@@ -55,13 +55,15 @@ def page(request: MemberRequest, gate_id: UUID) -> HttpResponse:
     if view is None:
         raise Http404
     names = {region.code: region.name for region in usable_regions(request.organisation)}
+    rules = [rule_row(rule, names) for rule in view.rules]
     context = {
         "section": "gates",
         "view": view,
         "gate": view.gate,
         "headline": headline_of(view),
         "release": release_of(view),
-        "rules": [rule_row(rule, names) for rule in view.rules],
+        "rules": rules,
+        "has_intervals": any(row.interval for row in rules),
         "regions": regions_text(view.gate, names),
         "confidence": f"{100 * view.gate.confidence:g}",
         "runs_text": runs_text(view),
