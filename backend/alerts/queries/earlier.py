@@ -35,19 +35,32 @@ def earlier_runs(run: Run, site_id: int) -> Mapping[Earlier, Run]:
     Of a run whose profile was not kept nobody can say what it measured, so it is none of them either.
     """
     since = retention_start(run.scheduled_for)
-    measured = Run.objects.filter(
-        Q(profile_verified=None) | Q(profile_verified=True),
-        monitor_id=run.monitor_id,
-        region_id=run.region_id,
-        outcome=Outcome.MEASURED,
-    ).exclude(trigger__in=ELSEWHERE)
-    before = measured.filter(scheduled_for__lt=run.scheduled_for, scheduled_for__gte=since)
+    measured, before = _measured(run), _measured_before(run)
     found = {
         Earlier.PREVIOUS: _newest(before),
         Earlier.LAST_GOOD: _newest(_undisturbed(before, disturbed(site_id, since, run.scheduled_for))),
         Earlier.WEEK_BEFORE: _nearest(measured, run.scheduled_for - _WEEK),
     }
     return {word: one for word, one in found.items() if one is not None}
+
+
+def previous_run(run: Run) -> Run | None:
+    """The first of them alone. One statement."""
+    return _newest(_measured_before(run))
+
+
+def _measured(run: Run) -> "QuerySet[Run]":
+    return Run.objects.filter(
+        Q(profile_verified=None) | Q(profile_verified=True),
+        monitor_id=run.monitor_id,
+        region_id=run.region_id,
+        outcome=Outcome.MEASURED,
+    ).exclude(trigger__in=ELSEWHERE)
+
+
+def _measured_before(run: Run) -> "QuerySet[Run]":
+    since = retention_start(run.scheduled_for)
+    return _measured(run).filter(scheduled_for__lt=run.scheduled_for, scheduled_for__gte=since)
 
 
 def disturbed(site_id: int, since: datetime, until: datetime) -> list[Span]:

@@ -314,6 +314,16 @@ def test_older_and_newer_runs_are_a_key_away(world: World, client: Client) -> No
     assert f'data-key="[" href="{reverse("web:run", args=[older.run_id])}"' in html(client, newer)
 
 
+def test_a_run_is_compared_with_the_last_one_before_it_that_measured_something(world: World, client: Client) -> None:
+    ends = (PROBE, Missed(reason=MissedReason.NO_AGENT), FAILED, PROBE)
+    runs = [world.pending("probe", scheduled_for=NOW - timedelta(minutes=9 - place)) for place in range(4)]
+    for run, outcome in zip(runs, ends, strict=True):
+        world.end(run, outcome)
+    first, *_, last = runs
+    assert f"?a={first.run_id}&amp;b={last.run_id}" in html(client, last)
+    assert 'data-key="c"' not in html(client, first)
+
+
 def test_the_site_page_draws_the_trend_and_lists_the_last_runs(world: World, client: Client) -> None:
     run = ended(world, "probe", PROBE)
     failed = world.pending("probe", scheduled_for=NOW - timedelta(minutes=2))

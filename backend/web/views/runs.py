@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.queries.earlier import previous_run
 from backend.runs.agents import has_picture, open_picture
 from backend.runs.models import Run
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
@@ -40,6 +41,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
     context = {
         "section": "sites",
         "detail": detail,
+        "previous": previous_run(detail.run),
         "heading": f"{detail.site.name} from {detail.region.name}",
         "about": run_page.about(detail),
         "warnings": run_page.warnings_of(detail),
