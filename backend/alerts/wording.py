@@ -235,7 +235,7 @@ def _sentences(account: Account) -> list[str]:
     if account.kind == "availability" and facts.get("up"):
         told.append(f"It can be reached from {joined(facts['up'])}.")
     if facts.get("why") == Why.CUT_OFF:
-        told.append("Either the network of its agents is broken, or all that they measure is out of reach at once.")
+        told.append("Other regions reach sites that it does not: it is the network of its agents that is broken.")
     if account.kind == "agent":
         told.append(_not_measured(facts["monitors"]))
     if account.kind == "budget":

@@ -2,20 +2,22 @@
 
 An agent whose network is broken sees every site fail, and a region that gets no work has no data of any. Neither says
 anything of a site. What is down for other regions too is no fault of an agent's, and of what nobody else measures only
-silence counts: whoever refuses a connection was reached.
+silence counts: whoever refuses a connection was reached. Somebody else must reach something of it: where nobody else
+measures, all of it may be down, and that must be told.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from workers.measurement.domains import registrable
 from workers.measurement.failure import FailureKind
 
 _MINUTE_US = 60_000_000
 # What was seen longer ago says nothing of an agent's network now.
 LATELY_US = 5 * _MINUTE_US
-# Two hosts may well be down at once.
-LEAST_HOSTS = 3
+# Two sites may well be down at once, and all hosts of one.
+LEAST_SITES = 3
 # Nothing came back from beyond the agent's own network.
 SILENT = frozenset(
     {
@@ -73,7 +75,8 @@ class Blind:
 
 
 def cut_off(newest: Sequence[Newest], known: Mapping[AgentKey, int], now_us: int) -> list[Blind]:
-    """The agents that reached nobody since they last reached somebody: at least three hosts, and most that they try.
+    """The agents that reached nobody since they last reached somebody: at least three sites, some of which others
+    reach, and most hosts that they try.
 
     `known` are those that were found before, with since when: they stay so until they reach somebody.
     """
@@ -93,7 +96,7 @@ def _cut_off(agent: AgentKey, lately: Sequence[Newest], known_us: int | None) ->
     if known_us is not None and since and reached_us < known_us:
         return Blind(region=agent[0], agent=agent[1], why=Why.CUT_OFF, since_us=known_us)
     ours = {run.host for run in since if run.host in up or (run.silent and run.host not in measured)}
-    if len(ours) < LEAST_HOSTS or 2 * len(ours) <= len({run.host for run in mine}):
+    if not ours & up or _sites(ours) < LEAST_SITES or 2 * len(ours) <= len({run.host for run in mine}):
         return None
     first_us = reached_us + 1 if reached_us else min(run.at_us for run in since)
     return Blind(region=agent[0], agent=agent[1], why=Why.CUT_OFF, since_us=first_us)
@@ -115,6 +118,11 @@ def _idle(region: int, mine: Sequence[Expected], known_us: int | None, now_us: i
         return Blind(region=region, agent="", why=Why.IDLE, since_us=known_us)
     told = [one for one in mine if one.at_us is not None]
     late = {one.host for one in told if (one.at_us or 0) < now_us - one.patience_us}
-    if len(late) < LEAST_HOSTS or newest_us >= now_us - min(one.patience_us for one in told):
+    if _sites(late) < LEAST_SITES or newest_us >= now_us - min(one.patience_us for one in told):
         return None
     return Blind(region=region, agent="", why=Why.IDLE, since_us=newest_us)
+
+
+def _sites(hosts: Iterable[str]) -> int:
+    """Hosts of one registered domain mostly stand or fall together."""
+    return len({registrable(host) for host in hosts})

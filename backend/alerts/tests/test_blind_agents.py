@@ -64,19 +64,25 @@ def test_an_agent_that_reaches_nothing_is_blamed_and_not_its_sites() -> None:
     assert open_keys() == ["agent"]
     assert titles()[0].startswith("Region Fra has reached none of its sites since")
     (said,) = [" ".join(notice.message["sentences"]) for notice in Notice.objects.all()]
-    assert "Either the network of its agents is broken" in said
+    assert "it is the network of its agents that is broken" in said
     assert "4 monitors are not measured there" in said
     minutes(world, ".. ..")
     assert told() == ["opened", "recovered"]
     assert Blindness.objects.filter(until=None).count() == 0
 
 
-def test_a_region_that_is_alone_and_hears_nothing_is_told_of_once() -> None:
+def test_what_is_silent_for_a_region_that_is_alone_is_down_as_far_as_anybody_knows() -> None:
     world = many_sites("fra")
-    minutes(world, ". . x x x x x x x", **SILENT)
-    assert open_keys() == ["agent"]
-    minutes(world, ". .")
-    assert told() == ["opened", "recovered"]
+    minutes(world, ". . x x x x", **SILENT)
+    assert open_keys() == ["availability"] * 4
+
+
+def test_all_hosts_of_one_site_may_well_be_down_in_one_region() -> None:
+    world = many_sites("fra", "iad")
+    for number, monitor in enumerate(world.monitors):
+        Monitor.objects.filter(pk=monitor.pk).update(url=f"https://www{number}.shop.example/")
+    minutes(world, ".. .. x. x. x. x. x.")
+    assert open_keys() == ["availability"] * 4
 
 
 def test_sites_that_refuse_a_region_that_is_alone_are_down() -> None:
