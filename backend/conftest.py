@@ -10,15 +10,19 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 import time_machine
 from cryptography.fernet import Fernet
 from django.conf import settings as django_settings
 from django.core.cache import cache
-from pytest_django import Settings
+from django.template import Template
+from django.test import TransactionTestCase
+from pytest_django import DjangoDbBlocker, Settings
 
 from backend import testing
+from backend.emptying import empty_database
 
 if TYPE_CHECKING:
     from backend.cast import Member
@@ -26,12 +30,17 @@ if TYPE_CHECKING:
 _SERVERS = ExitStack()
 # Files whose tests take a minute or more.
 _LONG = ("test_whole_", "test_fuzz")
+# Where it is set, the database server goes with the tests, and what they leave on it harms nobody.
+_OUR_OWN = "FIRSTBYTE_TEST_SERVER_IS_OURS"
+# As it is before Django's test environment wraps it.
+_RENDER = Template._render
 
 
 def _prepare() -> None:
     """Runs at import, before Django reads its settings. Parallel workers inherit what the first process sets here."""
     if "FIRSTBYTE_DB_HOST" not in os.environ:
         os.environ.update(_SERVERS.enter_context(testing.postgres()))
+        os.environ[_OUR_OWN] = "yes"
     if "FIRSTBYTE_REDIS_URL" not in os.environ:
         os.environ["FIRSTBYTE_REDIS_URL"] = _SERVERS.enter_context(testing.redis())
     os.environ.setdefault("FIRSTBYTE_SECRET_KEY", "only-for-tests-" * 5)
@@ -53,12 +62,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.path.name.startswith(_LONG))
 
 
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """Each process gets a copy of what the migrations make."""
+    # It needs Django's set-up, which comes after this module.
+    from backend.migrated import migrated  # noqa: PLC0415
+
+    if _OUR_OWN in os.environ:
+        with django_db_blocker.unblock():
+            django_settings.DATABASES["default"]["TEST"]["TEMPLATE"] = migrated()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_more_than_is_asked_for(django_test_environment: None) -> Iterator[None]:
+    """Behind a test tables with rows are emptied, and no others. And no test asks a page for the contexts of its
+    templates, which Django would copy and keep."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _: empty_database())
+        patch.setattr(Template, "_render", _RENDER)
+        yield
+
+
+@pytest.fixture(scope="session")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("backend")
+
+
 @pytest.fixture(autouse=True)
-def _private_state(settings: Settings, tmp_path: Path) -> Iterator[None]:
+def _private_state(settings: Settings, _folder: Path) -> Iterator[None]:
     """Rate limits, files and mails of one test are none of another's."""
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-    settings.MEDIA_ROOT = tmp_path / "media"
-    settings.STATIC_ROOT = str(tmp_path)
+    # Made with the first file that is stored there.
+    settings.MEDIA_ROOT = _folder / uuid4().hex
+    settings.STATIC_ROOT = str(_folder)
     # Looked for when one is asked for, and not all of them for each client that a test makes.
     settings.WHITENOISE_AUTOREFRESH = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -4,7 +4,7 @@ import gc
 
 # A batch of results, a probe or a page makes thousands of short-lived objects; the usual 700 would look for cycles
 # among them dozens of times. Measured: results are read in half the time, a page run takes 4 ms less of our own.
-_THRESHOLD = 20_000
+GARBAGE_AFTER = 20_000
 
 
 def settle_heap() -> None:
@@ -14,4 +14,4 @@ def settle_heap() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(_THRESHOLD)
+    gc.set_threshold(GARBAGE_AFTER)

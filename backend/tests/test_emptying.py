@@ -1,0 +1,55 @@
+"""What a test commits is gone before the next, and what Django fills by itself is not."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection
+
+from backend.accounts.models import Organisation, User
+from backend.cast import Member
+from backend.emptying import empty_database
+from backend.runs.models import Run
+from backend.web.tests.measurements import page
+from backend.web.tests.world import World, make_world
+from workers.measurement.messages import Measured
+
+
+def ended_run(member: Member) -> World:
+    """A site with a run and all that a result leaves."""
+    world = make_world(member)
+    world.end(world.pending("page"), Measured(measurement=page(3)))
+    return world
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_that_was_committed_is_left(alice: Member) -> None:
+    ended_run(alice)
+    assert Run.objects.exists()
+    empty_database()
+    assert filled_tables() == {"auth_permission", "django_content_type", "django_migrations"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_permissions_and_what_they_are_for_stay(alice: Member) -> None:
+    before = set(Permission.objects.values_list("pk", "content_type_id"))
+    empty_database()
+    assert set(Permission.objects.values_list("pk", "content_type_id")) == before
+    assert {id for _, id in before} <= set(ContentType.objects.values_list("pk", flat=True))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("turn", ["one", "another"])
+def test_the_next_test_begins_with_nothing(turn: str) -> None:
+    """Twice, so that one of them comes after the other."""
+    assert not User.objects.exists()
+    assert not Organisation.objects.exists()
+    Organisation.objects.create(slug="left-behind", name=turn)
+
+
+def filled_tables() -> set[str]:
+    """Of all tables, Django's or not."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relid::regclass::text FROM pg_stat_user_tables")
+        names = [name for (name,) in cursor.fetchall()]
+        cursor.execute(" UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM {name})" for name in names))
+        return {name for (name,) in cursor.fetchall()}
