@@ -1,6 +1,6 @@
 """The test lab's own pytest run: its tests make networks, so that it runs with rights that no other test has.
 
-It comes when nothing else runs, since it measures to the tenth of a millisecond.
+It comes when nothing else runs but what makes way at once, since it measures to the tenth of a millisecond.
 """
 
 import os

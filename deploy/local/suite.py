@@ -1,4 +1,4 @@
-"""`./dev test`: the checks beside every test on throw-away servers, then one line that says how it went."""
+"""`./dev test`: every test on throw-away servers, the checks beside the lab's, then one line that says how it went."""
 
 import os
 import shutil
@@ -15,12 +15,10 @@ from deploy.local.workshop import open_workshop, tool_environment, workshop_to_o
 
 # Far above what the suite takes: a run that hangs ends, and says so.
 _LIMIT_S = 1500.0
-# The checks take what the tests leave: a test waits now and then, and is timed now and then.
-_MODESTY = 10
-# The longest two mostly wait: a third process works meanwhile.
-_PYTEST = ("python", "-m", "pytest", "-n", "3")
+# The longest mostly wait: a third process works meanwhile. Who has nothing left takes of what others have before them.
+_PYTEST = ("python", "-m", "pytest", "-n", "3", "--dist", "worksteal")
 # What is timed in the lab needs a processor that is free when a packet comes, and mostly waits for packets: three
-# processes leave half of two processors free. Files go out whole, in their order.
+# processes leave half of two processors free, for checks that make way at once. Files go out whole, in their order.
 _IN_LAB = ("-n", "3", "--dist", "loadfile", "--no-loadscope-reorder")
 
 
@@ -46,7 +44,7 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
         if arguments:
             return _run_tests(pytest, arguments, workshop, env)
         return {
-            **_run_tests(pytest, (), workshop, env, beside={"checks": _checks(places, workshop)}),
+            **_run_tests(pytest, (), workshop, env, beside_lab={"checks": _checks(places, workshop)}),
             "frontend": _quiet(("npm", "test", "--silent"), workshop / "frontend", env),
         }
     finally:
@@ -55,7 +53,12 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
 
 def _checks(places: Places, workshop: Path) -> Job:
     command = (sys.executable, "-m", "deploy.local.checks", str(workshop))
-    return Job(command=command, env=os.environ, cwd=places.code, prepare=lambda: os.nice(_MODESTY))
+    return Job(command=command, env=os.environ, cwd=places.code, prepare=_make_way)
+
+
+def _make_way() -> None:
+    """Works only while a processor has nothing else to do, and leaves it at once to whoever wakes."""
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _run_tests(
@@ -64,32 +67,30 @@ def _run_tests(
     workshop: Path,
     env: Mapping[str, str],
     *,
-    beside: Mapping[str, Job] | None = None,
+    beside_lab: Mapping[str, Job] | None = None,
 ) -> dict[str, bool]:
-    """The tests that are asked for, out of the lab and in it. What is chosen by name need not be in both.
-
-    `beside` runs with those out of the lab, which has the machine to itself.
-    """
+    """The tests that are asked for, out of the lab and in it. What is chosen by name need not be in both."""
     others, lab = netlab.share(arguments, workshop)
     codes: dict[str, int | None] = {}
     if others is not None:
-        jobs = {"tests": Job(command=[*pytest, *others], env=env, cwd=workshop), **(beside or {})}
-        codes |= _stream(jobs)
+        codes |= _stream({"tests": Job(command=[*pytest, *others], env=env, cwd=workshop)})
     if lab is not None:
-        codes |= _stream_lab([*pytest, *_IN_LAB, *lab], workshop, env)
+        codes |= _stream_lab([*pytest, *_IN_LAB, *lab], workshop, env, beside_lab or {})
     if arguments and any(code == 0 for code in codes.values()):
         codes = {name: code for name, code in codes.items() if code != netlab.NO_TESTS}
     return {name: code == 0 for name, code in codes.items()}
 
 
-def _stream_lab(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> dict[str, int | None]:
-    """The lab's tests, with the rights to make networks; without them says so, and fails."""
+def _stream_lab(
+    command: Sequence[str], folder: Path, env: Mapping[str, str], beside: Mapping[str, Job]
+) -> dict[str, int | None]:
+    """The lab's tests, with the rights to make networks; without them says so, and fails. `beside` runs in any case."""
     way = netlab.way()
     if way is None:
         print(netlab.CANNOT_RUN)
-        return {"lab": 1}
+        return {"lab": 1, **_stream(beside)}
     prefix, prepare = way
-    return _stream({"lab": Job(command=[*prefix, *command], env=env, cwd=folder, prepare=prepare)})
+    return _stream({"lab": Job(command=[*prefix, *command], env=env, cwd=folder, prepare=prepare), **beside})
 
 
 def _stream(jobs: Mapping[str, Job]) -> dict[str, int | None]:

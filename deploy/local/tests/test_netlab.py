@@ -1,5 +1,7 @@
 """Which tests run in the lab and which do not, and what is said where the lab cannot run."""
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -52,7 +54,9 @@ def test_where_no_network_may_be_made_the_lab_says_so_and_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(netlab, "way", lambda: None)
-    assert suite._stream_lab(["true"], tmp_path, {}) == {"lab": 1}
+    monkeypatch.setattr(suite, "_stream", lambda jobs: dict.fromkeys(jobs, 3))
+    beside = {"checks": Job(command=["true"], env={}, cwd=tmp_path)}
+    assert suite._stream_lab(["true"], tmp_path, {}, beside) == {"lab": 1, "checks": 3}
     assert "CANNOT RUN" in capsys.readouterr().out
 
 
@@ -70,7 +74,7 @@ def test_one_of_both_runs_may_have_no_tests_but_not_both(
     assert all(suite._run_tests(["pytest"], ["-k", "x"], tmp_path, {}).values()) is well
 
 
-def test_the_whole_suite_has_tests_in_both_and_checks_beside_those_out_of_the_lab(
+def test_the_whole_suite_has_tests_in_both_and_checks_beside_those_in_the_lab(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     said: list[list[str]] = []
@@ -82,6 +86,13 @@ def test_the_whole_suite_has_tests_in_both_and_checks_beside_those_out_of_the_la
     monkeypatch.setattr(suite, "_stream", stream)
     monkeypatch.setattr(netlab, "way", lambda: ((), lambda: None))
     checks = {"checks": suite._checks(Places(code=tmp_path), tmp_path)}
-    results = suite._run_tests(["pytest"], (), tmp_path, {}, beside=checks)
+    results = suite._run_tests(["pytest"], (), tmp_path, {}, beside_lab=checks)
     assert results == {"tests": False, "checks": False, "lab": True}
-    assert said == [["checks", "tests"], ["lab"]]
+    assert said == [["tests"], ["checks", "lab"]]
+
+
+def test_checks_beside_the_lab_work_only_while_nobody_else_does(tmp_path: Path) -> None:
+    prepare = suite._checks(Places(code=tmp_path), tmp_path).prepare
+    asked = "import os; print(os.sched_getscheduler(0) == os.SCHED_IDLE)"
+    done = subprocess.run([sys.executable, "-c", asked], preexec_fn=prepare, capture_output=True, text=True)
+    assert done.stdout == "True\n"
