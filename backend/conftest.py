@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 import pytest
@@ -27,9 +27,13 @@ from backend.emptying import empty_database
 if TYPE_CHECKING:
     from backend.cast import Member
 
+T = TypeVar("T")
 _SERVERS = ExitStack()
-# Files whose tests take a minute or more.
-_LONG = ("test_whole_", "test_fuzz")
+# Files whose tests take a minute or more, each line for another process: the first one mostly waits.
+_LONG = (
+    ("test_whole_mission.py",),
+    ("test_whole_service.py", "test_fuzz.py"),
+)
 # Where it is set, the database server goes with the tests, and what they leave on it harms nobody.
 _OUR_OWN = "FIRSTBYTE_TEST_SERVER_IS_OURS"
 # As it is before Django's test environment wraps it.
@@ -59,7 +63,22 @@ def pytest_unconfigure() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes minutes begins first, so that the others run beside it and not before it."""
-    items.sort(key=lambda item: not item.path.name.startswith(_LONG))
+    long = [[item for item in items if item.path.name in names] for names in _LONG]
+    others = [item for item in items if not any(item in some for some in long)]
+    processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [item for share in shares(long, others, processes) for item in share]
+
+
+def shares(long: list[list[T]], others: list[T], processes: int) -> Iterator[list[T]]:
+    """What each process is given to begin with (`--dist worksteal`): as many as others, what is long ahead of the rest."""
+    left = sum(map(len, long)) + len(others)
+    for number in range(processes):
+        first = [one for some in long[number::processes] for one in some]
+        size = left // (processes - number)
+        taken = max(0, size - len(first))
+        yield first + others[:taken]
+        others = others[taken:]
+        left -= len(first) + taken
 
 
 @pytest.fixture(scope="session")
