@@ -70,7 +70,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def shares(long: list[list[T]], others: list[T], processes: int) -> Iterator[list[T]]:
-    """What each process is given to begin with (`--dist worksteal`): as many as others, what is long ahead of the rest."""
+    """What each process is given to begin with (`--dist worksteal`): as many as others, what is long first."""
     left = sum(map(len, long)) + len(others)
     for number in range(processes):
         first = [one for some in long[number::processes] for one in some]
